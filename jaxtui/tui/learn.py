@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -20,185 +19,26 @@ from textual.reactive import reactive
 from textual.widgets import ContentSwitcher, OptionList
 from textual.widgets.option_list import Option
 
-from jaxtui import lessons
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
 from jaxtui.lessons.base import Setting
+from jaxtui.lessons.course import Course, Place, load_course, seconds_of, trouble_of
 from jaxtui.lessons.play import StepRun, code_parts
-from jaxtui.lessons.trial import Lesson, Step, setting
 from jaxtui.model import SelectionError, Work
 from jaxtui.scripts import joined
 from jaxtui.session import RunRefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
+from jaxtui.tui.colors import series_colors
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.export import ExportScreen, look_of, planner
-from jaxtui.tui.learn_step import (
-    Detail,
-    Figures,
-    QuestionPanel,
-    Shown,
-    StepState,
-    StepView,
-    seconds_of,
-    trouble_of,
-)
+from jaxtui.tui.learn_step import Detail, QuestionPanel, StepView, offer
 from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
+from jaxtui.view.lesson_page import Figures, Page
 from jaxtui.view.text import Line
-
-Place = tuple[int, int]
-"""Index of a lesson, and of a step in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LearnState:
-    """The lessons, which one is open, and what was done in them."""
-
-    lessons: tuple[Lesson, ...] = ()
-    """In the order of the course."""
-    unreadable: Mapping[str, str] = field(default_factory=dict)
-    """Names of lessons that cannot be loaded, and why."""
-    kept: progress.Progress = field(default_factory=progress.Progress)
-    """What was done in earlier sessions."""
-    open: int | None = None
-    """Index of the lesson on screen; ``None`` for the list."""
-    numbers: Mapping[int, int] = field(default_factory=dict)
-    """Of each lesson, the index of the step on screen; the first, if it is not here."""
-    sizes: Mapping[int, int] = field(default_factory=dict)
-    """The sizes that the learner chose."""
-    steps: Mapping[Place, StepState] = field(default_factory=dict)
-    playing: Place | None = None
-    """The step that is being run."""
-
-    @property
-    def place(self) -> Place | None:
-        """The step on screen."""
-        index = self.open
-        return None if index is None else (index, self.numbers.get(index, 0))
-
-    @property
-    def step(self) -> Step | None:
-        """The step on screen, as its lesson has it."""
-        place = self.place
-        return self.lessons[place[0]].steps[place[1]] if place else None
-
-    @property
-    def left(self) -> StepState:
-        """The step on screen, as the learner left it."""
-        return self.at(self.place) if self.place else StepState()
-
-    def at(self, place: Place) -> StepState:
-        """A step as the learner left it."""
-        return self.steps.get(place, StepState())
-
-    def done(self, index: int) -> tuple[bool, ...]:
-        """Of each step of a lesson, whether it has had a conclusion, ever."""
-        before = self.kept.steps(self.lessons[index])
-        return tuple(
-            one or self.at((index, number)).complete
-            for number, one in enumerate(before)
-        )
-
-    def setting(self, state: State, index: int) -> Setting:
-        """Where a lesson would be run now: on the selected device, with its size.
-
-        Raises:
-            SelectionError: JAX is not ready, a setting of it makes every claim
-                meaningless, or the size does not fit the lesson.
-        """
-        if not state.devices:
-            raise SelectionError(state.no_jax)
-        if refusal := state.refusal("verdicts"):
-            raise SelectionError(refusal)
-        return setting(
-            self.lessons[index],
-            state.devices,
-            state.host,
-            state.ops,
-            size=self.sizes.get(index),
-            device=state.cursor,
-        )
-
-    def seconds(self, state: State, index: int) -> float | None:
-        """What the steps of a lesson take at most; ``None`` if that is not known."""
-        try:
-            here = self.setting(state, index)
-            steps = self.lessons[index].steps
-            return sum(seconds_of(step.works(here)) for step in steps)
-        except Exception:  # a lesson's mistake is told when it is open
-            return None
-
-    def with_step(self, place: Place, step: StepState) -> LearnState:
-        """The state with one step replaced."""
-        return replace(self, steps={**self.steps, place: step})
-
-    @property
-    def answers(self) -> range:
-        """The numbers, from 1, of what can be predicted now."""
-        question = self.step.question if self.step else None
-        most = len(question.choices) if question and not self.left.complete else 0
-        return range(1, most + 1)
-
-    def predicted(self, number: int) -> LearnState:
-        """The state after a prediction, from 1; without such a choice it stays."""
-        if self.place is None or number not in self.answers:
-            return self
-        left = replace(self.left, prediction=number - 1)
-        return self.with_step(self.place, left)
-
-    def moved(self, steps: int) -> LearnState:
-        """The state with another step of the open lesson; it has a first and last."""
-        if self.place is None:
-            return self
-        index, number = self.place
-        last = len(self.lessons[index].steps) - 1
-        number = min(max(number + steps, 0), last)
-        return replace(self, numbers={**self.numbers, index: number})
-
-    def resized(self, state: State, doublings: int) -> LearnState:
-        """The state with twice the size of the open lesson, or half of it.
-
-        Raises:
-            SelectionError: it has no size, or this is the end of its range.
-        """
-        if self.open is None:
-            return self
-        lesson, size = self.lessons[self.open], self.setting(state, self.open).size
-        if not lesson.size_means:
-            raise SelectionError("This lesson has no size to set.")
-        wanted = size * 2 if doublings > 0 else size // 2
-        wanted = min(max(wanted, lesson.minimum), lesson.maximum)
-        if wanted == size:
-            raise SelectionError(
-                f"This lesson takes sizes from {lesson.minimum} to {lesson.maximum} "
-                f"({lesson.size_means})."
-            )
-        return replace(self, sizes={**self.sizes, self.open: wanted})
-
-    def after_run(
-        self, place: Place, run: StepRun | None, works: Sequence[Work], trouble: str
-    ) -> LearnState:
-        """The state after a run has ended; an earlier conclusion survives trouble."""
-        before = self.at(place)
-        after = StepState(before.prediction, run, tuple(works), trouble)
-        if trouble and before.complete:
-            after = replace(before, trouble=trouble)
-        return replace(self.with_step(place, after), playing=None)
-
-
-def loaded() -> LearnState:
-    """All lessons; one that cannot be loaded does not take the others."""
-    found: list[Lesson] = []
-    unreadable: dict[str, str] = {}
-    for name in lessons.NAMES:
-        try:
-            found.append(lessons.load(name))
-        except Exception as error:  # noqa: PERF203 whatever a lesson does wrong
-            unreadable[name] = f"{type(error).__name__}: {error}"
-    return LearnState(tuple(found), unreadable, progress.read())
 
 
 class LessonList(Container):
@@ -234,7 +74,7 @@ class LessonList(Container):
 
     def __init__(self) -> None:
         super().__init__(id="lessons")
-        self._learn = LearnState()
+        self._course = Course()
         self._seconds: tuple[float | None, ...] = ()
 
     def compose(self) -> ComposeResult:
@@ -243,21 +83,21 @@ class LessonList(Container):
         with Panel("about", id="lesson-about"):
             yield Paper(id="lesson-summary")
 
-    def show(self, learn: LearnState, seconds: tuple[float | None, ...]) -> None:
+    def show(self, course: Course, seconds: tuple[float | None, ...]) -> None:
         """Write the entries that changed.
 
         Args:
-            learn: what was done.
+            course: what was done.
             seconds: what each lesson takes at most, where it is known.
         """
-        self._learn, self._seconds = learn, seconds
+        self._course, self._seconds = course, seconds
         names = self.query_one(OptionList)
-        done = [learn.done(index) for index in range(len(learn.lessons))]
+        done = [course.done(index) for index in range(len(course.lessons))]
         wide = self.has_class("-wide") and self.size.height > 2 * len(done) + 2
         width = names.scrollable_content_region.width
         entries = [
             content(lines)
-            for lines in view.entries(learn.lessons, done, width, seconds, wide)
+            for lines in view.entries(course.lessons, done, width, seconds, wide)
         ]
         if len(names.options) != len(entries):
             names.clear_options()
@@ -272,7 +112,7 @@ class LessonList(Container):
         self._describe()
 
     def on_resize(self) -> None:
-        self.show(self._learn, self._seconds)
+        self.show(self._course, self._seconds)
 
     def on_option_list_option_highlighted(self) -> None:
         self._describe()
@@ -282,22 +122,22 @@ class LessonList(Container):
         self.post_message(self.Opened(event.option_index))
 
     def _describe(self) -> None:
-        learn = self._learn
+        course = self._course
         index = self.query_one(OptionList).highlighted
-        if index is None or index >= len(learn.lessons):
+        if index is None or index >= len(course.lessons):
             return
-        lesson, wide = learn.lessons[index], self.has_class("-wide")
+        lesson, wide = course.lessons[index], self.has_class("-wide")
         keys = f"jaxtui learn {lesson.name}"
         self.query_one("#lesson-about", Panel).entitle(lesson.title, keys)
 
         def write(width: int) -> list[Line]:
             troubles = (
                 view.trouble(f"{name}: this lesson has a mistake: {why}", width)
-                for name, why in learn.unreadable.items()
+                for name, why in course.unreadable.items()
             )
             return view.paragraphs(
                 view.about(lesson, width),
-                view.steps(lesson, learn.done(index), width) if wide else [],
+                view.steps(lesson, course.done(index), width) if wide else [],
                 *troubles,
             )
 
@@ -338,7 +178,7 @@ class LearnPane(Pane):
     LearnPane { height: 1fr; ContentSwitcher { height: 1fr; } }
     """
 
-    learn: reactive[LearnState] = reactive(LearnState(), repaint=False)
+    course: reactive[Course] = reactive(Course(), repaint=False)
     detail: reactive[Detail] = reactive[Detail]("result", repaint=False)
 
     def __init__(self) -> None:
@@ -355,18 +195,18 @@ class LearnPane(Pane):
             yield StepView()
 
     def on_mount(self) -> None:
-        self.learn = loaded()
+        self.course = load_course()
         self.set_interval(0.5, self._tick)
 
     # Drawing.
 
     def watch_state(self, old: State, new: State) -> None:
         if not old.devices and new.devices:
-            self.call_later(self._settle)
+            self.call_later(self._conclude_at_once)
         if self._live or _machine(old) != _machine(new):
             self.draw()
 
-    def watch_learn(self, old: LearnState, new: LearnState) -> None:
+    def watch_course(self, old: Course, new: Course) -> None:
         if not self._alive:
             return
         opened = new.open is not None
@@ -386,7 +226,7 @@ class LearnPane(Pane):
         self.draw()
 
     def take_focus(self) -> None:
-        if self.learn.open is None:
+        if self.course.open is None:
             self.query_one(OptionList).focus()
         else:
             self.query_one(StepView).take_focus()
@@ -399,16 +239,40 @@ class LearnPane(Pane):
     def draw(self) -> None:
         if not self._alive:
             return
-        shown = self._shown()
-        run = shown.run if shown is not None else None
+        page = self._page()
+        run = page.run if page is not None else None
         self.disturbed = run is not None and bool(run.outcome.disturbed)
-        if shown is not None:
-            self.query_one(StepView).show(shown, self.detail, self._wide)
+        if page is not None:
+            self.query_one(StepView).show(page, self.detail, self._wide)
             return
-        learn = self.learn
-        count = range(len(learn.lessons))
-        seconds = tuple(learn.seconds(self.session.state, index) for index in count)
-        self.query_one(LessonList).show(learn, seconds)
+        course = self.course
+        count = range(len(course.lessons))
+        seconds = tuple(self._seconds_of(index) for index in count)
+        self.query_one(LessonList).show(course, seconds)
+
+    def _setting_of(self, index: int) -> Setting:
+        """Where a lesson would be run now: on the selected device, with its size.
+
+        Raises:
+            SelectionError: JAX is not ready, a setting of it makes every claim
+                meaningless, or the size does not fit the lesson.
+        """
+        state = self.session.state
+        if not state.devices:
+            raise SelectionError(state.no_jax)
+        if refusal := state.refusal("verdicts"):
+            raise SelectionError(refusal)
+        devices, host, ops = state.devices, state.host, state.ops
+        return self.course.setting(index, devices, host, ops, state.cursor)
+
+    def _seconds_of(self, index: int) -> float | None:
+        """What the steps of a lesson take at most; ``None`` if that is not known."""
+        try:
+            here = self._setting_of(index)
+            steps = self.course.lessons[index].steps
+            return sum(seconds_of(step.works(here)) for step in steps)
+        except Exception:  # a lesson's mistake is told when it is open
+            return None
 
     def _tick(self) -> None:
         if self._live:
@@ -417,96 +281,102 @@ class LearnPane(Pane):
     @property
     def _live(self) -> bool:
         """The step on screen is being run."""
-        return self.learn.playing is not None and self.learn.playing == self.learn.place
+        course = self.course
+        return course.playing is not None and course.playing == course.place
 
-    def _shown(self) -> Shown | None:
+    def _page(self) -> Page | None:
         """The step on screen; a mistake of its lesson is told instead of figures."""
-        learn, state = self.learn, self.session.state
-        if learn.place is None or learn.step is None:
+        course, state = self.course, self.session.state
+        if course.place is None or course.step is None:
             return None
-        (index, number), step, run = learn.place, learn.step, learn.left.run
+        (index, number), attempt = course.place, course.attempt
+        run = attempt.run
         if live := self._live:
             latest = state.series.get("lesson")
             ours = isinstance(latest, StepRun) and latest.setting is self._setting
             run = latest if ours else None  # type: ignore[assignment]
-        here, figures, trouble = None, Figures(), learn.left.trouble
+        here, figures, trouble = None, Figures(), attempt.trouble
         with contextlib.suppress(SelectionError):
-            here = learn.setting(state, index)
+            here = self._setting_of(index)
+        colors = series_colors(self.app.theme_variables)
         try:
-            figures = Figures.of(step, here, run, self.app.theme_variables, live=live)
+            figures = Figures.of(course.step, here, run, colors, live=live)
         except Exception as error:  # a lesson's mistake must not take the app with it
-            trouble = self._mistake(error)
-        return Shown(
-            lesson=learn.lessons[index],
+            trouble = self._report_mistake(error)
+        return Page(
+            lesson=course.lessons[index],
             number=number,
-            done=learn.done(index),
-            left=replace(learn.left, trouble="" if live else trouble),
+            done=course.done(index),
+            attempt=replace(attempt, trouble="" if live else trouble),
             run=run,
             live=live,
-            here=here,
+            setting=here,
             figures=figures,
-            passed=self.base.clock() - self._since,
+            elapsed_seconds=self.base.clock() - self._since,
             job=state.job if live else None,
-            played=state.played_seconds,
+            played_seconds=state.played_seconds,
         )
 
     # Reading.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a lesson its keys are not shown, nor a digit that is no answer."""
-        if self.learn.open is None:
+        if self.course.open is None:
             return False
         if action == "answer":
-            return parameters[0] in self.learn.answers
+            return parameters[0] in self.course.answers
         return super().check_action(action, parameters)
 
     def why_not(self, action: str) -> str | None:
-        learn = self.learn
-        if learn.step is None:
+        course = self.course
+        if course.step is None:
             return "Open a lesson first: Enter does."
-        if action == "resize" and learn.playing is not None:
+        if action == "resize" and course.playing is not None:
             return "A step is running: stop it first."
-        if action == "run" and (self.session.state.busy or learn.playing is not None):
+        if action == "run" and (self.session.state.busy or course.playing is not None):
             return RUNNING
         return None
 
     def on_lesson_list_opened(self, event: LessonList.Opened) -> None:
         """Open a lesson at the step where the learner left it."""
         self.detail = "result"
-        self.learn = replace(self.learn, open=event.index)
-        self._settle()
+        self.course = replace(self.course, open=event.index)
+        self._conclude_at_once()
 
     def action_lessons(self) -> None:
         """Back to the list; what runs is not stopped."""
-        self.learn = replace(self.learn, open=None)
+        self.course = replace(self.course, open=None)
 
     def action_detail(self, detail: Detail) -> None:
         self.detail = "result" if self.detail == detail else detail
 
     def action_move(self, steps: int) -> None:
-        other = self.learn.moved(steps)
-        if other.place == self.learn.place:
+        other = self.course.moved(steps)
+        if other.place == self.course.place:
             end = "That was the last step" if steps > 0 else "This is the first step"
             self.base.say(f"{end}; Esc shows the lessons.")
             return
-        self.detail, self.learn = "result", other
-        self._settle()
+        self.detail, self.course = "result", other
+        self._conclude_at_once()
 
     def action_answer(self, number: int) -> None:
-        self.learn = self.learn.predicted(number)
+        self.course = self.course.with_prediction(number)
 
     def on_question_panel_clicked(self, event: QuestionPanel.Clicked) -> None:
         self.action_answer(event.number)
 
     def on_question_panel_moved(self, event: QuestionPanel.Moved) -> None:
         """Predict the choice above or below."""
-        made, answers = self.learn.left.prediction, self.learn.answers
+        prediction, answers = self.course.attempt.prediction, self.course.answers
         first = 1 if event.direction > 0 else len(answers)
-        self.action_answer(first if made is None else made + 1 + event.direction)
+        number = first if prediction is None else prediction + 1 + event.direction
+        self.action_answer(number)
 
     def action_resize(self, doublings: int) -> None:
         try:
-            self.learn = self.learn.resized(self.session.state, doublings)
+            if self.course.open is not None:
+                here = self._setting_of(self.course.open)
+                self.course = self.course.resized(here, doublings)
         except SelectionError as error:
             self.base.say(str(error))
 
@@ -514,26 +384,26 @@ class LearnPane(Pane):
 
     def action_proceed(self) -> None:
         """Run the step; once it has run, show the next one."""
-        if self.learn.left.complete:
+        if self.course.attempt.complete:
             self.action_move(1)
         else:
             self.perform("run")
 
     def action_run(self) -> None:
-        learn, state = self.learn, self.session.state
-        if learn.place is None or learn.step is None or self.why_not("run"):
+        course = self.course
+        if course.place is None or course.step is None or self.why_not("run"):
             return
         try:
-            self._setting = learn.setting(state, learn.place[0])
+            self._setting = self._setting_of(course.place[0])
         except SelectionError as error:
             self.base.say(str(error))
             return
         self._since, self.detail = self.base.clock(), "result"
-        self.learn = replace(learn, playing=learn.place)
-        run = StepRun(learn.step, self._setting)
-        self.base.background(partial(self._play, learn.place, run))
+        self.course = replace(course, playing=course.place)
+        run = StepRun(course.step, self._setting)
+        self.base.background(partial(self._play, course.place, run))
 
-    async def _play(self, place: Place, begun: StepRun) -> None:
+    async def _play(self, place: Place, start: StepRun) -> None:
         session, works = self.session, list[Work]()
         run: StepRun | None = None
         trouble = ""
@@ -543,7 +413,7 @@ class LearnPane(Pane):
                 works.append(work)
 
         try:
-            run = await session.play(begun, "lesson", note)
+            run = await session.play(start, "lesson", note)
             trouble = trouble_of(run)
         except RunRefusedError as error:
             trouble = str(error)
@@ -551,63 +421,62 @@ class LearnPane(Pane):
             trouble = "The engine is not there: R starts it again."
             raise
         except Exception as error:  # a lesson's mistake must not take the app with it
-            trouble = self._mistake(error)
+            trouble = self._report_mistake(error)
         finally:
-            self.learn = self.learn.after_run(place, run, works, trouble)
-            lesson = self.learn.lessons[place[0]]
+            self.course = self.course.after_run(place, run, works, trouble)
+            lesson = self.course.lessons[place[0]]
             if not trouble:
-                trouble = progress.add(lesson.name, begun.step.title)
+                trouble = progress.add(lesson.name, start.step.title)
             self.base.say(trouble)
 
-    def _settle(self) -> None:
-        """A step that neither asks nor runs anything has its conclusion at once."""
-        shown = self._shown()
-        if shown is None or shown.here is None or self.learn.playing is not None:
+    def _conclude_at_once(self) -> None:
+        """Run a step that neither asks nor runs anything, so that it is concluded."""
+        page = self._page()
+        if page is None or page.setting is None or self.course.playing is not None:
             return
-        step, idle = shown.step, not shown.figures.works and not shown.left.trouble
+        step, idle = page.step, not page.figures.works and not page.attempt.trouble
         asks = step.question is not None or step.trial.follow is not None
-        if idle and not asks and shown.run is None:
+        if idle and not asks and page.run is None:
             self.action_run()
 
-    def _mistake(self, error: Exception) -> str:
+    def _report_mistake(self, error: Exception) -> str:
         """Write to the log, once, that a lesson has a mistake; say it."""
-        said = (
+        sentence = (
             f"This lesson has a mistake: {type(error).__name__}: {error}. "
             "Your figures are not the reason."
         )
         if repr(error) not in map(repr, self.mistakes):
             self.mistakes.append(error)
-            told = "".join(traceback.format_exception(error)).splitlines()
-            log = (*self.session.state.log, *told)[-MAXIMUM_LOG_LINES:]
+            lines = "".join(traceback.format_exception(error)).splitlines()
+            log = (*self.session.state.log, *lines)[-MAXIMUM_LOG_LINES:]
             # Later: what draws a snapshot must not make the next one.
-            self.call_later(partial(self.session.update, log=log, message=said))
-        return said
+            self.call_later(partial(self.session.update, log=log, message=sentence))
+        return sentence
 
     # Showing and taking away.
 
     def action_code(self) -> None:
-        if (shown := self._shown()) is None:
+        if (page := self._page()) is None:
             return
-        if shown.here is None:
+        if page.setting is None:
             self.base.say(self.session.state.no_jax)
             return
-        self.base.background(partial(self._show_code, shown))
+        self.base.background(partial(self._show_code, page))
 
-    async def _show_code(self, shown: Shown) -> None:
+    async def _show_code(self, page: Page) -> None:
         plan = partial(self.session.plan, recipes=True)
-        parts = await code_parts(shown.works, plan)
-        title = shown.step.title
+        parts = await code_parts(page.works, plan)
+        title = page.step.title
         self.app.push_screen(CodeScreen(title, joined(parts, title)))
 
     def action_copy(self) -> None:
-        if (shown := self._shown()) is not None:
-            self.base.take_away(shown.whole(), "lesson.txt")
+        if (page := self._page()) is not None:
+            self.base.take_away(page.text(), "lesson.txt")
 
     def action_export(self) -> None:
-        if (shown := self._shown()) is None:
-            return
-        offer = shown.offer(look_of(self.base), planner(self.base))
-        self.app.push_screen(ExportScreen(offer))
+        if (page := self._page()) is not None:
+            plan = planner(self.base)
+            self.app.push_screen(ExportScreen(offer(page, look_of(self.base), plan)))
 
 
 def _machine(state: State) -> tuple[object, ...]:

@@ -456,9 +456,11 @@ async def test_the_step_of_a_lesson(monkeypatch: pytest.MonkeyPatch) -> None:
         await pilot.press("3")
         await until(pilot, lambda: isinstance(app.focused, OptionList))
         await pilot.press("enter")
-        await until(pilot, lambda: app.pane(LearnPane).learn.place)
+        await until(pilot, lambda: app.pane(LearnPane).course.place)
         await pilot.press("r")
-        await until(pilot, lambda: app.pane(LearnPane).learn.at((0, 0)).complete)
+        await until(
+            pilot, lambda: app.pane(LearnPane).course.attempt_at((0, 0)).complete
+        )
         await pilot.pause()
         for downs, (ending, *words) in enumerate(
             (

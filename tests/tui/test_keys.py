@@ -275,7 +275,7 @@ LEARN: Effects = {
             *(f"answer({number})" for number in range(1, 5)),
             "select",
         ),
-        lambda s: s.changed("learn"),
+        lambda s: s.changed("course"),
     ),
     **{
         f"detail('{one}')": lambda s: s.changed("detail") for one in ("text", "figures")
@@ -350,12 +350,12 @@ async def test_bench(scene: Scene) -> None:
 async def test_learn(scene: Scene) -> None:
     app, pilot = scene.app, scene.pilot
     await scene.open("learn")
-    scene.own["learn"] = scene.pane, "learn"
+    scene.own["course"] = scene.pane, "course"
     scene.own["detail"] = scene.pane, "detail"
     # In the list none of its keys mean anything, nor are they shown.
     await scene.press_all([app.query_one(OptionList)], LEARN)
     await pilot.press("enter", "n")
-    await until(pilot, lambda: scene.pane.learn.place == (0, 1))
+    await until(pilot, lambda: scene.pane.course.place == (0, 1))
     await scene.press_all(scene.reached, LEARN)
     assert scene.pressed >= {one.action for _, one in scene.pane._bindings}
 

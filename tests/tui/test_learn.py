@@ -15,6 +15,7 @@ from textual.widgets import OptionList, TabbedContent
 from jaxtui import lessons
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
+from jaxtui.lessons.course import Attempt, load_course
 from jaxtui.lessons.trial import Lesson
 from jaxtui.model import (
     Check,
@@ -28,8 +29,8 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.learn import LearnPane, loaded
-from jaxtui.tui.learn_step import QuestionPanel, StepState
+from jaxtui.tui.learn import LearnPane
+from jaxtui.tui.learn_step import QuestionPanel
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
@@ -67,10 +68,8 @@ def pane(app: JaxtuiApp) -> LearnPane:
     return found
 
 
-def step_of(app: JaxtuiApp) -> StepState:
-    place = pane(app).learn.place
-    assert place is not None
-    return pane(app).learn.at(place)
+def attempt(app: JaxtuiApp) -> Attempt:
+    return pane(app).course.attempt
 
 
 def entry(app: JaxtuiApp, index: int) -> str:
@@ -99,7 +98,7 @@ async def to_list(pilot: Pilot[None], app: JaxtuiApp, key: str) -> None:
 
 
 async def until_complete(pilot: Pilot[None], app: JaxtuiApp) -> None:
-    await until(pilot, lambda: step_of(app).complete)
+    await until(pilot, lambda: attempt(app).complete)
     await pilot.pause()
 
 
@@ -236,7 +235,7 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         assert "Answer: two" in paper(app, "step-verdict-text")
         # What was done is known to the next session.
         assert progress.read().steps(FIRST) == (True, False, False)
-        kept = loaded()
+        kept = load_course()
         assert [kept.done(index) for index in (0, 1)] == [
             (True, False, False),
             (False,),
@@ -248,7 +247,7 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         await until_complete(pilot, app)
         titles = [work.title for work in engine.works if isinstance(work, Snippet)]
         assert [title.rpartition(" ")[2] for title in titles] == ["begin", *"012"]
-        assert step_of(app).works == tuple(engine.works)
+        assert attempt(app).works == tuple(engine.works)
         verdict = paper(app, "step-verdict-text")
         assert "✗ Does not hold here: One work is enough." in verdict
         assert "You predicted “no”; there is no answer" in verdict
@@ -305,7 +304,7 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
         # The answer is there, so a digit shows a tab; the prediction stays.
         await pilot.press("2")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
-        assert step_of(app).prediction == 2
+        assert attempt(app).prediction == 2
         await pilot.press("escape", "3", "n")
         await until(pilot, lambda: "● 1 yes" in paper(app, "step-question-text"))
         await to_list(pilot, app, "escape")
@@ -355,10 +354,10 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         assert borders(app, "step-question").endswith("1–3 predict")
         assert "You predicted: two" in paper(app, "step-verdict-text")
         await pilot.press("s")
-        await until(pilot, lambda: pane(app).learn.playing is None)
+        await until(pilot, lambda: pane(app).course.playing is None)
         shown = app.query_one(MessageLine)
         await until(pilot, lambda: "The lesson is where it was" in shown.line)
-        step = step_of(app)
+        step = attempt(app)
         assert (step.prediction, step.complete) == (1, False)
         await until(
             pilot, lambda: "The lesson is where" in paper(app, "step-verdict-text")
@@ -380,7 +379,7 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         await pilot.press("r")
         await until(pilot, lambda: "running" in borders(app, "step-verdict"))
         engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
-        await until(pilot, lambda: pane(app).learn.playing is None)
+        await until(pilot, lambda: pane(app).course.playing is None)
         await until(pilot, lambda: "Stopped." in paper(app, "step-verdict-text"))
         # The first conclusion is kept.
         assert "✓ Holds here" in paper(app, "step-verdict-text")
@@ -394,9 +393,9 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         snippet = engine.works[-1]
         assert isinstance(snippet, Snippet)
         engine.emit_run(*list(at_once(snippet))[1:])
-        await until(pilot, lambda: pane(app).learn.playing is None)
+        await until(pilot, lambda: pane(app).course.playing is None)
         await pilot.pause()
-        first = pane(app).learn.at((0, 0))
+        first = pane(app).course.attempt_at((0, 0))
         assert (first.complete, first.trouble) == (True, "")
         assert "It does not" in paper(app, "step-question-text")
         assert pane(app).mistakes == []
@@ -419,8 +418,8 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
         engine.become_ready()
         await until(pilot, lambda: "was killed. Try" in paper(app, "step-verdict-text"))
         assert "Incomplete: " in paper(app, "step-verdict-text")
-        learn = pane(app).learn
-        assert [learn.at((0, number)).complete for number in range(3)] == [
+        course = pane(app).course
+        assert [course.attempt_at((0, number)).complete for number in range(3)] == [
             False,
             True,
             False,
@@ -440,8 +439,8 @@ async def test_an_engine_that_cannot_be_asked() -> None:
     async with reading(Gone()) as (pilot, app):
         await pilot.press("r")
         await until(pilot, lambda: app.state.engine == "failed")
-        await until(pilot, lambda: pane(app).learn.playing is None)
-        assert "The engine is not there" in step_of(app).trouble
+        await until(pilot, lambda: pane(app).course.playing is None)
+        assert "The engine is not there" in attempt(app).trouble
 
 
 async def test_mistakes_while_a_step_runs_end_the_step(
@@ -457,12 +456,12 @@ async def test_mistakes_while_a_step_runs_end_the_step(
     async with reading() as (pilot, app):
         await pilot.press("r")
         await until(pilot, lambda: "no such op" in paper(app, "step-verdict-text"))
-        await until(pilot, lambda: pane(app).learn.playing is None)
+        await until(pilot, lambda: pane(app).course.playing is None)
         await pilot.press("escape", "down", "enter")
-        await until(pilot, lambda: pane(app).learn.open == 1)
+        await until(pilot, lambda: pane(app).course.open == 1)
         await pilot.press("r")
         await until(pilot, lambda: "no such op" in paper(app, "step-verdict-text"))
-        await until(pilot, lambda: pane(app).learn.playing is None)
+        await until(pilot, lambda: pane(app).course.playing is None)
         assert pane(app).mistakes
     assert app.crash is None
 
