@@ -56,7 +56,7 @@ _HEIGHTS = (
     (2, 5, 5),
     (2, 5, 6),
 )
-"""Rows of host, device and queue, for each row that there is above the axis."""
+"""Rows of host, device and queue, for each row that there is more than four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
         return []
     if columns < 1:
         return [[BLANK] * width for _ in range(height)]
-    host, device, queue = _HEIGHTS[max(0, min(height - 4, len(_HEIGHTS) - 1))]
+    host, device, queue = _heights(height - 4)
     scale = _Scale(shot.in_view, columns)
     lanes = [
         *_named(_host(shot, scale, host, shades), "host"),
@@ -246,6 +246,14 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
     rows = [*lanes, *_named([_axis(shot, columns)], unit.rjust(GUTTER - 2))]
     rows += [[BLANK] * width for _ in range(height - len(rows))]
     return rows[:height]
+
+
+def _heights(more: int) -> tuple[int, int, int]:
+    """Of host, device and queue, with so many rows more than four."""
+    last = len(_HEIGHTS) - 1
+    host, device, queue = _HEIGHTS[max(0, min(more, last))]
+    beyond = max(0, more - last)
+    return host, device + beyond // 3, queue + beyond - beyond // 3
 
 
 @dataclass(frozen=True, slots=True)

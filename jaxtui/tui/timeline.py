@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 
 from jaxtui import format as fmt
-from jaxtui import scripts
+from jaxtui import plot, scripts
 from jaxtui.model import (
     LOOP_STYLES,
     MAXIMUM_LOOP_CALLS,
@@ -37,7 +37,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import timeline as view
-from jaxtui.view.text import Line, Span, fold
+from jaxtui.view.text import Line, Span, fold, large
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that the keys go through."""
@@ -209,7 +209,11 @@ class TimelineScreen(LoopScreen):
                 border: round $panel-border; scrollbar-size-vertical: 1;
             }
         }
-        &.-secret #call, &.-secret #lower, &.-hidden LaneView { visibility: hidden; }
+        &.-secret #call, &.-secret #lower { display: none; }
+        &.-secret #lanes { height: 1fr; }
+        #bet { display: none; color: $foreground; }
+        &.-betting #bet { display: block; }
+        &.-betting LaneView { display: none; }
     }
     """
 
@@ -237,6 +241,7 @@ class TimelineScreen(LoopScreen):
         yield FiguresPanel(id="figures")
         with Panel("lanes", "Space play · l slow · p bet · d queue", id="lanes"):
             yield LaneView()
+            yield PlotView(id="bet")
         yield CallPanel(keys="← → select · . , step · + - zoom", id="call")
         with Horizontal(id="lower"):
             yield QueuePanel("queue", "d hide", id="queue")
@@ -383,7 +388,7 @@ class TimelineScreen(LoopScreen):
             self._calls = calls
         scale = bool(calls) and not self.betting
         self.lanes.shot = replace(shot, complete=self.complete, scale=scale)
-        self.set_class(self.betting, "-hidden", "-secret")
+        self._hide_work(self.betting)
         self._entitle()
         self._show_figures()
         self._show_call()
@@ -393,7 +398,7 @@ class TimelineScreen(LoopScreen):
             self._draw_queue()
 
     def show_moment(self, time: float) -> None:
-        self.set_class(False, "-hidden")
+        self.set_class(False, "-betting")
         shot = self.lanes.shot.playing(time)
         self.lanes.shot = replace(shot, scale=self.bet is None)
         self._entitle()
@@ -458,10 +463,20 @@ class TimelineScreen(LoopScreen):
             line = self.lanes.shot.line
             self.query_one(QueuePanel).show(self.loop, line, self.measured)
 
+    def _hide_work(self, betting: bool) -> None:
+        """Show the bet in the place of all that tells how long the work takes."""
+        if betting and self.bet is not None:
+            self.query_one("#bet", PlotView).show(partial(_large, f"{self.bet}×"))
+        if betting != self.has_class("-secret"):
+            self.set_class(betting, "-secret")
+            self._place()
+        self.set_class(betting, "-betting")
+
     def _place(self) -> None:
-        """Show what there is room for."""
+        """Show what there is room for; a bet leaves no room for the queue."""
         tall = self.has_class("-tall")
-        self.set_class(tall if self.depth is None else self.depth, "-queue")
+        queue = tall if self.depth is None else self.depth
+        self.set_class(queue and not self.has_class("-secret"), "-queue")
         self._show_notes()
         self._show_call()
         self.call_after_refresh(self._draw_queue)
@@ -471,6 +486,13 @@ class TimelineScreen(LoopScreen):
         event.stop()
         if not self.betting:
             self._stand_still(event.call)
+
+
+def _large(figure: str, width: int, height: int) -> list[plot.Row]:
+    """In the middle of the room there is."""
+    lines = [line.center(width) for line in large(figure, width, height)]
+    blank = (height - len(lines)) // 2
+    return [()] * blank + [((line, None),) for line in lines]
 
 
 def open_timeline(app: BaseApp, case: Case) -> None:

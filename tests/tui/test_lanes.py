@@ -109,11 +109,12 @@ def test_any_stamps_fill_the_room_exactly(
         assert all(len(cell.text) == 1 for row in rows for cell in row)
 
 
-@pytest.mark.parametrize("height", range(4, 16))
+@pytest.mark.parametrize("height", [*range(4, 16), 30])
 @pytest.mark.parametrize("count", [1, 3, 20, 64, 200])
 def test_the_device_is_one_row_of_calls_in_order(height: int, count: int) -> None:
     line = timeline(calls(count))
     rows = draw(Shot(line), 80, height)
+    assert "0" in text(rows)[-1], "the axis is the last line"
     lane = [row for row in rows if drawn_calls([row], "device", "selected", "number")]
     lane = [row for row in lane if not drawn_calls([row], "host", "clock")]
     shape = [[cell.call for cell in row[GUTTER:]] for row in lane]

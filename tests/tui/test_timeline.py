@@ -299,6 +299,30 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
             assert "? Help" in frame(app)[-1]
 
 
+@pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
+@pytest.mark.parametrize("keys", [(), ("d",)])
+async def test_a_bet_leaves_no_part_of_the_screen_empty(
+    size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
+    clock = Clock()
+    async with on_timeline(FakeEngine(), size, clock=clock) as (pilot, _, screen):
+        await pilot.press(*keys)
+        queue = screen.query_one("#queue")
+        await until(pilot, lambda: queue.display == (bool(keys) != (size == WIDE)))
+        before = queue.display
+
+        # The bet stands where the lanes were, and the play where the bet was.
+        for key, seen in (("p", "#bet"), ("space", "LaneView")):
+            await pilot.press(key)
+            view = screen.query_one(seen, PlotView)
+            await until(pilot, lambda view=view: view.region.bottom == size[1] - 3)
+            assert view.region.y == screen.query_one("#figures").region.bottom + 1
+            assert "█" in view.text
+        clock.now += SECONDS
+        screen.tick()
+        await until(pilot, lambda: queue.display == before)
+
+
 async def test_the_queue_fills_a_terminal_that_has_grown() -> None:
     engine = FakeEngine()
     answers(engine, held_from=32)
