@@ -19,8 +19,10 @@ from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
+from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
 from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step
+from jaxtui.view.stopwatch import Clocks
 
 
 class Classroom(LoopScreen):
@@ -86,7 +88,7 @@ class Classroom(LoopScreen):
         super().__init__(never)
         self.step: Step = "program"
         self.bet = FIRST_BET
-        self._found: dict[LoopStyle, view.Figures] = {}
+        self._found: dict[LoopStyle, Clocks] = {}
         """Of a repeat without waiting, and of one that waits."""
         self._time: float | None = None
         """Where the playback is."""
@@ -177,7 +179,7 @@ class Classroom(LoopScreen):
             and not (late and loop.style in self._found)
         ):
             line = view.timeline(job.seen)
-            self._found[loop.style] = view.figures(line, loop, self.measured)
+            self._found[loop.style] = stopwatch.of_loop(line, loop, self.measured)
             self.refresh_bindings()
         if job is not None and job.outcome and loop.style == "never" and self._found:
             self.run_loop(msgspec.structs.replace(loop, style="end"))

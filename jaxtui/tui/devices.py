@@ -392,7 +392,7 @@ class FirstMinute(Panel):
         case = _shown_case(state)
         self._entitle(state, offer, case)
         self._words.show(partial(_lines, state, offer, findings, case))
-        said = stopwatch.figures(case) if case and not case.failure else None
+        said = stopwatch.of_case(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
         if said is not None:
             self.query_one(Figure).update(said.factor.replace("×", "x"))

@@ -28,7 +28,7 @@ from jaxtui.tui.base import BaseApp
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.lanes import LaneView, Shot
+from jaxtui.tui.lanes import LaneView
 from jaxtui.tui.loops import FIRST_BET, LoopScreen, first_loop, next_bet
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.status import MessageLine, StatusLine
@@ -36,7 +36,10 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
+from jaxtui.view.lanes import Shot
+from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, Span, fold, large
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
@@ -97,12 +100,12 @@ class FiguresPanel(Panel):
             yield Figure()
 
     def show(
-        self, found: view.Figures, *, until: float | None, bet: int | None, open_: bool
+        self, clocks: Clocks, *, until: float | None, bet: int | None, open_: bool
     ) -> None:
         """Show figures as far as they may be known.
 
         Args:
-            found: the figures.
+            clocks: what there is to compare.
             until: where the playback is; ``None`` when all is shown.
             bet: on the factor, if there is one.
             open_: the bet is still being made.
@@ -110,13 +113,13 @@ class FiguresPanel(Panel):
 
         def lines(width: int) -> Iterable[Line]:
             if open_ and bet is not None:
-                return view.betting(found, bet, width)
-            return view.bars(found, width, until=until, bet=bet)
+                return stopwatch.betting(clocks, bet, width)
+            return stopwatch.bars(clocks, width, until=until, bet=bet)
 
         factor = self.query_one(Figure)
         factor.display = until is None and not open_
-        factor.set_class(not found.wrong, "-right")
-        factor.update(found.factor.replace("×", "x"))
+        factor.set_class(not clocks.wrong, "-right")
+        factor.update(clocks.factor.replace("×", "x"))
         self.query_one(Paper).show(lines)
 
     def wait(self, why: Iterable[Line]) -> None:
@@ -433,8 +436,8 @@ class TimelineScreen(LoopScreen):
         if not self.complete:
             panel.wait(self._waiting())
             return
-        found = view.figures(self.lanes.shot.line, self.loop, self.measured)
-        panel.show(found, until=until, bet=self.bet, open_=self.betting)
+        clocks = stopwatch.of_loop(self.lanes.shot.line, self.loop, self.measured)
+        panel.show(clocks, until=until, bet=self.bet, open_=self.betting)
 
     def _waiting(self) -> Iterable[Line]:
         """Why there are no figures."""

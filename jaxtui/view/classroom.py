@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 from jaxtui import format as fmt
 from jaxtui.model import Loop
+from jaxtui.view.stopwatch import LABEL, Clocks, judge_bet
 from jaxtui.view.text import Line, Span, bar, large
-from jaxtui.view.timeline import LABEL, Figures, judged
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
 
@@ -46,7 +46,7 @@ class Scene:
     """What the class sees at one moment: nothing that it has not predicted."""
 
     step: Step
-    figures: Figures | None
+    clocks: Clocks | None
     """Of the program with or without the fix; ``None`` before it has run."""
     unit: fmt.Unit
     """One for all steps."""
@@ -73,12 +73,12 @@ class Scene:
     def clock(self, name: Clock) -> tuple[str, str]:
         """What a clock reads, and whether it runs; no reading while it is hidden."""
         if (
-            self.figures is None
+            self.clocks is None
             or self.step == "program"
             or (self.step == "bet" and name == "work")
         ):
             return "", "?"
-        found = self.figures
+        found = self.clocks
         seconds = found.stopwatch if name == "stopwatch" else found.work
         state = "STOPPED" if self._over(seconds) else "RUNNING"
         return self._reading(seconds), state
@@ -93,7 +93,7 @@ class Scene:
         Returns:
             Two bars and one line more, blank while nothing may be seen.
         """
-        found = self.figures
+        found = self.clocks
         if found is None or self.step == "program":
             return [()] * (2 * thick + 1)
         bet_seconds = self.bet * found.stopwatch
@@ -148,7 +148,7 @@ class Scene:
 
     def _headline(self, waiting: str) -> tuple[str, str, str]:
         """The text, the figure below it, and the role of that."""
-        found, unit = self.figures, self.unit
+        found, unit = self.clocks, self.unit
         if found is None:
             return waiting, "?", "muted"
         if found.inline:
@@ -169,7 +169,7 @@ class Scene:
                     text = f"both clocks run, {unit.name} so far"
                 return text, self._reading(found.work), "danger"
             case "factor":
-                told = f"{text} · {judged(self.bet, found.ratio)}"
+                told = f"{text} · {judge_bet(self.bet, found.ratio)}"
                 return told, found.factor, "danger"
             case "fix":
                 return text, found.factor if self.time is None else "", "pass"

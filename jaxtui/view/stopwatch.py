@@ -3,15 +3,212 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
-from jaxtui.model import Summary
+from jaxtui.model import Loop, LoopMeasured
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls
-from jaxtui.view.bench import share_of_peak
-from jaxtui.view.text import Line, Span, bar
-from jaxtui.view.timeline import Figures
+from jaxtui.view.bench import APART, share_of_peak
+from jaxtui.view.text import Line, Span, bar, wrap_spans
+from jaxtui.view.timeline import Timeline
+
+CLOSE = 1.05
+"""A stopwatch that is off by less is right."""
+
+LABEL = 11
+"""Cells of the names of a loop's bars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """What a stopwatch around some calls reads, and what their work took."""
+
+    stopwatch: float
+    """Seconds."""
+    work: float
+    """Seconds."""
+    flops: float | None = None
+    """Of all calls."""
+    peak: float | None = None
+    """FLOP/s of the chip."""
+    pending: int = 0
+    """Results that were not ready when the stopwatch stopped."""
+    calls: int = 0
+    inline: bool = False
+    """The calls computed before they returned."""
+
+    @property
+    def ratio(self) -> float:
+        """How many times longer the work took than the stopwatch says."""
+        return max(self.work, 1e-12) / max(self.stopwatch, 1e-12)
+
+    @property
+    def factor(self) -> str:
+        """The ratio as it is written: ``541×``."""
+        return fmt.ratio(self.ratio) if self.ratio >= CLOSE else "1×"
+
+    @property
+    def claimed(self) -> float | None:
+        """FLOP/s, if the stopwatch were right."""
+        return self.flops / self.stopwatch if self.flops and self.stopwatch else None
+
+    @property
+    def true(self) -> float | None:
+        """FLOP/s of the work."""
+        return self.flops / self.work if self.flops and self.work else None
+
+    @property
+    def impossible(self) -> bool:
+        """The claimed speed is above the chip's known peak."""
+        return bool(self.claimed and self.peak and self.claimed > self.peak)
+
+    @property
+    def wrong(self) -> bool:
+        """The stopwatch has missed a good part of the work."""
+        return not self.inline and (self.impossible or self.ratio > APART)
+
+    @property
+    def unit(self) -> fmt.Unit:
+        """The one in which both times are written, and those of a clock between."""
+        return fmt.common((self.stopwatch, self.work / 10, self.work))
+
+    @property
+    def verdict(self) -> str:
+        """What to think of the stopwatch."""
+        if self.inline:
+            return "synchronous: work this cheap runs inside the call"
+        if self.impossible:
+            return f"IMPOSSIBLE, peak {fmt.rate(self.peak)}: timed the dispatch"
+        if self.ratio > APART:
+            return f"{self.pending} of {self.calls} not ready when it stopped"
+        if self.ratio >= CLOSE:
+            return "the stopwatch missed the end of the work"
+        return "stopwatch right: the loop waited for its results"
+
+
+def of_loop(line: Timeline, loop: Loop, measured: LoopMeasured | None) -> Clocks:
+    """The clocks of the repeat that is drawn.
+
+    Args:
+        line: all its calls.
+        loop: what was repeated.
+        measured: what the engine says of all repeats, once it does.
+    """
+    found = Clocks(line.through, line.total, pending=line.pending, calls=line.calls)
+    if measured is None:
+        return found
+    flops, peak = measured.flops, measured.peak
+    return replace(
+        found,
+        flops=None if flops is None else flops * loop.calls,
+        peak=None if peak is None else peak.flops_per_second,
+        inline=measured.inline,
+    )
+
+
+def of_case(case: CaseState) -> Clocks | None:
+    """A stopwatch around one call; ``None`` before there are figures."""
+    measured = case.measurement
+    if measured is None or measured.ready is None or measured.dispatch is None:
+        return None
+    peak = measured.peak.flops_per_second if measured.peak else None
+    read, took = measured.dispatch.median, measured.ready.median
+    return Clocks(read, took, measured.flops, peak)
+
+
+# Of a loop.
+
+
+def bars(
+    clocks: Clocks, width: int, *, until: float | None = None, bet: float | None = None
+) -> tuple[Line, Line, Line]:
+    """Stopwatch and work as bars to one scale and in one unit, and the verdict.
+
+    Args:
+        clocks: what there is to compare.
+        width: cells of every line at most.
+        until: only what was so by then, seconds; what is not over has no figure.
+        bet: how many times longer than the stopwatch the work was bet to take: a mark.
+    """
+    unit = clocks.unit
+    name = len(unit.name) + 1
+    texts = [f"{unit.text(one)} {unit.name}" for one in (clocks.stopwatch, clocks.work)]
+    column = max(7 + name, *map(len, texts))
+    room = max(1, width - LABEL - column - 1)
+    longest = max(clocks.work, (bet or 0.0) * clocks.stopwatch, 1e-12)
+
+    def row(label: str, seconds: float, text: str, role: str) -> list[Span]:
+        over = until is None or until >= seconds
+        drawn = bar((seconds if over else until or 0.0) / longest, room)
+        time = (text if over else "…").rjust(column)
+        head = Span(label.ljust(LABEL), role), Span(time, "value"), Span(" ")
+        return [*head, Span(drawn, role)]
+
+    stopwatch = row("STOPWATCH", clocks.stopwatch, texts[0], "host")
+    work = row("WORK", clocks.work, texts[1], "device")
+    ended = until is None or until >= clocks.work
+    claim = f"  claims {fmt.rate(clocks.claimed)}" if clocks.claimed else ""
+    if ended and clocks.wrong and len(stopwatch[-1].text) + len(claim) <= room:
+        stopwatch.append(Span(claim, "danger"))
+    if bet is not None:
+        work[-1:] = _mark(work[-1], round(bet * clocks.stopwatch / longest * room))
+    if not ended:
+        return tuple(stopwatch), tuple(work), (Span("…", "muted"),)
+    parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
+    if bet is not None:
+        parts.insert(0, Span(judge_bet(bet, clocks.ratio), "value"))
+    if clocks.true:
+        parts.append(Span(f"true {fmt.rate(clocks.true)}"))
+        if clocks.peak:
+            parts.append(Span(f"{fmt.percent(clocks.true / clocks.peak)} of peak"))
+    last = wrap_spans(parts, width, " · ")[0]
+    return tuple(stopwatch), tuple(work), last
+
+
+def _mark(drawn: Span, place: int) -> list[Span]:
+    """A bar with the mark of the bet in or behind it."""
+    place = max(0, place - 1)
+    text = drawn.text.ljust(place)
+    return [
+        Span(text[:place], drawn.role),
+        Span("◆", "value"),
+        Span(text[place + 1 :], drawn.role),
+    ]
+
+
+def betting(clocks: Clocks, bet: float, width: int) -> tuple[Line, Line, Line]:
+    """The same while the work is hidden: the bet, to the scale of itself."""
+    unit, seconds = clocks.unit, bet * clocks.stopwatch
+    column = 11
+    room = max(1, width - LABEL - column - 1)
+    texts = [f"{unit.text(one)} {unit.name}" for one in (clocks.stopwatch, seconds)]
+    short = bar(1 / bet, room)
+    return (
+        (
+            Span("STOPWATCH".ljust(LABEL), "host"),
+            Span(texts[0].rjust(column), "value"),
+            Span(f" {short}", "host"),
+        ),
+        (
+            Span("BET".ljust(LABEL), "value"),
+            Span(texts[1].rjust(column), "value"),
+            Span(" " + "░" * (room - 1) + "◆", "muted"),
+        ),
+        (Span("how long does the work take? ", "value"), Span("← → bet · space play")),
+    )
+
+
+def judge_bet(bet: float, ratio: float) -> str:
+    """In words: how good a bet was."""
+    off = max(bet / ratio, ratio / bet)
+    if off < 1.5:
+        return f"bet {bet:g}×: right"
+    way = "high" if bet > ratio else "low"
+    return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
+
+
+# Bars with what follows from them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +279,7 @@ def _fitting(parts: Sequence[str], room: int) -> str:
     return text
 
 
-# The first minute: one case of JAX, and NumPy's.
+# Of one case of JAX, and NumPy's: the first minute.
 
 BEFORE = (
     Bar("stopwatch", parts=("until the call returns",)),
@@ -92,20 +289,7 @@ BEFORE = (
 """What is going to be timed."""
 
 
-def figures(case: CaseState) -> Figures | None:
-    """What a stopwatch around one call reads, beside what its work took.
-
-    ``None`` before there are figures.
-    """
-    measured = case.measurement
-    if measured is None or measured.ready is None or measured.dispatch is None:
-        return None
-    peak = measured.peak.flops_per_second if measured.peak else None
-    read, took = measured.dispatch.median, measured.ready.median
-    return Figures(read, took, measured.flops, peak)
-
-
-def _verdict(found: Figures) -> tuple[str, ...]:
+def _verdict(found: Clocks) -> tuple[str, ...]:
     """What to say beside the speed that the stopwatch claims."""
     if found.impossible:
         return "IMPOSSIBLE", f"peak {fmt.rate(found.peak)}"
@@ -114,7 +298,7 @@ def _verdict(found: Figures) -> tuple[str, ...]:
 
 def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
     """Stopwatch and truth of a case of JAX, and NumPy's time for the same."""
-    measured, said = case.measurement, figures(case)
+    measured, clocks = case.measurement, of_case(case)
     true_rate = measured.flops_per_second if measured else None
 
     def in_unit(rate: float) -> str:
@@ -124,12 +308,12 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
 
     doing = (case.doing.replace("_", " ") or "waiting",)
     found = [Bar("stopwatch", parts=doing), Bar("truth", parts=doing)]
-    if measured and measured.ready and measured.dispatch and said is not None:
-        rate = said.claimed
-        parts = (*((in_unit(rate),) if rate else ()), *_verdict(said))
+    if measured and measured.ready and measured.dispatch and clocks is not None:
+        rate = clocks.claimed
+        parts = (*((in_unit(rate),) if rate else ()), *_verdict(clocks))
         digits = fmt.digits_known(measured.dispatch)
-        seconds = said.stopwatch
-        found[0] = Bar("stopwatch", seconds, "host", digits, parts, said.wrong)
+        seconds = clocks.stopwatch
+        found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong)
         truth = []
         if measured.flops_per_second:
             truth.append(in_unit(measured.flops_per_second))
@@ -137,9 +321,10 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
             truth.append("host-bound: no rate")
         if (share := share_of_peak(measured)) is not None:
             truth.append(f"{fmt.percent(share)} of peak")
-        truth.append(ends(measured.ready))
+        several = measured.ready.rounds > 1
+        truth.append(str(fmt.ends(measured.ready)) if several else "one round")
         digits = fmt.digits_known(measured.ready)
-        found[1] = Bar("truth", said.work, "device", digits, tuple(truth))
+        found[1] = Bar("truth", clocks.work, "device", digits, tuple(truth))
     if numpy is not None:
         found.append(_numpy(numpy, in_unit))
     return tuple(found)
@@ -176,13 +361,3 @@ def cold(case: CaseState, numpy: CaseState | None) -> Line:
     if calls is not None:
         text = f"compile repaid after {fmt.plural(calls, 'call')}"
     return (*head, Span(f" · {text}"))
-
-
-def ends(summary: Summary) -> str:
-    """An interval as its two ends: ``0.65–1.63 ms``."""
-    if summary.rounds < 2:
-        return "one round"
-    unit = fmt.common((summary.ci_low, summary.ci_high))
-    digits = 2 if summary.half_width > 0.05 else 3
-    low, high = (unit.text(x, digits) for x in (summary.ci_low, summary.ci_high))
-    return f"{low}–{high} {unit.name}" if low != high else f"{low} {unit.name}"

@@ -1,4 +1,4 @@
-"""One repeat of a loop: host and device on one time axis, its figures and its words.
+"""One repeat of a loop: host and device on one time axis, the queue, and the words.
 
 The stamps may be anything, and what comes out can be drawn. The host lane is what was
 recorded; so is the device lane where the calls have the device's own times. Else it is
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
@@ -19,17 +19,12 @@ from jaxtui import stats
 from jaxtui.model import Loop, LoopCall, LoopKernel, LoopMeasured, Note
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.state import Job, State
-from jaxtui.view.bench import APART
-from jaxtui.view.text import Line, Span, bar, wrap_spans
 
 Kind = Literal["dispatch", "wait", "compute"]
 """What a bar shows: a call until it returned, the host waiting, the device at work."""
 
 LONGEST = 1e9
 """Seconds; later stamps are drawn there."""
-
-CLOSE = 1.05
-"""A stopwatch that is off by less is right."""
 
 
 # One repeat.
@@ -253,205 +248,6 @@ def depth(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
     if known > len(queue.dispatch):
         return f"{most} · it takes {known}: a longer loop fills it (k)"
     return f"{most} · no call held back: 64 calls or more show it (k)"
-
-
-# The figures.
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What a stopwatch around the drawn repeat reads, and what its work took."""
-
-    stopwatch: float
-    """Seconds."""
-    work: float
-    """Seconds."""
-    flops: float | None = None
-    """Of all calls."""
-    peak: float | None = None
-    """FLOP/s of the chip."""
-    pending: int = 0
-    """Results that were not ready when the stopwatch stopped."""
-    calls: int = 0
-    inline: bool = False
-    """The calls computed before they returned."""
-
-    @property
-    def ratio(self) -> float:
-        """How many times longer the work took than the stopwatch says."""
-        return max(self.work, 1e-12) / max(self.stopwatch, 1e-12)
-
-    @property
-    def factor(self) -> str:
-        """The ratio as it is written: ``541×``."""
-        return fmt.ratio(self.ratio) if self.ratio >= CLOSE else "1×"
-
-    @property
-    def claimed(self) -> float | None:
-        """FLOP/s, if the stopwatch were right."""
-        return self.flops / self.stopwatch if self.flops and self.stopwatch else None
-
-    @property
-    def true(self) -> float | None:
-        """FLOP/s of the work."""
-        return self.flops / self.work if self.flops and self.work else None
-
-    @property
-    def impossible(self) -> bool:
-        """The claimed speed is above the chip's known peak."""
-        return bool(self.claimed and self.peak and self.claimed > self.peak)
-
-    @property
-    def wrong(self) -> bool:
-        """The stopwatch has missed a good part of the work."""
-        return not self.inline and (self.impossible or self.ratio > APART)
-
-    @property
-    def unit(self) -> fmt.Unit:
-        """The one in which both times are written, and those of a clock between."""
-        return fmt.common((self.stopwatch, self.work / 10, self.work))
-
-    @property
-    def verdict(self) -> str:
-        """What to think of the stopwatch."""
-        if self.inline:
-            return "synchronous: work this cheap runs inside the call"
-        if self.impossible:
-            return f"IMPOSSIBLE, peak {fmt.rate(self.peak)}: timed the dispatch"
-        if self.ratio > APART:
-            return f"{self.pending} of {self.calls} not ready when it stopped"
-        if self.ratio >= CLOSE:
-            return "the stopwatch missed the end of the work"
-        return "stopwatch right: the loop waited for its results"
-
-
-def figures(line: Timeline, loop: Loop, measured: LoopMeasured | None) -> Figures:
-    """The figures of the repeat that is drawn.
-
-    Args:
-        line: all its calls.
-        loop: what was repeated.
-        measured: what the engine says of all repeats, once it does.
-    """
-    found = Figures(line.through, line.total, pending=line.pending, calls=line.calls)
-    if measured is None:
-        return found
-    flops, peak = measured.flops, measured.peak
-    return replace(
-        found,
-        flops=None if flops is None else flops * loop.calls,
-        peak=None if peak is None else peak.flops_per_second,
-        inline=measured.inline,
-    )
-
-
-def bars(
-    found: Figures, width: int, *, until: float | None = None, bet: float | None = None
-) -> tuple[Line, Line, Line]:
-    """Stopwatch and work as bars to one scale and in one unit, and the verdict.
-
-    Args:
-        found: the figures.
-        width: cells of every line at most.
-        until: only what was so by then, seconds; what is not over has no figure.
-        bet: how many times longer than the stopwatch the work was bet to take: a mark.
-    """
-    unit = found.unit
-    name = len(unit.name) + 1
-    texts = [f"{unit.text(one)} {unit.name}" for one in (found.stopwatch, found.work)]
-    column = max(7 + name, *map(len, texts))
-    room = max(1, width - LABEL - column - 1)
-    longest = max(found.work, (bet or 0.0) * found.stopwatch, 1e-12)
-
-    def row(label: str, seconds: float, text: str, role: str) -> list[Span]:
-        over = until is None or until >= seconds
-        drawn = bar((seconds if over else until or 0.0) / longest, room)
-        time = (text if over else "…").rjust(column)
-        head = Span(label.ljust(LABEL), role), Span(time, "value"), Span(" ")
-        return [*head, Span(drawn, role)]
-
-    stopwatch = row("STOPWATCH", found.stopwatch, texts[0], "host")
-    work = row("WORK", found.work, texts[1], "device")
-    ended = until is None or until >= found.work
-    claim = f"  claims {fmt.rate(found.claimed)}" if found.claimed else ""
-    if ended and found.wrong and len(stopwatch[-1].text) + len(claim) <= room:
-        stopwatch.append(Span(claim, "danger"))
-    if bet is not None:
-        work[-1:] = _marked(work[-1], round(bet * found.stopwatch / longest * room))
-    if not ended:
-        return tuple(stopwatch), tuple(work), (Span("…", "muted"),)
-    parts = [Span(found.verdict, "danger" if found.wrong else "value")]
-    if bet is not None:
-        parts.insert(0, Span(judged(bet, found.ratio), "value"))
-    if found.true:
-        parts.append(Span(f"true {fmt.rate(found.true)}"))
-        if found.peak:
-            parts.append(Span(f"{fmt.percent(found.true / found.peak)} of peak"))
-    last = wrap_spans(parts, width, " · ")[0]
-    return tuple(stopwatch), tuple(work), last
-
-
-LABEL = 11
-"""Cells of the names of bars."""
-
-
-def _marked(drawn: Span, place: int) -> list[Span]:
-    """A bar with the mark of the bet in or behind it."""
-    place = max(0, place - 1)
-    text = drawn.text.ljust(place)
-    return [
-        Span(text[:place], drawn.role),
-        Span("◆", "value"),
-        Span(text[place + 1 :], drawn.role),
-    ]
-
-
-def betting(found: Figures, bet: float, width: int) -> tuple[Line, Line, Line]:
-    """The same while the work is hidden: the bet, to the scale of itself."""
-    unit, seconds = found.unit, bet * found.stopwatch
-    column = 11
-    room = max(1, width - LABEL - column - 1)
-    texts = [f"{unit.text(one)} {unit.name}" for one in (found.stopwatch, seconds)]
-    short = bar(1 / bet, room)
-    return (
-        (
-            Span("STOPWATCH".ljust(LABEL), "host"),
-            Span(texts[0].rjust(column), "value"),
-            Span(f" {short}", "host"),
-        ),
-        (
-            Span("BET".ljust(LABEL), "value"),
-            Span(texts[1].rjust(column), "value"),
-            Span(" " + "░" * (room - 1) + "◆", "muted"),
-        ),
-        (Span("how long does the work take? ", "value"), Span("← → bet · space play")),
-    )
-
-
-def judged(bet: float, ratio: float) -> str:
-    """How good a bet was."""
-    off = max(bet / ratio, ratio / bet)
-    if off < 1.5:
-        return f"bet {bet:g}×: right"
-    way = "high" if bet > ratio else "low"
-    return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
-
-
-def axis_unit(start: float, end: float) -> fmt.Unit:
-    """The one unit of an axis that shows so much."""
-    return fmt.common((end, (end - start) / 10))
-
-
-def tick(seconds: float, start: float, end: float) -> str:
-    """A time on an axis that shows so much, without the unit: ``100.12``."""
-    span, unit = end - start, axis_unit(start, end).factor
-    if abs(seconds) < 1e-3 * span:
-        return "0"
-    decimals = 0
-    while decimals < 9 and span / 10 / unit < 10.0**-decimals:
-        decimals += 1
-    text = f"{seconds / unit:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 # Words.

@@ -10,9 +10,10 @@ from textual.pilot import Pilot
 
 from jaxtui.model import Case, Loop, RunEvent, RunFinished, RunStarted, Snippet
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.lanes import LaneView, Shot
+from jaxtui.tui.lanes import LaneView
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.paper import Paper
+from jaxtui.view.lanes import Shot
 from tests.fake_engine import FakeEngine, looped
 from tests.tui.driving import app_on, until
 

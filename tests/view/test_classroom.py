@@ -8,14 +8,14 @@ import pytest
 
 from jaxtui.model import Case, Loop
 from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step
+from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, plain
-from jaxtui.view.timeline import Figures
 
-FOUND = Figures(815e-6, 0.541, pending=20, calls=20)
+FOUND = Clocks(815e-6, 0.541, pending=20, calls=20)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
 
 
-def scene(step: Step, time: float | None = None, found: Figures = FOUND) -> Scene:
+def scene(step: Step, time: float | None = None, found: Clocks = FOUND) -> Scene:
     return Scene(step, found, FOUND.unit, 10, time)
 
 
@@ -40,7 +40,7 @@ def test_a_clock_is_hidden_runs_or_has_stopped(
     shown = scene(step, time)
     assert (shown.clock("stopwatch"), shown.clock("work")) == (stopwatch, work)
     # Before the program has run there is nothing to read.
-    waits = replace(shown, figures=None)
+    waits = replace(shown, clocks=None)
     assert [waits.clock(name) for name in CLOCKS] == [("", "?")] * 2
 
 
@@ -70,7 +70,7 @@ def test_a_step_says_one_thing_over_its_figure(
     # The figure of the fix comes when both clocks have stopped.
     large = "█" in seen(lines)
     assert large == (step != "fix" or time is None)
-    waits = replace(scene(step, time), figures=None)
+    waits = replace(scene(step, time), clocks=None)
     assert "JAX is starting" in seen(waits.hero("JAX is starting", 76, 8))
     inline = replace(FOUND, inline=True)
     assert "synchronous" in seen(scene(step, time, inline).hero("", 76, 8))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from jaxtui.model import Failure, Peak
 from jaxtui.state import CaseState
 from jaxtui.view import bench, stopwatch
-from jaxtui.view.stopwatch import Bar
+from jaxtui.view.stopwatch import Bar, Clocks, bars, betting
 from jaxtui.view.text import Line, plain
 from tests.fake_engine import summary
 from tests.view.making import JIT, NUMPY, done, run_of
+from tests.view.test_timeline import measured, timeline
 
 PEAK = Peak(flops_per_second=197e12, bytes_per_second=None, source="published")
 MS = 1e-3
@@ -44,7 +44,7 @@ def test_one_rule_says_what_is_drawn_as_a_danger(
     claimed: float, truth: float, peak: Peak | None, wrong: bool, words: str
 ) -> None:
     case = done(JIT, truth, dispatch=summary(1.0), flops=claimed, peak=peak)
-    found = stopwatch.figures(case)
+    found = stopwatch.of_case(case)
     assert found is not None
     assert found.wrong == wrong
     first, *_ = drawn(case, width=116)
@@ -109,7 +109,95 @@ def test_a_case_that_is_host_bound_and_numpys_failure_say_so() -> None:
     assert numpy.split() == ["NumPy", "failed"]
 
 
-def test_an_interval_is_its_two_ends() -> None:
-    wide = msgspec.structs.replace(summary(1e-3), ci_low=0.65e-3, ci_high=1.63e-3)
-    assert stopwatch.ends(wide) == "0.65–1.6 ms"
-    assert stopwatch.ends(msgspec.structs.replace(wide, rounds=1)) == "one round"
+# Of a loop.
+
+
+def test_the_figures_are_those_of_the_repeat_that_is_drawn() -> None:
+    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
+    one = measured(20, peak=peak)
+    line = timeline(one.calls)
+    found = stopwatch.of_loop(line, one.loop, one)
+    assert (found.stopwatch, found.work) == (line.through, line.total)
+    assert found.claimed == pytest.approx(20 * 2e9 / line.through)
+    assert found.true == pytest.approx(20 * 2e9 / line.total)
+    assert found.peak == 1e12
+
+
+@pytest.mark.parametrize(
+    ("read", "work", "unit", "texts"),
+    [
+        (815e-6, 541e-3, "ms", ("0.815", "541")),
+        # Also the times of a clock between them, of which no second is below one.
+        (1.5, 2.4, "ms", ("1500", "2400")),
+        (15.0, 24.0, "s", ("15.0", "24.0")),
+    ],
+)
+def test_both_figures_have_one_unit(
+    read: float, work: float, unit: str, texts: tuple[str, str]
+) -> None:
+    found = Clocks(read, work)
+    assert found.unit.name == unit
+    assert (found.unit.text(read), found.unit.text(work)) == texts
+
+
+@pytest.mark.parametrize(
+    ("found", "wrong", "factor", "verdict"),
+    [
+        (
+            Clocks(0.5e-3, 0.27, pending=20, calls=20),
+            *(True, "540×", "20 of 20 not ready when it stopped"),
+        ),
+        (
+            Clocks(1e-3, 0.1, flops=1e12, peak=1e13),
+            *(True, "100×", "IMPOSSIBLE, peak 10.0 TFLOP/s: timed the dispatch"),
+        ),
+        (Clocks(0.1, 0.13), False, "1.3×", "the stopwatch missed the end of the work"),
+        (Clocks(0.1, 0.1), False, "1×", "stopwatch right: the loop waited for its"),
+        (Clocks(0.1, 0.5, inline=True), False, "5.0×", "synchronous: work this cheap"),
+    ],
+)
+def test_the_verdict(found: Clocks, wrong: bool, factor: str, verdict: str) -> None:
+    assert (found.wrong, found.factor) == (wrong, factor)
+    assert found.verdict.startswith(verdict)
+
+
+def test_bars_are_to_scale_and_the_claim_is_red() -> None:
+    found = Clocks(0.02, 0.2, flops=2e9, pending=9, calls=10)
+    clock, work, last = bars(found, 70)
+    lengths = [len(line[3].text) for line in (clock, work)]
+    assert lengths == [5, 48]
+    assert plain(clock).startswith("STOPWATCH     20.0 ms █")
+    assert plain(work).startswith("WORK           200 ms █")
+    assert [span.text.strip() for span in clock if span.role == "danger"] == [
+        "claims 100 GFLOP/s"
+    ]
+    assert plain(last).endswith("not ready when it stopped · true 10.0 GFLOP/s")
+
+
+@pytest.mark.parametrize(
+    ("until", "shown"),
+    [(0.01, []), (0.1, ["20.0"]), (0.2, ["20.0", "200", "true"])],
+)
+def test_figures_of_a_playback_come_at_its_end(until: float, shown: list[str]) -> None:
+    found = Clocks(0.02, 0.2, flops=2e9, pending=9, calls=10)
+    text = " ".join(map(plain, bars(found, 70, until=until)))
+    assert [one for one in ("20.0", "200", "true") if one in text] == shown
+    assert ("…" in text) == (until < 0.2)
+
+
+@pytest.mark.parametrize(
+    ("bet", "judged"),
+    [(2, "bet 2×: 5.0× too low"), (10, "bet 10×: right"), (100, "10× too high")],
+)
+def test_a_bet_is_a_mark_on_the_bar(bet: int, judged: str) -> None:
+    found = Clocks(0.02, 0.2)
+    hidden = " ".join(map(plain, betting(found, bet, 70)))
+    assert "200 ms" not in hidden or bet == 10
+    _, work, last = map(plain, bars(found, 70, bet=bet))
+    place = 22 + round(48 * bet * 0.02 / max(0.2, bet * 0.02)) - 1
+    assert work.index("◆") == pytest.approx(place, abs=1)
+    assert judged in last
+    assert len(work) <= 70
+    # Stamps may be anything, also all the same.
+    none = Clocks(0.0, 0.0)
+    assert len([*betting(none, bet, 70), *bars(none, 70, bet=bet)]) == 6

@@ -17,11 +17,9 @@ from jaxtui.model import (
     LoopKernel,
     LoopMeasured,
     Note,
-    Peak,
 )
 from jaxtui.view import timeline as view
-from jaxtui.view.text import plain
-from jaxtui.view.timeline import Figures, Timeline, figures, queue, tick, timeline
+from jaxtui.view.timeline import Timeline, queue, timeline
 from tests.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
@@ -178,113 +176,16 @@ def test_what_the_queue_shows(
     assert one is not None or text == words
 
 
-# The figures.
+# Words.
 
 
-def test_the_figures_are_those_of_the_repeat_that_is_drawn() -> None:
+def test_where_the_figures_come_from_is_said_once() -> None:
     plain_ones = LoopClock(repeats=7, stopwatch_seconds=0.5e-3, true_seconds=0.15)
-    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
-    one = measured(20, undisturbed=plain_ones, peak=peak)
-    line = timeline(one.calls)
-    found = figures(line, one.loop, one)
-    assert (found.stopwatch, found.work) == (line.through, line.total)
-    assert found.claimed == pytest.approx(20 * 2e9 / line.through)
-    assert found.true == pytest.approx(20 * 2e9 / line.total)
-    assert found.peak == 1e12
-    # And it is said once where they come from, and how far they are from plain ones.
-    assert view.instrumented(one, line) == (
+    one = measured(20, undisturbed=plain_ones)
+    assert view.instrumented(one, timeline(one.calls)) == (
         "lanes and figures come from one instrumented repeat, that stamps every call: "
         "stopwatch -20%, work -33% against 7 plain repeats."
     )
-
-
-@pytest.mark.parametrize(
-    ("stopwatch", "work", "unit", "texts"),
-    [
-        (815e-6, 541e-3, "ms", ("0.815", "541")),
-        # Also the times of a clock between them, of which no second is below one.
-        (1.5, 2.4, "ms", ("1500", "2400")),
-        (15.0, 24.0, "s", ("15.0", "24.0")),
-    ],
-)
-def test_both_figures_have_one_unit(
-    stopwatch: float, work: float, unit: str, texts: tuple[str, str]
-) -> None:
-    found = Figures(stopwatch, work)
-    assert found.unit.name == unit
-    assert (found.unit.text(stopwatch), found.unit.text(work)) == texts
-
-
-@pytest.mark.parametrize(
-    ("found", "wrong", "factor", "verdict"),
-    [
-        (
-            Figures(0.5e-3, 0.27, pending=20, calls=20),
-            *(True, "540×", "20 of 20 not ready when it stopped"),
-        ),
-        (
-            Figures(1e-3, 0.1, flops=1e12, peak=1e13),
-            *(True, "100×", "IMPOSSIBLE, peak 10.0 TFLOP/s: timed the dispatch"),
-        ),
-        (Figures(0.1, 0.13), False, "1.3×", "the stopwatch missed the end of the work"),
-        (Figures(0.1, 0.1), False, "1×", "stopwatch right: the loop waited for its"),
-        (Figures(0.1, 0.5, inline=True), False, "5.0×", "synchronous: work this cheap"),
-    ],
-)
-def test_the_verdict(found: Figures, wrong: bool, factor: str, verdict: str) -> None:
-    assert (found.wrong, found.factor) == (wrong, factor)
-    assert found.verdict.startswith(verdict)
-
-
-def test_bars_are_to_scale_and_the_claim_is_red() -> None:
-    found = Figures(0.02, 0.2, flops=2e9, pending=9, calls=10)
-    stopwatch, work, last = view.bars(found, 70)
-    lengths = [len(line[3].text) for line in (stopwatch, work)]
-    assert lengths == [5, 48]
-    assert plain(stopwatch).startswith("STOPWATCH     20.0 ms █")
-    assert plain(work).startswith("WORK           200 ms █")
-    assert [span.text.strip() for span in stopwatch if span.role == "danger"] == [
-        "claims 100 GFLOP/s"
-    ]
-    assert plain(last).endswith("not ready when it stopped · true 10.0 GFLOP/s")
-
-
-@pytest.mark.parametrize(
-    ("until", "shown"),
-    [(0.01, []), (0.1, ["20.0"]), (0.2, ["20.0", "200", "true"])],
-)
-def test_figures_of_a_playback_come_at_its_end(until: float, shown: list[str]) -> None:
-    found = Figures(0.02, 0.2, flops=2e9, pending=9, calls=10)
-    text = " ".join(map(plain, view.bars(found, 70, until=until)))
-    assert [one for one in ("20.0", "200", "true") if one in text] == shown
-    assert ("…" in text) == (until < 0.2)
-
-
-@pytest.mark.parametrize(
-    ("bet", "judged"),
-    [(2, "bet 2×: 5.0× too low"), (10, "bet 10×: right"), (100, "10× too high")],
-)
-def test_a_bet_is_a_mark_on_the_bar(bet: int, judged: str) -> None:
-    found = Figures(0.02, 0.2)
-    hidden = " ".join(map(plain, view.betting(found, bet, 70)))
-    assert "200 ms" not in hidden or bet == 10
-    _, work, last = map(plain, view.bars(found, 70, bet=bet))
-    place = 22 + round(48 * bet * 0.02 / max(0.2, bet * 0.02)) - 1
-    assert work.index("◆") == pytest.approx(place, abs=1)
-    assert judged in last
-    assert len(work) <= 70
-    # Stamps may be anything, also all the same.
-    none = Figures(0.0, 0.0)
-    assert len([*view.betting(none, bet, 70), *view.bars(none, 70, bet=bet)]) == 6
-
-
-def test_a_close_up_has_the_digits_that_it_needs() -> None:
-    assert tick(0.10012, 0.1001, 0.1003) == "100.12"
-    assert tick(0.0, 0.0, 0.2) == "0"
-    assert tick(0.05, 0.0, 0.2) == "50"
-
-
-# Words.
 
 
 def test_what_happened_in_a_call() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.model import LoopCall
-from jaxtui.tui.lanes import (
+from jaxtui.view.lanes import (
     BLOCKS,
     EIGHTHS,
     GUTTER,
@@ -20,9 +20,9 @@ from jaxtui.tui.lanes import (
     Shot,
     Window,
     draw,
+    tick,
     whole,
 )
-from jaxtui.tui.loops import SECONDS, SLOW_SECONDS, Playback
 from jaxtui.view.timeline import Bar, timeline
 from tests.view.test_timeline import call_lists, calls
 
@@ -228,28 +228,7 @@ def test_the_axis_has_one_unit_and_no_scale_while_a_bet_is_open() -> None:
     assert len(numbers) == len(set(numbers)) >= 4
 
 
-# The playback.
-
-
-def test_a_cursor_reaches_the_end_in_its_time() -> None:
-    play = Playback(total=0.2, since=10.0)
-    assert play.time(10.0) == 0.0
-    assert play.time(10.0 + SECONDS / 2) == pytest.approx(0.1)
-    assert not play.over(10.0 + 0.99 * SECONDS)
-    assert play.over(10.0 + SECONDS)
-    assert play.time(1e9) == 0.2
-
-
-def test_slow_motion_plays_on_from_where_it_was() -> None:
-    play = Playback(total=0.2, since=0.0).at_speed(True, SECONDS / 2)
-    assert play.time(SECONDS / 2) == pytest.approx(0.1)
-    assert play.time(SECONDS / 2 + SLOW_SECONDS / 4) == pytest.approx(0.15)
-    assert "100× slower" in play.words
-    assert "faster than it ran" in Playback(total=40.0, since=0.0).words
-
-
-def test_a_pause_takes_no_time() -> None:
-    paused = Playback(total=0.2, since=0.0).toggled(1.0)
-    assert paused.time(50.0) == paused.time(1.0)
-    assert not paused.over(50.0)
-    assert paused.toggled(50.0).time(50.5) == pytest.approx(0.2 * 1.5 / SECONDS)
+def test_a_close_up_has_the_digits_that_it_needs() -> None:
+    assert tick(0.10012, 0.1001, 0.1003) == "100.12"
+    assert tick(0.0, 0.0, 0.2) == "0"
+    assert tick(0.05, 0.0, 0.2) == "50"

@@ -1,0 +1,434 @@
+"""The lanes of a loop as cells: host, device, queue and a time axis.
+
+The device is one row of calls in their order, however high. Calls have two shades by
+turns, so that neighbours can be told apart; a call too short for a cell keeps one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from jaxtui import format as fmt
+from jaxtui import stats
+from jaxtui.plot.axes import Axis, Scale, ticks
+from jaxtui.view.timeline import Bar, Kind, Timeline
+
+SMALLEST_SPAN = 1e-6
+"""Seconds that are shown at least."""
+
+GUTTER = 8
+"""Cells at the left for the names of the lanes."""
+
+ZOOM = 2.0
+"""How much closer one key press goes."""
+
+FEW = 4
+"""Calls in flight that fill the row of the queue at least: one alone is no queue."""
+
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+
+_HEIGHTS = (
+    (1, 1, 1),
+    (1, 1, 2),
+    (1, 2, 2),
+    (1, 3, 2),
+    (1, 3, 3),
+    (1, 3, 4),
+    (2, 3, 4),
+    (2, 4, 4),
+    (2, 5, 4),
+    (2, 5, 5),
+    (2, 5, 6),
+)
+"""Rows of host, device and queue, for each row that there is more than four."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The stretch of time that is in view, in seconds."""
+
+    start: float
+    end: float
+
+    @property
+    def span(self) -> float:
+        """How long it is; never zero."""
+        return self.end - self.start
+
+    def shows(self, bar: Bar) -> bool:
+        """Whether any of it is in view."""
+        return bar.end >= self.start and bar.start <= self.end
+
+    def zoomed(self, factor: float, anchor: float, whole: Window) -> Window:
+        """Closer by a factor; the anchor, if it is in view, keeps its place."""
+        span = min(max(self.span / factor, SMALLEST_SPAN), whole.span)
+        anchor = min(max(anchor, self.start), self.end)
+        share = (anchor - self.start) / self.span
+        return _within(anchor - share * span, span, whole)
+
+    def showing(self, bar: Bar, whole: Window) -> Window:
+        """Scrolled as little as needed to see a bar, or its beginning if it is long."""
+        room = 0.1 * self.span
+        start = self.start
+        if bar.end > self.end:
+            start = bar.end + room - self.span
+        if bar.start < start:
+            start = bar.start - room
+        return _within(start, self.span, whole)
+
+    def following(self, time: float, whole: Window) -> Window:
+        """Scrolled on by nearly its length when a cursor has left it."""
+        if self.start <= time <= self.end:
+            return self
+        return _within(time - 0.05 * self.span, self.span, whole)
+
+
+def whole(total: float) -> Window:
+    """All of a loop that took so long."""
+    return Window(0.0, max(total, SMALLEST_SPAN))
+
+
+def _within(start: float, span: float, whole: Window) -> Window:
+    start = max(whole.start, min(start, whole.end - span))
+    return Window(start, start + span)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One character, what it is, and the call that it belongs to."""
+
+    text: str = " "
+    role: str = "blank"
+    """``host-0`` and ``host-1`` by turns, ``wait``, ``device-0`` and ``device-1``,
+    ``selected``, ``number``, ``clock``, ``queue``, ``cursor``, ``axis`` or ``name``."""
+    call: int | None = None
+    under: str = ""
+    """The role of the bar that a number stands in."""
+
+
+BLANK = Cell()
+
+Row = list[Cell]
+
+
+Shades = tuple[str, str]
+"""The characters of neighbouring calls."""
+
+BLOCKS: Shades = ("▓", "░")
+SOLID: Shades = ("█", "█")
+"""Where colours tell neighbours apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """What of a loop is drawn, and how it goes on from there."""
+
+    line: Timeline
+    """The calls that are known."""
+    window: Window | None = None
+    """What is in view; ``None`` for the whole loop, also while it grows."""
+    selected: int = 0
+    """Index of the call that is pointed out."""
+    until: float | None = None
+    """Nothing later than this time; ``None`` for all."""
+    count: int | None = None
+    """Only so many calls; ``None`` for all."""
+    complete: bool = True
+    """The loop has ended, so that its stopwatch has stopped."""
+    scale: bool = True
+    """Whether the axis says how long it took."""
+
+    @property
+    def in_view(self) -> Window:
+        """The stretch of time that is drawn."""
+        return self.window or whole(self.line.total)
+
+    def selecting(self, call: int) -> Shot:
+        """Another call pointed out, and scrolled to in the lane that was looked at."""
+        if not self.line.calls:
+            return self
+        call, window = max(0, min(call, self.line.calls - 1)), self.window
+        if window is not None:
+            window = window.showing(self._looked_at[call], whole(self.line.total))
+        return replace(self, selected=call, window=window)
+
+    def zoomed(self, closer: bool) -> Shot:
+        """Closer to the selected call, or further away."""
+        if not self.line.calls:
+            return self
+        everything = whole(self.line.total)
+        anchor = self._looked_at[self.selected].start
+        factor = ZOOM if closer else 1 / ZOOM
+        window = self.in_view.zoomed(factor, anchor, everything)
+        return replace(self, window=None if window == everything else window)
+
+    def playing(self, time: float) -> Shot:
+        """Everything up to a time, and the call pointed out that is computed."""
+        window = self.window
+        if window is not None:
+            window = window.following(time, whole(self.line.total))
+        call = self.line.computing_at(time)
+        return replace(self, count=None, until=time, selected=call, window=window)
+
+    @property
+    def _looked_at(self) -> Sequence[Bar]:
+        """The lane on which the selected call is in view: of both, the device."""
+        host, device, window = self.line.host, self.line.device, self.in_view
+        if window.shows(host[self.selected]) and not window.shows(
+            device[self.selected]
+        ):
+            return host
+        return device
+
+    def bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
+        """Those that are drawn, cut off where the drawing ends; the selected last."""
+        chosen: list[Bar] = []
+        window = self.in_view
+        for bar in bars:
+            if self.count is not None and bar.call >= self.count:
+                continue
+            if self.until is not None:
+                if bar.start > self.until:
+                    continue
+                if bar.end > self.until:
+                    bar = replace(bar, end=self.until)
+            if not window.shows(bar):
+                continue
+            if bar.call == self.selected:
+                chosen.append(bar)
+            else:
+                yield bar
+        yield from chosen
+
+
+def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[Row]:
+    """Draw the lanes.
+
+    Args:
+        shot: what is drawn.
+        width: cells of every row.
+        height: number of rows; below four, only some parts are in view.
+        shades: the characters of calls.
+
+    Returns:
+        ``height`` rows of ``width`` cells.
+    """
+    columns = width - GUTTER
+    if height < 1 or width < 1:
+        return []
+    if columns < 1:
+        return [[BLANK] * width for _ in range(height)]
+    host, device, queue = _heights(height - 4)
+    scale = _Scale(shot.in_view, columns)
+    lanes = [
+        *_named(_host(shot, scale, host, shades), "host"),
+        *_named(_device(shot, scale, device, shades), "device"),
+        *_named(_queue(shot, scale, queue), "queue"),
+    ]
+    _cursor(lanes, shot, scale)
+    unit = axis_unit(scale.window.start, scale.window.end).name if shot.scale else ""
+    rows = [*lanes, *_named([_axis(shot, columns)], unit.rjust(GUTTER - 2))]
+    rows += [[BLANK] * width for _ in range(height - len(rows))]
+    return rows[:height]
+
+
+def _heights(more: int) -> tuple[int, int, int]:
+    """Of host, device and queue, with so many rows more than four."""
+    last = len(_HEIGHTS) - 1
+    host, device, queue = _HEIGHTS[max(0, min(more, last))]
+    beyond = max(0, more - last)
+    return host, device + beyond // 3, queue + beyond - beyond // 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Which column shows a time."""
+
+    window: Window
+    columns: int
+
+    def place(self, time: float) -> float:
+        """Columns from the left end, kept just outside where it is out of view."""
+        share = (time - self.window.start) / self.window.span
+        return max(-1.0, min(share, 2.0)) * self.columns
+
+    def cells(self, start: float, end: float) -> range:
+        """The columns of a stretch that is in view: at least one."""
+        last = self.columns - 1
+        first = max(0, min(math.floor(self.place(start)), last))
+        stop = min(round(self.place(end)), self.columns)
+        return range(first, max(stop, first + 1))
+
+
+_LANES: dict[Kind, str] = {"dispatch": "host", "compute": "device", "wait": "wait"}
+
+
+def _lane(
+    bars: Sequence[Bar], shot: Shot, scale: _Scale, group: int, shades: Shades
+) -> Row:
+    """One row: each call its cells, its shade and its number."""
+    row = [BLANK] * scale.columns
+    for bar in shot.bars(bars):
+        chosen, odd = bar.call == shot.selected, bar.call // group % 2
+        if bar.kind == "wait":
+            cell = Cell("═" if chosen else "─", "wait", bar.call)
+        else:
+            cell = Cell(shades[odd], f"{_LANES[bar.kind]}-{odd}", bar.call)
+        if chosen:
+            text = cell.text if bar.kind == "wait" else "█"
+            cell = Cell(text, "selected", bar.call)
+        for column in scale.cells(bar.start, bar.end):
+            # A wait shorter than a cell must not hide the call.
+            if bar.kind != "wait" or row[column].call != bar.call:
+                row[column] = cell
+    return row
+
+
+def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
+    row = _lane(shot.line.host, shot, scale, 1, shades)
+    rows = [list(row) for _ in range(height)]
+    stop = shot.line.through
+    over = shot.until is None or shot.until >= stop
+    inside = scale.window.start <= stop <= scale.window.end
+    if not (shot.complete and over and inside and shot.count is None):
+        return rows
+    column = scale.cells(stop, stop).start
+    for one in rows:
+        one[column] = Cell("▌", "clock")
+    text = " stopwatch stops "
+    if column + 1 + len(text) <= scale.columns:
+        _write(rows[0], column + 1, text.rstrip(), "clock")
+    elif column >= len(text):
+        _write(rows[0], column - len(text), text, "clock")
+    return rows
+
+
+def _device(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
+    bars = shot.line.device
+    each = len(bars) and scale.place(scale.window.start + shot.line.total / len(bars))
+    room = len(str(len(bars))) + 1
+    step = next((one for one in (1, 2, 5, 10, 20, 50) if one * each >= room), 100)
+    # Calls too short to be told apart share a shade.
+    group = 1 if each >= 2 else step
+    row = _lane(bars, shot, scale, group, shades)
+    rows = [list(row) for _ in range(height)]
+    middle = rows[(height - 1) // 2]
+    after = 0
+    for start, stop in _runs(row, group):
+        first = row[start].call or 0
+        text = str(first // group * group + 1)
+        start += max(0, stop - start - len(text)) // 2
+        inside = [cell.call is not None for cell in row[start : start + len(text)]]
+        fits = all(inside) and len(inside) == len(text)
+        # Two numbers side by side would read as one.
+        if first % step == 0 and fits and start >= after:
+            _write(middle, start, text, "number")
+            after = start + len(text) + 1
+    return rows
+
+
+def _runs(row: Row, group: int) -> Iterator[tuple[int, int]]:
+    """The stretches of cells of one call, or of calls with one number."""
+    start = 0
+    for number, run in groupby(
+        row, lambda cell: None if cell.call is None else cell.call // group
+    ):
+        stop = start + len(list(run))
+        if number is not None:
+            yield start, stop
+        start = stop
+
+
+def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
+    """How many results were promised and not ready, in eighths of a cell."""
+    calls = shot.line.calls if shot.count is None else shot.count
+    entered = [bar.start for bar in shot.line.host[:calls]]
+    ready = [bar.end for bar in shot.line.device[:calls]]
+    rows = [[BLANK] * scale.columns for _ in range(height)]
+    moments = sorted([(time, 1) for time in entered] + [(time, -1) for time in ready])
+    levels, level, index = [], 0, 0
+    for column in range(scale.columns):
+        end = scale.window.start + (column + 1) / scale.columns * scale.window.span
+        highest = level
+        while index < len(moments) and moments[index][0] <= end:
+            level += moments[index][1]
+            highest = max(highest, level)
+            index += 1
+        # The one that is computed is no longer in the queue.
+        levels.append(max(0, highest - 1))
+    most = max(stats.in_flight(entered, ready), default=0)
+    for column, count in enumerate(levels):
+        start = scale.window.start + column / scale.columns * scale.window.span
+        if not count or (shot.until is not None and start > shot.until):
+            continue
+        eighths = max(1, min(round(count / max(most, FEW) * height * 8), height * 8))
+        for place in range(height):
+            part = max(0, min(8, eighths - 8 * place))
+            if part:
+                rows[height - 1 - place][column] = Cell(EIGHTHS[part], "queue")
+    text = f" {most} in flight" if most else " empty"
+    if shot.until is None and calls and len(text) <= scale.columns:
+        free = all(cell is BLANK for cell in rows[0][-len(text) :])
+        if free or height == 1:
+            _write(rows[0], scale.columns - len(text), text, "name")
+    return rows
+
+
+def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale) -> None:
+    if shot.until is None or not scale.window.start <= shot.until <= scale.window.end:
+        return
+    column = GUTTER + scale.cells(shot.until, shot.until).start
+    for row in rows:
+        if row[column] is BLANK:
+            row[column] = Cell("│", "cursor")
+
+
+def _axis(shot: Shot, columns: int) -> Row:
+    """A rule with the labels of round times in it."""
+    row = [Cell("─", "axis")] * columns
+    if not shot.scale:
+        return row
+    start, end = shot.in_view.start, shot.in_view.end
+    axis = Axis(format=lambda value: tick(value, start, end))
+    marks = list(ticks(Scale(start, end), axis, columns, along=True))
+    for mark in marks:
+        row[mark.cell] = Cell("┼", "axis")
+    for mark in marks:
+        _write(row, mark.start, mark.label, "name")
+    return row
+
+
+def axis_unit(start: float, end: float) -> fmt.Unit:
+    """The one unit of an axis that shows so much."""
+    return fmt.common((end, (end - start) / 10))
+
+
+def tick(seconds: float, start: float, end: float) -> str:
+    """A time on an axis that shows so much, without the unit: ``100.12``."""
+    span, unit = end - start, axis_unit(start, end).factor
+    if abs(seconds) < 1e-3 * span:
+        return "0"
+    decimals = 0
+    while decimals < 9 and span / 10 / unit < 10.0**-decimals:
+        decimals += 1
+    text = f"{seconds / unit:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _write(row: Row, start: int, text: str, role: str) -> None:
+    for column, character in enumerate(text, start):
+        before = row[column]
+        under = before.role if role == "number" else ""
+        row[column] = Cell(character, role, before.call, under)
+
+
+def _named(rows: Sequence[Row], name: str) -> list[Row]:
+    """The rows with the name of what they are at their left."""
+    wanted = [name, *[""] * len(rows)]
+    return [
+        [Cell(one, "name") if one != " " else BLANK for one in name.ljust(GUTTER)] + row
+        for name, row in zip(wanted, rows, strict=False)
+    ]
