@@ -137,7 +137,7 @@ class Pictures(Horizontal):
             self.query_one(Side).draw(self._state.case, colors)
 
     @on(PlotReader.Picked)
-    def _picked(self, event: PlotReader.Picked) -> None:
+    def _select_size(self, event: PlotReader.Picked) -> None:
         """Select the case of the size that is read off."""
         event.stop()
         state = self._state
@@ -197,12 +197,12 @@ def plot(state: State, colors: Sequence[Color]) -> tuple[str, Picture | None, st
                 run, state.metric, colors, clock=clock, selected=case
             )
             title = curves.title_of(state.metric, clock, run.cases)
-            return title, _bare(drawn), _no_curves(state, run)
+            return title, _bare(drawn), _why_no_curves(state, run)
         case "histogram":
             return (
                 f"how calls spread · {label}",
                 calls.histogram(case, colors),
-                _no_calls(case),
+                _why_no_calls(case),
             )
         case "roofline":
             found = Roofline.of(state, state.case_index)
@@ -211,7 +211,7 @@ def plot(state: State, colors: Sequence[Color]) -> tuple[str, Picture | None, st
             return title, _bare(drawn), found.why_no_picture()
         case _:
             live = calls.live(case, colors)
-            return f"seconds per call · {label}", _bare(live), _no_calls(case)
+            return f"seconds per call · {label}", _bare(live), _why_no_calls(case)
 
 
 def _bare(picture: Picture | None) -> Picture | None:
@@ -222,14 +222,14 @@ def _bare(picture: Picture | None) -> Picture | None:
     return replace(picture, bare=True, series=series)
 
 
-def _no_calls(case: CaseState) -> str:
+def _why_no_calls(case: CaseState) -> str:
     if case.failure is not None:
         return explanation(case.failure)
     doing = case.doing.replace("_", " ")
     return f"No call of {case.case.label} was timed yet{f': {doing}' * bool(doing)}."
 
 
-def _no_curves(state: State, run: Job) -> str:
+def _why_no_curves(state: State, run: Job) -> str:
     """Why there is no curve of what is wanted."""
     timed = [case for case in run.cases if case.measurement and case.measurement.ready]
     if not timed:

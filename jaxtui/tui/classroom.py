@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from jaxtui import format as fmt
-from jaxtui.model import Loop, LoopStyle, explanation
+from jaxtui.model import Loop, LoopStyle
 from jaxtui.tui import themes
 from jaxtui.tui.loops import FIRST_BET, FIRST_CALLS, LoopScreen, next_bet
 from jaxtui.tui.pane import bindings
@@ -23,6 +23,7 @@ from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
 from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step
 from jaxtui.view.stopwatch import Clocks
+from jaxtui.view.text import plain
 
 
 class Classroom(LoopScreen):
@@ -88,7 +89,7 @@ class Classroom(LoopScreen):
         super().__init__(never)
         self.step: Step = "program"
         self.bet = FIRST_BET
-        self._found: dict[LoopStyle, Clocks] = {}
+        self._clocks: dict[LoopStyle, Clocks] = {}
         """Of a repeat without waiting, and of one that waits."""
         self._time: float | None = None
         """Where the playback is."""
@@ -127,7 +128,7 @@ class Classroom(LoopScreen):
     def action_next(self) -> None:
         if self.playback is not None:
             self.playback = None
-            self.played()
+            self.end_playback()
         else:
             self._show_step((STEPS.index(self.step) + 1) % len(STEPS))
 
@@ -140,7 +141,7 @@ class Classroom(LoopScreen):
         self._draw()
 
     def action_again(self) -> None:
-        self._found.clear()
+        self._clocks.clear()
         self._show_step(0)
         self.run_loop(msgspec.structs.replace(self.loop, style="never"))
 
@@ -149,7 +150,7 @@ class Classroom(LoopScreen):
             return "The bet is made in the second step."
         if action == "next" and self.playback is None:
             style: LoopStyle = "end" if self.step == "factor" else "never"
-            if style not in self._found:
+            if style not in self._clocks:
                 return "The program has not run yet."
         return None
 
@@ -158,7 +159,7 @@ class Classroom(LoopScreen):
         for step in STEPS:
             self.set_class(step == self.step, f"-{step}")
         if self.step in ("race", "fix"):
-            found = self._found["never" if self.step == "race" else "end"]
+            found = self._clocks["never" if self.step == "race" else "end"]
             self._time = 0.0
             self.play(found.work, slow=self.step == "race")
         self._draw()
@@ -176,12 +177,12 @@ class Classroom(LoopScreen):
         if (
             self.complete
             and job is not None
-            and not (late and loop.style in self._found)
+            and not (late and loop.style in self._clocks)
         ):
             line = view.timeline(job.seen)
-            self._found[loop.style] = stopwatch.of_loop(line, loop, self.measured)
+            self._clocks[loop.style] = stopwatch.of_loop(line, loop, self.measured)
             self.refresh_bindings()
-        if job is not None and job.outcome and loop.style == "never" and self._found:
+        if job is not None and job.outcome and loop.style == "never" and self._clocks:
             self.run_loop(msgspec.structs.replace(loop, style="end"))
         if self.playback is None:
             self._draw()
@@ -190,7 +191,7 @@ class Classroom(LoopScreen):
         self._time = time
         self._draw()
 
-    def played(self) -> None:
+    def end_playback(self) -> None:
         self._time = None
         self._draw()
 
@@ -199,10 +200,10 @@ class Classroom(LoopScreen):
     @property
     def scene(self) -> Scene:
         """What the class sees now."""
-        never = self._found.get("never")
+        never = self._clocks.get("never")
         return Scene(
             self.step,
-            self._found.get("end" if self.step == "fix" else "never"),
+            self._clocks.get("end" if self.step == "fix" else "never"),
             never.unit if never is not None else fmt.common(()),
             self.bet,
             self._time,
@@ -225,9 +226,6 @@ class Classroom(LoopScreen):
         thick = 1 if self.has_class("-flat") else 3 if self.has_class("-tall") else 2
         bars.query_one(Paper).show(lambda width: scene.bars(width, thick))
         hero = self.query_one("#hero", Paper)
-        waiting = self._waiting()
+        lines = view.why_no_figures(self.state, self.job, loop)
+        waiting = " ".join(map(plain, lines))
         hero.show(lambda width: scene.hero(waiting, width, hero.content_size.height))
-
-    def _waiting(self) -> str:
-        failed = explanation(self.job.failed) if self.job is not None else ""
-        return failed or view.waiting(self.state, self.job, self.loop)

@@ -62,9 +62,9 @@ class LaneView(PlotView, can_focus=True):
         few = few_colors(self.app)
         palette = {} if few else _palette(self.app.theme_variables)
         shades = BLOCKS if few else SOLID
-        self.show(partial(self._drawn, self.shot, shades, palette))
+        self.show(partial(self._rows_of, self.shot, shades, palette))
 
-    def _drawn(
+    def _rows_of(
         self, shot: Shot, shades: Shades, palette: Palette, width: int, height: int
     ) -> list[plot.Row]:
         self._rows, self._palette = draw(shot, width, height, shades), palette

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -114,13 +115,12 @@ class LessonList(Container):
     def on_resize(self) -> None:
         self.show(self._course, self._seconds)
 
-    def on_option_list_option_highlighted(self) -> None:
-        self._describe()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+    @on(OptionList.OptionSelected)
+    def _open(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.post_message(self.Opened(event.option_index))
 
+    @on(OptionList.OptionHighlighted)
     def _describe(self) -> None:
         course = self._course
         index = self.query_one(OptionList).highlighted
@@ -337,7 +337,8 @@ class LearnPane(Pane):
             return RUNNING
         return None
 
-    def on_lesson_list_opened(self, event: LessonList.Opened) -> None:
+    @on(LessonList.Opened)
+    def _open_lesson(self, event: LessonList.Opened) -> None:
         """Open a lesson at the step where the learner left it."""
         self.detail = "result"
         self.course = replace(self.course, open=event.index)
@@ -362,10 +363,12 @@ class LearnPane(Pane):
     def action_answer(self, number: int) -> None:
         self.course = self.course.with_prediction(number)
 
-    def on_question_panel_clicked(self, event: QuestionPanel.Clicked) -> None:
+    @on(QuestionPanel.Clicked)
+    def _predict_clicked(self, event: QuestionPanel.Clicked) -> None:
         self.action_answer(event.number)
 
-    def on_question_panel_moved(self, event: QuestionPanel.Moved) -> None:
+    @on(QuestionPanel.Moved)
+    def _predict_next(self, event: QuestionPanel.Moved) -> None:
         """Predict the choice above or below."""
         prediction, answers = self.course.attempt.prediction, self.course.answers
         first = 1 if event.direction > 0 else len(answers)

@@ -146,7 +146,7 @@ class LoopScreen(Explained, ModalScreen[None]):
         """The screen has been laid out."""
         self._due = True
         self._starting = False
-        self._stopped = 0
+        self._stopping = 0
         """The run whose end was asked for."""
         self._settling: Timer | None = None
 
@@ -189,19 +189,19 @@ class LoopScreen(Explained, ModalScreen[None]):
         if self._settling is not None:
             self._settling.stop()
         wait = SETTLE_SECONDS if settle is None else settle
-        self._settling = self.set_timer(wait, self._settled) if wait else None
+        self._settling = self.set_timer(wait, self._end_settling) if wait else None
         self._start_if_idle()
 
     def stop_loop(self) -> None:
         """Stop the running loop; it is asked to end once."""
         session = self.base.session
         job = session.state.job
-        if job is None or job.purpose != "loop" or job.number == self._stopped:
+        if job is None or job.purpose != "loop" or job.number == self._stopping:
             return
-        self._stopped = job.number
+        self._stopping = job.number
         self.base.background(session.stop)
 
-    def _settled(self) -> None:
+    def _end_settling(self) -> None:
         self._settling = None
         self._start_if_idle()
 
@@ -260,7 +260,7 @@ class LoopScreen(Explained, ModalScreen[None]):
             return
         if playback.over(now):
             self.playback = None
-            self.played()
+            self.end_playback()
         else:
             self.show_moment(playback.time(now))
 
@@ -284,6 +284,6 @@ class LoopScreen(Explained, ModalScreen[None]):
         """Show the loop up to a time, while it is played."""
         raise NotImplementedError
 
-    def played(self) -> None:
-        """The loop was played to its end."""
+    def end_playback(self) -> None:
+        """Show all of a loop that was played to its end."""
         raise NotImplementedError

@@ -100,7 +100,7 @@ class FiguresPanel(Panel):
             yield Figure()
 
     def show(
-        self, clocks: Clocks, *, until: float | None, bet: int | None, open_: bool
+        self, clocks: Clocks, *, until: float | None, bet: int | None, betting: bool
     ) -> None:
         """Show figures as far as they may be known.
 
@@ -108,16 +108,16 @@ class FiguresPanel(Panel):
             clocks: what there is to compare.
             until: where the playback is; ``None`` when all is shown.
             bet: on the factor, if there is one.
-            open_: the bet is still being made.
+            betting: the bet is still being made, so that the work is hidden.
         """
 
         def lines(width: int) -> Iterable[Line]:
-            if open_ and bet is not None:
+            if betting and bet is not None:
                 return stopwatch.betting(clocks, bet, width)
             return stopwatch.bars(clocks, width, until=until, bet=bet)
 
         factor = self.query_one(Figure)
-        factor.display = until is None and not open_
+        factor.display = until is None and not betting
         factor.set_class(not clocks.wrong, "-right")
         factor.update(clocks.factor.replace("×", "x"))
         self.query_one(Paper).show(lines)
@@ -151,7 +151,7 @@ class CallPanel(Panel):
         def text(width: int) -> Iterable[Line]:
             # A line may end early, before a word that does not fit.
             room = self.ROWS * width - 20 * (self.ROWS - 1)
-            words = view.call(line, found, index, inline=inline, room=room)
+            words = view.call_text(line, found, index, inline=inline, room=room)
             return fold((Span(words),), width)
 
         self.query_one(Paper).show(text)
@@ -173,7 +173,7 @@ class QueuePanel(Panel):
     ) -> None:
         """Draw the queue."""
         found = view.queue(line, measured)
-        words = view.depth(loop, found, measured) if line.calls else ""
+        words = view.queue_text(loop, found, measured) if line.calls else ""
         self.query_one(Paper).show(lambda _: [(Span(words),)])
         picture = view.queue_picture(found, series_colors(self.app.theme_variables))
         self.query_one(PlotView).show(drawing(picture, self.app))
@@ -231,7 +231,7 @@ class TimelineScreen(LoopScreen):
         self.bet: int | None = None
         """One of ``BETS``; ``None`` without a bet."""
         self._calls: tuple[LoopCall, ...] = ()
-        self._noted: object = None
+        self._notes_of: object = None
         """What notes and queue were made from."""
 
     @property
@@ -262,7 +262,7 @@ class TimelineScreen(LoopScreen):
         self._draw_queue()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._place)
+        self.call_after_refresh(self._arrange)
 
     # Actions: another loop.
 
@@ -324,7 +324,7 @@ class TimelineScreen(LoopScreen):
     def action_bet(self) -> None:
         self.betting = not self.betting
         self.bet = FIRST_BET if self.betting else None
-        self._stand_still()
+        self._show_still()
 
     def action_step(self, by: int) -> None:
         shot = self.lanes.shot
@@ -337,16 +337,16 @@ class TimelineScreen(LoopScreen):
         else:
             shown = 0 if by > 0 else shot.line.calls
         count = max(1, shown + by)
-        self._stand_still(count - 1, count if count <= shot.line.calls else None)
+        self._show_still(count - 1, count if count <= shot.line.calls else None)
 
     def action_move(self, by: int) -> None:
         if self.betting and self.bet is not None:
             self.bet = next_bet(self.bet, by)
             self.show_loop()
         else:
-            self._stand_still(self.lanes.shot.selected + by)
+            self._show_still(self.lanes.shot.selected + by)
 
-    def _stand_still(self, call: int | None = None, count: int | None = None) -> None:
+    def _show_still(self, call: int | None = None, count: int | None = None) -> None:
         """End the playback, show so many calls or all of them, and point out one."""
         self.playback = None
         shot = replace(self.lanes.shot, until=None, count=count)
@@ -361,7 +361,7 @@ class TimelineScreen(LoopScreen):
 
     def action_depth(self) -> None:
         self.depth = not self.query_one("#queue").display
-        self._place()
+        self._arrange()
 
     def why_not(self, action: str) -> str | None:
         state = self.base.session.state
@@ -395,8 +395,8 @@ class TimelineScreen(LoopScreen):
         self._entitle()
         self._show_figures()
         self._show_call()
-        if (calls, self.measured) != self._noted:
-            self._noted = calls, self.measured
+        if (calls, self.measured) != self._notes_of:
+            self._notes_of = calls, self.measured
             self._show_notes()
             self._draw_queue()
 
@@ -408,8 +408,8 @@ class TimelineScreen(LoopScreen):
         self._show_figures(time)
         self._show_call()
 
-    def played(self) -> None:
-        self._stand_still()
+    def end_playback(self) -> None:
+        self._show_still()
 
     def _entitle(self) -> None:
         loop, job = self.loop, self.job
@@ -434,17 +434,10 @@ class TimelineScreen(LoopScreen):
     def _show_figures(self, until: float | None = None) -> None:
         panel = self.query_one(FiguresPanel)
         if not self.complete:
-            panel.wait(self._waiting())
+            panel.wait(view.why_no_figures(self.state, self.job, self.loop))
             return
         clocks = stopwatch.of_loop(self.lanes.shot.line, self.loop, self.measured)
-        panel.show(clocks, until=until, bet=self.bet, open_=self.betting)
-
-    def _waiting(self) -> Iterable[Line]:
-        """Why there are no figures."""
-        job = self.job
-        if job is not None and job.failed is not None:
-            return [(Span(job.failed.error, "error"),), (Span(job.failed.hint),)]
-        return [(Span(view.waiting(self.state, job, self.loop)),)]
+        panel.show(clocks, until=until, bet=self.bet, betting=self.betting)
 
     def _show_call(self) -> None:
         shot = self.lanes.shot
@@ -472,10 +465,10 @@ class TimelineScreen(LoopScreen):
             self.query_one("#bet", PlotView).show(partial(_large, f"{self.bet}×"))
         if betting != self.has_class("-secret"):
             self.set_class(betting, "-secret")
-            self._place()
+            self._arrange()
         self.set_class(betting, "-betting")
 
-    def _place(self) -> None:
+    def _arrange(self) -> None:
         """Show what there is room for; a bet leaves no room for the queue."""
         tall = self.has_class("-tall")
         queue = tall if self.depth is None else self.depth
@@ -485,10 +478,10 @@ class TimelineScreen(LoopScreen):
         self.call_after_refresh(self._draw_queue)
 
     @on(LaneView.Picked)
-    def _picked(self, event: LaneView.Picked) -> None:
+    def _select_clicked(self, event: LaneView.Picked) -> None:
         event.stop()
         if not self.betting:
-            self._stand_still(event.call)
+            self._show_still(event.call)
 
 
 def _large(figure: str, width: int, height: int) -> list[plot.Row]:

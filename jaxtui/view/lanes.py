@@ -152,7 +152,7 @@ class Shot:
             return self
         call, window = max(0, min(call, self.line.calls - 1)), self.window
         if window is not None:
-            window = window.showing(self._looked_at[call], whole(self.line.total))
+            window = window.showing(self._lane[call], whole(self.line.total))
         return replace(self, selected=call, window=window)
 
     def zoomed(self, closer: bool) -> Shot:
@@ -160,7 +160,7 @@ class Shot:
         if not self.line.calls:
             return self
         everything = whole(self.line.total)
-        anchor = self._looked_at[self.selected].start
+        anchor = self._lane[self.selected].start
         factor = ZOOM if closer else 1 / ZOOM
         window = self.in_view.zoomed(factor, anchor, everything)
         return replace(self, window=None if window == everything else window)
@@ -174,7 +174,7 @@ class Shot:
         return replace(self, count=None, until=time, selected=call, window=window)
 
     @property
-    def _looked_at(self) -> Sequence[Bar]:
+    def _lane(self) -> Sequence[Bar]:
         """The lane on which the selected call is in view: of both, the device."""
         host, device, window = self.line.host, self.line.device, self.in_view
         if window.shows(host[self.selected]) and not window.shows(
@@ -224,13 +224,13 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
     host, device, queue = _heights(height - 4)
     scale = _Scale(shot.in_view, columns)
     lanes = [
-        *_named(_host(shot, scale, host, shades), "host"),
-        *_named(_device(shot, scale, device, shades), "device"),
-        *_named(_queue(shot, scale, queue), "queue"),
+        *_with_name(_host(shot, scale, host, shades), "host"),
+        *_with_name(_device(shot, scale, device, shades), "device"),
+        *_with_name(_queue(shot, scale, queue), "queue"),
     ]
     _cursor(lanes, shot, scale)
     unit = axis_unit(scale.window.start, scale.window.end).name if shot.scale else ""
-    rows = [*lanes, *_named([_axis(shot, columns)], unit.rjust(GUTTER - 2))]
+    rows = [*lanes, *_with_name([_axis(shot, columns)], unit.rjust(GUTTER - 2))]
     rows += [[BLANK] * width for _ in range(height - len(rows))]
     return rows[:height]
 
@@ -425,7 +425,7 @@ def _write(row: Row, start: int, text: str, role: str) -> None:
         row[column] = Cell(character, role, before.call, under)
 
 
-def _named(rows: Sequence[Row], name: str) -> list[Row]:
+def _with_name(rows: Sequence[Row], name: str) -> list[Row]:
     """The rows with the name of what they are at their left."""
     wanted = [name, *[""] * len(rows)]
     return [

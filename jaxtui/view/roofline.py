@@ -64,20 +64,20 @@ def verdict(place: Place) -> str:
         return place.why_not or "it has no place under the roofs"
     shown = fmt.percent(share)
     if share > AT_THE_ROOF:
-        return _above(place, shown)
+        return _cause_above(place, shown)
     if place.intensity is None:
         said = f"moves data at {shown} of the bandwidth roof"
-        return said if share >= NEAR else f"{said}: {_held_back(place)}"
+        return said if share >= NEAR else f"{said}: {_other_cause(place)}"
     if share >= NEAR and not place.cached:
         return f"{place.bound} bound at {shown} of the roof"
     if share >= NEAR and place.bound == "compute":
         return f"compute bound at {shown} of the roof"
     if place.bound == "memory" and place.cached:
         return (
-            f"{shown} of the memory roof, though {_fitting(place)}: it is not the "
+            f"{shown} of the memory roof, though {_in_cache(place)}: it is not the "
             "memory that limits it"
         )
-    return f"{shown} of the {place.bound} roof: {_held_back(place)}"
+    return f"{shown} of the {place.bound} roof: {_other_cause(place)}"
 
 
 def limit(place: Place) -> str:
@@ -155,10 +155,10 @@ def intensity_text(place: Place) -> str:
     return fmt.significant(place.intensity, 3)
 
 
-def _above(place: Place, shown: str) -> str:
+def _cause_above(place: Place, shown: str) -> str:
     """What may have let a case be faster than its roof."""
     if place.bound == "memory" and place.cached:
-        return f"faster than the memory roof ({shown}): {_fitting(place)}"
+        return f"faster than the memory roof ({shown}): {_in_cache(place)}"
     assert place.roof is not None
     moved, cache = place.measurement.bytes, place.cache_bytes
     nearly_fits = moved and cache and moved < NEARLY_FITTING * cache
@@ -182,7 +182,7 @@ def _above(place: Place, shown: str) -> str:
     return f"over the {place.bound} roof ({shown}): {cause}"
 
 
-def _held_back(place: Place) -> str:
+def _other_cause(place: Place) -> str:
     """What else may limit a case that is far below its roof."""
     flags = {note.flag for note in place.measurement.notes}
     mode = place.measurement.case.mode
@@ -198,7 +198,7 @@ def _held_back(place: Place) -> str:
     return f"something other than {what} limits it"
 
 
-def _fitting(place: Place) -> str:
+def _in_cache(place: Place) -> str:
     arrays = fmt.bytes_text(place.measurement.bytes)
     cache = fmt.bytes_text(place.cache_bytes)
     return f"its arrays ({arrays}) fit into the last cache ({cache})"
@@ -301,10 +301,10 @@ def picture(
     memory = bandwidth_roof(roofs)
     if memory is None:
         return None
-    shown = _shown(places, roofs)
+    shown = _roofs_shown(places, roofs)
     low, high = _range(places, memory, shown)
-    drawn = list(_measured(memory, shown, low, high, colors))
-    drawn += _published(memory, shown, low, high, colors)
+    drawn = list(_measured_lines(memory, shown, low, high, colors))
+    drawn += _published_dots(memory, shown, low, high, colors)
     return Picture(
         series=tuple(drawn),
         x=Axis("flops per byte", log=True, limits=(low, high)),
@@ -322,7 +322,7 @@ def picture(
     )
 
 
-def _shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, ...]:
+def _roofs_shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, ...]:
     """The compute roofs that some case is under; all, where there are no cases."""
     known = compute_roofs(roofs)
     wanted: set[RoofDtype | None] = {
@@ -350,7 +350,7 @@ def _heights(places: Sequence[Place], drawn: Sequence[Series]) -> tuple[float, f
     return min(rates) / HEADROOM, max(rates) * HEADROOM
 
 
-def _measured(
+def _measured_lines(
     memory: Roof,
     compute: Sequence[Roof],
     low: float,
@@ -370,7 +370,7 @@ def _measured(
         yield Series(label, x, y, colors[index % len(colors)])
 
 
-def _published(
+def _published_dots(
     memory: Roof,
     compute: Sequence[Roof],
     low: float,

@@ -19,6 +19,7 @@ from jaxtui import stats
 from jaxtui.model import Loop, LoopCall, LoopKernel, LoopMeasured, Note
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.state import Job, State
+from jaxtui.view.text import Line, Span
 
 Kind = Literal["dispatch", "wait", "compute"]
 """What a bar shows: a call until it returned, the host waiting, the device at work."""
@@ -79,7 +80,9 @@ def timeline(calls: Sequence[LoopCall]) -> Timeline:
     """Put calls on two lanes."""
     dispatches = tuple(_dispatch(index, call) for index, call in enumerate(calls))
     measured = bool(calls) and all(call.device_end is not None for call in calls)
-    device = tuple(_measured(calls) if measured else _computations(calls, dispatches))
+    device = tuple(
+        _measured_bars(calls) if measured else _inferred_bars(calls, dispatches)
+    )
     host = (*dispatches, *_waits(calls, dispatches))
     through = max((bar.end for bar in host), default=0.0)
     total = max((bar.end for bar in (*host, *device)), default=0.0)
@@ -87,33 +90,33 @@ def timeline(calls: Sequence[LoopCall]) -> Timeline:
     return Timeline(host, device, through, total, measured, kernels)
 
 
-def _sane(seconds: float) -> float:
+def _bounded(seconds: float) -> float:
     # In this order: comparisons with NaN are false, so that NaN becomes zero.
     return min(max(0.0, seconds), LONGEST)
 
 
 def _dispatch(index: int, call: LoopCall) -> Bar:
-    entered = _sane(call.entered)
-    return Bar(index, "dispatch", entered, max(entered, _sane(call.returned)))
+    entered = _bounded(call.entered)
+    return Bar(index, "dispatch", entered, max(entered, _bounded(call.returned)))
 
 
-def _computations(
+def _inferred_bars(
     calls: Sequence[LoopCall], dispatches: Sequence[Bar]
 ) -> Iterator[Bar]:
     """Each begins when it was asked for and the one before was ready."""
     before = 0.0
     for call, dispatch in zip(calls, dispatches, strict=True):
         start = max(before, dispatch.start)
-        before = max(start, _sane(call.ready))
+        before = max(start, _bounded(call.ready))
         yield Bar(dispatch.call, "compute", start, before)
 
 
-def _measured(calls: Sequence[LoopCall]) -> Iterator[Bar]:
+def _measured_bars(calls: Sequence[LoopCall]) -> Iterator[Bar]:
     """In the order of the calls, each ends no earlier than the one before."""
     before = 0.0
     for index, call in enumerate(calls):
-        start = _sane(call.device_start or 0.0)
-        before = max(before, start, _sane(call.device_end or 0.0))
+        start = _bounded(call.device_start or 0.0)
+        before = max(before, start, _bounded(call.device_end or 0.0))
         yield Bar(index, "compute", start, before)
 
 
@@ -125,7 +128,7 @@ def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar
     for index, call in enumerate(calls):
         if call.waited is None:
             continue
-        waited = _sane(call.waited)
+        waited = _bounded(call.waited)
         entered_by_then = max(bisect_left(entered, waited), index + 1)
         start = max(before, busy[entered_by_then - 1])
         if waited > start:
@@ -232,7 +235,7 @@ def queue_picture(queue: Queue, colors: Sequence[Color]) -> Picture | None:
     )
 
 
-def depth(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
+def queue_text(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
     """What the queue shows: how many were in flight, and whether that held a call."""
     if measured is not None and measured.inline:
         return "never in flight: the work runs inside the call"
@@ -253,14 +256,20 @@ def depth(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
 # Words.
 
 
-def waiting(state: State, job: Job | None, loop: Loop) -> str:
-    """Why there is nothing to draw yet.
+def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
+    """Why there is nothing to draw yet; a failure has what to do in a second line.
 
     Args:
         state: what is known of the engine.
         job: what came of the loop so far.
         loop: the one that was asked for.
     """
+    if job is not None and job.failed is not None:
+        return [(Span(job.failed.error, "error"),), (Span(job.failed.hint),)]
+    return [(Span(_why_waiting(state, job, loop)),)]
+
+
+def _why_waiting(state: State, job: Job | None, loop: Loop) -> str:
     if state.engine == "failed":
         return "no engine · R tries again"
     if state.running and state.purpose != "loop":
@@ -289,12 +298,12 @@ def notes(
     """
     said = () if complete else ("impossible", "queue-full", "measured")
     found = [one for one in measured.notes if one.flag not in ("watched", *said)]
-    found.append(Note(flag="instrumented", text=instrumented(measured, line)))
+    found.append(Note(flag="instrumented", text=source_text(measured, line)))
     # What is said of a function in general comes behind what is said of this loop.
     return tuple(sorted(found, key=lambda note: note.flag == "own"))
 
 
-def instrumented(measured: LoopMeasured, line: Timeline) -> str:
+def source_text(measured: LoopMeasured, line: Timeline) -> str:
     """Where lanes and figures come from, and how far that is from a plain repeat."""
     plain = measured.undisturbed
     ends = (line.through, plain.stopwatch_seconds), (line.total, plain.true_seconds)
@@ -311,7 +320,9 @@ def _change(ratio: float) -> str:
     return f"{ratio - 1:+.0%}" if ratio < 3 else fmt.ratio(ratio)
 
 
-def call(line: Timeline, queue: Queue, index: int, *, inline: bool, room: int) -> str:
+def call_text(
+    line: Timeline, queue: Queue, index: int, *, inline: bool, room: int
+) -> str:
     """What happened in one call, and its kernels.
 
     Args:
@@ -347,10 +358,10 @@ def call(line: Timeline, queue: Queue, index: int, *, inline: bool, room: int) -
         else:
             parts.append("ready when the call returned")
     text = " · ".join(parts)
-    return text + kernels(line, index, room - len(text))
+    return text + _kernels_text(line, index, room - len(text))
 
 
-def kernels(line: Timeline, index: int, room: int) -> str:
+def _kernels_text(line: Timeline, index: int, room: int) -> str:
     """What a call ran on the device, the longest first, as far as there is room."""
     known = sorted(line.kernels[index], key=lambda kernel: -kernel.seconds)
     text = ""

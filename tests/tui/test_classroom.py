@@ -78,7 +78,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         await pilot.press("space", "g")
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         assert app.theme == themes.PROJECTOR
-        await until(pilot, lambda: len(room(app)._found) == 2)
+        await until(pilot, lambda: len(room(app)._clocks) == 2)
         # Each is run once.
         styles = [work.style for work in engine.works if isinstance(work, Loop)]
         assert styles == ["never", "never", "end"]
@@ -173,6 +173,6 @@ async def test_learn_opens_the_app_in_it() -> None:
     app = app_on(engine, classroom=True)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Classroom))
-        await until(pilot, lambda: len(room(app)._found) == 2)
+        await until(pilot, lambda: len(room(app)._clocks) == 2)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Classroom))

@@ -147,7 +147,7 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
     one = measured(64, held_from=32)
     found = queue(timeline([*late[:20], *some[20:]]), one)
     assert found.deepest > found.depth == 32
-    assert "seen ready late" in view.depth(loop(64), found, one)
+    assert "seen ready late" in view.queue_text(loop(64), found, one)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_what_the_queue_shows(
     asked: Loop, one: LoopMeasured | None, words: str
 ) -> None:
     found = queue(timeline(calls(asked.calls, asked.style)), one)
-    text = view.depth(asked, found, one)
+    text = view.queue_text(asked, found, one)
     assert words in text
     assert one is not None or text == words
 
@@ -182,7 +182,7 @@ def test_what_the_queue_shows(
 def test_where_the_figures_come_from_is_said_once() -> None:
     plain_ones = LoopClock(repeats=7, stopwatch_seconds=0.5e-3, true_seconds=0.15)
     one = measured(20, undisturbed=plain_ones)
-    assert view.instrumented(one, timeline(one.calls)) == (
+    assert view.source_text(one, timeline(one.calls)) == (
         "lanes and figures come from one instrumented repeat, that stamps every call: "
         "stopwatch -20%, work -33% against 7 plain repeats."
     )
@@ -194,7 +194,7 @@ def test_what_happened_in_a_call() -> None:
 
     def said(index: int, **how: object) -> str:
         how = {"inline": False, "room": 400, **how}
-        return view.call(line, found, index, **how)  # type: ignore[arg-type]
+        return view.call_text(line, found, index, **how)  # type: ignore[arg-type]
 
     assert said(2) == (
         "entered at 0.0400 ms · returned after 0.0200 ms · ready at 15.0 ms · "
@@ -204,7 +204,7 @@ def test_what_happened_in_a_call() -> None:
     assert "computed inside the call" in said(2, inline=True)
     assert said(99) == said(-1) == ""
     line = timeline(calls(3, "each"))
-    assert "host waited 5.00 ms" in view.call(
+    assert "host waited 5.00 ms" in view.call_text(
         line, queue(line), 1, inline=False, room=400
     )
 
@@ -218,11 +218,11 @@ def test_the_kernels_of_a_call_are_named_as_far_as_there_is_room() -> None:
     found = queue(line)
 
     def said(room: int) -> str:
-        return view.call(line, found, 1, inline=False, room=room)
+        return view.call_text(line, found, 1, inline=False, room=room)
 
     assert said(400).endswith(" · kernels: 2× long 1.00 ms, short 10.0 µs")
     without = timeline(calls(3))
-    alone = view.call(without, found, 1, inline=False, room=400)
+    alone = view.call_text(without, found, 1, inline=False, room=400)
     assert "kernels" not in alone
     for room in range(len(alone), 400):
         assert len(said(room)) <= max(room, len(alone))
