@@ -11,7 +11,7 @@ from jaxtui.model import Work
 from jaxtui.state import Job
 from jaxtui.view.lesson_page import Figures, Page, Stage
 from jaxtui.view.text import Line, plain
-from tests.fake_engine import HOST, OPS, answer, cpu_devices
+from tests.fake_engine import HOST, OPS, at_once, cpu_devices
 from tests.tui.lessons_to_try import FIRST
 
 HERE = setting(FIRST, cpu_devices(), HOST, OPS)
@@ -21,7 +21,7 @@ COLORS = [(1, 0, 0), (2, 0, 0)]
 def run_of(*works: Work) -> StepRun:
     run = StepRun(FIRST.steps[0], HERE)
     for work in works:
-        for event in answer(work):  # type: ignore[arg-type]
+        for event in at_once(work):  # type: ignore[arg-type]
             run = run.observe(event)
     return run
 
