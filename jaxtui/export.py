@@ -262,6 +262,48 @@ def of_cases(cases: Sequence[Case]) -> str:
     return file_stem(ops, span, some((one.dtype for one in cases), "dtype"))
 
 
+def ending_of(name: str) -> str:
+    """The known ending of a name; empty if it has none."""
+    ending = Path(name).suffix.lower()
+    return ending if ending in FORMATS else ""
+
+
+def with_ending(typed: str, ending: str) -> str:
+    """A name with another known ending; one without any stays as it is."""
+    known = ending_of(typed)
+    return typed if known in ("", ending) else typed[: -len(known)] + ending
+
+
+def target(typed: str, suggested: str, endings: Sequence[str], folder: Path) -> Path:
+    """The file that is meant; looks whether there is a folder of this name.
+
+    A name without a known ending gets that of the one that is suggested, and a folder
+    all of it.
+
+    Args:
+        typed: a path.
+        suggested: a name with its ending.
+        endings: those that can be written; no file gets another.
+        folder: what the path is relative to.
+
+    Raises:
+        ExportError: Nothing was typed, or an ending that is not offered.
+    """
+    typed = typed.strip()
+    if not typed:
+        raise ExportError("Type the name of a file.")
+    path, ending = folder / os.path.expanduser(typed), ending_of(typed)
+    is_folder = typed in (os.curdir, os.pardir, "~") or typed.endswith(
+        (os.sep, f"{os.sep}..")
+    )
+    if is_folder or (not ending and os.path.isdir(path)):
+        return path / suggested
+    if ending and ending not in endings:
+        able = ", ".join(dict.fromkeys(endings))
+        raise ExportError(f"There is no {path.suffix} of this: {able} can be written.")
+    return path if ending else Path(f"{path}{ending_of(suggested)}")
+
+
 # Tables.
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,8 +17,10 @@ from importlib.resources import files
 from jaxtui.export import ExportError
 from jaxtui.model import (
     Case,
+    Experiment,
     Loop,
     LoopStyle,
+    Plan,
     PlannedCase,
     Recipe,
     Shown,
@@ -29,6 +31,9 @@ from jaxtui.model import (
 from jaxtui.model.ahead import LIBTPU_DEFAULTS, Topology
 from jaxtui.model.own import short_name
 from jaxtui.text import docstring, literal, visible
+
+Planner = Callable[[Experiment], Awaitable[Plan]]
+"""Asks an engine how to do an experiment without jaxtui."""
 
 IMPORTS = {
     "importlib": "import importlib",

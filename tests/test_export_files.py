@@ -26,6 +26,8 @@ from jaxtui.export import (
     markdown,
     of_cases,
     stamp,
+    target,
+    with_ending,
     write,
 )
 from jaxtui.model import Case, Failure, MemorySpan
@@ -174,3 +176,43 @@ def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
     assert free_path(path).name == "case-2.py"
     (tmp_path / "case-2.py").symlink_to("nowhere")
     assert free_path(path).name == "case-3.py"
+
+
+# Which file is meant.
+
+
+@pytest.mark.parametrize(
+    ("typed", "path"),
+    [
+        ("a.json", "/here/a.json"),
+        ("a", "/here/a.json"),
+        ("v1.2", "/here/v1.2.json"),
+        ("a.JSON", "/here/a.JSON"),
+        (" a.json ", "/here/a.json"),
+        ("/there/a", "/there/a.json"),
+        ("sub/", "/here/sub/run-1.json"),
+        ("..", "/here/../run-1.json"),
+        ("~/a.json", "/home/ada/a.json"),
+        ("~", "/home/ada/run-1.json"),
+    ],
+)
+def test_the_file_that_is_meant(
+    typed: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert target(typed, "run-1.json", [".json"], Path("/here")) == Path(path)
+
+
+@pytest.mark.parametrize(
+    ("typed", "new"),
+    [
+        ("a.csv", "a.svg"),
+        ("a.b.TXT", "a.b.svg"),
+        ("a.SVG", "a.SVG"),
+        ("a", "a"),
+        ("a.b", "a.b"),
+        ("", ""),
+    ],
+)
+def test_the_ending_follows_the_format(typed: str, new: str) -> None:
+    assert with_ending(typed, ".svg") == new

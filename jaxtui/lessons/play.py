@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
@@ -21,7 +21,7 @@ from jaxtui.model import (
     Summary,
     Work,
 )
-from jaxtui.scripts import Script
+from jaxtui.scripts import Planner, Script
 
 UNSTEADY = 0.25
 """Where the interval of a figure reaches further than this share of it to either side,
@@ -116,9 +116,6 @@ def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:
 
 
 # The plain Python of it.
-
-Planner = Callable[[Experiment], Awaitable[Plan]]
-"""Asks an engine how to do an experiment without jaxtui."""
 
 
 async def code_parts(works: Sequence[Work], plan: Planner) -> tuple[Script, ...]:

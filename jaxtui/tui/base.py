@@ -24,10 +24,12 @@ from jaxtui.model import (
     CheckDone,
     CheckRead,
     Event,
+    Experiment,
     Logged,
     LoopSeen,
     PhaseMeasured,
     PhaseStarted,
+    Plan,
     Progress,
     Sampled,
     SnippetShown,
@@ -183,6 +185,19 @@ class BaseApp(App[None]):
 
     def start(self, work: model.Work, purpose: Purpose) -> None:
         self.background(partial(self.session.run, work, purpose))
+
+    async def recipes(self, experiment: Experiment) -> Plan:
+        """How to do an experiment without jaxtui, for scripts.
+
+        Raises:
+            ExportError: The engine cannot be asked.
+        """
+        if self.session.state.engine not in ("ready", "running"):
+            raise ExportError("JAX is not ready yet, and it is what writes the script.")
+        try:
+            return await self.session.plan(experiment, recipes=True)
+        except EngineUnavailableError as error:
+            raise ExportError(str(error)) from error
 
     def take_away(self, text: str, name: str) -> None:
         """Copy a text as far as the terminal allows, write it to a file and say where.

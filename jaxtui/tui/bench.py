@@ -16,10 +16,11 @@ from textual.widgets import Button, Input, Static
 from jaxtui import experiments, selection
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.tui import export
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
+from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
+from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm, Field
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
@@ -27,7 +28,7 @@ from jaxtui.tui.state import Picked, State, next_view
 from jaxtui.tui.values import Values, of_case, why_no_sweep, with_pick
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, roofline_screen
+from jaxtui.view import bench, offers, roofline_screen
 from jaxtui.view.curves import METRICS, next_clock
 
 SWEEP_STEPS = 5
@@ -357,9 +358,10 @@ class BenchPane(CasePane):
         if state.run is None:
             return
         picture = self._pictures.on_paper(state)
-        look, plan = export.look_of(self.base), export.planner(self.base)
-        offer = export.of_run(state, state.run, picture, look, plan)
-        self.app.push_screen(export.ExportScreen(offer))
+        case = state.case.case if state.case else None
+        look, plan = look_of(self.app), self.base.recipes
+        offer = offers.of_run(state.host, state.run, case, picture, look, plan)
+        self.app.push_screen(ExportScreen(offer))
 
     # What happens in the parts.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.color import Color
 
+from jaxtui.export import DARK, Look
 from jaxtui.tui.themes import SERIES_COLORS
 
 if TYPE_CHECKING:
@@ -59,3 +60,12 @@ def warm_up() -> None:
 
     line = plot.Series("", (0.0, 1.0), (0.0, 1.0))
     plot.Picture((line,)).rows(20, 5)
+
+
+def look_of(app: App[Any]) -> Look:
+    """The colours of the theme; where it leaves them to the terminal, dark ones."""
+    variables = app.theme_variables
+    found = [Color.parse(variables[name]) for name in ("background", "foreground")]
+    if any(color.ansi is not None for color in found):
+        return DARK
+    return Look(*(color.rgb for color in found))

@@ -22,7 +22,7 @@ from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.check import CheckPanel
-from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.colors import drawing, look_of, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
@@ -262,19 +262,22 @@ class DevicesPane(CasePane):
             self.base.take_away(bench.results_text(run), "results.txt")
 
     def action_export(self) -> None:
-        from jaxtui.tui import export
+        from jaxtui.tui.export import ExportScreen
+        from jaxtui.view import offers
 
         state, offer = self.session.state, None
         if (report := self.shown_check) is not None:
-            offer = export.of_check(state, report)
+            offer = offers.of_check(state, report)
         elif state.run is None:
-            offer = export.of_devices(state)
+            offer = offers.of_devices(state)
         else:
-            look, plan = export.look_of(self.base), export.planner(self.base)
-            picture = self._first.picture
-            run = export.of_run(state, state.run, picture, look, plan)
-            offer = export.with_devices(run, state)
-        self.app.push_screen(export.ExportScreen(offer))
+            case = state.case.case if state.case else None
+            picture, look = self._first.picture, look_of(self.app)
+            run = offers.of_run(
+                state.host, state.run, case, picture, look, self.base.recipes
+            )
+            offer = offers.with_devices(run, state)
+        self.app.push_screen(ExportScreen(offer))
 
     def action_check(self, level: CheckLevel) -> None:
         """Check all devices that this process can use, or say why not."""

@@ -1,18 +1,14 @@
-"""The screen that writes files, and what can be written of each tab."""
+"""The screen that writes files."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.color import Color
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import ModalScreen
@@ -20,39 +16,21 @@ from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
 from jaxtui import format as fmt
-from jaxtui import scripts
-from jaxtui.document import Devices, Results, check_results, encode
-from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.export import (
-    DARK,
-    FORMATS,
     ExistsError,
     ExportError,
-    Look,
     check,
-    file_stem,
+    ending_of,
     here,
-    of_cases,
-    stamp,
+    with_ending,
     write,
 )
-from jaxtui.model import Case, Experiment, Plan
 from jaxtui.text import visible
 from jaxtui.tui.base import base
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.threads import Latest, Work, in_thread
 from jaxtui.tui.widgets.panel import BorderedInput, Panel, PanelList
-from jaxtui.view import bench
-from jaxtui.view.bench import collect
-from jaxtui.view.check import text as check_text
-
-if TYPE_CHECKING:
-    from jaxtui.model import Host
-    from jaxtui.plot import Picture
-    from jaxtui.state import Job
-    from jaxtui.tui.base import BaseApp
-    from jaxtui.tui.state import State
-    from jaxtui.view.check import Report
+from jaxtui.view.offers import Format, Offer
 
 LABELS = {
     ".json": "JSON",
@@ -70,265 +48,17 @@ bytes, of which the encoding takes a quarter and the code itself a few."""
 
 KEYS = "Enter write · Esc leave · Up Down format · Tab name · a copy too"
 
-NOT_READY = "JAX is not ready yet, and it is what writes the script."
 
-
-# What there is to write.
-
-
-Make = Callable[[], "str | Awaitable[str]"]
-"""Makes a text, at once or when the disk or the engine has answered."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
-    """One way to write something down."""
-
-    ending: str
-    """Of the file's name, with its dot: one of ``LABELS``."""
-    holds: str
-    """What is in it: a plain line of at most 60 cells."""
-    stem: str
-    """What the file is called by default, without the ending."""
-    make: Make
-
-    @property
-    def name(self) -> str:
-        """What the file is called by default."""
-        return self.stem + self.ending
-
-    async def content(self) -> str:
-        """The text of the file; an ``ExportError`` says why there is none."""
-        made = self.make()
-        return made if isinstance(made, str) else await made
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """Everything that can be exported at the moment."""
-
-    what: str
-    """What it is of, in a few words."""
-    formats: tuple[Format, ...]
-    """At least one."""
-
-
-def formats(stem: str, *described: tuple[str, str, Make]) -> list[Format]:
-    """Several formats of one thing.
-
-    Args:
-        stem: what the files are called by default.
-        described: ending, what is in it, and what makes it.
-    """
-    return [
-        Format(ending=ending, holds=holds, stem=stem, make=make)
-        for ending, holds, make in described
-    ]
-
-
-Planner = Callable[[Experiment], Awaitable[Plan]]
-"""Asks the engine for the recipes of cases; raises ``ExportError`` if it cannot."""
-
-
-def planner(app: BaseApp) -> Planner:
-    """What asks the engine of the app."""
-
-    async def plan(experiment: Experiment) -> Plan:
-        if app.session.state.engine not in ("ready", "running"):
-            raise ExportError(NOT_READY)
-        try:
-            return await app.session.plan(experiment, recipes=True)
-        except EngineUnavailableError as error:
-            raise ExportError(str(error)) from error
-
-    return plan
-
-
-def script_of(case: Case, plan: Planner) -> Format:
-    """The script of a single case."""
-    stem = file_stem(of_cases((case,)), case.mode, stamp())
-    holds = f"plain JAX and NumPy that time {case.label}"
-    return script(stem, holds, (case,), plan)
-
-
-def script(stem: str, holds: str, cases: tuple[Case, ...], plan: Planner) -> Format:
-    """The script of cases, which take turns if there are several."""
-
-    async def make() -> str:
-        return scripts.of_cases((await plan(Experiment(cases=cases))).cases)
-
-    return Format(ending=".py", holds=holds, stem=stem, make=make)
-
-
-def look_of(app: BaseApp) -> Look:
-    """The colours of the theme; where it leaves them to the terminal, dark ones."""
-    variables = app.theme_variables
-    found = [Color.parse(variables[name]) for name in ("background", "foreground")]
-    if any(color.ansi is not None for color in found):
-        return DARK
-    return Look(*(color.rgb for color in found))
-
-
-def of_run(
-    state: State, run: Job, picture: Picture | None, look: Look, plan: Planner
-) -> Offer:
-    """The run of the tab Bench.
-
-    Args:
-        state: what is on screen.
-        run: its run.
-        picture: the plot that is shown, if there is one.
-        look: the colours of the theme.
-        plan: for the scripts.
-    """
-    cases = tuple(each.case for each in run.cases)
-    count = f", {len(cases)} cases" if len(cases) > 1 else ""
-    going = "" if run.outcome else ", what has arrived so far"
-    stem = file_stem(of_cases(cases), stamp())
-    files = bench.files(so_far(state.host, run), run, picture, str, look)
-    drawn = "the plot as it is shown" if picture else "the table: there is no plot yet"
-    found = formats(
-        stem,
-        (
-            ".json",
-            "every figure, as jaxtui bench --json; for jaxtui compare",
-            files[".json"],
-        ),
-        (".csv", "a row per case in base units, for spreadsheets", files[".csv"]),
-        (".md", "a table for people", files[".md"]),
-        (".svg", f"{drawn}, as a picture", files[".svg"]),
-        (".txt", f"{drawn}, and the results", files[".txt"]),
-    )
-    if state.case is not None:
-        found.append(script_of(state.case.case, plan))
-    if len(cases) > 1:
-        every = "both" if len(cases) == 2 else f"all {len(cases)}"
-        holds = f"the same for {every} cases, which take turns"
-        found.append(script(stem, holds, cases, plan))
-    return Offer(what=f"{bench.title(run)}{count}{going}", formats=tuple(found))
-
-
-def so_far(host: Host | None, run: Job) -> Results:
-    """A run as a document; while it is running, only what has arrived."""
-    if run.outcome is None:
-        arrived = (
-            one
-            for one in run.cases
-            if one.failure or (one.measurement and one.measurement.ready)
-        )
-        run = replace(run, cases=tuple(arrived))
-    return collect(host, (), run)
-
-
-def of_check(state: State, report: Report) -> Offer:
-    """The health check, and the devices."""
-
-    def document() -> str:
-        exam = report.exam
-        results = check_results(
-            state.host,
-            state.devices,
-            report.verdicts,
-            level=exam.level if exam else "quick",
-            baseline=None,
-            outcome=(exam.outcome if exam else None) or "cancelled",
-        )
-        return encode(results).decode()
-
-    stem = file_stem("check", state.host.hostname if state.host else "", stamp())
-    found = formats(
-        stem,
-        (".json", "every reading and verdict, as jaxtui check --json", document),
-        (
-            ".txt",
-            "the verdicts and their reasons, in words",
-            lambda: check_text(report),
-        ),
-    )
-    return Offer(what="the health check", formats=(*found, *_devices(state)))
-
-
-def of_devices(state: State) -> Offer:
-    """What the machine has."""
-    return Offer(what="the devices of this machine", formats=tuple(_devices(state)))
-
-
-def with_devices(offer: Offer, state: State) -> Offer:
-    """An offer of the tab Devices: what the machine has can be written as well."""
-    return replace(offer, formats=(*offer.formats, *_devices(state)))
-
-
-def _devices(state: State) -> list[Format]:
-    def document() -> str:
-        return encode(Devices.of(state.host, state.devices)).decode()
-
-    holds = "what JAX sees on this machine, as jaxtui devices --json"
-    stem = file_stem("devices", state.host.hostname if state.host else "", stamp())
-    return formats(stem, (".json", holds, document))
-
-
-# Which file is meant.
-
-
-def ending_of(name: str) -> str:
-    """The known ending of a name; empty if it has none."""
-    ending = Path(name).suffix.lower()
-    return ending if ending in FORMATS else ""
-
-
-def renamed(typed: str, ending: str) -> str:
-    """What was typed, with the ending of another format."""
-    known = ending_of(typed)
-    return typed if known in ("", ending) else typed[: -len(known)] + ending
-
-
-def target(typed: str, chosen: Format, offered: Sequence[Format], folder: Path) -> Path:
-    """The file that is meant; looks whether there is a folder of this name.
-
-    A name without a known ending gets that of the format, and a folder the name that
-    the format suggests.
-
-    Args:
-        typed: a path.
-        chosen: the format.
-        offered: all there are: no file gets the ending of another one.
-        folder: what the path is relative to.
-
-    Raises:
-        ExportError: Nothing was typed, or an ending that is not offered.
-    """
-    typed = typed.strip()
-    if not typed:
-        raise ExportError("Type the name of a file.")
-    path, ending = folder / os.path.expanduser(typed), ending_of(typed)
-    is_folder = typed in (os.curdir, os.pardir, "~") or typed.endswith(
-        (os.sep, f"{os.sep}..")
-    )
-    if is_folder or (not ending and os.path.isdir(path)):
-        return path / chosen.name
-    endings = dict.fromkeys(one.ending for one in offered)
-    if ending and ending not in endings:
-        raise ExportError(
-            f"There is no {path.suffix} of this: {', '.join(endings)} can be written."
-        )
-    return path if ending else Path(f"{path}{chosen.ending}")
-
-
-def preview(
-    typed: str, chosen: Format, offered: Sequence[Format], folder: Path
-) -> tuple[str, bool]:
+def preview(offer: Offer, typed: str, chosen: Format, folder: Path) -> tuple[str, bool]:
     """What Enter would do, without touching anything, and whether that is bad."""
     try:
-        path = target(typed, chosen, offered, folder)
+        path = offer.path(typed, chosen, folder)
         check(path)
     except ExistsError as error:
         return f"{error} Enter asks before it is replaced.", True
     except ExportError as error:
         return str(error), True
     return f"Enter writes {path}", False
-
-
-# The screen.
 
 
 class _Formats(PanelList):
@@ -436,7 +166,7 @@ class ExportScreen(ModalScreen[None]):
         field.value = (
             chosen.name
             if field.value in suggested
-            else renamed(field.value, chosen.ending)
+            else with_ending(field.value, chosen.ending)
         )
         self._look()
 
@@ -452,7 +182,7 @@ class ExportScreen(ModalScreen[None]):
 
     def _look(self) -> None:
         """Say what would come of it, as far as that can be known beforehand."""
-        meant = self.query_one(Input).value, self._chosen, self._offer.formats
+        meant = self._offer, self.query_one(Input).value, self._chosen
 
         def show(found: tuple[str, bool]) -> None:
             if not self._writing:  # meanwhile Enter was pressed
@@ -484,7 +214,7 @@ class ExportScreen(ModalScreen[None]):
         self.run_worker(begin)
 
     async def _write(self, typed: str, chosen: Format, replace: bool) -> None:
-        meant = partial(target, typed, chosen, self._offer.formats, self._folder)
+        meant = partial(self._offer.path, typed, chosen, self._folder)
         try:
             path = await in_thread(meant)
             text = visible(await chosen.content())

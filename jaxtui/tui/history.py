@@ -21,18 +21,11 @@ from jaxtui.document import Results, encode
 from jaxtui.export import CASE, ExportError, file_stem, of_cases, stamp
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
+from jaxtui.scripts import Planner
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.tui.case_pane import CasePane
 from jaxtui.tui.dialogs import Question
-from jaxtui.tui.export import (
-    ExportScreen,
-    Format,
-    Offer,
-    Planner,
-    formats,
-    planner,
-    script_of,
-)
+from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history_panels import (
     LABELS,
     TO_FORM,
@@ -47,6 +40,7 @@ from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.panel import BorderedInput, Panel
 from jaxtui.view import compare
 from jaxtui.view import history as view
+from jaxtui.view.offers import Format, Offer, formats, script_of
 from jaxtui.view.text import plain
 
 PAGE = 200
@@ -386,7 +380,7 @@ class HistoryPane(CasePane):
         every = (
             *_pair_files(past),
             *_list_files(past, self._all),
-            *_entry_files(past, planner(self.base)),
+            *_entry_files(past, self.base.recipes),
         )
         return Offer(what="the history", formats=every)
 

@@ -29,16 +29,17 @@ from jaxtui.model import SelectionError, Work
 from jaxtui.scripts import joined
 from jaxtui.session import RunRefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
-from jaxtui.tui.colors import series_colors
+from jaxtui.tui.colors import look_of, series_colors
 from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.export import ExportScreen, look_of, planner
-from jaxtui.tui.learn_step import Detail, QuestionPanel, StepView, offer
+from jaxtui.tui.export import ExportScreen
+from jaxtui.tui.learn_step import Detail, QuestionPanel, StepView
 from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
 from jaxtui.view.lesson_page import Figures, Page
+from jaxtui.view.offers import of_step
 from jaxtui.view.text import Line
 
 
@@ -478,8 +479,8 @@ class LearnPane(Pane):
 
     def action_export(self) -> None:
         if (page := self._page()) is not None:
-            plan = planner(self.base)
-            self.app.push_screen(ExportScreen(offer(page, look_of(self.base), plan)))
+            offer = of_step(page, look_of(self.app), self.base.recipes)
+            self.app.push_screen(ExportScreen(offer))
 
 
 def _machine(state: State) -> tuple[object, ...]:

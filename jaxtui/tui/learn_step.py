@@ -11,12 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.message import Message
 
-from jaxtui.export import COLUMNS, LINES, Look, as_svg, file_stem, stamp
 from jaxtui.lessons.base import PROSE_COLUMNS
-from jaxtui.lessons.play import Planner, code_parts
-from jaxtui.scripts import joined
 from jaxtui.tui.colors import drawing
-from jaxtui.tui.export import Offer, formats
 from jaxtui.tui.widgets.panel import Panel, ScrollPanel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
@@ -210,36 +206,6 @@ class StepView(Container):
         role = view.VERDICTS[holds][1] if stage == "done" else ""
         for one in ("pass", "fail", "low"):
             self.query_one("#step-verdict").set_class(one == role, f"-{one}")
-
-
-def offer(page: Page, look: Look, plan: Planner) -> Offer:
-    """What can be written to a file.
-
-    Args:
-        page: of the step.
-        look: the colours of the theme.
-        plan: asks the engine how to do cases without jaxtui.
-    """
-    title, picture = page.step.title, page.figures.picture
-    works = page.works
-
-    async def script() -> str:
-        return joined(await code_parts(works, plan), title)
-
-    def svg() -> str:
-        rows = picture.rows(COLUMNS, LINES) if picture else []
-        return as_svg(rows, f"{page.lesson.title}: {title}", look)
-
-    text = "what the step says and what came out"
-    stem = file_stem(page.lesson.name, f"step{page.number + 1}", stamp())
-    found = formats(stem, (".txt", text, page.text))
-    if works:
-        holds = "plain Python of what it runs, with JAX and NumPy alone"
-        found += formats(stem, (".py", holds, script))
-    if picture is not None:
-        holds = "the plot as it is page, as a picture"
-        found += formats(stem, (".svg", holds, svg))
-    return Offer(what=f"the step “{title}”", formats=tuple(found))
 
 
 def _position(page: Page) -> tuple[str, int, Stage]:

@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from xml.dom import minidom
 
@@ -23,11 +22,8 @@ from textual.widgets import Input, OptionList, Static
 from jaxtui import cli, lessons
 from jaxtui.document import Results
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.engine.protocol import Envelope
-from jaxtui.export import DARK, ExportError
 from jaxtui.history.store import History, HistoryError
-from jaxtui.model import Case, Event, Experiment, Plan, RunStarted
-from jaxtui.state import begin_run, reduce
+from jaxtui.model import Case, Experiment, Plan
 from jaxtui.tui import export, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
@@ -35,19 +31,13 @@ from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import (
     CLIPBOARD_BYTES,
     ExportScreen,
-    Format,
-    Offer,
-    formats,
     preview,
-    renamed,
-    target,
 )
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.history_panels import Past
 from jaxtui.tui.learn import LearnPane
-from jaxtui.tui.state import EMPTY
-from tests.fake_engine import HOST as VM
-from tests.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
+from jaxtui.view.offers import Offer, formats
+from tests.fake_engine import FakeEngine, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.lessons_to_try import LESSONS
@@ -81,34 +71,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
 
 
-# Which file is meant.
-
-
-def made(ending: str) -> Format:
-    return formats("run-1", (ending, "", lambda: "text"))[0]
-
-
-@pytest.mark.parametrize(
-    ("typed", "path"),
-    [
-        ("a.json", "/here/a.json"),
-        ("a", "/here/a.json"),
-        ("v1.2", "/here/v1.2.json"),
-        ("a.JSON", "/here/a.JSON"),
-        (" a.json ", "/here/a.json"),
-        ("/there/a", "/there/a.json"),
-        ("sub/", "/here/sub/run-1.json"),
-        ("..", "/here/../run-1.json"),
-        ("~/a.json", "/home/ada/a.json"),
-        ("~", "/home/ada/run-1.json"),
-    ],
-)
-def test_the_file_that_is_meant(
-    typed: str, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
-    chosen = made(".json")
-    assert target(typed, chosen, [chosen], Path("/here")) == Path(path)
+# The screen.
 
 
 @pytest.mark.parametrize(
@@ -129,78 +92,11 @@ def test_what_would_come_of_it(
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "old.json").touch()
-    offered = [made(".json"), made(".py"), made(".py")]
-    found = preview(typed, offered[0], offered, tmp_path)
+    made = [(ending, "", lambda: "text") for ending in (".json", ".py", ".py")]
+    offer = Offer(what="a run", formats=tuple(formats("run-1", *made)))
+    found = preview(offer, typed, offer.formats[0], tmp_path)
     assert said.format(tmp_path) in found[0]
     assert found[1] == bad
-
-
-@pytest.mark.parametrize(
-    ("typed", "new"),
-    [
-        ("a.csv", "a.svg"),
-        ("a.b.TXT", "a.b.svg"),
-        ("a.SVG", "a.SVG"),
-        ("a", "a"),
-        ("a.b", "a.b"),
-        ("", ""),
-    ],
-)
-def test_the_ending_follows_the_format(typed: str, new: str) -> None:
-    assert renamed(typed, ".svg") == new
-
-
-# What there is of a run.
-
-SELU = tuple(
-    Case(op="selu", size=64, dtype="float32", device=device, mode=mode)
-    for device, mode in (("cpu:0", "jit"), ("host", "numpy"))
-)
-
-
-def offered(*happened: Event, cases: tuple[Case, ...] = SELU) -> Offer:
-    """After a run has begun and this has happened; the engine makes no plan."""
-    state = replace(EMPTY, engine="ready", host=VM, devices=cpu_devices())
-    state = begin_run(state, 1, "bench", Experiment(cases=cases))
-    for event in (RunStarted(cases=cases, budget_seconds=1.0), *happened):
-        state = reduce(state, Envelope(generation=0, run=1, event=event))
-
-    async def no_plan(experiment: Experiment) -> Plan:
-        raise ExportError("JAX is not there.")
-
-    assert state.run is not None
-    return export.of_run(state, state.run, None, DARK, no_plan)
-
-
-def content(offer: Offer, ending: str) -> str:
-    found = next(one for one in offer.formats if one.ending == ending)
-    return asyncio.run(found.content())  # type: ignore[arg-type]
-
-
-def test_of_a_run_that_goes_on_there_is_what_has_arrived() -> None:
-    offer = offered(sampled(0, SELU[0], 0))
-    assert offer.what == "selu, 2 cases, what has arrived so far"
-    kept = msgspec.json.decode(content(offer, ".json"), type=Results)
-    assert [one.case for one in kept.measurements] == [SELU[0]]
-    assert kept.failures == ()
-
-
-@pytest.mark.parametrize(("cases", "scripts"), [(SELU, 2), (SELU[:1], 1)])
-def test_without_a_plot_the_picture_is_the_table_and_a_script_needs_the_engine(
-    cases: tuple[Case, ...], scripts: int
-) -> None:
-    offer = offered(cases=cases)
-    holds = {one.ending: one.holds for one in offer.formats}
-    assert holds[".svg"] == "the table: there is no plot yet, as a picture"
-    assert "<svg" in content(offer, ".svg")
-    assert all(0 < len(one.holds) <= 60 for one in offer.formats)
-    # That of the selected case, and that of all, if there are others.
-    assert [one.ending for one in offer.formats].count(".py") == scripts
-    with pytest.raises(ExportError, match="JAX is not there"):
-        content(offer, ".py")
-
-
-# The screen.
 
 
 @asynccontextmanager
