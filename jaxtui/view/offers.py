@@ -38,7 +38,7 @@ class Format:
     """One way to write something down."""
 
     ending: str
-    """Of the file's name, with its dot: one of ``LABELS``."""
+    """Of the file's name, with its dot: one of ``export.FORMATS``."""
     holds: str
     """What is in it: a plain line of at most 60 cells."""
     stem: str
