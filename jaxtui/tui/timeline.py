@@ -369,6 +369,8 @@ class TimelineScreen(LoopScreen):
             return "The code of a loop needs JAX: r runs the loop and starts it."
         if action in ("play", "slow", "bet") and not self.complete:
             return "There is no complete repeat yet."
+        if action == "depth" and self.has_class("-secret"):
+            return "The queue tells how long the work takes: space plays the bet."
         if action in ("step", "move", "zoom") and not self._calls:
             return "There are no calls yet."
         if action == "more" and self.loop.calls >= CALLS[-1]:

@@ -20,6 +20,7 @@ from jaxtui.lessons.trial import Lesson
 from jaxtui.model import (
     Check,
     Experiment,
+    Finding,
     Loop,
     RunEvent,
     RunFinished,
@@ -429,6 +430,25 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
         await pilot.press("r")
         await until_complete(pilot, app)
         assert "killed" not in paper(app, "step-verdict-text")
+
+
+async def test_a_setting_that_makes_claims_meaningless_is_refused() -> None:
+    engine = FakeEngine()
+    async with reading(engine) as (pilot, app):
+        finding = Finding(
+            name="setting",
+            severity="error",
+            what="NaNs are looked for.",
+            how="It is set.",
+            advice="Unset it.",
+            refuses="verdicts",
+        )
+        app.session.update(findings=(finding,))
+        pane(app).perform("run")
+        await until(
+            pilot, lambda: app.state.message == "NaNs are looked for. Unset it."
+        )
+        assert "run" not in engine.calls
 
 
 async def test_an_engine_that_cannot_be_asked() -> None:

@@ -317,6 +317,9 @@ async def test_a_bet_leaves_no_part_of_the_screen_empty(
             view = screen.query_one(seen, PlotView)
             await until(pilot, lambda view=view: view.region.bottom == size[1] - 3)
             assert view.region.y == screen.query_one("#figures").region.bottom + 1
+            # What tells how long the work takes stays away.
+            await pilot.press("d")
+            assert not queue.display
             assert "█" in view.text
         clock.now += SECONDS
         screen.tick()
