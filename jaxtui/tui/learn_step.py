@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar, Literal
 
 from textual import events
@@ -31,6 +30,9 @@ class QuestionPanel(ScrollPanel):
         Binding("down", "choose(1)", "Down", show=False),
     ]
 
+    page: Page | None = None
+    """The step that asks."""
+
     class Moved(Message):
         """Another choice, so many further."""
 
@@ -53,11 +55,9 @@ class QuestionPanel(ScrollPanel):
         paper = self.query_one(Paper)
         if not paper.region.contains(event.screen_x, event.screen_y):
             return
-        lines = paper.text.split("\n")[: event.screen_y - paper.region.y + 1]
-        while lines and lines[-1].startswith("      "):
-            lines.pop()
-        if lines and (found := re.match(r" [○●] (\d+) ", lines[-1])):
-            self.post_message(self.Clicked(int(found[1])))
+        width, line = paper.size.width, event.screen_y - paper.region.y
+        if self.page is not None and (number := self.page.choice_at(width, line)):
+            self.post_message(self.Clicked(number))
 
 
 class StepView(Container):
@@ -109,6 +109,7 @@ class StepView(Container):
             wide: there is room for two things side by side.
         """
         before, self._page, self._wide = self._page, page, wide
+        self.query_one(QuestionPanel).page = page
         ran = page.stage in ("running", "done") or bool(page.attempt.trouble)
         asks = wide or page.stage in ("before", "broken")
         explains = detail == "text" or (wide and page.stage == "done")
@@ -200,8 +201,8 @@ class StepView(Container):
                 " · ".join(result),
             ),
         }
-        for name, (title, subtitle) in named.items():
-            self.query_one(f"#{name}", Panel).entitle(title, subtitle)
+        for name, (title, below) in named.items():
+            self.query_one(f"#{name}", Panel).entitle(title, below)
         holds = page.figures.conclusion.holds if page.figures.conclusion else None
         role = view.VERDICTS[holds][1] if stage == "done" else ""
         for one in ("pass", "fail", "low"):

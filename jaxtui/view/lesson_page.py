@@ -201,6 +201,23 @@ class Page:
             else claim,
         )
 
+    def choice_at(self, width: int, line: int) -> int | None:
+        """The number, from 1, of the choice in a line of the question."""
+        question = self.step.question
+        if question is None:
+            return None
+
+        def height(choices: int) -> int:
+            """Of the question with so many of its choices."""
+            part = replace(question, choices=question.choices[:choices])
+            return len(view.question(part, None, self.answer, width))
+
+        every = range(1, len(question.choices) + 1)
+        first = len(self.question(width)) - height(len(every))
+        if line < first + height(0):
+            return None
+        return next((one for one in every if line < first + height(one)), None)
+
     def results(self, width: int) -> list[Line]:
         """All figures that are there."""
         outcome = self.run.outcome if self.run else NOTHING

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from jaxtui.lessons.base import Question
 from jaxtui.lessons.course import NOT_TRIED, Attempt
 from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import setting
@@ -94,6 +97,23 @@ def test_the_seconds_left_go_down_between_two_reports(
     assert shown.seconds_left == pytest.approx(max(0.0, left + 0.1))
     shown = page(run_of(snippet), elapsed_seconds=50.0 + now, **facts)
     assert shown.seconds_left == pytest.approx(max(0.0, left))
+
+
+@pytest.mark.parametrize("width", [20, 76])
+def test_a_line_of_a_choice_is_that_choice(width: int) -> None:
+    choices = ("a choice of more than one line", "another", "a third one that is long")
+    question = Question(text="Which one of these?", choices=choices)
+    step = replace(FIRST.steps[0], question=question)
+    shown = page(lesson=replace(FIRST, steps=(step,)))
+    lines = text(shown.question(width)).split("\n")
+    numbers = [shown.choice_at(width, line) for line in range(len(lines) + 1)]
+    marked = [index for index, line in enumerate(lines) if "○" in line]
+    ends = [*marked[1:], len(lines)]
+    wanted: list[int | None] = [None] * marked[0]
+    for number, (start, end) in enumerate(zip(marked, ends, strict=True), 1):
+        wanted += [number] * (end - start)
+    assert numbers == [*wanted, None]
+    assert page(number=2).choice_at(width, 0) is None
 
 
 def test_the_text_that_is_taken_away_is_what_jaxtui_learn_prints() -> None:
