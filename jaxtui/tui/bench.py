@@ -16,7 +16,7 @@ from textual.widgets import Button, Input, Static
 from jaxtui import experiments, selection
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
+from jaxtui.tui.bench_plot import Pictures, why_not_plot
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
@@ -29,6 +29,7 @@ from jaxtui.tui.values import Values, of_case, why_no_sweep, with_pick
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench, offers, roofline_screen
+from jaxtui.view.bench_plot import short_label
 from jaxtui.view.curves import METRICS, next_clock
 
 SWEEP_STEPS = 5

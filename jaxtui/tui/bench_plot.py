@@ -12,10 +12,8 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.reactive import reactive
 
-from jaxtui.model import Case, explanation
-from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
-from jaxtui.state import CaseState, Job
+from jaxtui.state import CaseState
 from jaxtui.tui.base import base
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
@@ -23,9 +21,9 @@ from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
-from jaxtui.view import calls, curves, phases
+from jaxtui.view import calls, phases
+from jaxtui.view.bench_plot import plot, short_label
 from jaxtui.view.curves import case_at, clock_of, sizes
-from jaxtui.view.roofline_screen import Roofline
 
 
 class Side(Vertical):
@@ -104,7 +102,7 @@ class Pictures(Horizontal):
 
     def on_paper(self, state: State) -> Picture | None:
         """The picture with its title and legend, which the panel has on screen."""
-        _, picture, _ = plot(state, series_colors(self.app.theme_variables))
+        _, picture, _ = self._plot(state)
         return picture and replace(picture, bare=False)
 
     def make_room(self, room: Size) -> None:
@@ -122,14 +120,17 @@ class Pictures(Horizontal):
         self._state, run, case = state, state.run, state.case
         if run is None or case is None:
             return
-        colors = series_colors(self.app.theme_variables)
-        title, picture, text = plot(state, colors)
+        title, picture, text = self._plot(state)
         view = view_of(state)
         keys = "g view" + " · m metric · k clock" * (view == "sweep")
         self.query_one("#plot-panel", Panel).entitle(title, keys)
         subject = run.number, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(picture, text, subject)
         self._draw_side()
+
+    def _plot(self, state: State) -> tuple[str, Picture | None, str]:
+        colors, view = series_colors(self.app.theme_variables), view_of(state)
+        return plot(state, state.case_index, view, colors, state.metric, state.clock)
 
     def _draw_side(self) -> None:
         if self.phases_shown and self._state.case is not None:
@@ -146,12 +147,6 @@ class Pictures(Horizontal):
         index = case_at(state.run, sizes(state.run)[event.place], state.case)
         if index is not None:
             base(self).session.update(picked=(state.run.number, index))
-
-
-def short_label(case: Case) -> str:
-    """A case in the lower border: ``matmul 1024 jit``."""
-    size = f" {case.size}" if case.size else ""
-    return f"{brief_name(case.op)}{size} {case.mode}"
 
 
 def why_not_plot(action: str, state: State) -> str | None:
@@ -177,78 +172,3 @@ def why_not_plot(action: str, state: State) -> str | None:
             "others (m)."
         )
     return None
-
-
-def plot(state: State, colors: Sequence[Color]) -> tuple[str, Picture | None, str]:
-    """The view of the run that is wanted: its title, and a picture or a text.
-
-    Args:
-        state: what is on screen.
-        colors: of the curves, in turn.
-    """
-    run, case = state.run, state.case
-    if run is None or case is None:
-        return "", None, ""
-    label = short_label(case.case)
-    match view_of(state):
-        case "sweep":
-            clock = state.clock
-            drawn = curves.picture(
-                run, state.metric, colors, clock=clock, selected=case
-            )
-            title = curves.title_of(state.metric, clock, run.cases)
-            return title, _bare(drawn), _why_no_curves(state, run)
-        case "histogram":
-            return (
-                f"how calls spread · {label}",
-                calls.histogram(case, colors),
-                _why_no_calls(case),
-            )
-        case "roofline":
-            found = Roofline.of(state, state.case_index)
-            assert found is not None
-            title, drawn = f"roofline of {found.device}", found.picture(colors)
-            return title, _bare(drawn), found.why_no_picture()
-        case _:
-            live = calls.live(case, colors)
-            return f"seconds per call · {label}", _bare(live), _why_no_calls(case)
-
-
-def _bare(picture: Picture | None) -> Picture | None:
-    """With its curves named at their right ends; the panel has the title."""
-    if picture is None:
-        return None
-    series = tuple(replace(one, named=True) for one in picture.series)
-    return replace(picture, bare=True, series=series)
-
-
-def _why_no_calls(case: CaseState) -> str:
-    if case.failure is not None:
-        return explanation(case.failure)
-    doing = case.doing.replace("_", " ")
-    return f"No call of {case.case.label} was timed yet{f': {doing}' * bool(doing)}."
-
-
-def _why_no_curves(state: State, run: Job) -> str:
-    """Why there is no curve of what is wanted."""
-    timed = [case for case in run.cases if case.measurement and case.measurement.ready]
-    if not timed:
-        if run.outcome == "cancelled":
-            return "It was stopped before any call was timed: r runs it again."
-        if all(case.failure for case in run.cases):
-            return "Every case failed: the table says why."
-        return "No call was timed yet."
-    match state.metric:
-        case "numpy" if not any(case.case.mode == "numpy" for case in run.cases):
-            return "There is no × NumPy without NumPy: run the mode numpy too."
-        case "numpy":
-            return "NumPy and JAX have not both been timed at one size yet."
-        case "peak":
-            return "No published peak of these devices: no share of it."
-        case "flops" | "bytes":
-            return (
-                "No case has such a rate: it is not known, or the host hands calls "
-                "over more slowly than they are computed (host-bound)."
-            )
-        case _:
-            return f"No case was timed by the clock {clock_of('time', state.clock)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
@@ -11,6 +11,7 @@ from jaxtui.model import CheckTest, Device
 from jaxtui.model.own import parts
 from jaxtui.state import CaseState, Job
 from jaxtui.view.bench import Clock, notes
+from jaxtui.view.bench_plot import View
 from jaxtui.view.curves import Metric, sizes
 
 MOST = 8
@@ -149,8 +150,6 @@ class State(state.State):
 EMPTY = State()
 """Nothing yet: the engine is starting."""
 
-
-View = Literal["live", "sweep", "histogram", "roofline"]
 
 VIEWS: tuple[View, ...] = get_args(View)
 """In the order in which the key goes round."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 
-from jaxtui.model import Case, Mode
+from jaxtui.model import Case, Failure, Mode
 from jaxtui.state import CaseState, Job
 from tests.fake_engine import measurement, sampled, summary
 
@@ -16,6 +16,10 @@ JIT = Case(op="matmul", size=1024, dtype="float32", device="tpu:0", mode="jit")
 NUMPY = Case(
     op="matmul", size=1024, dtype="float32", device="host", mode="numpy", inputs="host"
 )
+
+
+NO_ROOM = Failure(case=JIT, error="No room.", hint="Smaller.")
+FAILED = CaseState(JIT, status="failed", failure=NO_ROOM)
 
 
 def at_size(case: Case, size: int, mode: Mode | None = None) -> Case:

@@ -9,17 +9,16 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from jaxtui.model import Failure, Mode
+from jaxtui.model import Mode
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.text import PLAIN
-from jaxtui.tui.bench_plot import plot, why_not_plot
-from jaxtui.tui.state import State, next_view, view_of
 from jaxtui.view import curves
 from jaxtui.view.curves import METRICS, MOST, case_at, next_clock, of_run, title_of
 from tests.fake_engine import measurement, summary
 from tests.view.making import (
     COLORS,
+    FAILED,
     JIT,
     NUMPY,
     SIZES,
@@ -99,52 +98,6 @@ def test_the_key_for_the_clock_goes_round() -> None:
     }
     assert next_clock("flops", "dispatch") == "dispatch"
     assert title_of("flops", "ready", over_sizes(NUMPY).cases).endswith("· ready")
-
-
-# Views, and why there is no picture.
-
-
-def test_views_go_round_and_curves_need_several_sizes() -> None:
-    state = State(jobs={"bench": over_sizes(JIT)})
-    seen = []
-    for _ in range(5):
-        seen.append(view_of(state))
-        state = replace(state, view=next_view(state))
-    assert seen == ["sweep", "histogram", "roofline", "live", "sweep"]
-    one = State(jobs={"bench": run_of(done(JIT))}, view="sweep")
-    assert view_of(one) == "live"
-    assert next_view(replace(one, view="live")) == "histogram"
-    assert "only one size" in (why_not_plot("metric", one) or "")
-    rates = State(jobs={"bench": BOTH}, metric="flops")
-    assert "one clock" in (why_not_plot("clock", rates) or "")
-    for action in ("view", "metric", "clock"):
-        assert "run something first" in (why_not_plot(action, State()) or "")
-    assert why_not_plot("run", State()) is None
-
-
-NO_ROOM = Failure(case=JIT, error="No room.", hint="Smaller.")
-FAILED = CaseState(JIT, status="failed", failure=NO_ROOM)
-WAITING = run_of(*(CaseState(at_size(JIT, size)) for size in SIZES))
-
-
-@pytest.mark.parametrize(
-    ("run", "shown", "words"),
-    [
-        (WAITING, {"view": "live"}, "."),
-        (WAITING, {"view": "histogram"}, "."),
-        (WAITING, {"view": "sweep"}, "."),
-        (WAITING, {"view": "roofline"}, "."),
-        (run_of(FAILED), {}, "No room. Smaller."),
-        (over_sizes(JIT, peak=None), {"metric": "numpy"}, "without NumPy"),
-        (over_sizes(JIT, peak=None), {"metric": "peak"}, "No published peak"),
-    ],
-)
-def test_where_there_is_no_picture_there_are_words(
-    run: Job, shown: dict[str, str], words: str
-) -> None:
-    _, picture, said = plot(State(jobs={"bench": run}, **shown), COLORS)  # type: ignore[arg-type]
-    assert picture is None
-    assert words in said
 
 
 # Reading off.

@@ -14,7 +14,6 @@ from textual.widgets import DataTable, RichLog, Static
 
 from jaxtui.state import MAXIMUM_LOG_LINES
 from jaxtui.tui.base import base
-from jaxtui.tui.bench_plot import short_label
 from jaxtui.tui.dialogs import NotesScreen
 from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.grid import Grid
@@ -22,6 +21,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view import bench, results
 from jaxtui.view.bench import Sentence
+from jaxtui.view.bench_plot import short_label
 from jaxtui.view.roofline_screen import Roofline
 from jaxtui.view.text import fit
 

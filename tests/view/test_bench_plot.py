@@ -1,0 +1,58 @@
+"""Which picture a view of a run has, and the words where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jaxtui.state import CaseState, Job, State
+from jaxtui.view.bench_plot import View, plot
+from jaxtui.view.curves import Metric
+from tests.view.making import (
+    COLORS,
+    FAILED,
+    JIT,
+    NUMPY,
+    SIZES,
+    at_size,
+    over_sizes,
+    run_of,
+)
+
+WAITING = run_of(*(CaseState(at_size(JIT, size)) for size in SIZES))
+
+
+@pytest.mark.parametrize(
+    ("run", "wanted", "words"),
+    [
+        (WAITING, ("live",), "No call of matmul 256 float32 jit"),
+        (WAITING, ("histogram",), "No call of matmul"),
+        (WAITING, ("sweep",), "No call was timed yet."),
+        (WAITING, ("roofline",), "z measures the roofs of tpu:0"),
+        (run_of(FAILED), ("live",), "No room. Smaller."),
+        (run_of(FAILED), ("sweep",), "Every case failed"),
+        (replace(WAITING, outcome="cancelled"), ("sweep",), "stopped before any call"),
+        (over_sizes(JIT, peak=None), ("sweep", "numpy"), "without NumPy"),
+        (over_sizes(JIT, peak=None), ("sweep", "peak"), "No published peak"),
+    ],
+)
+def test_where_there_is_no_picture_there_are_words(
+    run: Job, wanted: tuple[View, Metric], words: str
+) -> None:
+    view, *metric = wanted
+    _, picture, text = plot(State(jobs={"bench": run}), 0, view, COLORS, *metric)
+    assert picture is None
+    assert words in text
+
+
+def test_each_view_has_its_picture_and_title() -> None:
+    state = State(jobs={"bench": over_sizes(NUMPY, JIT)})
+    titles = {}
+    for view in ("live", "sweep", "histogram"):
+        titles[view], picture, _ = plot(state, 1, view, COLORS)
+        assert (picture is not None) == (view == "sweep"), "no calls were kept"
+    assert titles["live"].endswith("· matmul 256 jit")
+    assert titles["histogram"].endswith("· matmul 256 jit")
+    assert "seconds per call over size" in titles["sweep"]
+    assert plot(State(), 0, "live", COLORS) == ("", None, "")
