@@ -1,4 +1,5 @@
-"""The functions of a Python file, by its ``def`` lines; it is read and never run.
+"""Python files as they are typed, and their functions by their ``def`` lines; a file is
+read and never run.
 
 Importing a file may hang, end the process or take an accelerator. What only running it
 tells, such as which arguments suit a function, the engine says.
@@ -13,11 +14,14 @@ import warnings
 from dataclasses import dataclass
 
 from jaxtui.model import SelectionError
-from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY, is_own, parts
 from jaxtui.text import did_you_mean
 
 LARGEST_BYTES = 4_000_000
 """Of a file that people have written; reading more would take too long."""
+
+MOST = 200
+"""Entries of a folder that are listed; typing on shows the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +191,91 @@ def _module(whole: str, path: str) -> ast.Module:
         raise SelectionError(f"{name}{where} is not Python: {error.msg}.") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise SelectionError(f"{name} cannot be read: {error}.") from error
+
+
+# Paths as they are typed.
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a text may become."""
+
+    paths: tuple[str, ...] = ()
+    """As they would be typed; folders end in a slash."""
+    more: int = 0
+    """How many others there are."""
+    trouble: str = ""
+    """Why there is nothing, in a sentence."""
+
+    @property
+    def common(self) -> str:
+        """What all of them begin with."""
+        # Letters and not whole names: it is what the Tab of a shell completes.
+        return os.path.commonprefix(self.paths)  # noqa: RUF071
+
+
+def split_names(text: str) -> tuple[str, tuple[str, ...]]:
+    """The path and the functions of ``train.py:step,loss``."""
+    text = text.strip()
+    if not is_own(text):
+        return text, ()
+    path, names = parts(text)
+    return path, tuple(filter(None, map(str.strip, names.split(","))))
+
+
+def candidates(text: str) -> Candidates:
+    """Folders and Python files that a path may go on with; reads one folder.
+
+    Names that begin with what was typed come alone, or else those that contain it.
+    Hidden ones come when the dot is typed.
+
+    Args:
+        text: relative to the working directory; ``~`` is the home directory.
+    """
+    folder, _, start = text.rpartition("/")
+    shown = f"{folder}/" if "/" in text else ""
+    if text == "~":
+        return Candidates(("~/",))
+    try:
+        whole = os.path.abspath(os.path.expanduser(shown or "."))
+        with os.scandir(whole) as entries:
+            names = [name for entry in entries if (name := _entry_name(entry))]
+    except FileNotFoundError:
+        return Candidates(trouble=f"There is no folder {shown}.")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        return Candidates(trouble=f"{shown or '.'} cannot be read: {why}.")
+    if not start.startswith("."):
+        names = [name for name in names if not name.startswith(".")]
+    found = [name for name in names if name.startswith(start)] or [
+        name for name in names if start.lower() in name.lower()
+    ]
+    found.sort(key=lambda name: (name.endswith("/"), name.lower()))
+    trouble, where = "", shown or "the working directory"
+    if not found and start:
+        trouble = f'Nothing in {where} matches "{start}".'
+    elif not found:
+        trouble = f"There is no Python file and no folder in {where}."
+    paths = tuple(shown + name for name in found[:MOST])
+    return Candidates(paths, max(0, len(found) - MOST), trouble)
+
+
+def _entry_name(entry: os.DirEntry[str]) -> str:
+    """The name of a folder, with a slash, or of a Python file; else nothing."""
+    try:
+        if entry.is_dir():
+            return f"{entry.name}/" if entry.name != "__pycache__" else ""
+        return entry.name if entry.name.endswith(".py") else ""
+    except OSError:  # a link that leads nowhere
+        return ""
+
+
+def short_path(path: str) -> str:
+    """A path from the working directory where that is shorter, or from home."""
+    relative = os.path.relpath(path)
+    if not relative.startswith(".."):
+        return relative
+    home = os.path.expanduser("~")
+    if home != "/" and path.startswith(home + "/"):
+        return "~" + path[len(home) :]
+    return path

@@ -25,8 +25,7 @@ from jaxtui.tui.check import CheckPanel
 from jaxtui.tui.colors import drawing, look_of, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
@@ -217,9 +216,8 @@ class DevicesPane(CasePane):
             rows = event.pages * facts.size.height
             facts.scroll_relative(y=rows, animate=False)
 
-    @on(DeviceTable.Moved)
-    @on(ChipMap.Moved)
-    def _select(self, event: DeviceTable.Moved | ChipMap.Moved) -> None:
+    @on(DeviceMoved)
+    def _select(self, event: DeviceMoved) -> None:
         event.stop()
         self.session.update(cursor=event.name)
 

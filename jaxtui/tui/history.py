@@ -325,7 +325,7 @@ class HistoryPane(CasePane):
 
     async def _delete(self, number: int) -> None:
         forget = partial(self._history.delete, Filter(id=number))
-        error = await in_thread(partial(_tried, forget))
+        error = await in_thread(partial(_answer_or_error, forget))
         if isinstance(error, HistoryError):
             self.base.say(str(error))
             return
@@ -387,7 +387,7 @@ class HistoryPane(CasePane):
     async def _all(self) -> Page:
         """All that the words mean, also what is not on the list yet."""
         question = partial(self._page, self.past.text, EVERY, 0)
-        page = await in_thread(partial(_tried, question))
+        page = await in_thread(partial(_answer_or_error, question))
         if isinstance(page, HistoryError):
             raise ExportError(str(page))
         return page
@@ -411,7 +411,9 @@ class HistoryPane(CasePane):
                 self.base.say(self._history.moved)
                 self._history.moved = ""
 
-        self.base.background(partial(latest.ask, partial(_tried, question), take))
+        self.base.background(
+            partial(latest.ask, partial(_answer_or_error, question), take)
+        )
 
 
 # What it has to export.
@@ -541,7 +543,7 @@ def _case(row: Row) -> dict[str, Any]:
     return {name: getattr(row, name) for name in CASE}
 
 
-def _tried(question: Callable[[], _T]) -> _T | HistoryError:
+def _answer_or_error(question: Callable[[], _T]) -> _T | HistoryError:
     """The answer, or why there is none."""
     try:
         return question()

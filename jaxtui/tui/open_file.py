@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -18,9 +17,17 @@ from textual.widgets import Input, Label, OptionList, Static
 from textual.widgets.option_list import Option
 
 from jaxtui import selection
-from jaxtui.functions import Listing, OwnFunction, listing
+from jaxtui.functions import (
+    Candidates,
+    Listing,
+    OwnFunction,
+    candidates,
+    listing,
+    short_path,
+    split_names,
+)
 from jaxtui.model import SelectionError
-from jaxtui.model.own import Spec, is_own, parse_specs, parts
+from jaxtui.model.own import Spec, parse_specs
 from jaxtui.text import visible
 from jaxtui.tui.state import OpenedState, Picked
 from jaxtui.tui.threads import Latest, Work
@@ -29,103 +36,9 @@ from jaxtui.tui.widgets.panel import Panel, PanelList
 SIZE = "256"
 """What a factory without a size of its own is given to begin with."""
 
-MOST = 200
-"""Entries of a folder that are listed; typing on shows the others."""
-
 _TITLE = "functions of a file"
 _KEYS_OF_FILES = "Tab complete · ↑↓ Enter open · Esc close"
 _KEYS_OF_FUNCTIONS = "Space mark · Tab arguments · Enter take · Esc back"
-
-
-# Paths as they are typed.
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What a text may become."""
-
-    paths: tuple[str, ...] = ()
-    """As they would be typed; folders end in a slash."""
-    more: int = 0
-    """How many others there are."""
-    trouble: str = ""
-    """Why there is nothing, in a sentence."""
-
-    @property
-    def common(self) -> str:
-        """What all of them begin with."""
-        # Letters and not whole names: it is what the Tab of a shell completes.
-        return os.path.commonprefix(self.paths)  # noqa: RUF071
-
-
-def split_names(text: str) -> tuple[str, tuple[str, ...]]:
-    """The path and the functions of ``train.py:step,loss``."""
-    text = text.strip()
-    if not is_own(text):
-        return text, ()
-    path, names = parts(text)
-    return path, tuple(filter(None, map(str.strip, names.split(","))))
-
-
-def candidates(text: str) -> Candidates:
-    """Folders and Python files that a path may go on with; reads one folder.
-
-    Names that begin with what was typed come alone, or else those that contain it.
-    Hidden ones come when the dot is typed.
-
-    Args:
-        text: relative to the working directory; ``~`` is the home directory.
-    """
-    folder, _, start = text.rpartition("/")
-    shown = f"{folder}/" if "/" in text else ""
-    if text == "~":
-        return Candidates(("~/",))
-    try:
-        whole = os.path.abspath(os.path.expanduser(shown or "."))
-        with os.scandir(whole) as entries:
-            names = [name for entry in entries if (name := _offered(entry))]
-    except FileNotFoundError:
-        return Candidates(trouble=f"There is no folder {shown}.")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        return Candidates(trouble=f"{shown or '.'} cannot be read: {why}.")
-    if not start.startswith("."):
-        names = [name for name in names if not name.startswith(".")]
-    found = [name for name in names if name.startswith(start)] or [
-        name for name in names if start.lower() in name.lower()
-    ]
-    found.sort(key=lambda name: (name.endswith("/"), name.lower()))
-    trouble, where = "", shown or "the working directory"
-    if not found and start:
-        trouble = f'Nothing in {where} matches "{start}".'
-    elif not found:
-        trouble = f"There is no Python file and no folder in {where}."
-    paths = tuple(shown + name for name in found[:MOST])
-    return Candidates(paths, max(0, len(found) - MOST), trouble)
-
-
-def _offered(entry: os.DirEntry[str]) -> str:
-    """The name of a folder, with a slash, or of a Python file; else nothing."""
-    try:
-        if entry.is_dir():
-            return f"{entry.name}/" if entry.name != "__pycache__" else ""
-        return entry.name if entry.name.endswith(".py") else ""
-    except OSError:  # a link that leads nowhere
-        return ""
-
-
-def _as_typed(path: str) -> str:
-    """A path from the working directory where that is shorter, or from home."""
-    relative = os.path.relpath(path)
-    if not relative.startswith(".."):
-        return relative
-    home = os.path.expanduser("~")
-    if home != "/" and path.startswith(home + "/"):
-        return "~" + path[len(home) :]
-    return path
-
-
-# The screen.
 
 
 class _PathInput(Input):
@@ -266,7 +179,7 @@ class OpenFile(ModalScreen[Picked | None]):
 
     def _list_files(self, found: Candidates) -> None:
         typed = self._entry.value
-        before = () if typed else tuple(map(_as_typed, self._opened.files))
+        before = () if typed else tuple(map(short_path, self._opened.files))
         self._found, self._moved = found, False
         others = tuple(path for path in found.paths if path not in before)
         self._listed = (*before, *others)
@@ -437,7 +350,7 @@ class OpenFile(ModalScreen[Picked | None]):
                 True,
             )
             return None
-        self._say(_taken(chosen, typed))
+        self._say(_announcement(chosen, typed))
         sized = any(one.needs_size for one in chosen)
         has_numpy = all(one.has_numpy for one in chosen)
         names = ",".join(one.name for one in chosen)
@@ -463,7 +376,7 @@ def _placeholder(functions: Sequence[OwnFunction]) -> str:
     return f"{factory.partition('(')[0]} makes them, or type shapes {example}"
 
 
-def _taken(chosen: Sequence[OwnFunction], typed: Sequence[Spec]) -> str:
+def _announcement(chosen: Sequence[OwnFunction], typed: Sequence[Spec]) -> str:
     """What would be timed, in a sentence."""
     names = ", ".join(one.name for one in chosen)
     what = f"{names} against each other" if len(chosen) > 1 else names

@@ -18,7 +18,7 @@ from jaxtui.machine import topologies
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.choice import ChoicePopup
-from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import devices
@@ -95,14 +95,13 @@ class RecordedScreen(ModalScreen[None]):
     def watch_selected(self) -> None:
         self._draw()
 
-    @on(DeviceTable.Moved)
-    @on(ChipMap.Moved)
-    def _moved(self, event: DeviceTable.Moved | ChipMap.Moved) -> None:
+    @on(DeviceMoved)
+    def _select(self, event: DeviceMoved) -> None:
         event.stop()
         self.selected = event.name
 
     @on(DeviceTable.Entered)
-    def _entered(self, event: DeviceTable.Entered) -> None:
+    def _enter(self, event: DeviceTable.Entered) -> None:
         event.stop()
         self.action_choose()
 

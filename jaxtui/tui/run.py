@@ -41,7 +41,7 @@ class Recorder:
         self._app = app
         self._loop = asyncio.get_running_loop()
         self._late: list[str] = []
-        self._recording = Recording(self._warn, self._written)
+        self._recording = Recording(self._warn, self._list_again)
         app.session.observers.append(self._recording.observe)
 
     def close(self) -> list[str]:
@@ -60,7 +60,7 @@ class Recorder:
         else:
             self._on_screen(partial(self._app.session.say, sentence))
 
-    def _written(self) -> None:
+    def _list_again(self) -> None:
         self._on_screen(self._app.list_again)
 
     def _on_screen(self, act: Callable[[], object]) -> None:

@@ -52,9 +52,15 @@ def when(seconds: float) -> str:
 
 def short_when(seconds: float) -> str:
     """The same in eleven characters: without the year, or else without the time."""
+    return " ".join(filter(None, _day_and_time(seconds)))
+
+
+def _day_and_time(seconds: float) -> tuple[str, str]:
+    """A day of this year and the time; one of another year alone."""
     moment = datetime.fromtimestamp(seconds)
-    this_year = moment.year == datetime.now().year
-    return moment.strftime("%m-%d %H:%M" if this_year else "%Y-%m-%d")
+    if moment.year != datetime.now().year:
+        return moment.strftime("%Y-%m-%d"), ""
+    return moment.strftime("%m-%d"), moment.strftime("%H:%M")
 
 
 def unreadable(count: int) -> str:
@@ -194,7 +200,7 @@ def repeats(rows: Sequence[Row]) -> str:
     times = [row.ready for row in rows if row.ready is not None]
     unit = fmt.common(times)
     ends = f"{unit.ends(min(times), max(times))} {unit.name}"
-    since = short_when(rows[-1].at).split()[0]
+    since, _ = _day_and_time(rows[-1].at)
     return f"over time: {ends} in {len(times)} runs since {since}"
 
 

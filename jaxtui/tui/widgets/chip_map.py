@@ -12,11 +12,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.widget import Widget
 
 from jaxtui.model import Device
 from jaxtui.tui.themes import SERIES_COLORS
+from jaxtui.tui.widgets.device_table import DeviceMoved
 from jaxtui.view import chipmap
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import Line, Span, device_at
@@ -49,13 +49,6 @@ class ChipMap(VerticalScroll, can_focus=True):
     ChipMap { width: 1fr; height: 1fr; }
     """
 
-    class Moved(Message):
-        """Another device was selected."""
-
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
-
     def __init__(self) -> None:
         super().__init__()
         self._drawing = _Drawing()
@@ -86,7 +79,7 @@ class ChipMap(VerticalScroll, can_focus=True):
     def action_step(self, across: int, down: int) -> None:
         name = self._drawing.neighbour(across, down)
         if name is not None:
-            self.post_message(self.Moved(name))
+            self.post_message(DeviceMoved(name))
 
 
 class _Drawing(Widget):
@@ -131,7 +124,7 @@ class _Drawing(Widget):
         lines = self._lines(self.size.width, self._room)
         name = device_at(lines, event.x, event.y)
         if name is not None:
-            self.post_message(ChipMap.Moved(name))
+            self.post_message(DeviceMoved(name))
 
     @property
     def _room(self) -> int:

@@ -11,15 +11,16 @@ from jaxtui.tui.widgets.grid import Grid
 from jaxtui.view.text import Column, Table, plain
 
 
+class DeviceMoved(Message):
+    """Another device was selected, in the table or on the map."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 class DeviceTable(Grid):
     """One row per device; the row under the cursor is the selected device."""
-
-    class Moved(Message):
-        """The cursor went to another device."""
-
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
 
     class Entered(Message):
         """Enter was pressed on a device."""
@@ -69,7 +70,7 @@ class DeviceTable(Grid):
         if event.cursor_row != self.cursor_row:
             return  # It has moved on: the next event says where to.
         if event.row_key.value is not None and self.has_focus:
-            self.post_message(self.Moved(event.row_key.value))
+            self.post_message(DeviceMoved(event.row_key.value))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Enter, or a click on the row of the cursor."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.tui.open_file import MOST, candidates, split_names
+from jaxtui.functions import MOST, candidates, split_names
 
 
 @pytest.fixture
