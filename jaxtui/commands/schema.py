@@ -8,7 +8,6 @@ import click
 import msgspec
 
 from jaxtui.commands import FINE, hlo, ops
-from jaxtui.commands import compile as compile_command
 from jaxtui.commands.terminal import put
 from jaxtui.document import (
     CheckResults,
@@ -17,7 +16,7 @@ from jaxtui.document import (
     Lessons,
     Results,
 )
-from jaxtui.view import compare, crossover, history, roofline
+from jaxtui.view import ahead, compare, crossover, history, roofline
 
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "devices": (Devices,),
@@ -26,7 +25,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "crossover": (crossover.Document,),
     "roofline": (roofline.Document,),
     "check": (CheckResults,),
-    "compile": (compile_command.Document,),
+    "compile": (ahead.Document,),
     "hlo": (hlo.Document,),
     "learn": (Lessons, LessonResults),
     "history": (history.Document,),
