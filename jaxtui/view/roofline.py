@@ -66,28 +66,26 @@ def verdict(place: Place) -> str:
     if share > AT_THE_ROOF:
         return _cause_above(place, shown)
     if place.intensity is None:
-        said = f"moves data at {shown} of the bandwidth roof"
-        return said if share >= NEAR else f"{said}: {_other_cause(place)}"
-    if share >= NEAR and not place.cached:
-        return f"{place.bound} bound at {shown} of the roof"
-    if share >= NEAR and place.bound == "compute":
-        return f"compute bound at {shown} of the roof"
-    if place.bound == "memory" and place.cached:
+        words = f"moves data at {shown} of the bandwidth roof"
+        return words if share >= NEAR else f"{words}: {_other_cause(place)}"
+    if _in_cache(place):
         return (
-            f"{shown} of the memory roof, though {_in_cache(place)}: it is not the "
+            f"{shown} of the memory roof, though {_why_in_cache(place)}: it is not the "
             "memory that limits it"
         )
+    if share >= NEAR:
+        return f"{place.bound} bound at {shown} of the roof"
     return f"{shown} of the {place.bound} roof: {_other_cause(place)}"
 
 
 def limit(place: Place) -> str:
+    """The same in a word or two, for a column."""
     share = place.share
     if share is None:
         return "no rate"
-    in_cache = place.bound == "memory" and place.cached
     if share > AT_THE_ROOF:
-        return "cache" if in_cache else "over the roof"
-    if share < NEAR or in_cache:
+        return "cache" if _in_cache(place) else "over the roof"
+    if share < NEAR or _in_cache(place):
         return "something else"
     return "memory" if place.bound == "memory" else "arithmetic"
 
@@ -157,8 +155,8 @@ def intensity_text(place: Place) -> str:
 
 def _cause_above(place: Place, shown: str) -> str:
     """What may have let a case be faster than its roof."""
-    if place.bound == "memory" and place.cached:
-        return f"faster than the memory roof ({shown}): {_in_cache(place)}"
+    if _in_cache(place):
+        return f"faster than the memory roof ({shown}): {_why_in_cache(place)}"
     assert place.roof is not None
     moved, cache = place.measurement.bytes, place.cache_bytes
     nearly_fits = moved and cache and moved < NEARLY_FITTING * cache
@@ -198,7 +196,12 @@ def _other_cause(place: Place) -> str:
     return f"something other than {what} limits it"
 
 
-def _in_cache(place: Place) -> str:
+def _in_cache(place: Place) -> bool:
+    """Whether the memory roof, under which a case stands, need not hold for it."""
+    return place.bound == "memory" and place.cached
+
+
+def _why_in_cache(place: Place) -> str:
     arrays = fmt.bytes_text(place.measurement.bytes)
     cache = fmt.bytes_text(place.cache_bytes)
     return f"its arrays ({arrays}) fit into the last cache ({cache})"
