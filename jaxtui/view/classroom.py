@@ -181,6 +181,6 @@ class Scene:
 
     def _reading(self, seconds: float) -> str:
         """A clock that runs, without digits that would flicker."""
-        if self.time is None or self.time >= seconds:
+        if self.time is None or self._over(seconds):
             return self.unit.text(seconds)
         return f"{self.time / self.unit.factor:.0f}"

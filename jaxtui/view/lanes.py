@@ -14,7 +14,7 @@ from itertools import groupby
 from jaxtui import format as fmt
 from jaxtui import stats
 from jaxtui.plot.axes import Axis, Scale, ticks
-from jaxtui.view.timeline import Bar, Kind, Timeline
+from jaxtui.view.timeline import Bar, Timeline
 
 SMALLEST_SPAN = 1e-6
 """Seconds that are shown at least."""
@@ -263,9 +263,6 @@ class _Scale:
         return range(first, max(stop, first + 1))
 
 
-_LANES: dict[Kind, str] = {"dispatch": "host", "compute": "device", "wait": "wait"}
-
-
 def _lane(
     bars: Sequence[Bar], shot: Shot, scale: _Scale, group: int, shades: Shades
 ) -> Row:
@@ -274,12 +271,11 @@ def _lane(
     for bar in shot.bars(bars):
         chosen, odd = bar.call == shot.selected, bar.call // group % 2
         if bar.kind == "wait":
-            cell = Cell("═" if chosen else "─", "wait", bar.call)
+            text, role = "═" if chosen else "─", "wait"
         else:
-            cell = Cell(shades[odd], f"{_LANES[bar.kind]}-{odd}", bar.call)
-        if chosen:
-            text = cell.text if bar.kind == "wait" else "█"
-            cell = Cell(text, "selected", bar.call)
+            text = "█" if chosen else shades[odd]
+            role = f"host-{odd}" if bar.kind == "dispatch" else f"device-{odd}"
+        cell = Cell(text, "selected" if chosen else role, bar.call)
         for column in scale.cells(bar.start, bar.end):
             # A wait shorter than a cell must not hide the call.
             if bar.kind != "wait" or row[column].call != bar.call:

@@ -92,42 +92,27 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         await pilot.press("enter")
         await until(pilot, lambda: size == (60, 15) or fits(app))
         await pilot.press("right", "right")
-        await until(pilot, lambda: size == (60, 15) or fits(app))
+        await until(pilot, lambda: "BET 10×" in text(app))
+        assert size == (60, 15) or fits(app)
         assert digits(app, "stopwatch") == "0.815"
-        assert not digits(app, "work")
-        await pilot.pause()
         assert "541" not in text(app)
-        assert "does the device really work?" in text(app)
-        assert "BET 10×" in text(app)
 
         # The stopwatch stops, the device works on, in slow motion and in red.
         await pilot.press("pageup", "pagedown", "pagedown")
         await until(pilot, lambda: "both clocks run" in text(app))
-        assert "the stopwatch read" not in text(app)
         clock.now += SLOW_SECONDS / 2
         room(app).tick()
         await pilot.pause()
-        assert digits(app, "stopwatch") == "0.815"
         assert digits(app, "work") in ("270", "271")
-        assert "STILL COMPUTING" in text(app)
         assert "the stopwatch read 0.815 ms" in text(app)
-        assert "▲ bet 10×" in text(app)
-        assert "664" not in text(app)
         clock.now += SLOW_SECONDS
         room(app).tick()
         await pilot.pause()
-        assert digits(app, "work") == "541"
-        assert "STILL COMPUTING" not in text(app)
         assert "done after 541 ms" in text(app)
 
-        # Both figures have one unit, so that the smaller one looks smaller.
+        # The factor, and the fix: both snap together.
         await pilot.press("space")
-        await pilot.pause()
-        assert (digits(app, "stopwatch"), digits(app, "work")) == ("0.815", "541")
-        assert "541 ms of work, and the stopwatch says 0.815 ms" in text(app)
-        assert "µs" not in text(app)
-
-        # The fix: both snap together.
+        await until(pilot, lambda: "the stopwatch says 0.815 ms" in text(app))
         await pilot.press("space")
         assert "block_until_ready" in text(app)
         clock.now += SECONDS
