@@ -145,10 +145,13 @@ class LoopScreen(Explained, ModalScreen[None]):
         self._open = False
         """The screen has been laid out."""
         self._due = True
+        """The loop has not been run yet."""
         self._starting = False
+        """The session was asked to run it."""
         self._stopping = 0
         """The run whose end was asked for."""
         self._settling: Timer | None = None
+        """While another loop may still be asked for."""
 
     @property
     def base(self) -> BaseApp:

@@ -189,8 +189,6 @@ class TimelineScreen(LoopScreen):
         *bindings("timeline", _HELP, ()),
     ]
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
-
     DEFAULT_CSS = """
     TimelineScreen {
         background: $background; overflow: hidden;
