@@ -22,6 +22,7 @@ from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from jaxtui.plot import Axis, Color, Picture, Series, Spot
 from jaxtui.state import Job
 from jaxtui.view.bench import failure_text
+from jaxtui.view.curves import NUMPY_COLOR
 from jaxtui.view.text import INCOMPLETE, table, wrap
 
 AT_THE_ROOF = 1.05
@@ -408,16 +409,14 @@ def _spread(low: float, high: float) -> list[float]:
 def _letters(
     places: Sequence[Place], colors: Sequence[Color], selected: Place | None
 ) -> Iterator[Spot]:
-    """The selected one first, so that it gives way to none."""
+    """In the colour of what ran, JAX or NumPy; the selected one in the terminal's own,
+    the brightest that is sure to be readable, and first, so that it gives way to none.
+    """
     named = list(zip(places, letters(places), strict=True))
     for place, letter in sorted(named, key=lambda one: one[0] is not selected):
         if letter and place.intensity and place.rate:
-            # The terminal's own is the brightest that is sure to be readable.
-            tint = None
-            if selected is None:
-                tint = colors[(1 if place.bound == "memory" else 2) % len(colors)]
-            elif place is not selected:
-                tint = colors[1 % len(colors)]
+            ran = NUMPY_COLOR if place.measurement.case.on_host else 0
+            tint = None if place is selected else colors[ran % len(colors)]
             yield Spot(place.intensity, place.rate, letter, tint)
 
 

@@ -74,12 +74,14 @@ def test_only_roofs_that_some_case_is_under_are_drawn() -> None:
     assert picture(places({}), roofs(compute()), COLORS) is None
 
 
-def test_the_selected_case_stands_out() -> None:
-    first, second = places({"flops": 1e6}, {"flops": 1e7})
-    shown = made([first, second], selected=second).spots[:2]
+def test_a_case_has_the_colour_of_what_ran_and_the_selected_one_stands_out() -> None:
+    facts = ({"flops": 1e6}, {"flops": 1e7}, {"flops": 1e5, "mode": "numpy"})
+    found = places(*facts)
+    shown = made(found, selected=found[1]).spots[:3]
     assert [(spot.text, spot.color) for spot in shown] == [
         ("B", None),
-        ("A", COLORS[1]),
+        ("A", COLORS[0]),
+        ("C", COLORS[2]),
     ]
 
 
