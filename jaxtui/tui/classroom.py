@@ -160,7 +160,6 @@ class Classroom(LoopScreen):
             self.set_class(step == self.step, f"-{step}")
         if self.step in ("race", "fix"):
             found = self._clocks["never" if self.step == "race" else "end"]
-            self._time = 0.0
             self.play(found.work, slow=self.step == "race")
         self._draw()
         # Bars and program that come or go leave another height for the large figure.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from jaxtui.state import CaseState, Job, State
@@ -56,3 +57,7 @@ def test_each_view_has_its_picture_and_title() -> None:
     assert titles["histogram"].endswith("· matmul 256 jit")
     assert "seconds per call over size" in titles["sweep"]
     assert plot(State(), 0, "live", COLORS) == ("", None, "")
+    # The roofline is that of the selected case's device.
+    cases = [msgspec.structs.replace(JIT, device=name) for name in ("tpu:0", "tpu:1")]
+    state = State(jobs={"bench": run_of(*map(CaseState, cases))})
+    assert plot(state, 1, "roofline", COLORS)[0] == "roofline of tpu:1"

@@ -196,6 +196,20 @@ def test_neighbours_differ_without_colour() -> None:
     assert shades[3] not in (shades[0], shades[1])
 
 
+def test_the_host_waits_on_a_thin_line() -> None:
+    # A call takes four cells, and the wait for it the rest.
+    some = [
+        LoopCall(
+            entered=0.1 * i, returned=0.1 * i + 0.01, ready=0.1 * (i + 1), waited=w
+        )
+        for i, w in enumerate((0.1, 0.2))
+    ]
+    host = draw(Shot(timeline(some), selected=1, complete=False), 88, 8)[0][GUTTER:]
+    waits = [(cell.text, cell.role) for cell in host if cell.text in "─═"]
+    assert waits == [("─", "wait")] * 36 + [("═", "selected")] * 36
+    assert {cell.text for cell in host} == {"▓", "─", "█", "═"}
+
+
 def test_nothing_later_than_the_cursor_is_drawn() -> None:
     line = timeline(calls(40))
     rows = draw(Shot(line, until=line.total / 2), 88, 12)
