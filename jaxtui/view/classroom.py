@@ -106,14 +106,14 @@ class Scene:
             names = [label if row == thick // 2 else "" for row in range(thick)]
             return [(Span(one.ljust(LABEL), role), *parts) for one in names]
 
-        timed = bar(min(found.stopwatch, now) / longest, room)
-        lines = rows("STOPWATCH", "host", Span(timed, "host"))
+        read = bar(min(found.stopwatch, now) / longest, room)
+        lines = rows("STOPWATCH", "host", Span(read, "host"))
         if betting:
             hidden = Span("░" * room, "muted")
             return [*lines, *rows(f"BET {self.bet}×", "value", hidden), ()]
-        drawn = bar(now / longest, room)
-        missed = Span(drawn[len(timed) :], "device" if fixed else "danger")
-        lines += rows("DEVICE", "device", Span(drawn[: len(timed)], "device"), missed)
+        work = bar(now / longest, room)
+        missed = Span(work[len(read) :], "device" if fixed else "danger")
+        lines += rows("DEVICE", "device", Span(work[: len(read)], "device"), missed)
         if fixed:
             return [*lines, ()]
         if self.time is not None and now >= found.stopwatch:
@@ -169,8 +169,8 @@ class Scene:
                     text = f"both clocks run, {unit.name} so far"
                 return text, self._reading(found.work), "danger"
             case "factor":
-                told = f"{text} · {judge_bet(self.bet, found.ratio)}"
-                return told, found.factor, "danger"
+                words = f"{text} · {judge_bet(self.bet, found.ratio)}"
+                return words, found.factor, "danger"
             case "fix":
                 return text, found.factor if self.time is None else "", "pass"
             case _:

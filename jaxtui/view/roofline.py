@@ -63,20 +63,20 @@ def verdict(place: Place) -> str:
     share = place.share
     if share is None or place.roof is None:
         return place.why_not or "it has no place under the roofs"
-    shown = fmt.percent(share)
+    percent = fmt.percent(share)
     if share > AT_THE_ROOF:
-        return _cause_above(place, shown)
+        return _cause_above(place, percent)
     if place.intensity is None:
-        words = f"moves data at {shown} of the bandwidth roof"
+        words = f"moves data at {percent} of the bandwidth roof"
         return words if share >= NEAR else f"{words}: {_other_cause(place)}"
     if _in_cache(place):
         return (
-            f"{shown} of the memory roof, though {_why_in_cache(place)}: it is not the "
-            "memory that limits it"
+            f"{percent} of the memory roof, though {_why_in_cache(place)}: it is not "
+            "the memory that limits it"
         )
     if share >= NEAR:
-        return f"{place.bound} bound at {shown} of the roof"
-    return f"{shown} of the {place.bound} roof: {_other_cause(place)}"
+        return f"{place.bound} bound at {percent} of the roof"
+    return f"{percent} of the {place.bound} roof: {_other_cause(place)}"
 
 
 def limit(place: Place) -> str:
@@ -110,11 +110,12 @@ def _quantity(roof: Roof) -> Literal["FLOP/s", "B/s"]:
 
 def published_text(roof: Roof) -> str:
     """The published figure, next to the measured one."""
-    said = roof.published
-    if said is None:
+    published = roof.published
+    if published is None:
         return "no published peak"
-    share = fmt.percent(roof.per_second / said.value) if said.value > 0 else fmt.ABSENT
-    return f"{share} of {rate_text(roof, said.value)} ({said.source})"
+    value = published.value
+    share = fmt.percent(roof.per_second / value if value > 0 else None)
+    return f"{share} of {rate_text(roof, value)} ({published.source})"
 
 
 def missing_text(missing: MissingRoof) -> str:
@@ -154,10 +155,10 @@ def intensity_text(place: Place) -> str:
     return fmt.significant(place.intensity, 3)
 
 
-def _cause_above(place: Place, shown: str) -> str:
+def _cause_above(place: Place, percent: str) -> str:
     """What may have let a case be faster than its roof."""
     if _in_cache(place):
-        return f"faster than the memory roof ({shown}): {_why_in_cache(place)}"
+        return f"faster than the memory roof ({percent}): {_why_in_cache(place)}"
     assert place.roof is not None
     moved, cache = place.measurement.bytes, place.cache_bytes
     nearly_fits = moved and cache and moved < NEARLY_FITTING * cache
@@ -178,7 +179,7 @@ def _cause_above(place: Place, shown: str) -> str:
             "the machine was slower while the roof was measured, or the op needs fewer "
             "operations than its formula counts"
         )
-    return f"over the {place.bound} roof ({shown}): {cause}"
+    return f"over the {place.bound} roof ({percent}): {cause}"
 
 
 def _other_cause(place: Place) -> str:
@@ -305,23 +306,23 @@ def picture(
     memory = bandwidth_roof(roofs)
     if memory is None:
         return None
-    shown = _roofs_shown(places, roofs)
-    low, high = _range(places, memory, shown)
-    drawn = list(_measured_lines(memory, shown, low, high, colors))
-    drawn += _published_dots(memory, shown, low, high, colors)
+    compute = _roofs_shown(places, roofs)
+    low, high = _range(places, memory, compute)
+    series = list(_measured_lines(memory, compute, low, high, colors))
+    series += _published_dots(memory, compute, low, high, colors)
     return Picture(
-        series=tuple(drawn),
+        series=tuple(series),
         x=Axis("flops per byte", log=True, limits=(low, high)),
         y=Axis(
             "FLOP/s over flops per byte",
             log=True,
-            limits=_heights(places, drawn),
+            limits=_heights(places, series),
             format=fmt.tick_flops_rate,
         ),
         title=f"roofline of {roofs.device}",
         spots=(
             *_letters(places, colors, selected),
-            *_names(memory, shown, low, high),
+            *_names(memory, compute, low, high),
         ),
     )
 

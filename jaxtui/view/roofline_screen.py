@@ -148,8 +148,8 @@ class Roofline:
             else place(one.measurement, roofs)
             for one in run.cases
         )
-        called = iter(view.letters([one for one in places if one is not None]))
-        letters = tuple("" if one is None else next(called) for one in places)
+        unused = iter(view.letters([one for one in places if one is not None]))
+        letters = tuple("" if one is None else next(unused) for one in places)
         fine = job is None or (job.outcome == "complete" and job.failed is None)
         return cls(
             device,
@@ -169,14 +169,14 @@ class Roofline:
             room: cells of a bar.
         """
         cases = self.run.cases
-        shown = [None if one and self._waits(one) else one for one in self.places]
+        places = [None if one and self._waits(one) else one for one in self.places]
         rates = [
-            one.rate if one and one.intensity is not None else None for one in shown
+            one.rate if one and one.intensity is not None else None for one in places
         ]
         unit = fmt.common([rate for rate in rates if rate], "FLOP/s")
         rows = [bench.row(case, self.run) for case in cases]
         limits: list[Line] = []
-        for case, one, row in zip(cases, shown, rows, strict=True):
+        for case, one, row in zip(cases, places, rows, strict=True):
             if case.measurement is None:
                 # A column of times would say that in other views.
                 role = "bad" if case.failure else "muted"
@@ -185,18 +185,18 @@ class Roofline:
                 limits.append((Span(view.limit(one)),) if one else ())
         letters: list[Line] = [(Span(letter, "value"),) for letter in self.letters]
         intensities: list[Line] = [
-            (Span(view.intensity_text(one)),) if one else () for one in shown
+            (Span(view.intensity_text(one)),) if one else () for one in places
         ]
         speeds: list[Line] = [
             (Span(unit.text(rate), "value"),) if rate else (Span(row["rate"]),)
             for rate, row in zip(rates, rows, strict=True)
         ]
         shares: list[Line] = [
-            (Span(fmt.percent(one.share), "value"),) if one else () for one in shown
+            (Span(fmt.percent(one.share), "value"),) if one else () for one in places
         ]
         bars: list[Line] = [
             (Span(bar(one.share or 0.0, room), bar_role(case)),) if one else ()
-            for case, one in zip(cases, shown, strict=True)
+            for case, one in zip(cases, places, strict=True)
         ]
         return [
             Column("letter", "", letters, least=1),
@@ -237,8 +237,8 @@ class Roofline:
         if one.rate is not None or not self._lacks(one):
             return words
         missing = [roof.of for roof in self.roofs.missing]
-        tried = arithmetic(one.measurement.case) in missing
-        return words if tried else f"{words} z measures it."
+        was_tried = arithmetic(one.measurement.case) in missing
+        return words if was_tried else f"{words} z measures it."
 
     def _waits(self, one: Place) -> bool:
         """Whether a case has no place yet, because its roofs are being measured."""
@@ -256,16 +256,16 @@ class Roofline:
         if self.roofs is None:
             return None
         places = [one for one in self.places if one is not None]
-        drawn = view.picture(places, self.roofs, colors, self.places[self.selected])
+        picture = view.picture(places, self.roofs, colors, self.places[self.selected])
         letter = self.letters[self.selected]
-        if drawn is None or not letter:
-            return drawn
+        if picture is None or not letter:
+            return picture
         # With an arrow at the selected case: a colour alone is not seen by all.
         spots = [
             replace(spot, text=f"{letter}◂") if spot.text == letter else spot
-            for spot in drawn.spots
+            for spot in picture.spots
         ]
-        return replace(drawn, spots=tuple(spots))
+        return replace(picture, spots=tuple(spots))
 
     def why_no_picture(self) -> str:
         """What the picture would be, and what makes it."""

@@ -296,8 +296,8 @@ def notes(
         line: the repeat that is drawn.
         complete: also what the rest of the screen says already.
     """
-    said = () if complete else ("impossible", "queue-full", "measured")
-    found = [one for one in measured.notes if one.flag not in ("watched", *said)]
+    elsewhere = () if complete else ("impossible", "queue-full", "measured")
+    found = [one for one in measured.notes if one.flag not in ("watched", *elsewhere)]
     found.append(Note(flag="instrumented", text=source_text(measured, line)))
     # What is said of a function in general comes behind what is said of this loop.
     return tuple(sorted(found, key=lambda note: note.flag == "own"))
@@ -365,12 +365,12 @@ def _kernels_text(line: Timeline, index: int, room: int) -> str:
     """What a call ran on the device, the longest first, as far as there is room."""
     known = sorted(line.kernels[index], key=lambda kernel: -kernel.seconds)
     text = ""
-    for shown, kernel in enumerate(known):
+    for named, kernel in enumerate(known):
         times = f"{kernel.count}× " if kernel.count > 1 else ""
         one = f"{times}{kernel.name} {fmt.seconds(kernel.seconds)}"
         longer = f"{text}, {one}" if text else f" · kernels: {one}"
         if len(longer) > room - len(" and 99 more"):
-            rest = f" and {len(known) - shown} more"
+            rest = f" and {len(known) - named} more"
             count = f" · {fmt.plural(len(known), 'kernel')}"
             return text + rest if text else count if len(count) <= room else ""
         text = longer
