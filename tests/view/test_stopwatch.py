@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from jaxtui.model import Failure, Peak
@@ -92,6 +93,15 @@ def test_the_first_minute_of_a_chip() -> None:
 )
 def test_after_how_many_calls_the_compile_is_repaid(seconds: float, words: str) -> None:
     assert drawn(done(JIT), done(NUMPY, ready=summary(seconds)))[-1].endswith(words)
+
+
+@pytest.mark.parametrize(("rounds", "words"), [(12, "0.650–1.63 ms"), (1, "one round")])
+def test_the_truth_has_its_interval_as_in_the_table(rounds: int, words: str) -> None:
+    ready = msgspec.structs.replace(
+        summary(1e-3), ci_low=0.65e-3, ci_high=1.63e-3, rounds=rounds
+    )
+    _, truth, _ = drawn(done(JIT, ready=ready), width=116)
+    assert truth.endswith(words)
 
 
 def test_without_figures_there_is_what_is_being_done() -> None:
