@@ -152,7 +152,7 @@ class Shot:
             return self
         call, window = max(0, min(call, self.line.calls - 1)), self.window
         if window is not None:
-            window = window.showing(self._lane[call], whole(self.line.total))
+            window = window.showing(self._lane_in_view[call], whole(self.line.total))
         return replace(self, selected=call, window=window)
 
     def zoomed(self, closer: bool) -> Shot:
@@ -160,7 +160,7 @@ class Shot:
         if not self.line.calls:
             return self
         everything = whole(self.line.total)
-        anchor = self._lane[self.selected].start
+        anchor = self._lane_in_view[self.selected].start
         factor = ZOOM if closer else 1 / ZOOM
         window = self.in_view.zoomed(factor, anchor, everything)
         return replace(self, window=None if window == everything else window)
@@ -174,7 +174,7 @@ class Shot:
         return replace(self, count=None, until=time, selected=call, window=window)
 
     @property
-    def _lane(self) -> Sequence[Bar]:
+    def _lane_in_view(self) -> Sequence[Bar]:
         """The lane on which the selected call is in view: of both, the device."""
         host, device, window = self.line.host, self.line.device, self.in_view
         if window.shows(host[self.selected]) and not window.shows(
