@@ -81,6 +81,9 @@ _HELP = (
     ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
 )
 
+TALLEST_BET = 15
+"""Lines of it at most: a figure that fills a large screen is read no better."""
+
 
 class FiguresPanel(Panel):
     """Stopwatch and work of the drawn repeat, and the factor between them."""
@@ -486,7 +489,8 @@ class TimelineScreen(LoopScreen):
 
 def _large(figure: str, width: int, height: int) -> list[plot.Row]:
     """In the middle of the room there is."""
-    lines = [line.center(width) for line in large(figure, width, height)]
+    drawn = large(figure, width, min(height, TALLEST_BET))
+    lines = [line.center(width) for line in drawn]
     blank = (height - len(lines)) // 2
     return [()] * blank + [((line, None),) for line in lines]
 
