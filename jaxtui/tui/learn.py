@@ -38,7 +38,7 @@ from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
-from jaxtui.view.lesson_page import Figures, Page
+from jaxtui.view.lesson_page import Page, PageFigures
 from jaxtui.view.offers import of_step
 from jaxtui.view.text import Line
 
@@ -296,12 +296,12 @@ class LearnPane(Pane):
             latest = state.series.get("lesson")
             ours = isinstance(latest, StepRun) and latest.setting is self._setting
             run = latest if ours else None  # type: ignore[assignment]
-        here, figures, trouble = None, Figures(), attempt.trouble
+        here, figures, trouble = None, PageFigures(), attempt.trouble
         with contextlib.suppress(SelectionError):
             here = self._setting_of(index)
         colors = series_colors(self.app.theme_variables)
         try:
-            figures = Figures.of(course.step, here, run, colors, live=live)
+            figures = PageFigures.of(course.step, here, run, colors, live=live)
         except Exception as error:  # a lesson's mistake must not take the app with it
             trouble = self._report_mistake(error)
         return Page(

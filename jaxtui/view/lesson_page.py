@@ -23,7 +23,7 @@ Stage = Literal["before", "running", "done", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PageFigures:
     """What a step runs, and what its figures say as far as it has run."""
 
     works: tuple[Work, ...] = ()
@@ -39,7 +39,7 @@ class Figures:
         colors: Sequence[Color],
         *,
         live: bool,
-    ) -> Figures:
+    ) -> PageFigures:
         """Ask the step.
 
         Args:
@@ -88,7 +88,7 @@ class Page:
     """It runs."""
     setting: Setting | None
     """Where it would be run now."""
-    figures: Figures
+    figures: PageFigures
     elapsed_seconds: float
     """Since the run began."""
     job: Job | None

@@ -12,7 +12,7 @@ from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import setting
 from jaxtui.model import Work
 from jaxtui.state import Job
-from jaxtui.view.lesson_page import Figures, Page, Stage
+from jaxtui.view.lesson_page import Page, PageFigures, Stage
 from jaxtui.view.text import Line, plain
 from tests.fake_engine import HOST, OPS, at_once, cpu_devices
 from tests.tui.lessons_to_try import FIRST
@@ -31,7 +31,7 @@ def run_of(*works: Work) -> StepRun:
 
 def page(run: StepRun | None = None, **changes: object) -> Page:
     live = bool(changes.get("live"))
-    figures = Figures.of(FIRST.steps[0], HERE, run, COLORS, live=live)
+    figures = PageFigures.of(FIRST.steps[0], HERE, run, COLORS, live=live)
     facts: dict[str, object] = {
         "lesson": FIRST,
         "number": 0,
