@@ -242,10 +242,12 @@ def test_a_work_has_a_job_and_begins_anew_in_the_next_engine(
     failed = WorkFailed(error="It broke.", hint="")
     ended = RunFinished(outcome="crashed", elapsed_seconds=3.0)
     state = begin_run(EMPTY, 1, purpose, work)
+    assert state.jobs[purpose].share == 0.0
     state = after(started, progress, *filter(None, [arrived]), state=state, run=1)
     assert (state.engine, state.busy, state.purpose) == ("running", True, purpose)
     job = state.jobs[purpose]
     assert (job.elapsed_seconds, job.remaining_seconds, job.doing) == (1.0, 4.0, "this")
+    assert job.share == 0.2
     assert bool(job.seen or job.result) == bool(arrived)
     state = after(Logged(line="its last words"), DIED, state=state)
     state = after(failed, state=state, run=1)

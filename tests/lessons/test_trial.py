@@ -472,3 +472,12 @@ async def test_the_cases_of_an_experiment_take_turns_in_one_script() -> None:
     for work in (Experiment(cases=(one,)), Loop(case=one)):
         (part,) = await code_parts((work,), answered(False))
         assert part.body == why
+
+
+def test_a_budget_of_each_case_is_for_as_many_as_this_machine_can_run() -> None:
+    named = {"a": case(size=1), "again": case(size=1), "b": case(size=2), "c": None}
+    trial = Trial(claim=AtLeast("a", 1, "b"), cases=lambda _: named, budget_each=3.0)
+    step = Step(title="", setup="", claim="", trial=trial)
+    (experiment,) = step.works(on(CLOCK))
+    assert isinstance(experiment, Experiment)
+    assert ([one.size for one in experiment.cases], experiment.budget) == ([1, 2], 6.0)

@@ -22,6 +22,7 @@ from textual.widgets import Input, OptionList, Static
 from jaxtui import cli, lessons
 from jaxtui.document import Results
 from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.export import ExportError
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.tui import export, themes
@@ -37,7 +38,7 @@ from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.history_panels import Past
 from jaxtui.tui.learn import LearnPane
 from jaxtui.view.offers import Offer, formats
-from tests.fake_engine import FakeEngine, tpu_devices
+from tests.fake_engine import FakeEngine, tpu_devices, up
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.lessons_to_try import LESSONS
@@ -317,6 +318,13 @@ async def test_no_file_is_replaced_unasked_and_nothing_holds_the_app_up(
             assert not isinstance(app.screen, ExportScreen)
         finally:
             release.set()
+
+
+async def test_before_jax_is_up_there_is_no_script() -> None:
+    app = app_on(FakeEngine(opening=up()[:1]))
+    async with app.run_test(size=NARROW):
+        with pytest.raises(ExportError, match="JAX is not ready yet"):
+            await app.recipes(Experiment(cases=CASES))
 
 
 # The other tabs.
