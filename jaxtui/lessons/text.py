@@ -102,6 +102,10 @@ def _step(section: str) -> StepText:
 def _program(block: str) -> Snippet:
     setup, *parts = _PART.split(block)
     title, _, setup = setup.partition("\n")
+    if not title.startswith("# "):
+        raise ValueError(
+            f"A program begins with a comment, its title, and not with {title!r}."
+        )
     found = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     return Snippet(
         title=title.removeprefix("# "),

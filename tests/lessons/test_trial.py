@@ -141,6 +141,8 @@ def test_a_page_is_a_step_with_its_trial() -> None:
     assert (text.claim, text.source) == ("It is true.", "A book.")
     with pytest.raises(ValueError, match="no Sizes"):
         parse(PAGE.replace("Size:", "Sizes:"))
+    with pytest.raises(ValueError, match="begins with a comment, its title, and not"):
+        parse(PAGE.replace("# Two of them", "two = 2"))
     # What runs.
     trial = Trial(claim=AtLeast("first one", 2, "size"), answer=lambda _: 1)
     step = Step(**vars(text), trial=trial)
