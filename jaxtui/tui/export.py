@@ -29,7 +29,7 @@ from jaxtui.text import visible
 from jaxtui.tui.base import base
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.threads import Latest, Work, in_thread
-from jaxtui.tui.widgets.panel import BorderedInput, Panel, PanelList
+from jaxtui.tui.widgets.panel import BorderedInput, Panel, PanelList, box
 from jaxtui.view.offers import Format, Offer
 
 LABELS = {
@@ -76,7 +76,7 @@ class _CopyToo(Static):
     """Whether it does."""
 
     def render(self) -> str:
-        return f"[{'x' if self.on else ' '}] copy it to the clipboard as well"
+        return f"{box(self.on)}copy it to the clipboard as well"
 
     def on_click(self) -> None:
         self.on = not self.on

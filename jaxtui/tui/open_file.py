@@ -31,7 +31,7 @@ from jaxtui.model.own import Spec, parse_specs
 from jaxtui.text import visible
 from jaxtui.tui.state import OpenedState, Picked
 from jaxtui.tui.threads import Latest, Work
-from jaxtui.tui.widgets.panel import Panel, PanelList
+from jaxtui.tui.widgets.panel import MarkList, Panel, PanelList, box
 
 SIZE = "256"
 """What a factory without a size of its own is given to begin with."""
@@ -53,12 +53,8 @@ class _PathInput(Input):
     ]
 
 
-class _Functions(PanelList):
-    """Not priority bindings: a slow line delivers several keys at once."""
-
+class _Functions(MarkList):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "screen.mark", show=False),
-        Binding("enter", "screen.take", show=False),
         Binding("tab,shift+tab", "screen.switch", show=False),
     ]
 
@@ -288,14 +284,13 @@ class OpenFile(ModalScreen[Picked | None]):
     # The functions.
 
     def _prompt(self, function: OwnFunction) -> Content:
-        mark = "x" if function.name in self._marked else " "
         parts = [function.summary.rstrip(".")] if function.summary else []
         if function.factory:
             parts.append(f"arguments from {function.factory}")
         if function.has_numpy:
             parts.append("has a NumPy form")
         return Content.assemble(
-            f"[{mark}] ",
+            box(function.name in self._marked),
             (function.name, "bold"),
             function.signature,
             (f"\n    {' · '.join(parts)}" if parts else "", "dim"),

@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
-from jaxtui.tui.widgets.panel import Panel, PanelList
+from jaxtui.tui.widgets.panel import MarkList, Panel, box
 
 _LONGEST = 18
 """Characters of the chosen names beyond which only the first is written out."""
@@ -105,7 +105,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     def compose(self) -> ComposeResult:
         with Panel(id="choice-box") as box:
             box.set_class(any(one.about for one in self._entries), "-about")
-            yield _Options()
+            yield MarkList()
             yield Static(id="choice-about", markup=False)
             if self._multiple:
                 with Horizontal(id="choice-buttons"):
@@ -146,15 +146,14 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         self._say()
 
     def _prompt(self, entry: Entry) -> Content:
-        """The name, with a mark that needs no colour."""
+        """The name, after its mark."""
         if entry.broken:
             return Content.styled(f"    {entry.name}  cannot be loaded", "dim")
         if not self._multiple:
             return Content(entry.name)
         if not entry.markable:
             return Content(f"    {entry.name}")
-        mark = "x" if entry.value in self._marked else " "
-        return Content(f"[{mark}] {entry.name}")
+        return Content(f"{box(entry.value in self._marked)}{entry.name}")
 
     @property
     def _current(self) -> Entry | None:
@@ -227,19 +226,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     def on_click(self, event: events.Click) -> None:
         if event.widget is self:
             self.dismiss(None)
-
-
-class _Options(PanelList):
-    """A list whose keys are the popup's.
-
-    They are not priority bindings of the popup: a slow line delivers several keys at
-    once, and those would overtake the arrows that came before them.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "screen.mark", "Mark"),
-        Binding("enter", "screen.take", "Take"),
-    ]
 
 
 class Choice(Widget, can_focus=True):

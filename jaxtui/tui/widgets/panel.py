@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.style import Style
@@ -110,6 +110,24 @@ class PanelList(OptionList):
         &:focus { border: none; }
     }
     """
+
+
+class MarkList(PanelList):
+    """A list whose entries can be marked; its keys are those of its screen.
+
+    They are not priority bindings of the screen: a slow line delivers several keys at
+    once, and those would overtake the arrows that came before them.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "screen.mark", "Mark", show=False),
+        Binding("enter", "screen.take", "Take", show=False),
+    ]
+
+
+def box(marked: bool) -> str:
+    """A mark that needs no colour, before what is marked."""
+    return f"[{'x' if marked else ' '}] "
 
 
 class BorderedInput(Input):
