@@ -231,8 +231,10 @@ class HistoryPane(CasePane):
         past, rows = self.past, page.rows
         if text != past.text:
             return
-        kept = any(row.id == past.cursor for row in rows)
-        cursor = past.cursor if kept else rows[0].id if rows else None
+        # Where the table is: the message of the key before may still be on its way.
+        cursor = past.cursor and (self.query_one(HistoryTable).number or past.cursor)
+        if all(row.id != cursor for row in rows):
+            cursor = rows[0].id if rows else None
         self.past = replace(
             past,
             rows=rows,

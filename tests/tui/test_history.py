@@ -275,6 +275,21 @@ async def test_deleting_asks_first(three: History) -> None:
         await until(pilot, lambda: "no measurement 4" in app.state.message)
 
 
+async def test_a_list_that_arrives_does_not_undo_the_key_before_it(
+    three: History,
+) -> None:
+    async with on_list() as (pilot, app, table):
+        await pilot.press("down")
+        await until(pilot, lambda: past(app).cursor == 2)
+        pane = app.pane(HistoryPane)
+        assert pane is not None
+        table.move_cursor(row=0)  # its message is still on the way
+        three.delete(Filter(id=1))
+        pane._listed(past(app).text, three.page())
+        await pilot.pause()
+        assert (table.number, past(app).cursor) == (3, 3)
+
+
 async def test_more_is_read_when_the_cursor_comes_near_the_end(
     history: History,
 ) -> None:
