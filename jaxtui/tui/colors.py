@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import App
 from textual.color import Color
 
+from jaxtui import plot
 from jaxtui.export import DARK, Look
+from jaxtui.plot import Picture, Row
 from jaxtui.tui.themes import SERIES_COLORS
-
-if TYPE_CHECKING:
-    from jaxtui import plot
-    from jaxtui.plot import Picture, Row
-
-# The package ``plot`` is imported by what draws: the first frame has no plot in it.
 
 
 def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:
@@ -56,8 +52,6 @@ def drawing(
 
 def warm_up() -> None:
     """Load what the first plot needs, so that it does not have to wait for it."""
-    from jaxtui import plot
-
     line = plot.Series("", (0.0, 1.0), (0.0, 1.0))
     plot.Picture((line,)).rows(20, 5)
 
