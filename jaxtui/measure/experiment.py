@@ -45,6 +45,7 @@ from jaxtui.model import (
     RunEvent,
     WorkFailed,
 )
+from jaxtui.stats import MINIMUM_ROUNDS
 
 PREPARATION_SHARE = 0.7
 """Share of the budget after which no further case is compiled."""
@@ -59,14 +60,15 @@ SPANS_START_SECONDS = 1.5
 """For the process that measures memory spans."""
 
 SPANS_BUDGET_SECONDS = 8.0
-"""A smaller budget is all for the headline, whose rounds should span six seconds."""
+"""A typed budget that is smaller is all for the headline, whose rounds should span six
+seconds."""
 
 SPAN_SHARE = 0.3
-"""Of the budget that memory spans may take."""
+"""Of a typed budget that memory spans may take."""
 
 NO_TIME = (
-    "There was no time for the memory span of this case, nor for any after it that has"
-    " none: a larger --budget gives them some."
+    "Not enough budget to measure the fresh/reused range for this and later cases;"
+    " raise --budget."
 )
 
 Indexed = tuple[int, PlannedCase]
@@ -99,6 +101,8 @@ class _Run(Runner):
         self.cases = cases = experiment.cases
         self._experiment = experiment
         self._own_process = own_process
+        self._typed = experiment.budget_seconds is not None
+        """The budget is a promise for everything; the default is for measuring."""
         self._unfinished = len(cases)
         self._spans = memory.Spans(experiment.seed, stop)
         self._takes_spans = False
@@ -124,10 +128,13 @@ class _Run(Runner):
         yield from self._import_tensorflow(viable)
         if memory.is_known():
             count = sum(map(_may_allocate, viable))
-            if count and experiment.budget >= SPANS_BUDGET_SECONDS:
-                most = SPAN_SHARE * experiment.budget
-                wanted = SPANS_START_SECONDS + count * SPAN_SECONDS
-                self._takes_spans, self._reserved = True, min(most, wanted)
+            self._takes_spans = not self._typed or self.budget >= SPANS_BUDGET_SECONDS
+            if count and self._takes_spans:
+                self._reserved = SPANS_START_SECONDS + count * SPAN_SECONDS
+                if self._typed:
+                    self._reserved = min(SPAN_SHARE * self.budget, self._reserved)
+                else:
+                    self.budget += self._reserved
         try:
             for group in groups(viable, plan.grouped):
                 yield from self._group(group)
@@ -163,12 +170,20 @@ class _Run(Runner):
         eager = [one for one in group if one[1].case.mode == "eager"]
         others = [one for one in group if one[1].case.mode != "eager"]
         for place, (index, planned) in enumerate([*eager, *others]):
+            before = perf_counter()
             if place == len(eager) and self._own_process:
                 jax.clear_caches()
             record = yield from self._prepare(index, planned, pool, end, share)
             if record is not None:
                 records.append(record)
+            if not self._typed:
+                end += self._extend(perf_counter() - before)
         yield from self._take_turns(records, end)
+
+    def _extend(self, seconds: float) -> float:
+        """Let the run take so much longer; gives the same seconds."""
+        self.budget += seconds
+        return seconds
 
     def _prepare(
         self,
@@ -281,6 +296,8 @@ class _Run(Runner):
             yield record.sampled()
             yield self.progress(f"sampling: {record.workload.case.label}")
             now = perf_counter()
+            if not self._typed:
+                end += self._extend(max(0.0, now + _missing_seconds(turns) - end))
             target = self._experiment.target_half_width
             reason = record.stop_reason(target, spread=now >= spread)
             # A round of all must still fit, or the last would overrun the budget.
@@ -296,11 +313,11 @@ class _Run(Runner):
         """Both ends of the case's memory, where that is known and matters."""
         made, before = record.workload, perf_counter()
         large = memory.allocates(made.case, made.block_bytes)
-        if not large or not self._takes_spans or self.stop():
+        if not large or not memory.is_known() or self.stop():
             return
         share = (self.remaining + self._reserved) / self._unfinished
         least = memory.CALLS_AT_LEAST * record.turns.call_seconds
-        if share <= 0 or least > max(SPAN_SECONDS, share):
+        if not self._takes_spans or share <= 0 or least > max(SPAN_SECONDS, share):
             record.memory, self._no_time = self._no_time, None
             return
         yield self.progress(f"memory span: {made.case.label}")
@@ -331,6 +348,15 @@ class _Run(Runner):
             index=record.index,
             measurement=record.measurement(record.stopped, keep_samples=keep),
         )
+
+
+def _missing_seconds(turns: Sequence[Turns]) -> float:
+    """For the rounds without which there is no interval."""
+    return sum(
+        (MINIMUM_ROUNDS - len(one.rounds)) * one.call_seconds
+        for one in turns
+        if not one.done and len(one.rounds) < MINIMUM_ROUNDS
+    )
 
 
 def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:

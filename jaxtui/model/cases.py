@@ -12,6 +12,9 @@ from jaxtui.model.base import (
 )
 from jaxtui.model.own import short_name
 
+BUDGET_SECONDS, BUDGET_SECONDS_PER_CASE = 10.0, 1.0
+"""For measuring, unless a budget was typed: what rounds need that span six seconds."""
+
 
 class OpInfo(Record, frozen=True, kw_only=True):
     """An op of the catalogue, described without JAX."""
@@ -116,7 +119,8 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
 
     cases: tuple[Case, ...]
     budget_seconds: float | None = None
-    """For the whole experiment, compile included; ``None`` means the default."""
+    """For the whole experiment, compile included. ``None`` means the default, which is
+    for measuring alone: import, compile and memory spans come on top of it."""
     target_half_width: float = 0.03
     """Stop a case when its interval is this narrow, relative to the median;
     0 samples until the budget ends."""
@@ -129,7 +133,7 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
         """The budget in seconds: the larger of 10 s and 1 s per case unless given."""
         if self.budget_seconds is not None:
             return self.budget_seconds
-        return max(10.0, 1.0 * len(self.cases))
+        return max(BUDGET_SECONDS, BUDGET_SECONDS_PER_CASE * len(self.cases))
 
 
 class Peak(Record, frozen=True, kw_only=True):

@@ -53,6 +53,13 @@ def power(x):
     return lax.fori_loop(0, 50, lambda _, y: y @ x, x)
 
 
+def deep(x):
+    """Takes long to trace and to compile, and no time to compute."""
+    for n in range(1000):
+        x = jnp.sin(x) + n
+    return x
+
+
 def plus(x):
     return x + 1
 

@@ -18,6 +18,7 @@ from jaxtui.measure.experiment import groups, run
 from jaxtui.measure.measurement import thin
 from jaxtui.measure.turns import Turns, is_due
 from jaxtui.model import (
+    Experiment,
     Failure,
     Measurement,
     PlannedCase,
@@ -25,8 +26,18 @@ from jaxtui.model import (
     RunFinished,
     Sampled,
 )
+from jaxtui.model import cases as cases_module
+from jaxtui.stats import MINIMUM_ROUNDS
 from tests.apart import in_a_thread
-from tests.measure.running import case, endings, experiment, measured, outcomes, texts
+from tests.measure.running import (
+    case,
+    endings,
+    experiment,
+    measured,
+    outcomes,
+    own,
+    texts,
+)
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -309,3 +320,36 @@ def test_summing_up_is_left_out_after_most_rounds() -> None:
     due = [rounds for rounds in range(1, 65) if is_due(rounds)]
     assert due[:10] == [*range(1, 11)]
     assert len(due) < 40
+
+
+# The default budget is for measuring; a typed one is for everything.
+
+
+def default_budget(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    for name in ("BUDGET_SECONDS", "BUDGET_SECONDS_PER_CASE"):
+        monkeypatch.setattr(cases_module, name, seconds)
+
+
+@pytest.mark.parametrize(("typed", "enough"), [(None, True), (0.3, False)])
+def test_what_comes_before_the_rounds_is_not_of_the_default_budget(
+    typed: float | None, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default_budget(monkeypatch, 0.3)
+    asked = Experiment(cases=(own("deep", "f32[8]"),), budget_seconds=typed)
+    (found,) = endings(run(asked))
+    assert isinstance(found, Measurement)
+    assert found.phases.cold_seconds > 0.3
+    assert found.ready is not None
+    assert (found.ready.rounds >= MINIMUM_ROUNDS) is enough
+    assert found.has("few-rounds") is not enough
+
+
+def test_the_default_budget_has_six_rounds_however_long_a_call_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    default_budget(monkeypatch, 0.01)
+    (found,) = endings(run(Experiment(cases=(own("power", "f32[256,256]"),))))
+    assert isinstance(found, Measurement)
+    assert found.ready is not None
+    assert found.ready.median * MINIMUM_ROUNDS > 0.01
+    assert found.ready.rounds >= MINIMUM_ROUNDS

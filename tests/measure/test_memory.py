@@ -193,7 +193,10 @@ def test_no_process_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         assert texts(first.notes)["no-span"] == experiment.NO_TIME
         assert not second.has("no-span")
     monkeypatch.setattr(experiment, "SPANS_BUDGET_SECONDS", 1.5)
-    assert measured(large, budget=0.3)[0].memory is None
+    first, second = measured(large, large, budget=0.3)
+    assert first.memory is None
+    assert first.has("no-span")
+    assert not second.has("no-span")
 
 
 def test_which_cases_allocate() -> None:
