@@ -74,7 +74,7 @@ def bench(
         inputs: where arguments live before each call, ``device`` or ``host``.
         precision: of matrix products.
         budget: seconds for everything, compile included; ``None`` is the larger of
-            10 s and 1 s per case.
+            10 s and 1 s per case, for measuring alone.
         target: a case stops when its interval's half-width relative to the median is
             this small; 0 samples until the budget ends.
         seed: of the random inputs.

@@ -274,7 +274,7 @@ class Extent:
     multiplied: str
     """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases``."""
     seconds: float
-    """At most: the budget, which includes compiling."""
+    """The budget: of everything if it was typed, else of measuring alone."""
     typed: bool = False
     """The time was typed, so that it is no surprise."""
 
@@ -286,11 +286,17 @@ class Extent:
 
     @property
     def text(self) -> str:
-        """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min``."""
+        """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min …``."""
         each = ""
         if self.typed and self.cases > 1:
             each = f", {fmt.seconds(self.seconds / self.cases, 2)} for each"
-        return f"{self.multiplied}, about {fmt.how_long(self.seconds)}{each}"
+        return f"{self.multiplied}, {self.duration}{each}"
+
+    @property
+    def duration(self) -> str:
+        """``about 12 s``, ``about 12 s plus compile``."""
+        more = "" if self.typed else " plus compile"
+        return f"about {fmt.how_long(self.seconds)}{more}"
 
 
 def extent(experiment: Experiment) -> Extent:
@@ -328,7 +334,7 @@ def describe(experiment: Experiment) -> str:
             text += f" and {name}" if same else f" and {name} {fmt.some(twins)}"
     if len(experiment.cases) > 2:
         text += f", {len(experiment.cases)} cases"
-    return f"{text}, about {fmt.how_long(experiment.budget)}"
+    return f"{text}, {extent(experiment).duration}"
 
 
 def _described(cases: Sequence[Case]) -> str:

@@ -169,7 +169,7 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
             "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, about"
             " 10 s",
         ),
-        (build(modes=("numpy",)), "matmul 1000 float32 numpy, about 10 s"),
+        (build(modes=("numpy",)), "matmul 1000 float32 numpy, about 10 s plus compile"),
     ],
 )
 def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
@@ -182,8 +182,12 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
 @pytest.mark.parametrize(
     ("experiment", "large", "said"),
     [
-        (build(), False, "1 case, about 10 s"),
-        (build(sizes=range(100)), False, "100 sizes = 100 cases, about 100 s"),
+        (build(), False, "1 case, about 10 s plus compile"),
+        (
+            build(sizes=range(100)),
+            False,
+            "100 sizes = 100 cases, about 100 s plus compile",
+        ),
         (
             build(sizes=range(101), budget=5.0),
             True,
@@ -194,24 +198,25 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
         (
             build(MATMUL, SELU, sizes=range(40), dtypes=THREE, modes=(*PAIR, "numpy")),
             True,
-            "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min",
+            "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases,"
+            " about 12 min plus compile",
         ),
         (
             build(SizedOp("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
             False,
-            "5 sizes of 2 ops × 2 modes = 10 cases, about 10 s",
+            "5 sizes of 2 ops × 2 modes = 10 cases, about 10 s plus compile",
         ),
         # NumPy runs once, whatever it is combined with.
         (
             build(sizes=range(100), modes=("jit", "numpy"), **EVERYWHERE),
             True,
             "100 sizes × 2 devices × 2 modes × 2 places for inputs = 800 combinations,"
-            " 500 cases in all, about 8.33 min",
+            " 500 cases in all, about 8.33 min plus compile",
         ),
         (
             build(sizes=range(5000), modes=PAIR),
             True,
-            "5,000 sizes × 2 modes = 10,000 cases, about 2.8 h",
+            "5,000 sizes × 2 modes = 10,000 cases, about 2.8 h plus compile",
         ),
         (
             Experiment(
@@ -221,7 +226,7 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
                 )
             ),
             False,
-            "7 pairs of size and dtype for 2 ops = 7 cases, about 10 s",
+            "7 pairs of size and dtype for 2 ops = 7 cases, about 10 s plus compile",
         ),
     ],
 )
@@ -278,7 +283,7 @@ def test_without_a_terminal_a_long_run_needs_yes(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("jaxtui: 2")
-    assert err.endswith(" min: add --yes if it is meant.\n")
+    assert err.endswith(": add --yes if it is meant.\n")
     assert engine.works == []
     assert "close" in engine.calls
     assert run(engine, *typed, "--yes") == 0

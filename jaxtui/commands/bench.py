@@ -59,7 +59,8 @@ from jaxtui.view.curves import of_run
 @valued(
     "--budget",
     "SECONDS",
-    "For everything, compile included.  [default: 10, or 1 per case if more]",
+    "For everything, compile included.  [default: 10, or 1 per case if more, for"
+    " measuring alone]",
     type=BUDGET,
 )
 @valued(

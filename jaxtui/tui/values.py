@@ -87,8 +87,7 @@ def interpret(values: Values, state: State) -> Meaning:
         return Meaning(experiment, extent.text, False)
     cases = fmt.plural(len(experiment.cases), "case")
     size = f"   {_size_meaning(values, state)}".rstrip()
-    time = fmt.how_long(experiment.budget)
-    return Meaning(experiment, f"{cases}, about {time}{size}", False)
+    return Meaning(experiment, f"{cases}, {extent.duration}{size}", False)
 
 
 def of_case(case: Case) -> Values:

@@ -21,7 +21,7 @@ VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
 @pytest.mark.parametrize(
     ("change", "state", "runs", "problem", "words"),
     [
-        ({}, STATE, True, False, "6 cases, about 10 s"),
+        ({}, STATE, True, False, "6 cases, about 10 s plus compile"),
         ({"sizes": "12..x"}, STATE, False, True, "12..x"),
         ({"sizes": ""}, STATE, False, True, "empty"),
         ({"dtypes": ()}, STATE, False, True, "No dtype is chosen"),
