@@ -306,11 +306,14 @@ class _Saved(_Step, frozen=True, kw_only=True):
 
     schema: int
     host: Host | None = None
+    notes: tuple[Note, ...] = ()
     steps: tuple[_Step, ...] = ()
 
 
 def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
     """The machine and the measurements, one of each case, of a file.
+
+    Each has the notes of its run again.
 
     Raises:
         OSError: it cannot be read.
@@ -323,7 +326,11 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
     else:
         # Several steps of a lesson may have timed the same case: the last one counts.
         every = (saved, *saved.steps)
-        found = {one.case: one for part in every for one in part.measurements}
+        found = {
+            one.case: msgspec.structs.replace(one, notes=(*saved.notes, *one.notes))
+            for part in every
+            for one in part.measurements
+        }
         if saved.schema == SCHEMA and found:
             return saved.host, tuple(found.values())
         why = "it has no measurements in it"

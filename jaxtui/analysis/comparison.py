@@ -122,6 +122,11 @@ def _answer(
                 f"{figures} {side.label} was measured in one round, which does not"
                 " tell how far it may be off."
             )
+        if side.measurement.has("contended"):
+            return "cannot tell", (
+                f"{figures} The machine was busy while {side.label} was measured:"
+                " measure it again when it is idle."
+            )
     if found.high < 1 / (1 + UNPAIRED):
         times = f"{1 / found.median:.3g} times"
         return "faster", f"{figures} {second.label} is really faster, {times}."

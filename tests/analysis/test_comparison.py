@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from jaxtui.analysis.comparison import Side, compare
+from jaxtui.document import Results, encode, read
+from jaxtui.model import Note
 from tests.history.making import DEVICE, HOST, measurement
 
 
@@ -107,3 +111,27 @@ def test_a_single_round_proves_nothing(single: str) -> None:
     found = compare(*sides)
     assert found.answer == "cannot tell"
     assert f"{single} was measured in one round" in found.sentence
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+def test_nothing_is_called_faster_that_was_measured_on_a_busy_machine(
+    busy: int,
+) -> None:
+    sides = [side("1", 0.001, 0.0), side("2", 0.003, 0.0)]
+    contended = (Note(flag="contended", text="Others.", amount=1.9),)
+    measured = msgspec.structs.replace(sides[busy].measurement, notes=contended)
+    sides[busy] = msgspec.structs.replace(sides[busy], measurement=measured)
+    assert compare(*sides).answer == "cannot tell"
+
+
+def test_what_is_read_from_a_document_has_the_notes_of_its_run_again(
+    tmp_path: Path,
+) -> None:
+    contended = Note(flag="contended", text="Others.", amount=1.9)
+    measured = msgspec.structs.replace(measurement(), notes=(contended,))
+    results = Results.of(HOST, [measured], ())
+    assert results.notes == (contended,)
+    file = tmp_path / "bench.json"
+    file.write_bytes(encode(results))
+    _, (found,) = read(file)
+    assert found.notes == (contended,)
