@@ -111,6 +111,19 @@ def instead(app: JaxtuiApp) -> str:
     return str(app.query_one("#history-empty", Static).content)
 
 
+async def test_an_empty_list_takes_every_key_that_moves_in_it(
+    history: History,
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("4")
+        await until(pilot, lambda: past(app).count is not None)
+        await pilot.press("up", "down", "home", "end", "pageup", "pagedown", "space")
+        assert app.crash is None
+        assert app.query_one(HistoryTable).number is None
+
+
 async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
     three: History,
 ) -> None:

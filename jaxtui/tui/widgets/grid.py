@@ -64,7 +64,9 @@ class Grid(DataTable[Text]):
     @property
     def key_here(self) -> str | None:
         """Of the row under the cursor."""
-        return self.keys[self.cursor_row] if self.cursor_row < len(self.keys) else None
+        # Where there are no rows, a key may have put the cursor at -1.
+        row = self.cursor_row
+        return self.keys[row] if 0 <= row < len(self.keys) else None
 
     def draw_table(self, table: Table, keys: Sequence[str]) -> bool:
         """Draw what differs; the cursor stays on its row if that is still there.
