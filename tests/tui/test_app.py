@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +214,17 @@ async def test_leaving_while_the_tab_bench_is_being_filled(
     async with app.run_test(size=NARROW) as pilot:
         await until(pilot, lambda: not app.is_running or app.return_code)
     assert (app.return_code, app.crash) == (143, None)
+
+
+async def test_what_a_screen_drew_is_let_go_when_it_is_left() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("question_mark")
+        panels = app.screen.query(Panel)
+        lines = [weakref.ref(one._styles_cache) for one in (app.screen, *panels)]
+        del panels
+        await pilot.press("escape")
+        gc.collect()
+        assert len(lines) > 3
+        assert [one() for one in lines] == [None] * len(lines)
