@@ -136,8 +136,8 @@ def _keep(events: Iterable[Event]) -> None:
     recording = Recording(said.append)
     for event in events:
         recording.observe(event)
-    recording.close()
-    for sentence in said:
+    missing = recording.close()
+    for sentence in (*said, *filter(None, [missing])):
         warnings.warn(sentence, stacklevel=3)
 
 

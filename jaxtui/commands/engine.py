@@ -111,8 +111,8 @@ class Driver:
             async with following(session):
                 yield session
         finally:
-            if recording is not None:
-                recording.close()
+            if recording is not None and (missing := recording.close()):
+                say(missing)
 
     def progress(self) -> AbstractAsyncContextManager[None]:
         """Shows how far it is, in a terminal, for the length of a ``with`` block."""

@@ -1,1 +1,1 @@
-"""Every finished measurement of this user: ``store`` keeps, ``recording`` fills it."""
+"""Every measurement of this user: ``store`` keeps, ``recording`` fills it."""

@@ -7,18 +7,38 @@ import threading
 import time
 from collections.abc import Callable
 
-from jaxtui import format as fmt
-from jaxtui.history.store import History, HistoryBusyError, HistoryError
-from jaxtui.model import HOST, CaseMeasured, Device, Event, Host, Measurement, Ready
+import msgspec
 
-FINISHED = ("target", "budget", "noise floor")
-"""How a case has ended whose figure is worth keeping: not by a stop or a crash."""
+from jaxtui import format as fmt
+from jaxtui.history.store import (
+    WAIT_SECONDS,
+    History,
+    HistoryBusyError,
+    HistoryError,
+)
+from jaxtui.model import (
+    HOST,
+    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
+    Device,
+    Event,
+    Host,
+    Measurement,
+    Ready,
+    RunFinished,
+    Sampled,
+)
 
 _Item = tuple[Host, "Device | None", Measurement, float]
 
 
 class Recording:
-    """Takes in every event of an engine, and keeps its finished measurements.
+    """Takes in every event of an engine, and keeps what it measured.
+
+    Of a run that was interrupted that is all that its document shows, with the samples
+    that there are; the interval says how much they are worth. Only what an engine was
+    measuring when it died is not kept: a death is no evidence.
 
     A thread does the writing, so that a slow disk or a locked file costs the screen
     nothing. What goes wrong is said once; measuring continues without a history. Where
@@ -43,44 +63,75 @@ class Recording:
         self._history = history
         self._host: Host | None = None
         self._devices: dict[str, Device] = {}
+        self._sampled: dict[int, Measurement] = {}
+        """The cases of the run that are being timed, by their index."""
+        self._taken = 0
+        """Measurements that are to be kept; counted by whoever observes."""
+        self._kept = 0
+        """Those that are safe; counted by the thread."""
+        self._usable = True
+        """Nothing worse has happened to the history than that it was busy."""
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._told: set[str] = set()
 
     def observe(self, event: Event) -> None:
-        """Keep it, if it is a finished measurement."""
+        """Keep it, if it is a measurement."""
         match event:
             case Ready():
                 self._host = event.host
                 self._devices = {device.name: device for device in event.devices}
-            case CaseMeasured(measurement=measurement) if (
-                self._host is not None and measurement.stopped in FINISHED
-            ):
-                name = measurement.case.device
-                device = None if name == HOST else self._devices.get(name)
-                self._keep((self._host, device, measurement, time.time()))
+            case CaseStarted() | CaseFailed():
+                self._sampled.pop(event.index, None)
+            case Sampled():
+                self._sampled[event.index] = event.measurement
+            case CaseMeasured():
+                self._sampled.pop(event.index, None)
+                self._keep(event.measurement)
+            case RunFinished(outcome="crashed"):
+                self._sampled.clear()
+            case RunFinished():
+                self._break_off()
 
-    def close(self, patience: float | None = None) -> bool:
+    def close(self, patience: float = WAIT_SECONDS) -> str:
         """Wait until everything is written.
 
         Args:
-            patience: seconds to wait at most; ``None`` is as long as it takes, which
-                is seconds where another process has locked the file.
+            patience: seconds to wait at most, which is how long it takes where another
+                process has locked the file. The thread goes on trying while this
+                process lives.
 
         Returns:
-            Whether it is written. If not, the thread continues while this process
-            lives.
+            What could not be kept, one sentence; empty if all was.
         """
+        self._break_off()
         if self._thread is None:
-            return True
+            return ""
         self._queue.put(None)
         self._thread.join(patience)
-        done = not self._thread.is_alive()
         self._thread = None
-        return done
+        count = self._taken - self._kept
+        if not count or not self._usable:
+            return ""
+        return (
+            f"{fmt.plural(count, 'measurement')} could not be kept: the history was"
+            " not free before the end."
+        )
 
-    def _keep(self, item: _Item) -> None:
-        self._queue.put(item)
+    def _break_off(self) -> None:
+        """Keep what there is of cases that nothing has ended but the run."""
+        for one in self._sampled.values():
+            if one.ready is not None:
+                self._keep(msgspec.structs.replace(one, stopped="cancelled"))
+        self._sampled.clear()
+
+    def _keep(self, measurement: Measurement) -> None:
+        if self._host is None or measurement.stopped == "crashed":
+            return
+        name = measurement.case.device
+        device = None if name == HOST else self._devices.get(name)
+        self._taken += 1
+        self._queue.put((self._host, device, measurement, time.time()))
         if self._thread is None:
             history = self._history = self._history or History()
             self._thread = threading.Thread(
@@ -90,43 +141,35 @@ class Recording:
 
     def _write(self, history: History) -> None:
         waiting: list[_Item] = []
-        usable = more = True
+        more = True
         while more:
             taken = [self._queue.get()]
             # One attempt for all: each may have to wait for seconds.
             while waiting and not self._queue.empty():
                 taken.append(self._queue.get())
             more = None not in taken
-            waiting += [item for item in taken if item is not None and usable]
+            waiting += [item for item in taken if item is not None and self._usable]
             if waiting:
-                usable = self._add(history, waiting)
-        if waiting:
-            self._warn(
-                "The history was in use by another process to the end:"
-                f" {fmt.plural(len(waiting), 'measurement')} could not be kept."
-            )
+                self._add(history, waiting)
 
-    def _add(self, history: History, waiting: list[_Item]) -> bool:
-        """Write what waits, and empty the list unless another process has the file.
-
-        Returns:
-            Whether there is any use in writing to this history.
-        """
+    def _add(self, history: History, waiting: list[_Item]) -> None:
+        """Write what waits, and empty the list unless another process has the file."""
         try:
             history.add(waiting)
         except HistoryBusyError as error:
             self._say(f"{error} Measuring goes on; it is tried again.")
-            return True
+            return
         except HistoryError as error:
             waiting.clear()
+            self._usable = False
             self._warn(f"{error} Measuring goes on; nothing more is kept.")
-            return False
+            return
         for _ in waiting:
             self._written()
+        self._kept += len(waiting)
         waiting.clear()
         if history.moved:
             self._say(history.moved)
-        return True
 
     def _say(self, sentence: str) -> None:
         if sentence not in self._told:

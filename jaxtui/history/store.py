@@ -1,4 +1,4 @@
-"""Every finished measurement of this user, in one SQLite file.
+"""Every measurement of this user, in one SQLite file.
 
 It is written one measurement at a time, by as many processes as there are. The columns
 are what people filter by and what a list shows; the whole measurement stands as JSON in
@@ -222,7 +222,7 @@ class History:
     def add(
         self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
     ) -> list[int]:
-        """Keep finished measurements: all of them or, if that fails, none.
+        """Keep measurements: all of them or, if that fails, none.
 
         Args:
             entries: The machine, the device of the case (``None`` for NumPy), the

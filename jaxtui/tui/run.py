@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 0.5
 """How long leaving may wait for the history."""
 
-UNFINISHED = (
-    "The history did not take everything in time: the last measurements may not be"
-    " in it."
-)
-
 
 class Recorder:
     """The recording of one app, which lists what is kept and says what goes wrong."""
@@ -50,9 +45,8 @@ class Recorder:
         Returns:
             What went wrong since the screen was left, for the terminal.
         """
-        if not self._recording.close(PATIENCE_SECONDS):
-            self._late.append(UNFINISHED)
-        return self._late
+        missing = self._recording.close(PATIENCE_SECONDS)
+        return [*self._late, *filter(None, [missing])]
 
     def _warn(self, sentence: str) -> None:
         if self._app.leaving:

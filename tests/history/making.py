@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from jaxtui.history.store import History
@@ -58,3 +63,30 @@ def insert(
     """Keep a measurement, of now unless told otherwise; returns its id."""
     moment = time.time() if at is None else at
     return history.add([(host, device, measurement, moment)])[0]
+
+
+HOLD = """
+import sqlite3, sys
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("BEGIN EXCLUSIVE")
+print(flush=True)
+sys.stdin.read()
+other.rollback()
+"""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[Callable[[], object]]:
+    """Another process has the file, until the block is left or what it gives called."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline()
+    try:
+        yield holder.communicate
+    finally:
+        holder.kill()
+        holder.wait()

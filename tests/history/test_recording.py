@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
+import asyncio
+import json
+import os
+import random
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +17,13 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.history.recording import Recording
-from jaxtui.history.store import NO_SQLITE, History
-from jaxtui.model import CaseMeasured, Measurement
-from jaxtui.tui.run import UNFINISHED, Recorder
+from jaxtui.history.store import NO_SQLITE, Filter, History
+from jaxtui.model import Case, CaseMeasured, Event, Measurement
+from jaxtui.tui.run import Recorder
 from tests import fake_engine
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
-from tests.history.making import DEVICE, HOST, READY, insert, measurement
+from tests.history.making import DEVICE, HOST, READY, held, insert, measurement
 from tests.processes import LIMIT_SECONDS
 from tests.tui.driving import app_on, until, until_done, until_ready
 
@@ -44,8 +48,8 @@ def keep(
     keeper.observe(READY)
     for one in ones:
         keeper.observe(measured(one))
-    assert keeper.close()
-    return History(), said
+    missing = keeper.close()
+    return History(), [*said, *filter(None, [missing])]
 
 
 def test_finished_measurements_are_kept_and_told_when_others_can_read_them(
@@ -63,9 +67,8 @@ def test_finished_measurements_are_kept_and_told_when_others_can_read_them(
     assert found == [1, 2]
 
 
-@pytest.mark.parametrize("stopped", ["cancelled", "crashed", None])
-def test_what_was_broken_off_is_not(data: Path, stopped: str | None) -> None:
-    history, _ = keep(msgspec.structs.replace(measurement(), stopped=stopped))
+def test_what_an_engine_was_measuring_when_it_died_is_not(data: Path) -> None:
+    history, _ = keep(msgspec.structs.replace(measurement(), stopped="crashed"))
     assert history.count() == 0
     assert not history.path.exists()
 
@@ -93,16 +96,15 @@ def test_what_cannot_be_written_is_said_once_and_not_told(
 
 
 @pytest.fixture
-def locked(data: Path) -> sqlite3.Connection:
-    """Who has it: a history with one measurement."""
+def let_go(data: Path) -> Iterator[Callable[[], object]]:
+    """Has it let go of a history with one measurement."""
     insert(History(), HOST, DEVICE, measurement(size=1))
-    other = sqlite3.connect(data / "history.db", isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    return other
+    with held(data / "history.db") as release:
+        yield release
 
 
 def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
-    locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.0)
     told = threading.Event()
@@ -116,17 +118,16 @@ def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
     keeper.observe(READY)
     keeper.observe(measured(measurement(size=2)))
     assert told.wait(LIMIT_SECONDS)
-    locked.rollback()
-    locked.close()
+    let_go()
     keeper.observe(measured(measurement(size=3)))
-    assert keeper.close()
+    assert not keeper.close()
     (sentence,) = said
     assert sentence.endswith("does not let go. Measuring goes on; it is tried again.")
     assert [row.size for row in History().page().rows] == [3, 2, 1]
 
 
 def test_a_lock_that_is_never_let_go_costs_a_few_attempts(
-    locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts: list[int] = []
     add = History.add
@@ -138,11 +139,11 @@ def test_a_lock_that_is_never_let_go_costs_a_few_attempts(
     monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.2)
     monkeypatch.setattr(History, "add", counted)
     _, said = keep(*(measurement(size=size) for size in range(2, 102)))
-    locked.close()
+    let_go()
     assert len(attempts) <= 3
     first, last = said
     assert "in use by another process" in first
-    assert last.endswith("to the end: 100 measurements could not be kept.")
+    assert last.startswith("100 measurements could not be kept")
     assert History().count() == 1
 
 
@@ -163,6 +164,64 @@ def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
     assert {row.op for row in History().page().rows} == {"selu", "gram"}
 
 
+class Interrupted(FakeEngine):
+    """Signals come after so many of its events; what is cut short then says so."""
+
+    def __init__(self, moment: int, *numbers: int) -> None:
+        super().__init__(self._until_interrupted)
+        self._left = moment
+        self._numbers = numbers
+
+    async def _until_interrupted(self, work: Any) -> AsyncIterator[Event]:
+        async for event in self.turns(work):
+            if self.stopping and isinstance(event, CaseMeasured):
+                cut = msgspec.structs.replace(event.measurement, stopped="cancelled")
+                event = msgspec.structs.replace(event, measurement=cut)
+            yield event
+            self._left -= 1
+            if self._left == 0:
+                for number in self._numbers:
+                    os.kill(os.getpid(), number)
+                await asyncio.sleep(0)
+
+
+MOMENTS = random.Random(26).sample(range(1, 150), 20)
+"""The engine says some 150 things."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bench", "matmul", "--size", "64,128", "--mode", "jit,numpy"),
+        ("crossover", "matmul", "--sizes", "16..4k"),
+    ],
+)
+@pytest.mark.parametrize(
+    "numbers",
+    [(signal.SIGINT,), (signal.SIGTERM, signal.SIGHUP)],
+    ids=["once", "twice"],
+)
+def test_the_history_has_what_the_document_of_an_interrupted_run_shows(
+    words: tuple[str, ...], numbers: tuple[int, ...], data: Path, capsys
+) -> None:
+    stopped: set[str | None] = set()
+    for moment in MOMENTS:
+        code = cli.main((*words, "--json"), engine=Interrupted(moment, *numbers))
+        assert code in (128 + numbers[0], 0)
+        shown = json.loads(capsys.readouterr().out)["measurements"]
+        history = History()
+        kept = [history.entry(row.id).measurement for row in history.page().rows]
+        facts = {(one.case.label, one.stopped) for one in kept}
+        assert {(label(one["case"]), one["stopped"]) for one in shown} <= facts
+        stopped |= {how for _, how in facts}
+        history.delete(Filter())
+    assert "cancelled" in stopped
+
+
+def label(case: dict[str, Any]) -> str:
+    return msgspec.convert(case, Case).label
+
+
 async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> None:
     data.write_text("a file, where a folder should be")
     app = app_on(fake_engine.FakeEngine(complete))
@@ -176,7 +235,7 @@ async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> Non
 
 
 async def test_leaving_does_not_wait_for_a_history_that_is_locked(
-    locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jaxtui.tui.run.PATIENCE_SECONDS", 0.01)
     app = app_on(fake_engine.FakeEngine(complete))
@@ -186,5 +245,18 @@ async def test_leaving_does_not_wait_for_a_history_that_is_locked(
         for observe in app.session.observers:
             observe(measured(measurement()))
         app.exit()
-    assert keeping.close() == [UNFINISHED]
-    locked.close()
+    (sentence,) = keeping.close()
+    assert sentence.startswith("1 measurement could not be kept")
+
+
+def test_a_command_prints_what_it_could_not_keep(
+    let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.01)
+    words = ("bench", "selu", "--mode", "jit,numpy", "--json")
+    assert cli.main(words, engine=FakeEngine(complete)) == 0
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["measurements"]) == 2
+    assert "2 measurements could not be kept" in err
+    let_go()
+    assert History().count() == 1
