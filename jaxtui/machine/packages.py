@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxtui.machine.hardware import Maker, list_names
 from jaxtui.model import Record
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 _PLUGIN = re.compile(r"libtpu|jax-(cuda|rocm|metal)[\w-]*(plugin|pjrt)?|.*-pjrt", re.I)
 _FOLDER = re.compile(r"(jax|libtpu|.*pjrt)[\w.]*-.*\.(dist|egg)-info", re.I)
@@ -63,7 +66,7 @@ class Packages(Record, frozen=True):
 
 
 def installed(
-    distributions: Iterable[importlib.metadata.Distribution] | None = None,
+    distributions: Iterable[Distribution] | None = None,
 ) -> Packages:
     """What this Python would find is installed; it is looked up, not imported."""
     if distributions is None:
@@ -90,13 +93,16 @@ def installed(
     return Packages(versions.get("jax"), versions.get("jaxlib"), ordered, pin)
 
 
-def _installed() -> Iterator[importlib.metadata.Distribution]:
+def _installed() -> Iterator[Distribution]:
     """Whatever may matter here, in the order in which Python would find it."""
+    # The app, which only reads what came of it, starts without the parser of e-mails.
+    from importlib.metadata import Distribution
+
     for place in sys.path:
         folder = Path(place or ".")
         for name in list_names(folder):
             if _FOLDER.fullmatch(name):
-                yield importlib.metadata.Distribution.at(folder / name)
+                yield Distribution.at(folder / name)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

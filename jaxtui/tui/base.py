@@ -130,7 +130,9 @@ class BaseApp(App[None]):
         for theme in themes.THEMES:
             self.register_theme(theme)
         if self.theme == "textual-dark":
-            self.theme = themes.DARK
+            # Not by assignment, after which Textual parses all style sheets once more.
+            self.set_reactive(App.theme, themes.DARK)
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         """The platform's driver, counting the bytes that it writes."""

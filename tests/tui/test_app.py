@@ -11,6 +11,7 @@ import pytest
 from rich.table import Table
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.css.stylesheet import Stylesheet
 from textual.widgets import Static
 
 from jaxtui.history.store import History
@@ -228,3 +229,22 @@ async def test_what_a_screen_drew_is_let_go_when_it_is_left() -> None:
         gc.collect()
         assert len(lines) > 3
         assert [one() for one in lines] == [None] * len(lines)
+
+
+async def test_style_sheets_are_parsed_once_until_the_theme_is_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    again: list[str] = []
+    reparse = Stylesheet.reparse
+
+    def counted(self: Stylesheet) -> None:
+        again.append(app.theme)
+        reparse(self)
+
+    monkeypatch.setattr(Stylesheet, "reparse", counted)
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        assert (app.theme, again) == (themes.DARK, [])
+        await pilot.press("t")
+        assert again == [app.theme]
