@@ -4,9 +4,10 @@
 
 Types what a person would, on a real pty, as a seeded script: runs and their ends, tabs,
 lists, the timeline, lessons, help, themes, and other sizes of the terminal. Prints what
-both processes have in memory, minute by minute (``VmRSS``): after the first five
-minutes, in which modules are loaded and caches filled, both must stay within 10 % of
-what they had then. ``--fake`` takes an engine without JAX, where only the app counts.
+both processes have in memory (``VmRSS``) at each full minute, once what runs has been
+stopped: after the first five, in which modules are loaded and caches filled, both must
+stay within 10 % of what they had then. ``--fake`` takes an engine without JAX, where
+only the app counts.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ ACTS: tuple[tuple[str, ...], ...] = (
 
 SECONDS = (0.05, 0.3, 1.0)
 """Between two keys."""
+
+REST_SECONDS = 3.0
+"""After a stop, so that no inputs of a case are counted."""
 
 
 def keys(chosen: random.Random) -> Iterator[str | tuple[int, int]]:
@@ -145,6 +149,8 @@ def soak(minutes: int, seed: int, fake: bool) -> list[tuple[float, float]]:
                 if app.process.poll() is not None:
                     sys.exit(f"the app has ended after {typed} keys")
                 if time.monotonic() - start >= 60 * len(found):
+                    app.type("s")
+                    app.read(REST_SECONDS)
                     found.append(app.megabytes())
                     row = len(found) - 1, *found[-1], typed
                     print("{:6} {:6.1f} {:7.1f} {:5}".format(*row), flush=True)
