@@ -84,6 +84,7 @@ class App:
             stdin=end,
             stdout=end,
             stderr=end,
+            cwd=data,  # what it might write does not lie about
             env=environment(data, COLORTERM="truecolor", JAX_PLATFORMS="cpu"),
             start_new_session=True,
         )
