@@ -158,7 +158,8 @@ class BaseApp(App[None]):
             self.background(partial(self.session.release, why))
 
     def say(self, sentence: str) -> None:
-        self.session.say(sentence)
+        """Answer a key, until the next one."""
+        self.session.say(sentence, "key")
 
     def background(
         self, request: Request, group: str = "requests", *, exclusive: bool = False

@@ -406,11 +406,11 @@ class HistoryPane(CasePane):
                 return
             if isinstance(found, HistoryError):
                 self.past = replace(self.past, trouble=str(found))
-                self.base.say(str(found))
+                self.session.say(str(found))
                 return
             answered(found)
             if self._history.moved:
-                self.base.say(self._history.moved)
+                self.session.say(self._history.moved)
                 self._history.moved = ""
 
         self.base.background(

@@ -454,7 +454,8 @@ class LearnPane(Pane):
             lines = "".join(traceback.format_exception(error)).splitlines()
             log = (*self.session.state.log, *lines)[-MAXIMUM_LOG_LINES:]
             # Later: what draws a snapshot must not make the next one.
-            self.call_later(partial(self.session.update, log=log, message=sentence))
+            self.call_later(partial(self.session.update, log=log))
+            self.call_later(partial(self.session.say, sentence))
         return sentence
 
     # Showing and taking away.
