@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import App
@@ -17,7 +15,7 @@ from textual.widget import Widget
 
 from jaxtui import model
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.export import ExportError, free_path, here, stamp, write
+from jaxtui.export import ExportError, write
 from jaxtui.model import (
     Case,
     CheckDoing,
@@ -35,6 +33,7 @@ from jaxtui.model import (
     SnippetShown,
     SnippetTimed,
 )
+from jaxtui.places import data_folder, make_private
 from jaxtui.session import RunRefusedError, Session
 from jaxtui.signals import exit_within, interrupt
 from jaxtui.state import Purpose
@@ -52,6 +51,10 @@ Request = Callable[[], Coroutine[Any, Any, object]]
 
 IDLE_SECONDS = 600.0
 """Without input, after which an accelerator is not held any longer."""
+
+CLIPBOARD_BYTES = 74_994
+"""What the escape code for the clipboard carries at most in common terminals: 100,000
+bytes, of which the encoding takes a quarter and the code itself a few."""
 
 INTERNAL = 70
 """Exit code after a mistake of the app's own."""
@@ -185,6 +188,8 @@ class BaseApp(App[None]):
             self.session.unavailable(error)
 
     def start(self, work: model.Work, purpose: Purpose) -> None:
+        if purpose == "bench" and not self.session.state.busy:
+            self.session.update(view=None)  # the one that fits what is run now
         self.background(partial(self.session.run, work, purpose))
 
     async def recipes(self, experiment: Experiment) -> Plan:
@@ -200,23 +205,33 @@ class BaseApp(App[None]):
         except EngineUnavailableError as error:
             raise ExportError(str(error)) from error
 
-    def take_away(self, text: str, name: str) -> None:
-        """Copy a text as far as the terminal allows, write it to a file and say where.
+    def copy(self, text: str) -> str:
+        """Copy a text if the terminal takes it, and say what can be known of that.
 
-        The clipboard escape is swallowed by many a terminal (tmux's default does), and
-        nothing tells whether it arrived; so the file is written whatever became of it.
+        The escape code is swallowed by many a terminal (tmux's default does), and
+        nothing tells whether it arrived.
         """
-        self.copy_to_clipboard(visible(text))
-        for folder in (here(), Path(tempfile.gettempdir())):
-            path = free_path(folder / f"jaxtui-{stamp()}-{name}")
-            try:
-                write(path, text)
-            except ExportError as error:
-                trouble = error
-            else:
-                self.say(f"Copied if the terminal allows it, and written to {path}")
-                return
-        self.say(f"Copied if the terminal allows it; no file: {trouble}")
+        shown = visible(text)
+        if len(shown.encode()) > CLIPBOARD_BYTES:
+            return "too long for the clipboard"
+        self.copy_to_clipboard(shown)
+        return "copied if the terminal allows it"
+
+    def take_away(self, text: str, name: str) -> None:
+        """Copy a text, keep it in a file beside the history and say where.
+
+        Args:
+            text: what to copy.
+            name: of the file, which is replaced by the next copy of its kind.
+        """
+        copied, folder = self.copy(text).capitalize(), data_folder() / "copied"
+        try:
+            make_private(folder)
+            write(folder / name, text, replace=True)
+        except (ExportError, OSError) as error:
+            self.say(f"{copied}; no file: {error}")
+        else:
+            self.say(f"{copied}, and written to {folder / name}")
 
     def show_tab(self, tab: str) -> None:
         """Show a tab, with the focus in it.

@@ -64,7 +64,12 @@ _KEYS = (
     ),
     ("d", "details", "Details", "Show or hide all that the device says of itself."),
     ("o", "recorded", "Other TPUs", "Show a TPU that is not here, as recorded there."),
-    ("y", "copy", "Copy", "Copy the check or the results, and write them to a file."),
+    (
+        "y",
+        "copy",
+        "Copy",
+        "Copy the check or the results; a file beside the history has them, too.",
+    ),
     ("u", "export", "Export", "Write the check, the results or the devices to a file."),
 )
 """Keys, action, label, and what it does."""

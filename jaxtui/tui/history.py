@@ -90,7 +90,7 @@ KEYS = (
     ("delete", "delete", "Delete", "Delete the measurement, after a question."),
     ("escape", "back", "Back", "Leave the filter; take marks away; then the words."),
     ("v", "code", "Code", "Show plain JAX code of the measurement's case."),
-    ("y", "copy", "Copy", "Copy the list, and write it to a file."),
+    ("y", "copy", "Copy", "Copy the list; a file beside the history has it, too."),
     ("u", "export", "Export", "Write the list, the measurement or the comparison."),
 )
 """Key, action, label and sentence."""
