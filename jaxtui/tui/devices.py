@@ -58,10 +58,11 @@ _KEYS = (
     ),
     (
         "escape",
-        "check_panel",
+        "hide_check",
         "Hide",
-        "Stop the running check; hide the last one, or show it again.",
+        "Stop the check that is running; hide one that has ended.",
     ),
+    ("g", "view", "View", "Show the last check, or the case again."),
     ("d", "details", "Details", "Show or hide all that the device says of itself."),
     ("o", "recorded", "Other TPUs", "Show a TPU that is not here, as recorded there."),
     (
@@ -238,8 +239,10 @@ class DevicesPane(CasePane):
         match action:
             case "edit" if self.case is None:
                 return state.no_jax
-            case "check_panel" if state.exam is None:
-                return "There was no check yet."
+            case "hide_check" if not state.check_shown:
+                return "There is nothing to close here."
+            case "view" if state.exam is None:
+                return "There was no check yet: c begins one."
             case "copy" if state.run is None and not state.check_shown:
                 return "There is no result yet."
             case "export" if not state.devices and state.run is None:
@@ -295,13 +298,14 @@ class DevicesPane(CasePane):
             exam = examination.begin(mine, level)
             self.base.background(partial(session.play, exam, "check"))
 
-    def action_check_panel(self) -> None:
-        """Stop the check that is running; hide the last one, or show it again."""
-        state = self.session.state
-        if state.checking:
+    def action_hide_check(self) -> None:
+        if self.session.state.checking:
             self.base.background(self.session.stop)
         else:
-            self.session.update(check_open=not state.check_open)
+            self.session.update(check_open=False)
+
+    def action_view(self) -> None:
+        self.session.update(check_open=not self.session.state.check_open)
 
     def action_details(self) -> None:
         self.details = not self.query_one("#details-panel").display
@@ -428,6 +432,7 @@ class FirstMinute(Panel):
         else:
             other = "" if offered == named else f" {offered.label}"
             keys = f"Enter run{other} · a calls, one by one · v code · e edit"
+            keys += " · g check" if state.exam is not None else ""
         self.entitle(title, keys)
 
 

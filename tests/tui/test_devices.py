@@ -148,11 +148,12 @@ def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(DevicesPane, "session", SimpleNamespace(state=EMPTY))
     actions = (
         *("run", "check", "sweep", "program", "edit", "timeline", "code", "export"),
-        *("check_panel", "copy", "details", "recorded"),
+        *("hide_check", "view", "copy", "details", "recorded"),
     )
     assert {action: DevicesPane().why_not(action) for action in actions} == {
         **dict.fromkeys(actions, "JAX is not ready yet."),
-        "check_panel": "There was no check yet.",
+        "hide_check": "There is nothing to close here.",
+        "view": "There was no check yet: c begins one.",
         "copy": "There is no result yet.",
         "details": None,
         "recorded": None,

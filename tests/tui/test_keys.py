@@ -245,7 +245,7 @@ DEVICES: Effects = {
     "select_cursor": lambda s: s.timed,
     "check('quick')": lambda s: s.begun(Check),
     "check('full')": lambda s: s.begun(Check) and s.engine.works[-1].level == "full",
-    "check_panel": lambda s: s.changed("check"),
+    **dict.fromkeys(("hide_check", "view"), lambda s: s.changed("check")),
     "details": lambda s: s.changed("details"),
     "recorded": lambda s: s.on(ChoicePopup),
 }
