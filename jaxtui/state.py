@@ -138,6 +138,11 @@ class Job:
     """Of another work; of roofs those that are known so far."""
 
     @property
+    def reported(self) -> bool:
+        """Whether the engine has said how far it is."""
+        return bool(self.elapsed_seconds or self.remaining_seconds)
+
+    @property
     def share(self) -> float:
         """What has passed of its time, 0 to 1; 0 until the engine has said."""
         whole = self.elapsed_seconds + self.remaining_seconds

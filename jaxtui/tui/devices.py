@@ -482,7 +482,7 @@ def _offer_text(state: State, offer: Experiment | None) -> str:
 
 def _progress(job: Job, width: int) -> Line:
     """How far the run is."""
-    begun = job.elapsed_seconds or job.remaining_seconds
-    left = f"{fmt.duration(job.remaining_seconds)} left" if begun else "starting"
-    drawn = meter(job.share, min(24, width // 3))
-    return Span("running   ", "muted"), *drawn, Span(f" {left}")
+    left = fmt.left(job.remaining_seconds) if job.reported else "starting"
+    # A full bar would say that it is done.
+    drawn = meter(job.share, min(24, width // 3)) if job.share < 1 else ()
+    return Span("running   ", "muted"), *drawn, Span(" " * bool(drawn) + left)
