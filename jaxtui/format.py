@@ -348,7 +348,7 @@ def duration(value: float | None) -> str:
 
 def left(seconds: float) -> str:
     """What is left of the time of something that goes on: ``0:07 left``."""
-    return f"{duration(math.ceil(seconds))} left" if seconds > 0 else "over its budget"
+    return f"{duration(math.ceil(seconds))} left" if seconds > 0 else "over its time"
 
 
 def how_long(seconds: float) -> str:

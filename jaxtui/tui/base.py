@@ -75,7 +75,8 @@ _FREQUENT = (
     CheckRead,
     CheckDone,
 )
-"""Events that wait for the next redraw; whatever else happens is shown at once."""
+"""Events that wait for the next redraw, after the first ``Progress`` of a run, which
+ends "starting"; whatever else happens is shown at once."""
 
 
 class BaseApp(App[None]):
@@ -138,7 +139,9 @@ class BaseApp(App[None]):
         # Widgets that are being removed have nothing to show it with.
         if self.leaving:
             return
-        if not isinstance(event, _FREQUENT):
+        job = self.state.job
+        first = isinstance(event, Progress) and job is not None and not job.reported
+        if first or not isinstance(event, _FREQUENT):
             self.state = self.session.state
 
     def _publish(self) -> None:

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.widgets import Static
 
 from jaxtui.history.store import History
-from jaxtui.model import Loop, RunFinished
+from jaxtui.model import Loop, Progress, RunFinished
 from jaxtui.state import RUNNING
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
@@ -197,6 +197,41 @@ async def test_an_answer_does_not_outlive_the_run_it_is_about() -> None:
         await until(pilot, lambda: plain(app, MessageLine) == RUNNING)
         engine.emit_run(RunFinished(outcome="complete", elapsed_seconds=1.0))
         await until(pilot, lambda: plain(app, MessageLine).startswith("Done in 1.0 s"))
+
+
+async def test_what_a_run_does_first_is_shown_however_slow_the_terminal_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = FakeEngine(begun)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        monkeypatch.setattr(app.pacer, "ready", lambda: False)
+        await pilot.press("enter")
+        await until(pilot, lambda: plain(app, MessageLine) == "starting")
+        facts = {"elapsed_seconds": 0.1, "remaining_seconds": 5.0}
+        engine.emit_run(Progress(doing="compile: a", **facts))  # type: ignore[arg-type]
+        await until(pilot, lambda: plain(app, MessageLine) == "compile: a")
+
+
+async def test_a_clock_under_another_screen_does_not_have_that_drawn_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, drawn = [0.0], list[float]()
+    app = app_on(FakeEngine(begun), clock=lambda: now[0])
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        line = app.query_one(StatusLine)
+        monkeypatch.setattr(line, "refresh", lambda: drawn.append(now[0]))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        now[0] = 10.0
+        line.watch_state(app.state, app.state)
+        assert not drawn
+        await pilot.press("escape")
+        await until(pilot, lambda: drawn)
 
 
 @pytest.mark.parametrize("screen", [TimelineScreen, Classroom])
