@@ -234,14 +234,6 @@ def stamp(moment: float | None = None) -> str:
     return time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))
 
 
-def free_path(path: Path) -> Path:
-    number, found = 1, path
-    while os.path.lexists(found):
-        number += 1
-        found = path.with_stem(f"{path.stem}-{number}")
-    return found
-
-
 def file_stem(*words: str) -> str:
     """Words as the beginning of a file's name: what shells want quoted is left out."""
     kept = (_NOT_IN_NAMES.sub("_", word).strip("_.-") for word in words)

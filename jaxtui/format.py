@@ -346,6 +346,11 @@ def duration(value: float | None) -> str:
     return f"{minutes}:{secs:02}"
 
 
+def left(seconds: float) -> str:
+    """What is left of the time of something that goes on: ``0:07 left``."""
+    return f"{duration(math.ceil(seconds))} left" if seconds > 0 else "over its time"
+
+
 def how_long(seconds: float) -> str:
     """About how long something will take: ``10 s``, ``2.5 min``, ``2.8 h``."""
     if seconds < 120:

@@ -34,8 +34,11 @@ from jaxtui.state import (
     Purpose,
     Series,
     State,
+    Topic,
     begin_run,
+    end_message,
     reduce,
+    say,
     with_series,
 )
 
@@ -109,9 +112,16 @@ class Session(Generic[_State]):
         self.state = replace(self.state, **changes)
         self._tell(None)
 
-    def say(self, message: str) -> None:
-        """Put one line on the message line."""
-        self.update(message=message)
+    def say(self, message: str, topic: Topic = "machine") -> None:
+        """Put one line on the message line, which ends with its topic."""
+        self.state = say(self.state, message, topic)
+        self._tell(None)
+
+    def end_answer(self) -> None:
+        """Another key was pressed: what answered the last one is over."""
+        if (state := end_message(self.state, "key")) is not self.state:
+            self.state = state
+            self._tell(None)
 
     async def until(
         self,
@@ -219,6 +229,7 @@ class Session(Generic[_State]):
             put(latest().stopped() if stopping else latest().lost(why))
             raise
         finally:
+            self.state = end_message(self.state, "run")
             self.update(playing=None)
         return latest()
 
@@ -269,7 +280,8 @@ class Session(Generic[_State]):
             return
         series = self.state.series[purpose].overdue()
         self.state = with_series(self.state, purpose, series)
-        self.say(f"It took longer than {limit_seconds:g} s: ending the engine.")
+        late = f"It took longer than {limit_seconds:g} s: ending the engine."
+        self.say(late, "run")
         await self.engine.stop()
 
     async def stop(self, why: str = STOPPING) -> None:
@@ -278,13 +290,11 @@ class Session(Generic[_State]):
         Args:
             why: what the message line says meanwhile.
         """
-        if not self.state.running:
-            self.update(message="Stopping as soon as it has begun.", stopping=True)
-            return
-        self.update(message=why, stopping=True)
-        await self.engine.stop()
-        if self.state.message == why:
-            self.say("")
+        running = self.state.running
+        self.state = replace(self.state, stopping=True)
+        self.say(why if running else "Stopping as soon as it has begun.", "run")
+        if running:
+            await self.engine.stop()
 
     # The engine.
 
@@ -295,7 +305,8 @@ class Session(Generic[_State]):
     async def release(self, why: str) -> None:
         """Give the accelerator back."""
         await self.engine.release()
-        self.update(engine="released", message=why, start=startup.NOTHING)
+        self.state = replace(self.state, engine="released", start=startup.NOTHING)
+        self.say(why)
 
     async def retry(self) -> None:
         """Start the engine again after it failed."""
@@ -309,12 +320,14 @@ class Session(Generic[_State]):
             error=str(error),
             hint="Press R to start the engine again.",
         )
-        self.update(engine="failed", failed=failed, message=failed.error)
+        self.state = replace(self.state, engine="failed", failed=failed)
+        self.say(failed.error)
 
     def _starting(self, message: str) -> None:
-        self.update(
-            engine="starting", failed=None, message=message, start=startup.NOTHING
+        self.state = replace(
+            self.state, engine="starting", failed=None, start=startup.NOTHING
         )
+        self.say(message, "run")
 
     def _tell(self, event: Event | None) -> None:
         self._wake()

@@ -79,6 +79,11 @@ Purpose = Literal[
 """What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
 crossover, what XLA made of a case, or the roofs of a device."""
 
+Topic = Literal["machine", "run", "key"]
+"""What a message is about, with which it ends: the machine, its engine and files, until
+a run begins; the current run, until that has ended; the answer to a key, until the next
+key, and until a run begins or ends or the engine is up."""
+
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 
 CaseStatus = Literal["waiting", "running", "done", "failed", "not run"]
@@ -117,8 +122,6 @@ class Job:
     remaining_seconds: float = 0.0
     doing: str = ""
     """One phrase."""
-    death: str = ""
-    """How its last engine died, if one did: the message line says it meanwhile."""
     outcome: Ending | None = None
     """``None`` while it runs."""
     failed: WorkFailed | None = None
@@ -133,6 +136,11 @@ class Job:
     """What XLA, libtpu or Python printed meanwhile."""
     result: LoopMeasured | Inspected | RoofsMeasured | None = None
     """Of another work; of roofs those that are known so far."""
+
+    @property
+    def reported(self) -> bool:
+        """Whether the engine has said how far it is."""
+        return bool(self.elapsed_seconds or self.remaining_seconds)
 
     @property
     def share(self) -> float:
@@ -202,6 +210,8 @@ class State:
     log: tuple[str, ...] = ()
     message: str = ""
     """One line that the engine or the last action has to say."""
+    topic: Topic = "machine"
+    """What the message is about."""
 
     @property
     def job(self) -> Job | None:
@@ -278,7 +288,7 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
         case Ready():
             return _ready(state, event)
         case EngineFailed():
-            return replace(state, engine="failed", failed=event, message=event.error)
+            return say(replace(state, engine="failed", failed=event), event.error)
         case EngineDied():
             return _engine_died(state, event)
         case Noticed():
@@ -300,9 +310,19 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
         case Logged():
             return _logged(state, event)
         case Busy():
-            return replace(state, message=RUNNING)
+            return say(state, RUNNING, "key")
         case _:
             return state
+
+
+def say(state: _AnyState, message: str, topic: Topic = "machine") -> _AnyState:
+    """With a message, which ends with its topic."""
+    return replace(state, message=message, topic=topic)
+
+
+def end_message(state: _AnyState, *topics: Topic) -> _AnyState:
+    """Without a message about one of these."""
+    return say(state, "") if state.message and state.topic in topics else state
 
 
 def begin_run(state: _AnyState, number: int, purpose: Purpose, work: Work) -> _AnyState:
@@ -333,10 +353,11 @@ def _sentence(finding: Finding, more: int = 0) -> str:
 
 
 def _ready(state: _AnyState, event: Ready) -> _AnyState:
+    state = end_message(state, "key")
     # What was said of a start that takes long is over.
     slow = [one.what for one in state.findings if one.name in messages.TRANSIENT]
     if any(state.message.startswith(what) for what in slow):
-        state = replace(state, message="")
+        state = say(state, "")
     still = tuple(
         one for one in state.start.logged if one.name not in messages.TRANSIENT
     )
@@ -359,13 +380,11 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
 
 def _engine_died(state: _AnyState, event: EngineDied) -> _AnyState:
     if state.job is not None:
-        job = replace(state.job, doing="starting JAX again", death=event.error)
-        state = _with_job(state, job)
-    state = replace(
-        state, engine="starting", message=event.error, start=startup.NOTHING
-    )
+        state = _with_job(state, replace(state.job, doing="starting JAX again"))
+    state = replace(state, engine="starting", start=startup.NOTHING)
     if event.restarts:
-        return state
+        return say(state, event.error, "machine" if state.job is None else "run")
+    state = say(state, event.error)
     failed = EngineFailed(
         reason="internal", error=event.error, hint="Press R to try once more."
     )
@@ -399,11 +418,11 @@ def _with_findings(
     """
     if told is None and findings and findings[0] not in state.findings:
         told = findings[0] if findings[0].severity != "info" else None
-    message = state.message
-    if told is not None:
-        more = sum(one.severity != "info" and one != told for one in findings)
-        message = _sentence(told, more)
-    return replace(state, findings=findings, message=message)
+    state = replace(state, findings=findings)
+    if told is None:
+        return state
+    more = sum(one.severity != "info" and one != told for one in findings)
+    return say(state, _sentence(told, more))
 
 
 # Runs.
@@ -414,7 +433,7 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     if job is None or job.number != number:
         return state
     if isinstance(event, RunStarted):
-        state = replace(state, engine="running", message="")
+        state = say(replace(state, engine="running"), "")
         # Nothing that an engine sent before it died is the next one's, but roofs stay
         # until better ones come. Each case begins anew with ``CaseStarted``.
         kept = job.result if job.purpose == "roofs" else None
@@ -434,9 +453,7 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
         seconds = state.played_seconds + event.elapsed_seconds
         state = replace(state, played_seconds=seconds)
     engine = "ready" if state.engine == "running" else state.engine
-    over = state.message == job.death and engine != "failed"
-    message = "" if over else state.message
-    return replace(state, engine=engine, message=message)
+    return end_message(replace(state, engine=engine), "run", "key")
 
 
 def _job_event(job: Job, event: Event) -> Job:

@@ -22,7 +22,6 @@ from jaxtui.export import (
     as_markdown,
     check,
     file_stem,
-    free_path,
     markdown,
     of_cases,
     stamp,
@@ -167,15 +166,6 @@ def test_nothing_in_a_name_needs_quotes() -> None:
     name = file_stem("history", "bf16 µs", "a/b:c*?", "", "tpu:0", stamp(0.0))
     assert re.fullmatch(r"[\w.+-]+", name, re.ASCII)
     assert name.startswith("history-bf16_s-a_b_c-tpu_0-19")
-
-
-def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
-    path = tmp_path / "case.py"
-    assert free_path(path) == path
-    path.touch()
-    assert free_path(path).name == "case-2.py"
-    (tmp_path / "case-2.py").symlink_to("nowhere")
-    assert free_path(path).name == "case-3.py"
 
 
 # Which file is meant.

@@ -45,7 +45,15 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, begin_run, reduce
+from jaxtui.state import (
+    MAXIMUM_LOG_LINES,
+    Purpose,
+    Topic,
+    begin_run,
+    end_message,
+    reduce,
+    say,
+)
 from jaxtui.tui.state import EMPTY, State
 from tests.fake_engine import (
     HOST,
@@ -285,6 +293,28 @@ def test_what_had_arrived_stays_when_the_engine_dies() -> None:
     assert (state.engine, state.message) == ("running", "It was killed.")
     finished = RunFinished(outcome="complete", elapsed_seconds=3.0)
     assert after(finished, state=state, run=1).message == ""
+
+
+@pytest.mark.parametrize(
+    ("topic", "ends"),
+    [
+        ("key", {"ready", "begun", "ended", "next key"}),
+        ("run", {"begun", "ended"}),
+        ("machine", {"begun"}),
+    ],
+)
+def test_a_message_ends_with_what_it_is_about(topic: Topic, ends: set[str]) -> None:
+    said = say(began(JIT, NUMPY), "A sentence.", topic)
+    moments = {
+        "ready": after(ON_CPU, state=said),
+        "begun": after(RunStarted(), state=said, run=1),
+        "turn": after(sampled(0, JIT, 0), state=said, run=1),
+        "ended": after(
+            RunFinished(outcome="complete", elapsed_seconds=3.0), state=said, run=1
+        ),
+        "next key": end_message(said, "key"),
+    }
+    assert {name for name, state in moments.items() if not state.message} == ends
 
 
 def test_the_selected_case_is_the_first_that_jax_runs() -> None:

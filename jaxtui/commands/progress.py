@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shutil
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from jaxtui import format as fmt
 from jaxtui.commands.terminal import is_terminal, takes_codes, wipe
 from jaxtui.engine import startup
 from jaxtui.model import SelectionError
@@ -86,11 +88,13 @@ def progress_line(state: State, since_seconds: float) -> str:
             return ""
         return f"{startup.doing(state.start)}, {since_seconds:.0f} s"
     elapsed = job.elapsed_seconds + since_seconds
-    remaining = max(0.0, job.remaining_seconds - since_seconds)
-    whole = elapsed + remaining
-    share = elapsed / whole if job.doing and whole > 0 else 0.0
-    left = f", at most {remaining:.0f} s left" if job.doing else ""
-    return f"{bar(share)} {elapsed:.0f} s{left}  {job.doing}".rstrip()
+    remaining = job.remaining_seconds - since_seconds
+    if not job.doing:
+        return f"{bar(0.0)} {elapsed:.0f} s"
+    if remaining <= 0:  # a full bar would say that it is done
+        return f"{elapsed:.0f} s, {fmt.left(remaining)}  {job.doing}"
+    done = bar(elapsed / (elapsed + remaining))
+    return f"{done} {elapsed:.0f} s, at most {math.ceil(remaining)} s left  {job.doing}"
 
 
 @asynccontextmanager

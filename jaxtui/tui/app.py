@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events, on
+from textual.actions import parse
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -220,6 +221,9 @@ class JaxtuiApp(BaseApp):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.InputEvent):
             self.touched = self.clock()
+            pressed = isinstance(event, (events.Key, events.MouseDown))
+            if pressed and not event.is_forwarded:
+                self.session.end_answer()
             await self.fill("bench")
         await super().on_event(event)
 
@@ -367,6 +371,17 @@ class JaxtuiApp(BaseApp):
             self.say(why)
         else:
             self.call_later(self.run_action, action)
+
+    def on_key(self, event: events.Key) -> None:
+        """Answer a key that does nothing here, or nothing now: with why."""
+        if (found := self.screen.active_bindings.get(event.key)) is None:
+            if event.is_printable:
+                self.say(f"{event.character} does nothing here: ? shows the keys.")
+        elif not found.enabled:
+            place, action, _ = parse(found.binding.action)
+            node = self if place == "app" else found.node
+            if isinstance(node, (Explained, JaxtuiApp)):
+                self.say(node.why_not(action) or "")
 
     def action_stop(self) -> None:
         self.background(self.session.stop)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from textual._styles_cache import StylesCache
@@ -18,7 +16,7 @@ from textual.widget import Widget
 
 from jaxtui import model
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.export import ExportError, free_path, here, stamp, write
+from jaxtui.export import ExportError, write
 from jaxtui.model import (
     Case,
     CheckDoing,
@@ -36,6 +34,7 @@ from jaxtui.model import (
     SnippetShown,
     SnippetTimed,
 )
+from jaxtui.places import data_folder, make_private
 from jaxtui.session import RunRefusedError, Session
 from jaxtui.signals import exit_within, interrupt
 from jaxtui.state import Purpose
@@ -53,6 +52,10 @@ Request = Callable[[], Coroutine[Any, Any, object]]
 
 IDLE_SECONDS = 600.0
 """Without input, after which an accelerator is not held any longer."""
+
+CLIPBOARD_BYTES = 74_994
+"""What the escape code for the clipboard carries at most in common terminals: 100,000
+bytes, of which the encoding takes a quarter and the code itself a few."""
 
 INTERNAL = 70
 """Exit code after a mistake of the app's own."""
@@ -73,7 +76,8 @@ _FREQUENT = (
     CheckRead,
     CheckDone,
 )
-"""Events that wait for the next redraw; whatever else happens is shown at once."""
+"""Events that wait for the next redraw, after the first ``Progress`` of a run, which
+ends "starting"; whatever else happens is shown at once."""
 
 
 def let_lines_go() -> None:
@@ -152,7 +156,9 @@ class BaseApp(App[None]):
         # Widgets that are being removed have nothing to show it with.
         if self.leaving:
             return
-        if not isinstance(event, _FREQUENT):
+        job = self.state.job
+        first = isinstance(event, Progress) and job is not None and not job.reported
+        if first or not isinstance(event, _FREQUENT):
             self.state = self.session.state
 
     def _publish(self) -> None:
@@ -175,7 +181,8 @@ class BaseApp(App[None]):
             self.background(partial(self.session.release, why))
 
     def say(self, sentence: str) -> None:
-        self.session.say(sentence)
+        """Answer a key, until the next one."""
+        self.session.say(sentence, "key")
 
     def background(
         self, request: Request, group: str = "requests", *, exclusive: bool = False
@@ -201,6 +208,8 @@ class BaseApp(App[None]):
             self.session.unavailable(error)
 
     def start(self, work: model.Work, purpose: Purpose) -> None:
+        if purpose == "bench" and not self.session.state.busy:
+            self.session.update(view=None)  # the one that fits what is run now
         self.background(partial(self.session.run, work, purpose))
 
     async def recipes(self, experiment: Experiment) -> Plan:
@@ -216,23 +225,33 @@ class BaseApp(App[None]):
         except EngineUnavailableError as error:
             raise ExportError(str(error)) from error
 
-    def take_away(self, text: str, name: str) -> None:
-        """Copy a text as far as the terminal allows, write it to a file and say where.
+    def copy(self, text: str) -> str:
+        """Copy a text if the terminal takes it, and say what can be known of that.
 
-        The clipboard escape is swallowed by many a terminal (tmux's default does), and
-        nothing tells whether it arrived; so the file is written whatever became of it.
+        The escape code is swallowed by many a terminal (tmux's default does), and
+        nothing tells whether it arrived.
         """
-        self.copy_to_clipboard(visible(text))
-        for folder in (here(), Path(tempfile.gettempdir())):
-            path = free_path(folder / f"jaxtui-{stamp()}-{name}")
-            try:
-                write(path, text)
-            except ExportError as error:
-                trouble = error
-            else:
-                self.say(f"Copied if the terminal allows it, and written to {path}")
-                return
-        self.say(f"Copied if the terminal allows it; no file: {trouble}")
+        shown = visible(text)
+        if len(shown.encode()) > CLIPBOARD_BYTES:
+            return "too long for the clipboard"
+        self.copy_to_clipboard(shown)
+        return "copied if the terminal allows it"
+
+    def take_away(self, text: str, name: str) -> None:
+        """Copy a text, keep it in a file beside the history and say where.
+
+        Args:
+            text: what to copy.
+            name: of the file, which is replaced by the next copy of its kind.
+        """
+        copied, folder = self.copy(text).capitalize(), data_folder() / "copied"
+        try:
+            make_private(folder)
+            write(folder / name, text, replace=True)
+        except (ExportError, OSError) as error:
+            self.say(f"{copied}; no file: {error}")
+        else:
+            self.say(f"{copied}, and written to {folder / name}")
 
     def show_tab(self, tab: str) -> None:
         """Show a tab, with the focus in it.

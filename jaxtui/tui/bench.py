@@ -83,7 +83,7 @@ _KEYS = (
     ),
     ("b", "phases", "Phases", "Show or hide the phases of the case."),
     ("l", "log", "Log", "Show or hide what XLA has printed."),
-    ("y", "copy", "Copy", "Copy the results, and write them to a file."),
+    ("y", "copy", "Copy", "Copy the results; a file beside the history has them, too."),
     (
         "u",
         "export",

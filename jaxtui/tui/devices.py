@@ -58,13 +58,19 @@ _KEYS = (
     ),
     (
         "escape",
-        "check_panel",
+        "hide_check",
         "Hide",
-        "Stop the running check; hide the last one, or show it again.",
+        "Stop the check that is running; hide one that has ended.",
     ),
+    ("g", "view", "View", "Show the last check, or the case again."),
     ("d", "details", "Details", "Show or hide all that the device says of itself."),
     ("o", "recorded", "Other TPUs", "Show a TPU that is not here, as recorded there."),
-    ("y", "copy", "Copy", "Copy the check or the results, and write them to a file."),
+    (
+        "y",
+        "copy",
+        "Copy",
+        "Copy the check or the results; a file beside the history has them, too.",
+    ),
     ("u", "export", "Export", "Write the check, the results or the devices to a file."),
 )
 """Keys, action, label, and what it does."""
@@ -233,8 +239,10 @@ class DevicesPane(CasePane):
         match action:
             case "edit" if self.case is None:
                 return state.no_jax
-            case "check_panel" if state.exam is None:
-                return "There was no check yet."
+            case "hide_check" if not state.check_shown:
+                return "There is nothing to close here."
+            case "view" if state.exam is None:
+                return "There was no check yet: c begins one."
             case "copy" if state.run is None and not state.check_shown:
                 return "There is no result yet."
             case "export" if not state.devices and state.run is None:
@@ -290,13 +298,14 @@ class DevicesPane(CasePane):
             exam = examination.begin(mine, level)
             self.base.background(partial(session.play, exam, "check"))
 
-    def action_check_panel(self) -> None:
-        """Stop the check that is running; hide the last one, or show it again."""
-        state = self.session.state
-        if state.checking:
+    def action_hide_check(self) -> None:
+        if self.session.state.checking:
             self.base.background(self.session.stop)
         else:
-            self.session.update(check_open=not state.check_open)
+            self.session.update(check_open=False)
+
+    def action_view(self) -> None:
+        self.session.update(check_open=not self.session.state.check_open)
 
     def action_details(self) -> None:
         self.details = not self.query_one("#details-panel").display
@@ -423,6 +432,7 @@ class FirstMinute(Panel):
         else:
             other = "" if offered == named else f" {offered.label}"
             keys = f"Enter run{other} · a calls, one by one · v code · e edit"
+            keys += " · g check" if state.exam is not None else ""
         self.entitle(title, keys)
 
 
@@ -472,7 +482,7 @@ def _offer_text(state: State, offer: Experiment | None) -> str:
 
 def _progress(job: Job, width: int) -> Line:
     """How far the run is."""
-    begun = job.elapsed_seconds or job.remaining_seconds
-    left = f"{fmt.duration(job.remaining_seconds)} left" if begun else "starting"
-    drawn = meter(job.share, min(24, width // 3))
-    return Span("running   ", "muted"), *drawn, Span(f" {left}")
+    left = fmt.left(job.remaining_seconds) if job.reported else "starting"
+    # A full bar would say that it is done.
+    drawn = meter(job.share, min(24, width // 3)) if job.share < 1 else ()
+    return Span("running   ", "muted"), *drawn, Span(" " * bool(drawn) + left)

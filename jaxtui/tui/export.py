@@ -42,10 +42,6 @@ LABELS = {
 }
 """What a format is called, by the ending of its file."""
 
-CLIPBOARD_BYTES = 74_994
-"""What the escape code for the clipboard carries at most in common terminals: 100,000
-bytes, of which the encoding takes a quarter and the code itself a few."""
-
 KEYS = "Enter write · Esc leave · Up Down format · Tab name · a copy too"
 
 
@@ -226,14 +222,10 @@ class ExportScreen(ModalScreen[None]):
                 question = Question(str(error), "replaces it", "keeps it")
                 self.app.push_screen(question, self._answered)
             return
-        size, copied = len(text.encode()), ""
-        if self.query_one(_CopyToo).on:
-            copied = "; it is too long for the clipboard"
-            if size <= CLIPBOARD_BYTES:
-                copied = ", and copied if the terminal allows it"
-                self.app.copy_to_clipboard(text)
+        size = fmt.bytes_text(len(text.encode()))
+        copied = f"; {base(self).copy(text)}" if self.query_one(_CopyToo).on else ""
         self._writing = ""
-        base(self).say(f"Wrote {fmt.bytes_text(size)} to {path}{copied}.")
+        base(self).say(f"Wrote {size} to {path}{copied}.")
         self.dismiss()
 
     def _answered(self, yes: bool | None) -> None:

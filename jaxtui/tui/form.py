@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Button, Input, Label, Static
 
+from jaxtui import format as fmt
 from jaxtui.experiments import op_info
 from jaxtui.model import (
     DTYPES,
@@ -237,7 +238,8 @@ class CaseForm(Panel):
         job, line = new.job, self.query_one("#form-progress", Static)
         line.display = job is not None
         if job is not None:
-            line.update(plain(meter(job.share, 10)))
+            over = job.share >= 1
+            line.update(fmt.left(0.0) if over else plain(meter(job.share, 10)))
 
     def _take_over(self, state: State) -> None:
         """Say what a run is that began elsewhere."""

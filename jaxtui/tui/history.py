@@ -90,7 +90,7 @@ KEYS = (
     ("delete", "delete", "Delete", "Delete the measurement, after a question."),
     ("escape", "back", "Back", "Leave the filter; take marks away; then the words."),
     ("v", "code", "Code", "Show plain JAX code of the measurement's case."),
-    ("y", "copy", "Copy", "Copy the list, and write it to a file."),
+    ("y", "copy", "Copy", "Copy the list; a file beside the history has it, too."),
     ("u", "export", "Export", "Write the list, the measurement or the comparison."),
 )
 """Key, action, label and sentence."""
@@ -406,11 +406,11 @@ class HistoryPane(CasePane):
                 return
             if isinstance(found, HistoryError):
                 self.past = replace(self.past, trouble=str(found))
-                self.base.say(str(found))
+                self.session.say(str(found))
                 return
             answered(found)
             if self._history.moved:
-                self.base.say(self._history.moved)
+                self.session.say(self._history.moved)
                 self._history.moved = ""
 
         self.base.background(

@@ -159,7 +159,12 @@ _KEYS = (
     ("plus,equals_sign", "resize(1)", "Larger", "Double the size of the lesson."),
     ("minus", "resize(-1)", "Smaller", "Halve the size of the lesson."),
     ("v", "code", "Code", "Show plain JAX code of all that the step runs."),
-    ("y", "copy", "Copy", "Copy the step as text, and write it to a file."),
+    (
+        "y",
+        "copy",
+        "Copy",
+        "Copy the step as text; a file beside the history has it, too.",
+    ),
     ("u", "export", "Export", "Write the step to a file: text, script or plot."),
     ("escape", "lessons", "Lessons", "Go back to the list of lessons."),
 )
@@ -454,7 +459,8 @@ class LearnPane(Pane):
             lines = "".join(traceback.format_exception(error)).splitlines()
             log = (*self.session.state.log, *lines)[-MAXIMUM_LOG_LINES:]
             # Later: what draws a snapshot must not make the next one.
-            self.call_later(partial(self.session.update, log=log, message=sentence))
+            self.call_later(partial(self.session.update, log=log))
+            self.call_later(partial(self.session.say, sentence))
         return sentence
 
     # Showing and taking away.

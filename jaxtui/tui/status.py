@@ -89,8 +89,9 @@ class StatusLine(Widget):
         if job is None:
             return ""
         elapsed = now - self._since
-        remaining = max(0.0, job.remaining_seconds - (elapsed - job.elapsed_seconds))
-        return f"{fmt.duration(elapsed)}, {fmt.duration(remaining)} left"
+        remaining = job.remaining_seconds - (elapsed - job.elapsed_seconds)
+        left = f", {fmt.left(remaining)}" if job.reported else ""
+        return f"{fmt.duration(elapsed)}{left}"
 
     def _engine(self, now: float) -> str:
         """What is held, or what is being waited for; empty where nothing can be."""
@@ -106,6 +107,9 @@ class StatusLine(Widget):
         return "" if any(one.simulated for one in state.devices) else "CPU only"
 
     def _show(self) -> None:
+        # Under another screen: Textual would draw all of that anew.
+        if self.screen is not self.app.screen:
+            return
         text = self.render().plain
         if text != self._shown:
             self._shown = text

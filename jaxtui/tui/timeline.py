@@ -371,7 +371,7 @@ class TimelineScreen(LoopScreen):
         if action in ("play", "slow", "bet") and not self.complete:
             return "There is no complete repeat yet."
         if action == "depth" and self.has_class("-secret"):
-            return "The queue tells how long the work takes: space plays the bet."
+            return "The queue tells the answer: space plays the bet."
         if action in ("step", "move", "zoom") and not self._calls:
             return "There are no calls yet."
         if action == "more" and self.loop.calls >= CALLS[-1]:

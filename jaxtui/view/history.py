@@ -80,8 +80,9 @@ def text(page: Page, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-RANKS = {"rate": 6, "host": 5, "when": 4, "dtype": 3, "device": 2, "mode": 1}
-"""What is left out where there is no room, the highest first."""
+RANKS = {"rate": 6, "host": 5, "device": 4, "dtype": 3, "when": 2, "mode": 1}
+"""What is left out where there is no room, the highest first: by its moment a
+measurement is told from the others of its case."""
 
 LONGEST = 24
 """Cells that names of ops and hosts take at most."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -114,10 +115,9 @@ class Page:
         done, job = self.run.done if self.run is not None else 0, self.job
         left = seconds_of(self.figures.works[done + (job is not None) :])
         if job is not None:
-            begun = job.elapsed_seconds or job.remaining_seconds
             # Before it has said anything there is its budget.
             budget = seconds_of([job.work] if job.work is not None else [])
-            left += job.remaining_seconds if begun else budget
+            left += job.remaining_seconds if job.reported else budget
             reported = self.played_seconds + job.elapsed_seconds
             left -= max(0.0, self.elapsed_seconds - reported)
         return max(0.0, left)
@@ -173,16 +173,16 @@ class Page:
 
     def _progress(self, width: int) -> list[Line]:
         left, elapsed, job = self.seconds_left, self.elapsed_seconds, self.job
-        rest = f"at most {left:.0f} s left" if left >= 0.5 else "finishing"
+        rest = f"at most {math.ceil(left)} s left" if left else fmt.left(left)
         time = f" {elapsed:.0f} s, {rest}"
         if self.step.trial.follow is not None and self.run is not None:
             # What comes next depends on what this run shows.
             time = f" {elapsed:.0f} s, run {self.run.done + 1}"
             elapsed = job.elapsed_seconds if job is not None else 0.0
         share = elapsed / (elapsed + left) if left else 1.0
-        lines: list[Line] = [
-            (*meter(share, max(width - len(time), 1)), Span(time, "strong"))
-        ]
+        # A full bar would say that it is done.
+        drawn = meter(share, max(width - len(time), 1)) if share < 1 else ()
+        lines: list[Line] = [(*drawn, Span(time, "strong"))]
         lines += view.text_lines(job.doing if job is not None else "", width)
         prediction, question = self.attempt.prediction, self.step.question
         if prediction is not None and question is not None:

@@ -15,17 +15,22 @@ from textual.css.stylesheet import Stylesheet
 from textual.widgets import Static
 
 from jaxtui.history.store import History
+from jaxtui.model import Loop, Progress, RunFinished
+from jaxtui.state import RUNNING
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
 from jaxtui.tui.bench import BenchPane
+from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.help import EVERYWHERE, PLACES, SAID, WORDS, HelpScreen, words
 from jaxtui.tui.history import HistoryPane
-from jaxtui.tui.status import StatusLine
+from jaxtui.tui.status import MessageLine, StatusLine
+from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
+from tests.records import case
 from tests.tui.driving import app_on, plain, until, until_ready
 
 NARROW = (80, 24)
@@ -165,6 +170,90 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
         assert rows["End the run; keep its numbers."] == "s f6"
         for meaning in meant:
             assert any(meaning in str(hit.help) for hit in hits), meaning
+
+
+async def test_a_key_that_does_nothing_says_why_until_the_next_one() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        for key, why in (
+            ("s", "Nothing is running."),
+            ("x", "No accelerator is held."),
+            ("R", "The engine has not failed."),
+            ("y", "There is no result yet."),
+            ("at", "@ does nothing here"),
+        ):
+            await pilot.press(key)
+            await until(pilot, lambda why=why: why in app.state.message)  # type: ignore[misc]
+        await pilot.press("down")
+        await until(pilot, lambda: not app.state.message)
+
+
+async def test_an_answer_does_not_outlive_the_run_it_is_about() -> None:
+    engine = FakeEngine(begun)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        await pilot.press("enter")
+        await until(pilot, lambda: plain(app, MessageLine) == RUNNING)
+        engine.emit_run(RunFinished(outcome="complete", elapsed_seconds=1.0))
+        await until(pilot, lambda: plain(app, MessageLine).startswith("Done in 1.0 s"))
+
+
+async def test_what_a_run_does_first_is_shown_however_slow_the_terminal_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = FakeEngine(begun)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        monkeypatch.setattr(app.pacer, "ready", lambda: False)
+        await pilot.press("enter")
+        await until(pilot, lambda: plain(app, MessageLine) == "starting")
+        facts = {"elapsed_seconds": 0.1, "remaining_seconds": 5.0}
+        engine.emit_run(Progress(doing="compile: a", **facts))  # type: ignore[arg-type]
+        await until(pilot, lambda: plain(app, MessageLine) == "compile: a")
+
+
+async def test_a_clock_under_another_screen_does_not_have_that_drawn_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, drawn = [0.0], list[float]()
+    app = app_on(FakeEngine(begun), clock=lambda: now[0])
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        line = app.query_one(StatusLine)
+        monkeypatch.setattr(line, "refresh", lambda: drawn.append(now[0]))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        now[0] = 10.0
+        line.watch_state(app.state, app.state)
+        assert not drawn
+        await pilot.press("escape")
+        await until(pilot, lambda: drawn)
+
+
+@pytest.mark.parametrize("screen", [TimelineScreen, Classroom])
+async def test_keys_of_the_tabs_are_answered_over_them(
+    screen: type[TimelineScreen | Classroom],
+) -> None:
+    engine = FakeEngine()
+    engine.answer_others(lambda work: ())
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        app.push_screen(screen(Loop(case=case())))
+        await until(pilot, lambda: isinstance(app.screen, screen))
+        for key in ("1", "y", "u"):
+            await pilot.press(key)
+            await until(pilot, lambda key=key: app.state.message.startswith(f"{key} "))  # type: ignore[misc]
+            assert isinstance(app.screen, screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.state.message)
 
 
 async def test_what_cannot_be_done_themes_a_small_screen_and_ctrl_c() -> None:

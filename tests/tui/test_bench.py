@@ -25,11 +25,13 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.form import CaseForm
+from jaxtui.tui.state import view_of
 from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
+from jaxtui.view.bench_plot import View
 from tests.fake_engine import FakeEngine, begun, sampled, tpu_devices
 from tests.tui.driving import (
     app_on,
@@ -501,3 +503,16 @@ async def test_keys_and_mouse_read_the_curve_off(
         await pilot.click(PlotReader, offset=(right, 4))
         await until(pilot, lambda: app.focused is plot)
         assert top(app).startswith("2048 ready:")
+
+
+@pytest.mark.parametrize("view", ["roofline", "histogram"])
+async def test_a_new_run_is_shown_as_fits_whatever_was_looked_at(view: View) -> None:
+    async with on_bench() as (app, pilot):
+        await pilot.press("escape", "r")
+        await until_done(pilot, app)
+        app.session.update(view=view)
+        first = app.state.run
+        await pilot.press("w")
+        await until(pilot, lambda: app.state.run is not first and app.state.run)
+        await until_done(pilot, app)
+        assert view_of(app.state) == "sweep"

@@ -97,7 +97,7 @@ def test_it_is_busy_between_its_tests() -> None:
 async def test_a_check_at_80_by_24(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
     engine = FakeEngine(devices=tpu_devices())
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
@@ -153,9 +153,8 @@ async def test_a_check_at_80_by_24(
 
         # The text is kept in a file.
         await pilot.press("y")
-        await until(pilot, lambda: list(tmp_path.iterdir()))
-        (written,) = tmp_path.iterdir()
-        assert written.name.endswith("check.txt")
+        written = tmp_path / "copied" / "check.txt"
+        await until(pilot, written.exists)
         assert "Verdict: fail. Do not rely on tpu:3" in written.read_text()
 
         # Another theme paints the verdicts anew.
@@ -215,6 +214,9 @@ async def test_a_full_check_of_several_devices_one_after_the_other_at_120_by_40(
         assert "numerics" not in columns(app)
         assert "▾" not in chips.text
         await pilot.press("escape")
+        await until(pilot, lambda: "nothing to close" in app.state.message)
+        assert not panel.display
+        await pilot.press("g")
         await until(pilot, lambda: panel.display)
         assert "compute" in columns(app)
         assert "5▾" in chips.text

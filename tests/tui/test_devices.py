@@ -13,11 +13,12 @@ from jaxtui.model import (
     Failure,
     Finding,
     Noticed,
+    Progress,
 )
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.devices import DevicesPane, FirstMinute
 from jaxtui.tui.state import EMPTY
-from jaxtui.tui.status import StatusLine
+from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Figure, Paper
@@ -148,11 +149,12 @@ def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(DevicesPane, "session", SimpleNamespace(state=EMPTY))
     actions = (
         *("run", "check", "sweep", "program", "edit", "timeline", "code", "export"),
-        *("check_panel", "copy", "details", "recorded"),
+        *("hide_check", "view", "copy", "details", "recorded"),
     )
     assert {action: DevicesPane().why_not(action) for action in actions} == {
         **dict.fromkeys(actions, "JAX is not ready yet."),
-        "check_panel": "There was no check yet.",
+        "hide_check": "There is nothing to close here.",
+        "view": "There was no check yet: c begins one.",
         "copy": "There is no result yet.",
         "details": None,
         "recorded": None,
@@ -215,3 +217,26 @@ async def test_many_devices_and_processes_fit(size: tuple[int, int]) -> None:
         chips.focus()
         await pilot.press("right", "right", "down")
         await until(pilot, lambda: app.state.cursor not in (None, "tpu:2"))
+
+
+async def test_what_goes_on_past_its_budget_never_looks_done() -> None:
+    now = [0.0]
+    engine = FakeEngine(begun)
+    app = app_on(engine, clock=lambda: now[0])
+
+    def shown() -> str:
+        return f"{plain(app, StatusLine)}\n{words(app)}"
+
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        assert "left" not in plain(app, StatusLine)
+        facts = {"elapsed_seconds": 9.6, "doing": "compile: matmul 8192"}
+        engine.emit_run(Progress(remaining_seconds=0.4, **facts))  # type: ignore[arg-type]
+        now[0] = 9.6
+        await until(pilot, lambda: shown().count("0:01 left") == 2)
+        engine.emit_run(Progress(remaining_seconds=0.0, **facts))  # type: ignore[arg-type]
+        await until(pilot, lambda: shown().count("over its time") == 2)
+        assert "█" not in words(app).split("running")[1].splitlines()[0]
+        assert plain(app, MessageLine) == "compile: matmul 8192"

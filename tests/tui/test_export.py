@@ -25,12 +25,11 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.export import ExportError
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan
-from jaxtui.tui import export, themes
+from jaxtui.tui import base, export, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import (
-    CLIPBOARD_BYTES,
     ExportScreen,
     preview,
 )
@@ -243,8 +242,8 @@ async def test_every_other_format_its_name_and_a_copy(
         _, text = await taken(pilot, app, "a")
         assert app.clipboard == text
         assert "copied if the terminal allows it" in app.state.message
-        assert CLIPBOARD_BYTES * 4 / 3 < 100_000
-        monkeypatch.setattr(export, "CLIPBOARD_BYTES", 10)
+        assert base.CLIPBOARD_BYTES * 4 / 3 < 100_000
+        monkeypatch.setattr(base, "CLIPBOARD_BYTES", 10)
         app.copy_to_clipboard("")
         await taken(pilot, app, "a")
         assert "too long for the clipboard" in app.state.message
@@ -457,3 +456,26 @@ async def test_the_one_at_the_cursor_and_the_two_that_are_marked(
     Path(name).write_text(text)
     assert cli.main(["compare", "1", name]) == 0
     assert "a ratio" in capsys.readouterr().out.lower()
+
+
+async def test_a_copy_leaves_the_working_directory_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work := tmp_path / "work").mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
+    app = JaxtuiApp(FakeEngine())
+    async with app.run_test():
+        for text in ("first", "second"):
+            app.take_away(text, "results.txt")
+            assert app.clipboard == text
+        (path,) = (tmp_path / "data" / "copied").iterdir()
+        assert path.read_text() == "second"
+        assert str(path) in app.session.state.message
+        # Where there is no room for it, nor on the way to the clipboard.
+        monkeypatch.setenv("JAXTUI_DATA", str(path))
+        monkeypatch.setattr(base, "CLIPBOARD_BYTES", 3)
+        app.take_away("third", "results.txt")
+        assert "no file" in app.session.state.message
+        assert app.clipboard == "second"
+    assert not [*work.iterdir()]

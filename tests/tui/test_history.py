@@ -18,6 +18,7 @@ from textual.widgets import Input, Sparkline, Static
 
 from jaxtui.history.store import Filter, History
 from jaxtui.model import Case, Device, Experiment, Failure, Note, Plan
+from jaxtui.places import data_folder
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import Question
@@ -222,7 +223,7 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
         # Copied, taken to the form.
         await pilot.press("y")
         await until(pilot, lambda: "written to" in app.state.message)
-        (path,) = tmp_path.glob("jaxtui-*-history.md")
+        path = data_folder() / "copied" / "history.md"
         assert path.read_text() == app.clipboard == listing(past(app))
         lines = path.read_text().splitlines()
         assert len(lines) == 5

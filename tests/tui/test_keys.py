@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -94,7 +95,7 @@ class Scene:
             "screens": list(map(type, self.app.screen_stack)),
             "works": len(self.engine.works),
             "releases": self.engine.calls.count("release"),
-            "files": len(list(self.folder.glob("jaxtui-*"))),
+            "files": len(list(self.folder.rglob("copied/*"))),
             "ends": len(self.ends),
             "theme": self.app.theme,
             "tab": self.app.tab,
@@ -152,6 +153,7 @@ class Scene:
         await until(pilot, lambda: not app.session.state.busy)
         while len(app.screen_stack) > 1:
             await pilot.press("escape")
+        shutil.rmtree(self.folder / "data" / "copied", ignore_errors=True)
         if app.tab != tab:
             await self.open(tab)
         app.theme = self.before["theme"]
@@ -243,7 +245,7 @@ DEVICES: Effects = {
     "select_cursor": lambda s: s.timed,
     "check('quick')": lambda s: s.begun(Check),
     "check('full')": lambda s: s.begun(Check) and s.engine.works[-1].level == "full",
-    "check_panel": lambda s: s.changed("check"),
+    **dict.fromkeys(("hide_check", "view"), lambda s: s.changed("check")),
     "details": lambda s: s.changed("details"),
     "recorded": lambda s: s.on(ChoicePopup),
 }

@@ -96,12 +96,8 @@ class KeysLine(Widget):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         key = self._key_at(event.x)
-        if key is None:
-            return
-        if key.enabled:
+        if key is not None:
             self.app.simulate_key(key.binding.key)
-        else:
-            self.app.bell()
 
     def _point(self, key: Key | None) -> None:
         if key != self._pointed:
