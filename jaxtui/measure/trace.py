@@ -19,8 +19,9 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from math import inf
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -385,7 +386,7 @@ def on_device(
     """
     found: list[list[Run]] = [[] for _ in calls]
     for program, count in Counter(run.program for run in alone).items():
-        same = [run for run in runs if run.program == program]
+        same = _in_order([run for run in runs if run.program == program])
         each, rest = divmod(len(same), len(calls))
         if rest or each < count:
             here = f"{text.plural(len(same), 'run')} of {program}"
@@ -399,20 +400,32 @@ def on_device(
     )
 
 
+def _in_order(runs: Sequence[Run]) -> list[Run]:
+    """Runs of one program, each over when the next one begins."""
+    begun = [run.start for run in runs[1:]]
+    return [_until(run, time) for run, time in zip(runs, [*begun, inf], strict=True)]
+
+
+def _until(run: Run, time: float) -> Run:
+    """A run that was over by then: who loses its core writes late that it is."""
+    ended = max(time, run.start)
+    kernels = (
+        kernel._replace(end=max(kernel.start, min(kernel.end, ended)))
+        for kernel in run.kernels
+    )
+    return replace(run, end=min(run.end, ended), kernels=tuple(kernels))
+
+
 def _with_kernels(call: LoopCall, start: float, runs: Sequence[Run]) -> LoopCall:
     took: dict[str, list[float]] = {}
-    # A thread that loses its core says late that its kernel has ended.
-    seen = start + call.ready
-    for run in sorted(runs, key=attrgetter("start")):
+    seen = [_until(run, start + call.ready) for run in runs]
+    for run in sorted(seen, key=attrgetter("start")):
         for kernel in run.kernels:
-            seconds = min(kernel.end, max(seen, kernel.start)) - kernel.start
-            took.setdefault(kernel.name, []).append(seconds)
-    first = min(run.start for run in runs)
-    last = min(max(run.end for run in runs), max(seen, first))
+            took.setdefault(kernel.name, []).append(kernel.end - kernel.start)
     return msgspec.structs.replace(
         call,
-        device_start=first - start,
-        device_end=last - start,
+        device_start=min(run.start for run in seen) - start,
+        device_end=max(run.end for run in seen) - start,
         kernels=tuple(
             LoopKernel(name=name, count=len(seconds), seconds=sum(seconds))
             for name, seconds in took.items()

@@ -318,6 +318,11 @@ def test_runs_go_to_their_calls_program_by_program() -> None:
     assert [(one.device_start, one.device_end) for one in found] == [(0, 5), (2, 6)]
     kernels = [(kernel.name, kernel.count) for kernel in found[0].kernels]
     assert kernels == [("a.1", 1), ("b.1", 1)]
+    # Who says late that it has ended was over when the next began, and when seen ready.
+    late = [Run("a", n, n + 99, (Kernel("a.1", n, n + 99),)) for n in (1, 4)]
+    found = trace.on_device(calls, 1.0, late, late[:1])
+    assert [(one.device_start, one.device_end) for one in found] == [(0, 3), (3, 9)]
+    assert [one.kernels[0].seconds for one in found] == [3, 6]
     with pytest.raises(MissingTraceError, match=r"holds 3 runs of a for 2 calls\.$"):
         trace.on_device(calls, 1.0, runs[1:], alone)
 
