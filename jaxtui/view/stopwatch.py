@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jaxtui import format as fmt
 from jaxtui.model import Loop, LoopMeasured
@@ -32,11 +32,11 @@ class Clocks:
     """Of all calls."""
     peak: float | None = None
     """FLOP/s of the chip."""
-    pending: int = 0
-    """Results that were not ready when the stopwatch stopped."""
-    calls: int = 0
     inline: bool = False
     """The calls computed before they returned."""
+    repeats: int | None = None
+    """Of a loop: of so many plain repeats both are the medians; 0 while there is only
+    one, that was watched."""
 
     @property
     def ratio(self) -> float:
@@ -81,30 +81,43 @@ class Clocks:
         if self.impossible:
             return f"IMPOSSIBLE, peak {fmt.rate(self.peak)}: timed the dispatch"
         if self.ratio > APART:
-            return f"{self.pending} of {self.calls} not ready when it stopped"
+            return f"it stopped after {fmt.percent(1 / self.ratio)} of the work"
         if self.ratio >= CLOSE:
             return "the stopwatch missed the end of the work"
         return "stopwatch right: the loop waited for its results"
 
 
 def of_loop(line: Timeline, loop: Loop, measured: LoopMeasured | None) -> Clocks:
-    """The clocks of the repeat that is drawn.
+    """The clocks of the plain repeats; before there are any, of the one that is drawn.
 
     Args:
-        line: all its calls.
+        line: all calls of the one that is drawn.
         loop: what was repeated.
         measured: what the engine says of all repeats, once it does.
     """
-    found = Clocks(line.through, line.total, pending=line.pending, calls=line.calls)
     if measured is None:
-        return found
-    flops, peak = measured.flops, measured.peak
-    return replace(
-        found,
+        return Clocks(line.through, line.total, repeats=0)
+    flops, peak, plain = measured.flops, measured.peak, measured.undisturbed
+    return Clocks(
+        plain.stopwatch_seconds,
+        plain.true_seconds,
         flops=None if flops is None else flops * loop.calls,
         peak=None if peak is None else peak.flops_per_second,
         inline=measured.inline,
+        repeats=plain.repeats,
     )
+
+
+def moment(clocks: Clocks, line: Timeline, time: float) -> float:
+    """Where the clocks are when the repeat that is drawn has come to a time.
+
+    It may be slower than the plain ones: its stopwatch stops when theirs does, and its
+    work ends with theirs.
+    """
+    if time <= line.through:
+        return clocks.stopwatch * time / max(line.through, 1e-12)
+    share = (time - line.through) / (line.total - line.through)
+    return clocks.stopwatch + share * (clocks.work - clocks.stopwatch)
 
 
 def of_case(case: CaseState) -> Clocks | None:
@@ -155,6 +168,8 @@ def bars(
         work[-1:] = _mark(work[-1], round(bet * clocks.stopwatch / longest * room))
     if not ended:
         return tuple(stopwatch), tuple(work), (Span("…", "muted"),)
+    if clocks.repeats == 0:
+        return tuple(stopwatch), tuple(work), (Span("one watched repeat so far"),)
     parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
     if bet is not None:
         parts.insert(0, Span(judge_bet(bet, clocks.ratio), "value"))
@@ -162,6 +177,8 @@ def bars(
         parts.append(Span(f"true {fmt.rate(clocks.true)}"))
         if clocks.peak:
             parts.append(Span(f"{fmt.percent(clocks.true / clocks.peak)} of peak"))
+    if clocks.repeats:
+        parts.append(Span(f"median of {fmt.plural(clocks.repeats, 'repeat')}"))
     last = wrap_spans(parts, width, " · ")[0]
     return tuple(stopwatch), tuple(work), last
 
