@@ -1,7 +1,8 @@
 """Runs a loop of calls, as the timeline shows it.
 
 ``_Run.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
-repeats in turn, a repeat under the runtime's trace, and the result. ``repeats`` has
+repeats in turn, also undisturbed ones of another style where it is to be compared, a
+repeat under the runtime's trace, and the result. ``repeats`` has
 what one repeat does and what its stamps show, ``trace`` what the device did meanwhile,
 and ``jaxtui.view.timeline`` makes the lanes out of both.
 """
@@ -47,6 +48,7 @@ from jaxtui.model import (
     LoopClock,
     LoopMeasured,
     LoopSeen,
+    LoopStyle,
     PlannedCase,
     RunEvent,
 )
@@ -108,7 +110,13 @@ class _Run(Runner):
         self._closed = False
         self._random = random.Random(0)
         self._watched: list[Stamps] = []
-        self._undisturbed: list[Totals] = []
+        styles = [loop.style] if loop.beside is None else [loop.style, loop.beside]
+        self._undisturbed: dict[LoopStyle, list[Totals]] = {one: [] for one in styles}
+
+    @property
+    def _plain(self) -> list[Totals]:
+        """Undisturbed repeats of the loop's own style."""
+        return self._undisturbed[self._loop.style]
 
     def work(self) -> Iterator[RunEvent]:
         planned = plan(self._loop)
@@ -134,7 +142,7 @@ class _Run(Runner):
             body = replace(body, turns=lambda: takewhile(self._goes_on, calls))
         self.phase = "sampling"
         yield from self._repeats(body, warmth)
-        if not (self._watched and self._undisturbed):
+        if not (self._watched and all(self._undisturbed.values())):
             return
         traced, missing = None, ""
         try:
@@ -183,31 +191,34 @@ class _Run(Runner):
         return not (self._closed or self.stop())
 
     def _repeats(self, body: Body, warmth: WarmUp) -> Iterator[RunEvent]:
-        for pair in range(REPEATS):
-            longest = max([warmth.repeat_seconds, *(t.true for t in self._undisturbed)])
-            # Two, and the traced one.
-            if self.stop() or (pair and 3 * longest > self.remaining):
+        # The watched one has no name.
+        kinds: list[LoopStyle | None] = [None, *self._undisturbed]
+        for turn in range(REPEATS):
+            longest = max([warmth.repeat_seconds, *(t.true for t in self._plain)])
+            # One of each, and the traced one.
+            if self.stop() or (turn and (len(kinds) + 1) * longest > self.remaining):
                 return
-            order = [True, False]
+            order = list(kinds)
             # The screen shows the first one at once.
-            if pair and self._random.random() < 0.5:
-                order.reverse()
-            for watched in order:
-                yield self.progress(f"repeat {pair + 1}: {self.case.label}")
-                if watched:
+            if turn:
+                self._random.shuffle(order)
+            for style in order:
+                yield self.progress(f"repeat {turn + 1}: {self.case.label}")
+                if style is None:
                     yield from self._watch(body)
                 else:
-                    self._leave_alone(body)
+                    loop = msgspec.structs.replace(self._loop, style=style)
+                    self._leave_alone(replace(body, loop=loop))
                 if self.stop():
                     return
 
     def _leave_alone(self, body: Body) -> None:
-        fair = self.remaining / (2 * REPEATS)
+        fair = self.remaining / ((1 + len(self._undisturbed)) * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
         while True:
             totals = body.run()
             if totals.calls == self._loop.calls:
-                self._undisturbed.append(totals)
+                self._undisturbed[body.loop.style].append(totals)
             if self.stop() or perf_counter() >= end:
                 return
 
@@ -298,12 +309,13 @@ class _Run(Runner):
         else:
             in_order = sorted(self._watched, key=lambda stamps: stamps.totals.true)
             clock, calls = None, in_order[(len(in_order) - 1) // 2].calls()
-        depth = known.queue_depth // made.kernels
+        depth, beside = known.queue_depth // made.kernels, self._loop.beside
         measured = LoopMeasured(
             loop=self._loop,
             calls=calls,
             watched=_clock([stamps.totals for stamps in self._watched]),
-            undisturbed=_clock(self._undisturbed),
+            undisturbed=_clock(self._plain),
+            beside=_clock(self._undisturbed[beside]) if beside else None,
             inline=warmth.inline,
             queue_depth=known.queue_depth,
             device_lane="inferred" if traced is None else "measured",

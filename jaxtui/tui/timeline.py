@@ -448,7 +448,7 @@ class TimelineScreen(LoopScreen):
             panel.wait(view.why_no_figures(self.state, self.job, self.loop))
             return
         line = self.lanes.shot.line
-        clocks = stopwatch.of_loop(line, self.loop, self.measured)
+        clocks = stopwatch.of_loop(line, self.measured)
         if until is not None:
             until = stopwatch.moment(clocks, line, until)
         panel.show(clocks, until=until, bet=self.bet, betting=self.betting)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.model import Loop, LoopMeasured
+from jaxtui.model import LoopClock, LoopMeasured
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls
 from jaxtui.view.bench import APART, share_of_peak
@@ -87,24 +87,28 @@ class Clocks:
         return "stopwatch right: the loop waited for its results"
 
 
-def of_loop(line: Timeline, loop: Loop, measured: LoopMeasured | None) -> Clocks:
+def of_loop(line: Timeline, measured: LoopMeasured | None) -> Clocks:
     """The clocks of the plain repeats; before there are any, of the one that is drawn.
 
     Args:
         line: all calls of the one that is drawn.
-        loop: what was repeated.
         measured: what the engine says of all repeats, once it does.
     """
     if measured is None:
         return Clocks(line.through, line.total, repeats=0)
-    flops, peak, plain = measured.flops, measured.peak, measured.undisturbed
+    return of_repeats(measured.undisturbed, measured)
+
+
+def of_repeats(clock: LoopClock, measured: LoopMeasured) -> Clocks:
+    """The clocks of plain repeats of a loop, of its own style or of the one beside."""
+    flops, peak = measured.flops, measured.peak
     return Clocks(
-        plain.stopwatch_seconds,
-        plain.true_seconds,
-        flops=None if flops is None else flops * loop.calls,
+        clock.stopwatch_seconds,
+        clock.true_seconds,
+        flops=None if flops is None else flops * measured.loop.calls,
         peak=None if peak is None else peak.flops_per_second,
         inline=measured.inline,
-        repeats=plain.repeats,
+        repeats=clock.repeats,
     )
 
 

@@ -143,7 +143,7 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
         for index, call in enumerate(some)
     ]
     one = measured(64, held_from=32)
-    line = timeline([*some[:34], *late[34:]])
+    line = timeline([*late[:20], *some[20:]])
     assert max(queue(line).in_flight) > 32
     found = queue(line, one)
     assert max(found.in_flight) == found.deepest == found.depth == 32
