@@ -1,12 +1,12 @@
 """The runtime's own trace of a piece of work: when its kernels ran, by its own clock.
 
 ``jax.profiler`` writes what the runtime saw, and ``ProfileData`` reads it without any
-other package. On CPU kernels are events of the plane ``/host:CPU``, on the lines of the
-client's threads or, for work that runs inline, of the calling thread. Such an event
-ends when the call of the kernel returned; another one tells when its work was done. A
-TPU has a plane per device with a line for whole programs and one for their kernels, a
-GPU one with a line for each stream. The parts of TPU and GPU follow the format's
-documentation and were not run.
+other package; ``xspace`` does where JAX has no reader. On CPU kernels are events of the
+plane ``/host:CPU``, on the lines of the client's threads or, for work that runs inline,
+of the calling thread. Such an event ends when the call of the kernel returned; another
+one tells when its work was done. A TPU has a plane per device with a line for whole
+programs and one for their kernels, a GPU one with a line for each stream. The parts of
+TPU and GPU follow the format's documentation and were not run.
 
 Tracing costs: what is traced here is not what a stopwatch should read.
 """
@@ -32,6 +32,7 @@ import jax
 import msgspec
 
 from jaxtui import format as text
+from jaxtui.measure import xspace
 from jaxtui.model import LoopCall, LoopKernel
 
 MOST_EVENTS = 100_000
@@ -175,15 +176,15 @@ class _Files:
             size = sum(file.stat().st_size for file in files)
             if size > MOST_BYTES:
                 raise OSError(f"{text.bytes_text(size)} are too many to be read")
-            return self._profiler.ProfileData.from_serialized_xspace(
-                files[0].read_bytes()
-            )
+            data = files[0].read_bytes()
+            reader = getattr(self._profiler, "ProfileData", None)
+            if reader is None:
+                return xspace.read(data)
+            return reader.from_serialized_xspace(data)
 
 
 def _session() -> Any:
     profiler: Any = jax.profiler
-    if getattr(profiler, "ProfileData", None) is None:
-        raise RuntimeError(f"JAX {jax.__version__} has no jax.profiler.ProfileData.")
     options = profiler.ProfileOptions()
     options.python_tracer_level = 0
     # At 0 there are never kernels of the CPU.
@@ -202,7 +203,7 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
     """The runs of a trace, on the host's clock.
 
     Args:
-        data: A ``ProfileData``.
+        data: A ``ProfileData``, or a ``Space``.
         marks: Those that were set in it, in their order. The event of a mark lies
             between its two readings, so the shortest gives the clock's offset to half
             of what it leaves open: a microsecond or two.

@@ -65,9 +65,9 @@ class Scene:
 
     def bars_title(self) -> str:
         """What the bars show, and of how many repeats; the fix took turns with them."""
-        title = "stopwatch and device, to one scale"
+        title = "stopwatch and device"
         if self.clocks is None or not self.clocks.repeats:
-            return title
+            return f"{title}, to one scale"
         turns = ", in turn with those without" if self.step == "fix" else ""
         return f"{title} · median of {self.clocks.repeats} repeats{turns}"
 

@@ -37,7 +37,7 @@ from jaxtui.model import (
 )
 from tests.apart import in_a_thread
 from tests.fake_engine import looped
-from tests.measure.running import case, needs_a_reader, own, texts
+from tests.measure.running import case, own, texts
 
 WAITING = ("each", "asarray", "print")
 
@@ -243,7 +243,6 @@ def test_the_smallest_array_is_printed_from() -> None:
 # The device lane.
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     "changes",
     [
@@ -275,7 +274,6 @@ def _fail(work: Callable[[], object]) -> trace.Trace:
     raise ValueError("not under a trace")
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     ("where", "name", "value", "said"),
     [

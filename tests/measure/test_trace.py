@@ -16,10 +16,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import trace
+from jaxtui.measure import trace, xspace
 from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
 from jaxtui.model import LoopCall
-from tests.measure.running import needs_a_reader
 
 MARKS = [Mark(1000, 1100), Mark(2000, 2004)]
 """The second is the sharper one: the trace's clock began at 1982."""
@@ -37,7 +36,6 @@ def products(count: int) -> Callable[[], object]:
     return work
 
 
-@needs_a_reader
 def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
     work = products(5)
     start = perf_counter()
@@ -52,7 +50,6 @@ def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
         assert run.kernels
 
 
-@needs_a_reader
 def test_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +71,6 @@ def test_nothing_is_left_behind(
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     ("limit", "said"),
     [("MOST_EVENTS", "more than 3 events"), ("MOST_BYTES", "too many to be read")],
@@ -101,11 +97,10 @@ class InMemory:
         raise RuntimeError("lost.\nand more")
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     ("name", "other", "said"),
     [
-        ("ProfileData", None, f"{jax.__version__} has no jax.profiler.ProfileData."),
+        ("ProfileOptions", None, "'NoneType' object is not callable."),
         ("ProfileSession", InMemory, "The trace could not be read: lost."),
     ],
 )
@@ -115,6 +110,40 @@ def test_a_jax_that_cannot_trace_says_so(
     monkeypatch.setattr(jax.profiler, name, other, raising=False)
     with pytest.raises(MissingTraceError, match=f"{re.escape(said)}$"):
         trace.record(lambda: None)
+
+
+def test_what_jax_cannot_read_is_read_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jax.profiler, "ProfileData", None, raising=False)
+    monkeypatch.delattr(jax.profiler, "ProfileSession", raising=False)
+    found = trace.record(products(3))
+    assert len(found.runs) == 3
+    assert all(run.kernels for run in found.runs)
+
+
+def test_it_is_read_as_jax_reads_it(tmp_path: Path) -> None:
+    reader = getattr(jax.profiler, "ProfileData", None)
+    if reader is None:
+        pytest.skip("this JAX has no reader")
+    jax.profiler.start_trace(str(tmp_path))
+    products(2)()
+    jax.profiler.stop_trace()
+    (file,) = tmp_path.rglob("*.xplane.pb")
+    data = file.read_bytes()
+    ours, theirs = xspace.read(data), list(reader.from_serialized_xspace(data).planes)
+    assert [plane.name for plane in ours.planes] == [plane.name for plane in theirs]
+    for plane, other in zip(ours.planes, theirs, strict=True):
+        pairs = zip(plane.lines, other.lines, strict=True)
+        for line, like in pairs:
+            assert line.name == like.name
+            for one, two in zip(line.events, like.events, strict=True):
+                assert (one.name, dict(one.stats)) == (two.name, dict(two.stats))
+                # A float of so many nanoseconds is right to 256 of them.
+                assert abs(one.start_ns - two.start_ns) <= 512
+                assert abs(one.duration_ns - two.duration_ns) <= 1
+    with pytest.raises(ValueError, match="cut off"):
+        xspace.read(data[:-1])
 
 
 # Traces of other devices.
