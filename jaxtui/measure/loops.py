@@ -286,7 +286,7 @@ class _Run(Runner):
                 f"{text.seconds(longest)} at most: too different to stand for it."
             )
         start, end = stamps.entered[0], stamps.entered[0] + totals.true
-        runs = [run for run in found.runs if start < (run.start + run.end) / 2 < end]
+        runs = trace.between(start, end, found.runs)
         return totals, trace.on_device(stamps.calls(), start, runs, alone.runs)
 
     def _record(self, work: Callable[[], object]) -> Trace:

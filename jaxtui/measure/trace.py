@@ -374,6 +374,11 @@ def _merge(parts: Sequence[Run], offset: float) -> Run:
 # What the device did for each call of a loop.
 
 
+def between(start: float, end: float, runs: Sequence[Run]) -> list[Run]:
+    """The runs that had their middle in a stretch of time, after which none went on."""
+    return [run for run in runs if start < (run.start + min(run.end, end)) / 2 < end]
+
+
 def on_device(
     calls: Sequence[LoopCall], start: float, runs: Sequence[Run], alone: Sequence[Run]
 ) -> tuple[LoopCall, ...]:

@@ -306,6 +306,13 @@ def run_of(program: str, start: float) -> Run:
     return Run(program, start, start + 1, (Kernel(f"{program}.1", start, start + 1),))
 
 
+def test_a_run_that_ends_late_belongs_to_its_repeat_all_the_same() -> None:
+    runs = [
+        Run("a", start, end, ()) for start, end in ((0, 2), (3, 4), (5, 99), (8, 9))
+    ]
+    assert trace.between(1.5, 6, runs) == runs[1:3]
+
+
 def test_runs_go_to_their_calls_program_by_program() -> None:
     calls = [LoopCall(entered=0.0, returned=0.1, ready=9.0)] * 2
     # What runs inline overtakes what is queued; every second run of a is a print's.
