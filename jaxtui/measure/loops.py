@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from time import perf_counter
 
 import jax
@@ -111,11 +111,14 @@ class _Run(Runner):
         self._random = random.Random(0)
         self._watched: list[Stamps] = []
         styles = [loop.style] if loop.beside is None else [loop.style, loop.beside]
-        self._undisturbed: dict[LoopStyle, list[Totals]] = {one: [] for one in styles}
+        self._undisturbed: dict[LoopStyle, list[list[Totals]]] = {
+            one: [] for one in styles
+        }
+        """The repeats of each turn."""
 
     @property
-    def _plain(self) -> list[Totals]:
-        """Undisturbed repeats of the loop's own style."""
+    def _plain(self) -> list[list[Totals]]:
+        """Undisturbed repeats of the loop's own style, by their turns."""
         return self._undisturbed[self._loop.style]
 
     def work(self) -> Iterator[RunEvent]:
@@ -194,7 +197,9 @@ class _Run(Runner):
         # The watched one has no name.
         kinds: list[LoopStyle | None] = [None, *self._undisturbed]
         for turn in range(REPEATS):
-            longest = max([warmth.repeat_seconds, *(t.true for t in self._plain)])
+            longest = max(
+                [warmth.repeat_seconds, *(t.true for t in chain(*self._plain))]
+            )
             # One of each, and the traced one.
             if self.stop() or (turn and (len(kinds) + 1) * longest > self.remaining):
                 return
@@ -215,12 +220,15 @@ class _Run(Runner):
     def _leave_alone(self, body: Body) -> None:
         fair = self.remaining / ((1 + len(self._undisturbed)) * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
-        while True:
+        taken: list[Totals] = []
+        while not (taken and perf_counter() >= end):
             totals = body.run()
             if totals.calls == self._loop.calls:
-                self._undisturbed[body.loop.style].append(totals)
-            if self.stop() or perf_counter() >= end:
-                return
+                taken.append(totals)
+            if self.stop():
+                break
+        if taken:
+            self._undisturbed[body.loop.style].append(taken)
 
     def _watch(self, body: Body) -> Iterator[RunEvent]:
         """A watched repeat; the first one is shown, live if it is long."""
@@ -305,7 +313,7 @@ class _Run(Runner):
     ) -> LoopMeasured:
         made = self._workload
         if traced is not None:
-            clock, calls = _clock([traced[0]]), traced[1]
+            clock, calls = _clock([[traced[0]]]), traced[1]
         else:
             in_order = sorted(self._watched, key=lambda stamps: stamps.totals.true)
             clock, calls = None, in_order[(len(in_order) - 1) // 2].calls()
@@ -313,7 +321,7 @@ class _Run(Runner):
         measured = LoopMeasured(
             loop=self._loop,
             calls=calls,
-            watched=_clock([stamps.totals for stamps in self._watched]),
+            watched=_clock([[stamps.totals] for stamps in self._watched]),
             undisturbed=_clock(self._plain),
             beside=_clock(self._undisturbed[beside]) if beside else None,
             inline=warmth.inline,
@@ -337,11 +345,24 @@ def _look(stamps: Stamps, seen: int) -> Generator[RunEvent, None, int]:
     return seen + len(calls)
 
 
-def _clock(taken: list[Totals]) -> LoopClock:
+def _clock(turns: list[list[Totals]]) -> LoopClock:
+    taken = list(chain(*turns))
+    each = [_medians(turn) for turn in turns]
+    factors = [true / max(stopwatch, 1e-12) for stopwatch, true in each]
+    stopwatch, true = _medians(taken)
     return LoopClock(
         repeats=len(taken),
-        stopwatch_seconds=median([totals.stopwatch for totals in taken]),
-        true_seconds=median([totals.true for totals in taken]),
+        stopwatch_seconds=stopwatch,
+        true_seconds=true,
+        factor=(min(factors), max(factors)) if len(factors) > 1 else None,
+    )
+
+
+def _medians(taken: list[Totals]) -> tuple[float, float]:
+    """Of the stopwatch and of the work."""
+    return (
+        median([totals.stopwatch for totals in taken]),
+        median([totals.true for totals in taken]),
     )
 
 

@@ -100,6 +100,9 @@ class LoopClock(Record, frozen=True, kw_only=True):
     true_seconds: float
     """From the first call until every result was ready, and the loop's own code was
     through."""
+    factor: tuple[float, float] | None = None
+    """The least and the largest of how many times longer that is than the stopwatch
+    says: of the turns of these repeats, each the median of its own. ``None`` of one."""
 
 
 class LoopSeen(Record, frozen=True, kw_only=True, tag=True):

@@ -94,6 +94,7 @@ class FiguresPanel(Panel):
         Paper { min-height: 3; }
         Figure { width: auto; height: 3; margin-left: 2; color: $danger; }
         Figure.-right { color: $success; }
+        Figure.-vague { color: $foreground; text-style: dim; }
     }
     """
 
@@ -122,6 +123,7 @@ class FiguresPanel(Panel):
         factor = self.query_one(Figure)
         factor.display = until is None and not betting and clocks.repeats != 0
         factor.set_class(not clocks.wrong, "-right")
+        factor.set_class(clocks.vague, "-vague")
         factor.update(clocks.factor.replace("×", "x"))
         self.query_one(Paper).show(lines)
 

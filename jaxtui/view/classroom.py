@@ -181,7 +181,7 @@ class Scene:
                 return text, self._reading(found.work), "danger"
             case "factor":
                 words = f"{text} · {judge_bet(self.bet, found.ratio)}"
-                return words, found.factor, "danger"
+                return words, found.factor, "muted" if found.vague else "danger"
             case "fix":
                 return text, found.factor if self.time is None else "", "pass"
             case _:

@@ -38,6 +38,16 @@ class Clocks:
     """Of a loop: of so many plain repeats both are the medians; 0 while there is only
     one, that was watched."""
 
+    ends: tuple[float, float] | None = None
+    """Of a loop: between what the ratio lay from turn to turn."""
+
+    @property
+    def vague(self) -> bool:
+        """Of a loop: whether the ratio is not known to within a third."""
+        if self.repeats is None or self.inline:
+            return False
+        return self.ends is None or self.ends[1] > 2 * self.ends[0]
+
     @property
     def ratio(self) -> float:
         """How many times longer the work took than the stopwatch says."""
@@ -81,7 +91,7 @@ class Clocks:
         if self.impossible:
             return f"IMPOSSIBLE, peak {fmt.rate(self.peak)}: timed the dispatch"
         if self.ratio > APART:
-            return f"it stopped after {fmt.percent(1 / self.ratio)} of the work"
+            return f"stopped at {fmt.percent(1 / self.ratio)} of the work"
         if self.ratio >= CLOSE:
             return "the stopwatch missed the end of the work"
         return "stopwatch right: the loop waited for its results"
@@ -109,6 +119,7 @@ def of_repeats(clock: LoopClock, measured: LoopMeasured) -> Clocks:
         peak=None if peak is None else peak.flops_per_second,
         inline=measured.inline,
         repeats=clock.repeats,
+        ends=clock.factor,
     )
 
 
@@ -175,6 +186,11 @@ def bars(
     if clocks.repeats == 0:
         return tuple(stopwatch), tuple(work), (Span("one watched repeat so far"),)
     parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
+    if clocks.vague:
+        parts.append(Span("uncertain", "danger"))
+    if clocks.ends is not None and clocks.wrong:
+        low, high = map(fmt.ratio, clocks.ends)
+        parts.append(Span(f"{low[:-1]}–{high}"))
     if bet is not None:
         parts.insert(0, Span(judge_bet(bet, clocks.ratio), "value"))
     if clocks.true:

@@ -104,6 +104,7 @@ def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) ->
     assert style not in WAITING or one.held_from is None
     for clock in (one.watched, one.undisturbed):
         assert 0 < clock.stopwatch_seconds <= clock.true_seconds
+        assert clock.factor is None or 1 <= clock.factor[0] <= clock.factor[1]
     assert 1 <= one.watched.repeats <= loops.REPEATS
     assert one.undisturbed.repeats >= one.watched.repeats
     said = texts(one.notes)
@@ -357,9 +358,11 @@ def test_repeats_follow_the_length_of_the_loop_and_the_budget(
     one = measured(loop(size=384, calls=20, budget_seconds=0.02))
     assert one.watched.repeats == one.undisturbed.repeats == 1
     assert "few-repeats" in texts(one.notes)
+    assert one.undisturbed.factor is None
     monkeypatch.undo()
     one = measured(loop(calls=1, size=8))
     assert one.undisturbed.repeats > 10 * one.watched.repeats
+    assert one.undisturbed.factor is not None
     assert "few-repeats" not in texts(one.notes)
 
 

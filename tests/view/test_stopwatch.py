@@ -125,7 +125,9 @@ def test_a_case_that_is_host_bound_and_numpys_failure_say_so() -> None:
 def test_the_figures_are_those_of_the_plain_repeats() -> None:
     """A traced repeat may be ten times slower: nothing above it is its own."""
     peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
-    clock = LoopClock(repeats=7, stopwatch_seconds=4e-5, true_seconds=0.09)
+    clock = LoopClock(
+        repeats=7, stopwatch_seconds=4e-5, true_seconds=0.09, factor=(2000, 2500)
+    )
     one = measured(20, peak=peak, undisturbed=clock, traced=clock)
     line = timeline(one.calls)
     found = stopwatch.of_loop(line, one)
@@ -135,10 +137,23 @@ def test_the_figures_are_those_of_the_plain_repeats() -> None:
     assert found.true == pytest.approx(20 * 2e9 / 0.09)
     assert found.peak == 1e12
     assert found.impossible == one.impossible
-    assert "median of 7 repeats" in plain(bars(found, 110)[-1])
+    assert "median of 7 repeats" in plain(bars(found, 130)[-1])
     # Both ends of its playback are those of the figures.
     ends = (0.0, line.through, line.total)
     assert [stopwatch.moment(found, line, end) for end in ends] == [0.0, 4e-5, 0.09]
+
+
+@pytest.mark.parametrize(
+    ("ends", "vague"), [((80.0, 120.0), False), ((40.0, 120.0), True), (None, True)]
+)
+def test_a_factor_that_differs_from_turn_to_turn_is_uncertain(
+    ends: tuple[float, float] | None, vague: bool
+) -> None:
+    found = Clocks(1e-3, 0.1, repeats=7, ends=ends)
+    assert found.vague == vague
+    last = plain(bars(found, 110)[-1])
+    assert ("uncertain" in last) == vague
+    assert ("120×" in last) == (ends is not None)
 
 
 def test_one_watched_repeat_has_no_verdict() -> None:
@@ -173,7 +188,7 @@ def test_both_figures_have_one_unit(
     [
         (
             Clocks(0.5e-3, 0.27),
-            *(True, "540×", "it stopped after 0.19 % of the work"),
+            *(True, "540×", "stopped at 0.19 % of the work"),
         ),
         (
             Clocks(1e-3, 0.1, flops=1e12, peak=1e13),
@@ -199,7 +214,7 @@ def test_bars_are_to_scale_and_the_claim_is_red() -> None:
     assert [span.text.strip() for span in clock if span.role == "danger"] == [
         "claims 100 GFLOP/s"
     ]
-    assert plain(last) == "it stopped after 10 % of the work · true 10.0 GFLOP/s"
+    assert plain(last) == "stopped at 10 % of the work · true 10.0 GFLOP/s"
 
 
 @pytest.mark.parametrize(
