@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from jaxtui import format as fmt
 from jaxtui.model import Loop
-from jaxtui.view.stopwatch import LABEL, Clocks, judge_bet
+from jaxtui.view.stopwatch import LABEL, Clocks, judge_bet, median_of
 from jaxtui.view.text import Line, Span, bar, large
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
@@ -69,7 +69,7 @@ class Scene:
         if self.clocks is None or not self.clocks.repeats:
             return f"{title}, to one scale"
         turns = ", in turn with those without" if self.step == "fix" else ""
-        return f"{title} · median of {self.clocks.repeats} repeats{turns}"
+        return f"{title} · {median_of(self.clocks.repeats)}{turns}"
 
     def program(self, loop: Loop) -> list[Line]:
         lines: list[Line] = []

@@ -187,7 +187,7 @@ def bars(
         return tuple(stopwatch), tuple(work), (Span("one watched repeat so far"),)
     parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
     if clocks.vague:
-        parts.append(Span("uncertain", "danger"))
+        parts.append(Span("uncertain", "muted"))
     if clocks.ends is not None and clocks.wrong:
         low, high = map(fmt.ratio, clocks.ends)
         parts.append(Span(f"{low[:-1]}–{high}"))
@@ -198,9 +198,14 @@ def bars(
         if clocks.peak:
             parts.append(Span(f"{fmt.percent(clocks.true / clocks.peak)} of peak"))
     if clocks.repeats:
-        parts.append(Span(f"median of {fmt.plural(clocks.repeats, 'repeat')}"))
+        parts.append(Span(median_of(clocks.repeats)))
     last = wrap_spans(parts, width, " · ")[0]
     return tuple(stopwatch), tuple(work), last
+
+
+def median_of(repeats: int) -> str:
+    """Of how many repeats the clocks of a loop are."""
+    return f"median of {repeats} repeats" if repeats > 1 else "of one repeat"
 
 
 def _mark(drawn: Span, place: int) -> list[Span]:
