@@ -472,7 +472,13 @@ def looped(loop: Loop, each: float = 5e-3, dispatch: float = 2e-5) -> LoopMeasur
         )
     total = calls[-1].ready
     through = now if loop.style == "never" else total
-    clock = LoopClock(repeats=7, stopwatch_seconds=through, true_seconds=total)
+    factor = total / through
+    clock = LoopClock(
+        repeats=7,
+        stopwatch_seconds=through,
+        true_seconds=total,
+        factor=(0.9 * factor, 1.1 * factor),
+    )
     return LoopMeasured(
         loop=loop,
         calls=tuple(calls),

@@ -102,7 +102,7 @@ def _best_seconds(figures: Figures) -> Mapping[str, Value]:
 
 def _held_figures(figures: Figures) -> Mapping[str, Value]:
     loop = _loop_of(figures.outcome, "never")
-    calls = loop.calls if loop else ()
+    calls, plain = (loop.calls, loop.undisturbed) if loop else ((), None)
     held = loop.held_from if loop else None
     took = [call.returned - call.entered for call in calls]
     later = took[held:] if held is not None else []
@@ -112,8 +112,8 @@ def _held_figures(figures: Figures) -> Mapping[str, Value]:
         "first held": None if held is None else held + 1,
         "before": median(took[:held]) if took[:held] else None,
         "after": sum(later) / len(later) if later else None,
-        "one product": calls[-1].ready / len(calls) if calls else None,
-        "watched": loop.watched.true_seconds if loop else None,
+        "one product": plain.true_seconds / len(calls) if plain else None,
+        "watched": loop.watched.true_seconds / len(calls) if loop else None,
         "inline": bool(loop and loop.inline),
     }
 

@@ -1,7 +1,8 @@
 """Runs a loop of calls, as the timeline shows it.
 
 ``_Run.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
-repeats in turn, a repeat under the runtime's trace, and the result. ``repeats`` has
+repeats in turn, also undisturbed ones of another style where it is to be compared, a
+repeat under the runtime's trace, and the result. ``repeats`` has
 what one repeat does and what its stamps show, ``trace`` what the device did meanwhile,
 and ``jaxtui.view.timeline`` makes the lanes out of both.
 """
@@ -12,7 +13,7 @@ import random
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from time import perf_counter
 
 import jax
@@ -47,6 +48,7 @@ from jaxtui.model import (
     LoopClock,
     LoopMeasured,
     LoopSeen,
+    LoopStyle,
     PlannedCase,
     RunEvent,
 )
@@ -108,7 +110,16 @@ class _Run(Runner):
         self._closed = False
         self._random = random.Random(0)
         self._watched: list[Stamps] = []
-        self._undisturbed: list[Totals] = []
+        styles = [loop.style] if loop.beside is None else [loop.style, loop.beside]
+        self._undisturbed: dict[LoopStyle, list[list[Totals]]] = {
+            one: [] for one in styles
+        }
+        """The repeats of each turn."""
+
+    @property
+    def _plain(self) -> list[list[Totals]]:
+        """Undisturbed repeats of the loop's own style, by their turns."""
+        return self._undisturbed[self._loop.style]
 
     def work(self) -> Iterator[RunEvent]:
         planned = plan(self._loop)
@@ -134,7 +145,7 @@ class _Run(Runner):
             body = replace(body, turns=lambda: takewhile(self._goes_on, calls))
         self.phase = "sampling"
         yield from self._repeats(body, warmth)
-        if not (self._watched and self._undisturbed):
+        if not (self._watched and all(self._undisturbed.values())):
             return
         traced, missing = None, ""
         try:
@@ -183,33 +194,41 @@ class _Run(Runner):
         return not (self._closed or self.stop())
 
     def _repeats(self, body: Body, warmth: WarmUp) -> Iterator[RunEvent]:
-        for pair in range(REPEATS):
-            longest = max([warmth.repeat_seconds, *(t.true for t in self._undisturbed)])
-            # Two, and the traced one.
-            if self.stop() or (pair and 3 * longest > self.remaining):
+        # The watched one has no name.
+        kinds: list[LoopStyle | None] = [None, *self._undisturbed]
+        for turn in range(REPEATS):
+            longest = max(
+                [warmth.repeat_seconds, *(t.true for t in chain(*self._plain))]
+            )
+            # One of each, and the traced one.
+            if self.stop() or (turn and (len(kinds) + 1) * longest > self.remaining):
                 return
-            order = [True, False]
+            order = list(kinds)
             # The screen shows the first one at once.
-            if pair and self._random.random() < 0.5:
-                order.reverse()
-            for watched in order:
-                yield self.progress(f"repeat {pair + 1}: {self.case.label}")
-                if watched:
+            if turn:
+                self._random.shuffle(order)
+            for style in order:
+                yield self.progress(f"repeat {turn + 1}: {self.case.label}")
+                if style is None:
                     yield from self._watch(body)
                 else:
-                    self._leave_alone(body)
+                    loop = msgspec.structs.replace(self._loop, style=style)
+                    self._leave_alone(replace(body, loop=loop))
                 if self.stop():
                     return
 
     def _leave_alone(self, body: Body) -> None:
-        fair = self.remaining / (2 * REPEATS)
+        fair = self.remaining / ((1 + len(self._undisturbed)) * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
-        while True:
+        taken: list[Totals] = []
+        while not (taken and perf_counter() >= end):
             totals = body.run()
             if totals.calls == self._loop.calls:
-                self._undisturbed.append(totals)
-            if self.stop() or perf_counter() >= end:
-                return
+                taken.append(totals)
+            if self.stop():
+                break
+        if taken:
+            self._undisturbed[body.loop.style].append(taken)
 
     def _watch(self, body: Body) -> Iterator[RunEvent]:
         """A watched repeat; the first one is shown, live if it is long."""
@@ -275,7 +294,7 @@ class _Run(Runner):
                 f"{text.seconds(longest)} at most: too different to stand for it."
             )
         start, end = stamps.entered[0], stamps.entered[0] + totals.true
-        runs = [run for run in found.runs if start < (run.start + run.end) / 2 < end]
+        runs = trace.between(start, end, found.runs)
         return totals, trace.on_device(stamps.calls(), start, runs, alone.runs)
 
     def _record(self, work: Callable[[], object]) -> Trace:
@@ -294,16 +313,17 @@ class _Run(Runner):
     ) -> LoopMeasured:
         made = self._workload
         if traced is not None:
-            clock, calls = _clock([traced[0]]), traced[1]
+            clock, calls = _clock([[traced[0]]]), traced[1]
         else:
             in_order = sorted(self._watched, key=lambda stamps: stamps.totals.true)
             clock, calls = None, in_order[(len(in_order) - 1) // 2].calls()
-        depth = known.queue_depth // made.kernels
+        depth, beside = known.queue_depth // made.kernels, self._loop.beside
         measured = LoopMeasured(
             loop=self._loop,
             calls=calls,
-            watched=_clock([stamps.totals for stamps in self._watched]),
-            undisturbed=_clock(self._undisturbed),
+            watched=_clock([[stamps.totals] for stamps in self._watched]),
+            undisturbed=_clock(self._plain),
+            beside=_clock(self._undisturbed[beside]) if beside else None,
             inline=warmth.inline,
             queue_depth=known.queue_depth,
             device_lane="inferred" if traced is None else "measured",
@@ -325,11 +345,24 @@ def _look(stamps: Stamps, seen: int) -> Generator[RunEvent, None, int]:
     return seen + len(calls)
 
 
-def _clock(taken: list[Totals]) -> LoopClock:
+def _clock(turns: list[list[Totals]]) -> LoopClock:
+    taken = list(chain(*turns))
+    each = [_medians(turn) for turn in turns]
+    factors = [true / max(stopwatch, 1e-12) for stopwatch, true in each]
+    stopwatch, true = _medians(taken)
     return LoopClock(
         repeats=len(taken),
-        stopwatch_seconds=median([totals.stopwatch for totals in taken]),
-        true_seconds=median([totals.true for totals in taken]),
+        stopwatch_seconds=stopwatch,
+        true_seconds=true,
+        factor=(min(factors), max(factors)) if len(factors) > 1 else None,
+    )
+
+
+def _medians(taken: list[Totals]) -> tuple[float, float]:
+    """Of the stopwatch and of the work."""
+    return (
+        median([totals.stopwatch for totals in taken]),
+        median([totals.true for totals in taken]),
     )
 
 

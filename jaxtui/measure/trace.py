@@ -1,33 +1,38 @@
 """The runtime's own trace of a piece of work: when its kernels ran, by its own clock.
 
 ``jax.profiler`` writes what the runtime saw, and ``ProfileData`` reads it without any
-other package. On CPU kernels are events of the plane ``/host:CPU``, on the lines of the
-client's threads or, for work that runs inline, of the calling thread; each says its run
-(``run_id``). GPU and TPU have a plane per device with a line for whole programs and one
-for their kernels; that part follows the format's documentation and was not run.
+other package; ``xspace`` does where JAX has no reader. On CPU kernels are events of the
+plane ``/host:CPU``, on the lines of the client's threads or, for work that runs inline,
+of the calling thread. Such an event ends when the call of the kernel returned; another
+one tells when its work was done. A TPU has a plane per device with a line for whole
+programs and one for their kernels, a GPU one with a line for each stream. The parts of
+TPU and GPU follow the format's documentation and were not run.
 
 Tracing costs: what is traced here is not what a stopwatch should read.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from math import inf
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter_ns
+from time import perf_counter_ns, sleep
 from typing import Any, NamedTuple
 
 import jax
 import msgspec
 
 from jaxtui import format as text
+from jaxtui.measure import xspace
 from jaxtui.model import LoopCall, LoopKernel
 
 MOST_EVENTS = 100_000
@@ -39,11 +44,31 @@ MARK = "jaxtui mark"
 MARKS = 5
 """The first takes longest; the shortest tells the time."""
 
+LINGER_SECONDS = 0.005
+"""The runtime says that a result is ready before it writes when its kernel ended, 10 to
+30 µs later if nobody takes its core; what is traced goes on for so long."""
+
 HOST = "/host:CPU"
 DEVICES = "/device:"
 PROGRAMS, KERNELS = "XLA Modules", "XLA Ops"
 STREAM = "Stream"
-"""Begins the names of a GPU's lines where ``KERNELS`` is missing."""
+"""Begins the names of a GPU's lines, of which a raw trace has no others."""
+
+ENDED = "end: "
+"""Begins the name of the event of a CPU's kernel whose work is done. Its stat ``_c`` is
+the ``_p`` of the kernel's own event."""
+
+NEXT_NANOSECONDS = 10_000
+"""A thread begins its next kernel 0.2 to 3.2 µs after it has called one, where that one
+may still run; one that has finished a kernel was elsewhere meanwhile."""
+
+CALL = re.compile(r"call(\.\d+)?")
+"""Up to 0.6.2 a parallel kernel is recorded twice: inside of a ``call``, which itself
+computes nothing."""
+
+LEVEL_ONE_SINCE = (0, 8, 3)
+"""From here on kernels of the CPU are recorded at level 1 of the host's tracer, which
+records the least of the rest. 0.7.2 and 0.6.2 want level 2; nothing between was run."""
 
 _start = attrgetter("start_ns")
 
@@ -110,6 +135,7 @@ def record(work: Callable[[], object]) -> Trace:
                 pass
             marks.append(Mark(before, perf_counter_ns()))
         work()
+        sleep(LINGER_SECONDS)
     except BaseException:
         with suppress(Exception):  # what the work raised counts
             session.stop()
@@ -150,18 +176,19 @@ class _Files:
             size = sum(file.stat().st_size for file in files)
             if size > MOST_BYTES:
                 raise OSError(f"{text.bytes_text(size)} are too many to be read")
-            return self._profiler.ProfileData.from_serialized_xspace(
-                files[0].read_bytes()
-            )
+            data = files[0].read_bytes()
+            reader = getattr(self._profiler, "ProfileData", None)
+            if reader is None:
+                return xspace.read(data)
+            return reader.from_serialized_xspace(data)
 
 
 def _session() -> Any:
     profiler: Any = jax.profiler
-    if getattr(profiler, "ProfileData", None) is None:
-        raise RuntimeError(f"JAX {jax.__version__} has no jax.profiler.ProfileData.")
     options = profiler.ProfileOptions()
     options.python_tracer_level = 0
-    options.host_tracer_level = 1  # at 0 there are no kernels of the CPU
+    # At 0 there are never kernels of the CPU.
+    options.host_tracer_level = 1 if jax.__version_info__ >= LEVEL_ONE_SINCE else 2
     if hasattr(profiler, "ProfileSession"):
         return profiler.ProfileSession(profiler_options=options)
     return _Files(profiler, options)
@@ -176,7 +203,7 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
     """The runs of a trace, on the host's clock.
 
     Args:
-        data: A ``ProfileData``.
+        data: A ``ProfileData``, or a ``Space``.
         marks: Those that were set in it, in their order. The event of a mark lies
             between its two readings, so the shortest gives the clock's offset to half
             of what it leaves open: a microsecond or two.
@@ -227,8 +254,8 @@ def _runs(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, R
     """
     if PROGRAMS in lines:
         wanted = KERNELS if KERNELS in lines else STREAM
-        found = [events for name, events in lines.items() if name.startswith(wanted)]
-        kernels = sorted(chain(*found), key=_start)
+        every = [events for name, events in lines.items() if name.startswith(wanted)]
+        kernels = sorted(chain(*every), key=_start)
         for index, event in enumerate(lines[PROGRAMS]):
             start, end = event.start_ns, event.start_ns + event.duration_ns
             first = bisect_left(kernels, start, key=_start)
@@ -237,23 +264,105 @@ def _runs(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, R
             key = (event.name, (plane, index) if run_id is None else run_id)
             yield key, Run(event.name, start, end, tuple(map(_kernel, inside)))
         return
-    for event in chain(*lines.values()):
-        stats = dict(event.stats)
-        if "run_id" in stats and "hlo_op" in stats and event.name[:5] != "end: ":
-            program = f"{stats.get('hlo_module', '?')}({stats.get('program_id', '?')})"
-            kernel, key = _kernel(event), (program, stats["run_id"])
-            yield key, Run(program, kernel.start, kernel.end, (kernel,))
+    found = _on_host(lines) if plane == HOST else _on_streams(plane, lines)
+    numbers: Counter[str] = Counter()
+    begins: dict[str, str] = {}
+    for program, run_id, kernel in sorted(found, key=lambda one: one[2].start):
+        if run_id is None:
+            # Who does not say its run begins one with the kernel that all begin with.
+            again = kernel.name == begins.setdefault(program, kernel.name)
+            numbers[program] += again
+            run_id = numbers[program]
+        yield (program, run_id), Run(program, kernel.start, kernel.end, (kernel,))
+
+
+Found = tuple[str, Hashable, Kernel]
+"""Program, run if the trace says it, kernel."""
+
+
+def _on_host(lines: dict[str, list[Any]]) -> Iterator[Found]:
+    """Kernels of the CPU, each until its work was done.
+
+    Raises:
+        MissingTraceError: The trace ends before one of them did.
+    """
+    ended: dict[object, tuple[float, str]] = {}
+    called: dict[str, list[tuple[Kernel, dict[str, Any]]]] = {}
+    for thread, events in lines.items():
+        called[thread] = []
+        for event in sorted(events, key=_start):
+            stats = dict(event.stats)
+            if event.name.startswith(ENDED):
+                ended[stats.get("_c")] = event.start_ns, thread
+            elif "hlo_op" in stats:
+                called[thread].append((_kernel(event), stats))
+    starts = {name: [one.start for one, _ in calls] for name, calls in called.items()}
+    for thread, calls in called.items():
+        for index, (kernel, stats) in enumerate(calls):
+            end = kernel.end
+            if (context := stats.get("_p")) is not None:
+                if context not in ended:
+                    said = f"The trace ends before its kernel {kernel.name} does."
+                    raise MissingTraceError(said)
+                end, finisher = ended[context]
+                after = calls[index + 1][0] if index + 1 < len(calls) else kernel
+                # What holds others, such as a loop, lasts as long as they do. Beside
+                # another kernel of its thread it may go on.
+                holds = kernel is not after and after.end <= kernel.end
+                beside = 0 <= after.start - kernel.end < NEXT_NANOSECONDS
+                # The thread that finishes a kernel goes on with the next ones before it
+                # says so.
+                if not holds and not (beside and finisher == thread):
+                    later = bisect_left(starts[finisher], kernel.end)
+                    end = min([end, *starts[finisher][later : later + 1]])
+            whole = kernel._replace(end=max(kernel.end, end))
+            yield _program(stats), stats.get("run_id"), whole
+
+
+def _on_streams(plane: str, lines: dict[str, list[Any]]) -> Iterator[Found]:
+    """Kernels of a GPU; what is copied to and from the host belongs to no program.
+
+    Raises:
+        MissingTraceError: Some do not say their program, as in a CUDA graph.
+    """
+    for name, events in lines.items():
+        if not name.startswith(STREAM):
+            continue
+        for event in events:
+            stats = dict(event.stats)
+            if "hlo_module" in stats:
+                yield f"{_program(stats)} on {plane}", None, _kernel(event)
+            elif "kernel_details" in stats:
+                said = f"Kernel {event.name} does not say its program in the trace."
+                raise MissingTraceError(said)
+
+
+def _program(stats: dict[str, Any]) -> str:
+    return f"{stats.get('hlo_module', '?')}({stats.get('program_id', '?')})"
 
 
 def _kernel(event: Any) -> Kernel:
-    return Kernel(event.name, event.start_ns, event.start_ns + event.duration_ns)
+    # A TPU names a kernel by all its HLO: "%fusion.3 = f32[8]{0} fusion(...)".
+    name = event.name.partition(" = ")[0].removeprefix("%")
+    return Kernel(name, event.start_ns, event.start_ns + event.duration_ns)
 
 
 def _merge(parts: Sequence[Run], offset: float) -> Run:
     def seconds(nanoseconds: float) -> float:
         return 1e-9 * (nanoseconds + offset)
 
-    kernels = sorted(chain(*(part.kernels for part in parts)), key=attrgetter("start"))
+    kernels: list[Kernel] = []
+    last: dict[str, int] = {}
+    every = chain(*(part.kernels for part in parts))
+    for kernel in sorted(every, key=attrgetter("start")):
+        index = last.get(kernel.name)
+        # Where a run is sharded, all its devices have the kernel at once.
+        if index is not None and kernel.start < kernels[index].end:
+            end = max(kernels[index].end, kernel.end)
+            kernels[index] = kernels[index]._replace(end=end)
+        elif not CALL.fullmatch(kernel.name):
+            last[kernel.name] = len(kernels)
+            kernels.append(kernel)
     return Run(
         parts[0].program,
         seconds(min(part.start for part in parts)),
@@ -263,6 +372,11 @@ def _merge(parts: Sequence[Run], offset: float) -> Run:
 
 
 # What the device did for each call of a loop.
+
+
+def between(start: float, end: float, runs: Sequence[Run]) -> list[Run]:
+    """The runs that had their middle in a stretch of time, after which none went on."""
+    return [run for run in runs if start < (run.start + min(run.end, end)) / 2 < end]
 
 
 def on_device(
@@ -278,7 +392,7 @@ def on_device(
     """
     found: list[list[Run]] = [[] for _ in calls]
     for program, count in Counter(run.program for run in alone).items():
-        same = [run for run in runs if run.program == program]
+        same = _in_order([run for run in runs if run.program == program])
         each, rest = divmod(len(same), len(calls))
         if rest or each < count:
             here = f"{text.plural(len(same), 'run')} of {program}"
@@ -292,15 +406,32 @@ def on_device(
     )
 
 
+def _in_order(runs: Sequence[Run]) -> list[Run]:
+    """Runs of one program, each over when the next one begins."""
+    begun = [run.start for run in runs[1:]]
+    return [_until(run, time) for run, time in zip(runs, [*begun, inf], strict=True)]
+
+
+def _until(run: Run, time: float) -> Run:
+    """A run that was over by then: who loses its core writes late that it is."""
+    ended = max(time, run.start)
+    kernels = (
+        kernel._replace(end=max(kernel.start, min(kernel.end, ended)))
+        for kernel in run.kernels
+    )
+    return replace(run, end=min(run.end, ended), kernels=tuple(kernels))
+
+
 def _with_kernels(call: LoopCall, start: float, runs: Sequence[Run]) -> LoopCall:
     took: dict[str, list[float]] = {}
-    for run in sorted(runs, key=attrgetter("start")):
+    seen = [_until(run, start + call.ready) for run in runs]
+    for run in sorted(seen, key=attrgetter("start")):
         for kernel in run.kernels:
             took.setdefault(kernel.name, []).append(kernel.end - kernel.start)
     return msgspec.structs.replace(
         call,
-        device_start=min(run.start for run in runs) - start,
-        device_end=max(run.end for run in runs) - start,
+        device_start=min(run.start for run in seen) - start,
+        device_end=max(run.end for run in seen) - start,
         kernels=tuple(
             LoopKernel(name=name, count=len(seconds), seconds=sum(seconds))
             for name, seconds in took.items()

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from jaxtui import format as fmt
-from jaxtui.model import Loop, LoopStyle
+from jaxtui.model import Loop
 from jaxtui.tui import themes
 from jaxtui.tui.loops import FIRST_BET, FIRST_CALLS, LoopScreen, next_bet
 from jaxtui.tui.pane import bindings
@@ -85,12 +85,17 @@ class Classroom(LoopScreen):
     def __init__(self, loop: Loop) -> None:
         # So few that the host is not held back.
         calls = min(loop.calls, FIRST_CALLS)
-        never = msgspec.structs.replace(loop, style="never", chained=False, calls=calls)
-        super().__init__(never)
+        super().__init__(
+            msgspec.structs.replace(
+                loop, style="never", beside="end", chained=False, calls=calls
+            )
+        )
         self.step: Step = "program"
         self.bet = FIRST_BET
-        self._clocks: dict[LoopStyle, Clocks] = {}
-        """Of a repeat without waiting, and of one that waits."""
+        self._clocks: tuple[Clocks, Clocks] | None = None
+        """Without waiting and with it, of one run in which both took turns."""
+        self._past = 0
+        """The number of the run whose figures are no longer wanted."""
         self._time: float | None = None
         """Where the playback is."""
         self._theme = ""
@@ -141,48 +146,41 @@ class Classroom(LoopScreen):
         self._draw()
 
     def action_again(self) -> None:
-        self._clocks.clear()
+        self._clocks, self._past = None, self.job.number if self.job else 0
         self._show_step(0)
-        self.run_loop(msgspec.structs.replace(self.loop, style="never"))
+        self.run_loop(self.loop)
 
     def why_not(self, action: str) -> str | None:
         if action == "bet" and self.step != "bet":
             return "The bet is made in the second step."
-        if action == "next" and self.playback is None:
-            style: LoopStyle = "end" if self.step == "factor" else "never"
-            if style not in self._clocks:
-                return "The program has not run yet."
+        if action == "next" and self.playback is None and self._clocks is None:
+            return "The program has not run yet."
         return None
 
     def _show_step(self, index: int) -> None:
         self.step, self._time = STEPS[index], None
         for step in STEPS:
             self.set_class(step == self.step, f"-{step}")
-        if self.step in ("race", "fix"):
-            found = self._clocks["never" if self.step == "race" else "end"]
+        if self._clocks is not None and self.step in ("race", "fix"):
+            found = self._clocks[self.step == "fix"]
             self.play(found.work, slow=self.step == "race")
         self._draw()
         # Bars and program that come or go leave another height for the large figure.
         self.call_after_refresh(self._draw)
         self.refresh_bindings()
 
-    # The loops.
+    # The loop.
 
     def show_loop(self) -> None:
-        """Keep the figures of both repeats as they come; the second run follows."""
-        loop, job = self.loop, self.job
-        # What a class has seen stays as it is.
-        late = self.step != "program" if loop.style == "never" else self.step == "fix"
-        if (
-            self.complete
-            and job is not None
-            and not (late and loop.style in self._clocks)
-        ):
-            line = view.timeline(job.seen)
-            self._clocks[loop.style] = stopwatch.of_loop(line, loop, self.measured)
+        """Keep the figures; what a class has seen stays as it is."""
+        measured = self.measured
+        new = self.job is not None and self.job.number != self._past
+        if self._clocks is None and new and measured is not None and measured.beside:
+            self._clocks = (
+                stopwatch.of_repeats(measured.undisturbed, measured),
+                stopwatch.of_repeats(measured.beside, measured),
+            )
             self.refresh_bindings()
-        if job is not None and job.outcome and loop.style == "never" and self._clocks:
-            self.run_loop(msgspec.structs.replace(loop, style="end"))
         if self.playback is None:
             self._draw()
 
@@ -199,13 +197,14 @@ class Classroom(LoopScreen):
     @property
     def scene(self) -> Scene:
         """What the class sees now."""
-        never = self._clocks.get("never")
+        never, end = self._clocks or (None, None)
         return Scene(
             self.step,
-            self._clocks.get("end" if self.step == "fix" else "never"),
+            end if self.step == "fix" else never,
             never.unit if never is not None else fmt.common(()),
             self.bet,
             self._time,
+            never.stopwatch if never is not None else 0.0,
         )
 
     def _draw(self) -> None:
@@ -221,7 +220,7 @@ class Classroom(LoopScreen):
             panel.query_one(Figure).update(reading)
             panel.query_one(Static).update(state, layout=False)
         bars = self.query_one("#bars", Panel)
-        bars.entitle("stopwatch and device, to one scale")
+        bars.entitle(scene.bars_title())
         thick = 1 if self.has_class("-flat") else 3 if self.has_class("-tall") else 2
         bars.query_one(Paper).show(lambda width: scene.bars(width, thick))
         hero = self.query_one("#hero", Paper)

@@ -1,4 +1,4 @@
-"""The timeline: one repeat of a loop of calls, as host and device see it."""
+"""The timeline: a loop of calls as host and device see it, and what it took."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ TALLEST_BET = 15
 
 
 class FiguresPanel(Panel):
-    """Stopwatch and work of the drawn repeat, and the factor between them."""
+    """Stopwatch and work of the loop, and the factor between them."""
 
     DEFAULT_CSS = """
     FiguresPanel {
@@ -94,6 +94,7 @@ class FiguresPanel(Panel):
         Paper { min-height: 3; }
         Figure { width: auto; height: 3; margin-left: 2; color: $danger; }
         Figure.-right { color: $success; }
+        Figure.-vague { color: $foreground; text-style: dim; }
     }
     """
 
@@ -120,8 +121,9 @@ class FiguresPanel(Panel):
             return stopwatch.bars(clocks, width, until=until, bet=bet)
 
         factor = self.query_one(Figure)
-        factor.display = until is None and not betting
+        factor.display = until is None and not betting and clocks.repeats != 0
         factor.set_class(not clocks.wrong, "-right")
+        factor.set_class(clocks.vague, "-vague")
         factor.update(clocks.factor.replace("×", "x"))
         self.query_one(Paper).show(lines)
 
@@ -393,7 +395,13 @@ class TimelineScreen(LoopScreen):
             shot = replace(shot, line=line) if same else Shot(line)
             self._calls = calls
         scale = bool(calls) and not self.betting
-        self.lanes.shot = replace(shot, complete=self.complete, scale=scale)
+        queue = view.queue(shot.line, self.measured)
+        self.lanes.shot = replace(
+            shot,
+            complete=self.complete,
+            scale=scale,
+            depth=queue.depth if queue.held else None,
+        )
         self._hide_work(self.betting)
         self._entitle()
         self._show_figures()
@@ -430,6 +438,8 @@ class TimelineScreen(LoopScreen):
             title += f" · {self.playback.words}"
         elif shot.count is not None:
             title += f" · calls 1 to {shot.count}"
+        elif self.measured is not None:
+            title += f" · {view.drawn_text(self.measured, shot.line)}"
         elif self.complete and job is not None and job.outcome is None:
             title += " · first repeat, refining"
         self.query_one("#lanes", Panel).entitle(title)
@@ -439,7 +449,10 @@ class TimelineScreen(LoopScreen):
         if not self.complete:
             panel.wait(view.why_no_figures(self.state, self.job, self.loop))
             return
-        clocks = stopwatch.of_loop(self.lanes.shot.line, self.loop, self.measured)
+        line = self.lanes.shot.line
+        clocks = stopwatch.of_loop(line, self.measured)
+        if until is not None:
+            until = stopwatch.moment(clocks, line, until)
         panel.show(clocks, until=until, bet=self.bet, betting=self.betting)
 
     def _show_call(self) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from jaxtui import format as fmt
 from jaxtui.model import Loop
-from jaxtui.view.stopwatch import LABEL, Clocks, judge_bet
+from jaxtui.view.stopwatch import LABEL, Clocks, judge_bet, median_of
 from jaxtui.view.text import Line, Span, bar, large
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
@@ -34,7 +34,7 @@ QUESTIONS: dict[Step, str] = {
     "bet": "It read {stopwatch}. How long does the device really work?   ← → bet",
     "race": "STILL COMPUTING, {unit} so far · the stopwatch read {stopwatch}",
     "factor": "{work} of work, and the stopwatch says {stopwatch}",
-    "fix": "one line: the stopwatch waits for the result",
+    "fix": "the stopwatch with this line {stopwatch}, without it {without}",
 }
 """What stands over the large figure of a step."""
 
@@ -54,12 +54,22 @@ class Scene:
     """How many times longer than the stopwatch the work was bet to take."""
     time: float | None = None
     """Where the playback is, in seconds; ``None`` when all is shown."""
+    without: float = 0.0
+    """What the stopwatch reads without the fix, in the same run."""
 
     def steps(self) -> Line:
         return tuple(
             Span(f" {number} {step} ", "badge" if step == self.step else "label")
             for number, step in enumerate(STEPS, 1)
         )
+
+    def bars_title(self) -> str:
+        """What the bars show, and of how many repeats; the fix took turns with them."""
+        title = "stopwatch and device"
+        if self.clocks is None or not self.clocks.repeats:
+            return f"{title}, to one scale"
+        turns = ", in turn with those without" if self.step == "fix" else ""
+        return f"{title} · {median_of(self.clocks.repeats)}{turns}"
 
     def program(self, loop: Loop) -> list[Line]:
         lines: list[Line] = []
@@ -153,11 +163,12 @@ class Scene:
             return waiting, "?", "muted"
         if found.inline:
             return found.verdict, "?", "muted"
-        stopwatch, work = (
-            f"{unit.text(one)} {unit.name}" for one in (found.stopwatch, found.work)
+        stopwatch, work, without = (
+            f"{unit.text(one)} {unit.name}"
+            for one in (found.stopwatch, found.work, self.without)
         )
         text = QUESTIONS[self.step].format(
-            stopwatch=stopwatch, work=work, unit=unit.name
+            stopwatch=stopwatch, work=work, without=without, unit=unit.name
         )
         match self.step:
             case "bet":
@@ -170,7 +181,7 @@ class Scene:
                 return text, self._reading(found.work), "danger"
             case "factor":
                 words = f"{text} · {judge_bet(self.bet, found.ratio)}"
-                return words, found.factor, "danger"
+                return words, found.factor, "muted" if found.vague else "danger"
             case "fix":
                 return text, found.factor if self.time is None else "", "pass"
             case _:

@@ -140,6 +140,8 @@ class Shot:
     """The loop has ended, so that its stopwatch has stopped."""
     scale: bool = True
     """Whether the axis says how long it took."""
+    depth: int | None = None
+    """How many the queue takes, where it was full: no more are ever in flight."""
 
     @property
     def in_view(self) -> Window:
@@ -356,6 +358,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
         # The one that is computed is no longer in the queue.
         levels.append(max(0, highest - 1))
     most = max(stats.in_flight(entered, ready), default=0)
+    most = most if shot.depth is None else min(most, shot.depth)
     for column, count in enumerate(levels):
         start = scale.window.start + column / scale.columns * scale.window.span
         if not count or (shot.until is not None and start > shot.until):

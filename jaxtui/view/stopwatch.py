@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.model import Loop, LoopMeasured
+from jaxtui.model import LoopClock, LoopMeasured
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls
 from jaxtui.view.bench import APART, share_of_peak
@@ -32,11 +32,21 @@ class Clocks:
     """Of all calls."""
     peak: float | None = None
     """FLOP/s of the chip."""
-    pending: int = 0
-    """Results that were not ready when the stopwatch stopped."""
-    calls: int = 0
     inline: bool = False
     """The calls computed before they returned."""
+    repeats: int | None = None
+    """Of a loop: of so many plain repeats both are the medians; 0 while there is only
+    one, that was watched."""
+
+    ends: tuple[float, float] | None = None
+    """Of a loop: between what the ratio lay from turn to turn."""
+
+    @property
+    def vague(self) -> bool:
+        """Of a loop: whether the ratio is not known to within a third."""
+        if self.repeats is None or self.inline:
+            return False
+        return self.ends is None or self.ends[1] > 2 * self.ends[0]
 
     @property
     def ratio(self) -> float:
@@ -81,30 +91,48 @@ class Clocks:
         if self.impossible:
             return f"IMPOSSIBLE, peak {fmt.rate(self.peak)}: timed the dispatch"
         if self.ratio > APART:
-            return f"{self.pending} of {self.calls} not ready when it stopped"
+            return f"stopped at {fmt.percent(1 / self.ratio)} of the work"
         if self.ratio >= CLOSE:
             return "the stopwatch missed the end of the work"
         return "stopwatch right: the loop waited for its results"
 
 
-def of_loop(line: Timeline, loop: Loop, measured: LoopMeasured | None) -> Clocks:
-    """The clocks of the repeat that is drawn.
+def of_loop(line: Timeline, measured: LoopMeasured | None) -> Clocks:
+    """The clocks of the plain repeats; before there are any, of the one that is drawn.
 
     Args:
-        line: all its calls.
-        loop: what was repeated.
+        line: all calls of the one that is drawn.
         measured: what the engine says of all repeats, once it does.
     """
-    found = Clocks(line.through, line.total, pending=line.pending, calls=line.calls)
     if measured is None:
-        return found
+        return Clocks(line.through, line.total, repeats=0)
+    return of_repeats(measured.undisturbed, measured)
+
+
+def of_repeats(clock: LoopClock, measured: LoopMeasured) -> Clocks:
+    """The clocks of plain repeats of a loop, of its own style or of the one beside."""
     flops, peak = measured.flops, measured.peak
-    return replace(
-        found,
-        flops=None if flops is None else flops * loop.calls,
+    return Clocks(
+        clock.stopwatch_seconds,
+        clock.true_seconds,
+        flops=None if flops is None else flops * measured.loop.calls,
         peak=None if peak is None else peak.flops_per_second,
         inline=measured.inline,
+        repeats=clock.repeats,
+        ends=clock.factor,
     )
+
+
+def moment(clocks: Clocks, line: Timeline, time: float) -> float:
+    """Where the clocks are when the repeat that is drawn has come to a time.
+
+    It may be slower than the plain ones: its stopwatch stops when theirs does, and its
+    work ends with theirs.
+    """
+    if time <= line.through:
+        return clocks.stopwatch * time / max(line.through, 1e-12)
+    share = (time - line.through) / (line.total - line.through)
+    return clocks.stopwatch + share * (clocks.work - clocks.stopwatch)
 
 
 def of_case(case: CaseState) -> Clocks | None:
@@ -155,15 +183,29 @@ def bars(
         work[-1:] = _mark(work[-1], round(bet * clocks.stopwatch / longest * room))
     if not ended:
         return tuple(stopwatch), tuple(work), (Span("…", "muted"),)
+    if clocks.repeats == 0:
+        return tuple(stopwatch), tuple(work), (Span("one watched repeat so far"),)
     parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
+    if clocks.vague:
+        parts.append(Span("uncertain", "muted"))
+    if clocks.ends is not None and clocks.wrong:
+        low, high = map(fmt.ratio, clocks.ends)
+        parts.append(Span(f"{low[:-1]}–{high}"))
     if bet is not None:
         parts.insert(0, Span(judge_bet(bet, clocks.ratio), "value"))
     if clocks.true:
         parts.append(Span(f"true {fmt.rate(clocks.true)}"))
         if clocks.peak:
             parts.append(Span(f"{fmt.percent(clocks.true / clocks.peak)} of peak"))
+    if clocks.repeats:
+        parts.append(Span(median_of(clocks.repeats)))
     last = wrap_spans(parts, width, " · ")[0]
     return tuple(stopwatch), tuple(work), last
+
+
+def median_of(repeats: int) -> str:
+    """Of how many repeats the clocks of a loop are."""
+    return f"median of {repeats} repeats" if repeats > 1 else "of one repeat"
 
 
 def _mark(drawn: Span, place: int) -> list[Span]:

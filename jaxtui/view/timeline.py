@@ -65,11 +65,6 @@ class Timeline:
         """How many calls are known."""
         return len(self.device)
 
-    @property
-    def pending(self) -> int:
-        """Results that were not ready when the loop's own code was through."""
-        return sum(bar.end > self.through for bar in self.device)
-
     def computing_at(self, time: float) -> int:
         """Index of the call that the device works on, or of the last one."""
         ready = bisect_right([bar.end for bar in self.device], time)
@@ -144,7 +139,9 @@ class Queue:
     """What the calls of a loop say about the queue between host and device."""
 
     in_flight: tuple[int, ...]
-    """For each call: how many results were not ready when it was entered."""
+    """For each call: how many results were not ready when it was entered.
+
+    Never more than the queue takes: a watcher sees late that a result is ready."""
     dispatch: tuple[float, ...]
     """Seconds until each call returned."""
     computation: float
@@ -154,15 +151,12 @@ class Queue:
 
     @property
     def deepest(self) -> int:
-        """The most that was in flight when a call was entered, as it was seen."""
+        """The most that was in flight when a call was entered."""
         return max(self.in_flight, default=0)
 
     @property
     def depth(self) -> int:
-        """What the queue takes: so much was in flight when it first held a call back.
-
-        Later counts may be higher, because a watcher sees late that a result is ready.
-        """
+        """What the queue takes: so much was in flight when the first call was held."""
         return self.in_flight[self.held[0]] if self.held else self.deepest
 
 
@@ -184,6 +178,7 @@ def queue(line: Timeline, measured: LoopMeasured | None = None) -> Queue:
         returned = [bar.end for bar in dispatches]
         later = stats.held_back(entered, returned, ready, flying[first])
         held = (first, *(index for index in later if index > first))
+        flying = [min(count, flying[first]) for count in flying]
     return Queue(
         in_flight=tuple(flying),
         dispatch=tuple(bar.end - bar.start for bar in dispatches),
@@ -245,8 +240,7 @@ def queue_text(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
     if measured is None:
         return most
     if queue.held:
-        late = " · more were seen ready late" if queue.deepest > queue.depth else ""
-        return f"{most} · full from call {queue.held[0] + 1} on: host held back{late}"
+        return f"{most} · full from call {queue.held[0] + 1} on: host held back"
     known = measured.queue_depth
     if known > len(queue.dispatch):
         return f"{most} · it takes {known}: a longer loop fills it (k)"
@@ -304,16 +298,20 @@ def notes(
 
 
 def source_text(measured: LoopMeasured, line: Timeline) -> str:
-    """Where lanes and figures come from, and how far that is from a plain repeat."""
+    """Where lanes and figures come from, and how far they are apart."""
     plain = measured.undisturbed
-    ends = (line.through, plain.stopwatch_seconds), (line.total, plain.true_seconds)
-    stopwatch, work = (_change(one / max(other, 1e-12)) for one, other in ends)
-    with_what = "with a trace" if measured.traced else "that stamps every call"
-    against = fmt.plural(plain.repeats, "plain repeat")
+    stopwatch = _change(line.through / max(plain.stopwatch_seconds, 1e-12))
     return (
-        f"lanes and figures come from one instrumented repeat, {with_what}: stopwatch "
-        f"{stopwatch}, work {work} against {against}."
+        f"the figures are those of {fmt.plural(plain.repeats, 'plain repeat')}. The "
+        f"lanes are {drawn_text(measured, line)}, its stopwatch {stopwatch}."
     )
+
+
+def drawn_text(measured: LoopMeasured, line: Timeline) -> str:
+    """Which repeat is drawn, and how much longer its work took than in a plain one."""
+    kind = "traced" if measured.traced else "watched"
+    work = _change(line.total / max(measured.undisturbed.true_seconds, 1e-12))
+    return f"one {kind} repeat: its work {work}"
 
 
 def _change(ratio: float) -> str:

@@ -10,6 +10,9 @@ result that is kept costs each later call a fresh allocation. The device lane's 
 return by that of the third. A row fails when the sign-test 95 % interval of its ratios
 lies wholly outside 0.9 to 1.1. A loop that is a quarter longer must fail, or the judge
 is blind. The depth of the queue must be found.
+
+The figures above the lanes, stopwatch and work of 20 calls that nobody watches, are
+divided by the medians of a plain loop by hand right before and behind each run.
 """
 
 from __future__ import annotations
@@ -30,14 +33,19 @@ import jax
 from sign_test import sign_test_interval
 
 from jaxtui.measure import coldpath, ops, repeats, runtime
+from jaxtui.measure.loops import run_loop
 from jaxtui.measure.repeats import Body, Watcher
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.measure.workload import Pool, Workload, of_op
-from jaxtui.model import Case, Loop
+from jaxtui.model import Case, Loop, LoopMeasured
 from jaxtui.stats import Interval
 
 SIZES = (512, 768, 1000)
 CALLS = 40
+HEADLINE_CALLS = 20
+"""Fewer than the queue takes: the stopwatch reads the hand-over alone."""
+BY_HAND = 7
+"""Plain loops before each run of jaxtui, and as many behind it."""
 ACCEPTED = (0.9, 1.1)
 TURNS_AT_LEAST = 7
 DEPTH_ON_CPU = 32
@@ -126,6 +134,35 @@ def ratios(ours: Body, seconds: float, *, chained: bool) -> Ratios:
     return found
 
 
+def plain(made: Workload) -> tuple[float, float]:
+    """Seconds until the loop was through, and until everything was ready."""
+    call, (x, y) = made.call, made.args
+    start = perf_counter()
+    for _ in range(HEADLINE_CALLS):
+        result = call(x, y)
+    through = perf_counter()
+    result.block_until_ready()
+    return through - start, perf_counter() - start
+
+
+def headlines(size: int, seconds: float) -> tuple[list[float], list[float]]:
+    """Stopwatch and work of jaxtui over those by hand, one for each turn."""
+    by_hand = body(size, chained=False).workload
+    loop = Loop(case=by_hand.case, calls=HEADLINE_CALLS, budget_seconds=2.0)
+    stopwatch: list[float] = []
+    work: list[float] = []
+    end = perf_counter() + seconds
+    while perf_counter() < end or len(work) < TURNS_AT_LEAST:
+        taken = [plain(by_hand) for _ in range(BY_HAND)]
+        ours = [one for one in run_loop(loop) if isinstance(one, LoopMeasured)]
+        taken += [plain(by_hand) for _ in range(BY_HAND)]
+        for one in ours:
+            read, took = (statistics.median(each) for each in zip(*taken, strict=True))
+            stopwatch.append(one.undisturbed.stopwatch_seconds / read)
+            work.append(one.undisturbed.true_seconds / took)
+    return stopwatch, work
+
+
 def fails(interval: Interval) -> bool:
     """Wholly outside of what is accepted."""
     return interval.high < ACCEPTED[0] or interval.low > ACCEPTED[1]
@@ -146,6 +183,12 @@ def table(seconds: float) -> Iterator[tuple[str, bool]]:
                     line(f"  {lane} lane", interval, "FAIL" if failed else "ok"),
                     failed,
                 )
+    stopwatch, work = headlines(SIZES[0], seconds)
+    yield f"matmul {SIZES[0]}: the figures above the lanes", False
+    for name, taken in (("stopwatch", stopwatch), ("work", work)):
+        interval = sign_test_interval(taken)
+        failed = fails(interval)
+        yield line(f"  {name}", interval, "FAIL" if failed else "ok"), failed
     longer = body(SIZES[0], chained=False, calls=CALLS + CALLS // 4)
     interval = sign_test_interval(ratios(longer, seconds, chained=False).device)
     caught = fails(interval)

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import jax
-import pytest
-
 from jaxtui.measure.experiment import run
 from jaxtui.model import (
     HOST_MODES,
@@ -21,11 +18,6 @@ from jaxtui.model import (
     Mode,
     Note,
     RunEvent,
-)
-
-needs_a_reader = pytest.mark.skipif(
-    getattr(jax.profiler, "ProfileData", None) is None,
-    reason="this jax cannot read its traces",
 )
 
 FUNCTIONS = str(Path(__file__).with_name("functions.py"))

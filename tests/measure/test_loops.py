@@ -37,7 +37,7 @@ from jaxtui.model import (
 )
 from tests.apart import in_a_thread
 from tests.fake_engine import looped
-from tests.measure.running import case, needs_a_reader, own, texts
+from tests.measure.running import case, own, texts
 
 WAITING = ("each", "asarray", "print")
 
@@ -104,6 +104,7 @@ def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) ->
     assert style not in WAITING or one.held_from is None
     for clock in (one.watched, one.undisturbed):
         assert 0 < clock.stopwatch_seconds <= clock.true_seconds
+        assert clock.factor is None or 1 <= clock.factor[0] <= clock.factor[1]
     assert 1 <= one.watched.repeats <= loops.REPEATS
     assert one.undisturbed.repeats >= one.watched.repeats
     said = texts(one.notes)
@@ -243,7 +244,6 @@ def test_the_smallest_array_is_printed_from() -> None:
 # The device lane.
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     "changes",
     [
@@ -275,7 +275,6 @@ def _fail(work: Callable[[], object]) -> trace.Trace:
     raise ValueError("not under a trace")
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     ("where", "name", "value", "said"),
     [
@@ -308,6 +307,13 @@ def run_of(program: str, start: float) -> Run:
     return Run(program, start, start + 1, (Kernel(f"{program}.1", start, start + 1),))
 
 
+def test_a_run_that_ends_late_belongs_to_its_repeat_all_the_same() -> None:
+    runs = [
+        Run("a", start, end, ()) for start, end in ((0, 2), (3, 4), (5, 99), (8, 9))
+    ]
+    assert trace.between(1.5, 6, runs) == runs[1:3]
+
+
 def test_runs_go_to_their_calls_program_by_program() -> None:
     calls = [LoopCall(entered=0.0, returned=0.1, ready=9.0)] * 2
     # What runs inline overtakes what is queued; every second run of a is a print's.
@@ -318,6 +324,11 @@ def test_runs_go_to_their_calls_program_by_program() -> None:
     assert [(one.device_start, one.device_end) for one in found] == [(0, 5), (2, 6)]
     kernels = [(kernel.name, kernel.count) for kernel in found[0].kernels]
     assert kernels == [("a.1", 1), ("b.1", 1)]
+    # Who says late that it has ended was over when the next began, and when seen ready.
+    late = [Run("a", n, n + 99, (Kernel("a.1", n, n + 99),)) for n in (1, 4)]
+    found = trace.on_device(calls, 1.0, late, late[:1])
+    assert [(one.device_start, one.device_end) for one in found] == [(0, 3), (3, 9)]
+    assert [one.kernels[0].seconds for one in found] == [3, 6]
     with pytest.raises(MissingTraceError, match=r"holds 3 runs of a for 2 calls\.$"):
         trace.on_device(calls, 1.0, runs[1:], alone)
 
@@ -347,10 +358,33 @@ def test_repeats_follow_the_length_of_the_loop_and_the_budget(
     one = measured(loop(size=384, calls=20, budget_seconds=0.02))
     assert one.watched.repeats == one.undisturbed.repeats == 1
     assert "few-repeats" in texts(one.notes)
+    assert one.undisturbed.factor is None
     monkeypatch.undo()
     one = measured(loop(calls=1, size=8))
     assert one.undisturbed.repeats > 10 * one.watched.repeats
+    assert one.undisturbed.factor is not None
     assert "few-repeats" not in texts(one.notes)
+
+
+def test_two_styles_take_turns_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[LoopStyle] = []
+    run = repeats.Body.run
+
+    def told(body: repeats.Body) -> repeats.Totals:
+        if body.loop.calls == 20 and turns[-1:] != [body.loop.style]:
+            turns.append(body.loop.style)
+        return run(body)
+
+    monkeypatch.setattr(repeats.Body, "run", told)
+    one = measured(loop(size=512, calls=20, beside="end"))
+    assert one.beside is not None
+    assert one.beside.repeats >= loops.REPEATS
+    # The warm-up is of the loop itself, and each round has both.
+    assert {*turns[-2:]} == {"never", "end"}
+    assert len(turns) >= loops.REPEATS
+    assert one.undisturbed.stopwatch_seconds < one.beside.stopwatch_seconds / 3
+    assert one.beside.true_seconds < 1.2 * one.beside.stopwatch_seconds
+    assert measured(loop(calls=3)).beside is None
 
 
 def live(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.001) -> None:

@@ -1,22 +1,24 @@
-"""The runtime's trace: real ones of the CPU, and made ones of what is not here."""
+"""The runtime's trace: real and recorded ones of the CPU, made ones of the others."""
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import trace
+from jaxtui.measure import trace, xspace
 from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
-from tests.measure.running import needs_a_reader
+from jaxtui.model import LoopCall
 
 MARKS = [Mark(1000, 1100), Mark(2000, 2004)]
 """The second is the sharper one: the trace's clock began at 1982."""
@@ -34,7 +36,6 @@ def products(count: int) -> Callable[[], object]:
     return work
 
 
-@needs_a_reader
 def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
     work = products(5)
     start = perf_counter()
@@ -49,7 +50,6 @@ def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
         assert run.kernels
 
 
-@needs_a_reader
 def test_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +71,6 @@ def test_nothing_is_left_behind(
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     ("limit", "said"),
     [("MOST_EVENTS", "more than 3 events"), ("MOST_BYTES", "too many to be read")],
@@ -98,11 +97,10 @@ class InMemory:
         raise RuntimeError("lost.\nand more")
 
 
-@needs_a_reader
 @pytest.mark.parametrize(
     ("name", "other", "said"),
     [
-        ("ProfileData", None, f"{jax.__version__} has no jax.profiler.ProfileData."),
+        ("ProfileOptions", None, "'NoneType' object is not callable."),
         ("ProfileSession", InMemory, "The trace could not be read: lost."),
     ],
 )
@@ -112,6 +110,40 @@ def test_a_jax_that_cannot_trace_says_so(
     monkeypatch.setattr(jax.profiler, name, other, raising=False)
     with pytest.raises(MissingTraceError, match=f"{re.escape(said)}$"):
         trace.record(lambda: None)
+
+
+def test_what_jax_cannot_read_is_read_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jax.profiler, "ProfileData", None, raising=False)
+    monkeypatch.delattr(jax.profiler, "ProfileSession", raising=False)
+    found = trace.record(products(3))
+    assert len(found.runs) == 3
+    assert all(run.kernels for run in found.runs)
+
+
+def test_it_is_read_as_jax_reads_it(tmp_path: Path) -> None:
+    reader = getattr(jax.profiler, "ProfileData", None)
+    if reader is None:
+        pytest.skip("this JAX has no reader")
+    jax.profiler.start_trace(str(tmp_path))
+    products(2)()
+    jax.profiler.stop_trace()
+    (file,) = tmp_path.rglob("*.xplane.pb")
+    data = file.read_bytes()
+    ours, theirs = xspace.read(data), list(reader.from_serialized_xspace(data).planes)
+    assert [plane.name for plane in ours.planes] == [plane.name for plane in theirs]
+    for plane, other in zip(ours.planes, theirs, strict=True):
+        pairs = zip(plane.lines, other.lines, strict=True)
+        for line, like in pairs:
+            assert line.name == like.name
+            for one, two in zip(line.events, like.events, strict=True):
+                assert (one.name, dict(one.stats)) == (two.name, dict(two.stats))
+                # A float of so many nanoseconds is right to 256 of them.
+                assert abs(one.start_ns - two.start_ns) <= 512
+                assert abs(one.duration_ns - two.duration_ns) <= 1
+    with pytest.raises(ValueError, match="cut off"):
+        xspace.read(data[:-1])
 
 
 # Traces of other devices.
@@ -141,17 +173,140 @@ def nanoseconds(run: Run) -> tuple[float, float, list[str]]:
     return round(run.start * 1e9), round(run.end * 1e9), names
 
 
-@pytest.mark.parametrize("line", ["XLA Ops", "Stream #13(Compute)"])
+@pytest.mark.parametrize("line", ["XLA Ops", "Stream #13(Kernel)"])
 def test_a_device_has_lines_of_programs_and_of_kernels(line: str) -> None:
     modules = [event("jit_f(7)", 100 * n, 40 + 10 * n, run_id=n) for n in (1, 2)]
-    spans = ("while", 100, 40), ("fusion", 110, 20), ("fusion", 200, 60)
-    kernels = [event(*span) for span in spans]
-    plane = ("/device:TPU:0", {"XLA Modules": modules, line: kernels, "Steps": []})
+    text = "%fusion.3 = f32[8,128]{1,0:T(8,128)} fusion(%p.1), kind=kLoop"
+    spans = ("%while = (s32[]) while(%t)", 100, 40), (text, 110, 20), (text, 200, 60)
+    lines = {line: [event(*span) for span in spans], "Steps": []}
+    plane = ("/device:TPU:0", {"XLA Modules": modules, **lines})
     found = trace.read(profile(plane), MARKS)
     assert [nanoseconds(run) for run in found.runs] == [
-        (2082, 2132, ["while", "fusion"]),
-        (2182, 2242, ["fusion"]),
+        (2082, 2132, ["while", "fusion.3"]),
+        (2182, 2242, ["fusion.3"]),
     ]
+
+
+def launched(op: str, start: float, duration: float, **stats: object) -> Any:
+    """A kernel of a GPU as CUPTI records it: no run, no line of programs."""
+    program = {"hlo_module": "jit_f", "program_id": 7, "hlo_op": op}
+    known = {"correlation_id": int(start), "kernel_details": "regs:32", **program}
+    return event(f"cuda_{op}", start, duration, **(known | stats))
+
+
+def gpu(*streams: list[Any]) -> Any:
+    names = (f"Stream #{n}(Kernel,MemcpyD2H)" for n in range(13, 99))
+    return profile(("/device:GPU:0", dict(zip(names, streams, strict=False))))
+
+
+def test_a_gpus_kernels_make_a_run_from_each_first_one_on() -> None:
+    copied = event("MemcpyD2H", 160, 5, memcpy_details="size:4")
+    ops = [("dot", 100, 30), ("add", 130, 5), ("dot", 200, 30), ("add", 231, 5)]
+    compute = [*(launched(*one) for one in ops), copied]
+    other = [launched("dot", 150, 9, hlo_module="jit_g")]
+    found = trace.read(gpu(compute, other), MARKS)
+    assert [(run.program, *nanoseconds(run)) for run in found.runs] == [
+        ("jit_f(7) on /device:GPU:0", 2082, 2117, ["cuda_dot", "cuda_add"]),
+        ("jit_g(7) on /device:GPU:0", 2132, 2141, ["cuda_dot"]),
+        ("jit_f(7) on /device:GPU:0", 2182, 2218, ["cuda_dot", "cuda_add"]),
+    ]
+
+
+def test_what_a_gpu_repeats_in_each_run_is_told_from_a_single_call() -> None:
+    passes = [launched("sort", 100 * n, 10) for n in range(1, 7)]
+    runs = trace.read(gpu(passes), MARKS).runs
+    calls = [LoopCall(entered=0.0, returned=0.0, ready=1.0)] * 3
+    found = trace.on_device(calls, 0.0, runs, runs[:2])
+    assert [call.kernels[0].count for call in found] == [2, 2, 2]
+    with pytest.raises(MissingTraceError, match="holds 5 runs"):
+        trace.on_device(calls, 0.0, runs[:5], runs[:2])
+
+
+def test_a_kernel_without_its_program_cannot_be_placed() -> None:
+    graph = event("cuda_dot", 130, 30, kernel_details="regs:32", cuda_graph_id=3)
+    with pytest.raises(MissingTraceError, match="cuda_dot does not say its program"):
+        trace.read(gpu([launched("add", 100, 20), graph]), MARKS)
+
+
+# Recorded traces of the CPU, of a machine that had other work, too.
+
+
+class Recorded(NamedTuple):
+    found: trace.Trace
+    calls: list[tuple[str, LoopCall]]
+    """Two of each program, one after the other; seconds by ``perf_counter``."""
+
+
+def recorded(version: str) -> Recorded:
+    file = Path(__file__).with_name("traces") / f"cpu-jax-{version}.json"
+    known = json.loads(file.read_text())
+    lines = {
+        name: [event(one, start, took, **stats) for one, start, took, stats in events]
+        for name, events in known["lines"].items()
+    }
+    plane = SimpleNamespace(
+        name="/host:CPU",
+        lines=[SimpleNamespace(name=k, events=v) for k, v in lines.items()],
+    )
+    found = trace.read(
+        SimpleNamespace(planes=[plane]), [Mark(*one) for one in known["marks"]]
+    )
+    calls = [
+        (name, LoopCall(entered=1e-9 * a, returned=1e-9 * a, ready=1e-9 * b))
+        for name, a, b in known["calls"]
+    ]
+    return Recorded(found, calls)
+
+
+VERSIONS = ("0.6.2", "0.7.2", "0.10.2", "0.12.0.1")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("program", "kernel", "share"),
+    [
+        ("tanh", "tanh", 0.9),  # in parallel
+        ("sort", "sort", 0.9),  # copies and sorts under one name
+        ("add", "add", 0.0),
+        ("steps", "while", 0.25),  # waits for a thread before it begins
+    ],
+)
+def test_a_kernel_lasts_until_its_work_is_done(
+    version: str, program: str, kernel: str, share: float
+) -> None:
+    one = recorded(version)
+    calls = [call for name, call in one.calls if name == program]
+    runs = [run for run in one.found.runs if f"jit_{program}(" in run.program]
+    for call in trace.on_device(calls, 0.0, runs, runs[: len(runs) // 2]):
+        wall = call.ready - call.entered
+        assert call.device_start is not None
+        assert call.device_end is not None
+        assert call.entered < call.device_start < call.device_end <= call.ready
+        assert call.device_end - call.device_start >= share * wall
+        took = {one.name: one.seconds for one in call.kernels}
+        assert not any(name.startswith("call") for name in took)
+        work = max(took[name] for name in took if kernel in name)
+        assert share * wall <= work <= wall
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kernels_one_after_the_other_do_not_count_each_other(version: str) -> None:
+    one = recorded(version)
+    for run in one.found.runs:
+        if "jit_steps" not in run.program:
+            continue
+        steps = [kernel for kernel in run.kernels if "while" not in kernel.name]
+        for kernel, following in pairwise(steps):
+            assert kernel.end <= following.start + 1e-6
+
+
+def test_a_trace_that_ends_too_early_is_of_no_use() -> None:
+    stats = {"hlo_op": "tanh", "hlo_module": "jit_f", "program_id": 1, "run_id": 2}
+    begun = event("tanh", 100, 5, _p=3, **stats)
+    planes = profile().planes
+    planes[0].lines.append(SimpleNamespace(name="a thread", events=[begun]))
+    with pytest.raises(MissingTraceError, match="ends before its kernel tanh does"):
+        trace.read(SimpleNamespace(planes=planes), MARKS)
 
 
 def test_a_run_on_several_devices_is_one() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from textual.widgets import Digits
 
-from jaxtui.model import Loop, LoopCall, RunEvent, RunFinished, RunStarted, WorkFailed
+from jaxtui.model import Loop, LoopClock, RunEvent, RunFinished, RunStarted, WorkFailed
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.classroom import Classroom
@@ -29,21 +29,19 @@ from tests.tui.looping import (
 
 
 def far_apart(work: object) -> Sequence[RunEvent]:
-    """The stopwatch reads 815 µs, the work takes 541 ms."""
+    """The stopwatch reads 815 µs, with the fix 541 ms; a traced repeat took 400 ms."""
     assert isinstance(work, Loop)
-    each, stopwatch = 0.541 / work.calls, 815e-6 / work.calls
-    calls = tuple(
-        LoopCall(
-            entered=index * stopwatch,
-            returned=(index + 1) * stopwatch,
-            ready=(index + 1) * each,
-            waited=0.541 if work.style == "end" and index == work.calls - 1 else None,
-        )
-        for index in range(work.calls)
+    plain = LoopClock(
+        repeats=7, stopwatch_seconds=815e-6, true_seconds=0.541, factor=(600, 700)
     )
+    fixed = LoopClock(repeats=7, stopwatch_seconds=0.541, true_seconds=0.541)
     return [
         RunStarted(),
-        msgspec.structs.replace(looped(work), calls=calls),
+        msgspec.structs.replace(
+            looped(work, each=0.4 / work.calls),
+            undisturbed=plain,
+            beside=fixed if work.beside == "end" else None,
+        ),
         RunFinished(outcome="complete", elapsed_seconds=1.0),
     ]
 
@@ -78,10 +76,11 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         await pilot.press("space", "g")
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         assert app.theme == themes.PROJECTOR
-        await until(pilot, lambda: len(room(app)._clocks) == 2)
-        # Each is run once.
-        styles = [work.style for work in engine.works if isinstance(work, Loop)]
-        assert styles == ["never", "never", "end"]
+        await until(pilot, lambda: room(app)._clocks)
+        # Without and with the fix, in one run.
+        loops = [work for work in engine.works if isinstance(work, Loop)]
+        styles = [(work.style, work.beside) for work in loops]
+        assert styles == [("never", None), ("never", "end")]
         # The program and nothing else.
         await until(pilot, lambda: "range(20)" in text(app))
         assert "block_until_ready" not in text(app)
@@ -119,6 +118,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         room(app).tick()
         await pilot.pause()
         assert digits(app, "stopwatch") == digits(app, "work") == "541"
+        assert size == (60, 15) or "without it 0.815 ms" in text(app)
 
         # And from the beginning, or back.
         await pilot.press("space")
@@ -131,7 +131,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         assert view(app).playback is None
         assert "541 ms" in shown(app, "figures")
     loops = [work for work in engine.works if isinstance(work, Loop)]
-    assert [one.style for one in loops][2:] == ["end", "never"]
+    assert [(one.style, one.beside) for one in loops][2:] == [("never", None)]
 
 
 async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
@@ -158,6 +158,6 @@ async def test_learn_opens_the_app_in_it() -> None:
     app = app_on(engine, classroom=True)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Classroom))
-        await until(pilot, lambda: len(room(app)._clocks) == 2)
+        await until(pilot, lambda: room(app)._clocks)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Classroom))

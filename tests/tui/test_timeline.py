@@ -15,6 +15,7 @@ from jaxtui.model import (
     LOOP_STYLES,
     Case,
     Loop,
+    LoopClock,
     LoopKernel,
     LoopSeen,
     Note,
@@ -85,7 +86,7 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
         assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
         assert "matmul 1000 float32 jit on cpu:0" in shown(app, "figures")
         assert "never block · c independent · j k 40 calls" in "\n".join(frame(app))
-        for words in ("40.0 ms", "200 ms", "32 of 40 not ready"):
+        for words in ("40.0 ms", "200 ms", "at 20 % of the work"):
             assert words in shown(app, "figures")
         assert screen.query_one(Figure).value == "5.0x"
         assert "device inferred" in shown(app, "lanes")
@@ -185,17 +186,30 @@ async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
         assert app.state.running
         assert "first repeat, refining" in shown(app, "lanes")
         assert "true" not in shown(app, "figures")
+        # One watched repeat has no factor.
+        assert not screen.query_one(Figure).display
+        clock = LoopClock(
+            repeats=7, stopwatch_seconds=2e-3, true_seconds=0.24, factor=(110, 130)
+        )
         slower = tuple(
-            msgspec.structs.replace(one, ready=1.2 * one.ready)
+            msgspec.structs.replace(one, ready=2.4 * one.ready)
             for one in measured.calls
         )
         engine.emit_run(
-            msgspec.structs.replace(measured, calls=slower),
+            msgspec.structs.replace(
+                measured, calls=slower, undisturbed=clock, traced=clock
+            ),
             RunFinished(outcome="complete", elapsed_seconds=1.0),
         )
+        # The figures are the plain repeats', the lanes say what they are.
         await until(pilot, lambda: "240 ms" in shown(app, "figures"))
+        assert "480" not in shown(app, "figures")
+        assert screen.query_one(Figure).value == "120x"
         assert "refining" not in shown(app, "lanes")
-        assert "true 333 GFLOP/s" in shown(app, "figures")
+        assert "one traced repeat: its work +100%" in shown(app, "lanes")
+        assert "110–130×" in shown(app, "figures")
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: "true 333 GFLOP/s" in shown(app, "figures"))
 
 
 async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
@@ -453,7 +467,7 @@ async def test_a_bet_hides_the_work_until_it_was_played() -> None:
         await pilot.pause()
         text = "\n".join(frame(app))
         assert "40.0 ms" in text
-        for secret in ("200 ms", "not ready", "GFLOP/s", "ahead", "instrumented"):
+        for secret in ("200 ms", "of the work", "GFLOP/s", "ahead", "plain"):
             assert secret not in text
         assert "in flight" not in text
         await pilot.press("right", "right", "right")

@@ -11,12 +11,22 @@ from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, plain
 
-FOUND = Clocks(815e-6, 0.541, pending=20, calls=20)
+FOUND = Clocks(815e-6, 0.541)
+FIXED = Clocks(0.541, 0.541, repeats=7)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
 
 
 def scene(step: Step, time: float | None = None, found: Clocks = FOUND) -> Scene:
     return Scene(step, found, FOUND.unit, 10, time)
+
+
+def fixed(time: float | None = None) -> Scene:
+    return Scene("fix", FIXED, FOUND.unit, 10, time, FOUND.stopwatch)
+
+
+def test_the_bars_say_of_how_many_repeats_they_are() -> None:
+    assert "median of 7 repeats, in turn with" in fixed().bars_title()
+    assert "median" not in scene("race").bars_title()
 
 
 def seen(lines: list[Line]) -> str:
@@ -58,13 +68,13 @@ def test_a_clock_is_hidden_runs_or_has_stopped(
             "the stopwatch says 0.815 ms · bet 10×: 66× too low",
             "danger",
         ),
-        ("fix", 0.2, "one line: the stopwatch waits", "pass"),
+        ("fix", 0.2, "with this line 541 ms, without it 0.815 ms", "pass"),
     ],
 )
 def test_a_step_says_one_thing_over_its_figure(
     step: Step, time: float | None, text: str, role: str
 ) -> None:
-    lines = scene(step, time).hero("", 76, 8)
+    lines = (fixed(time) if step == "fix" else scene(step, time)).hero("", 76, 8)
     assert text in plain(lines[0])
     assert {line[-1].role for line in lines[2:]} == {role}
     # The figure of the fix comes when both clocks have stopped.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,17 @@ fractions = st.floats(0, 1)
 
 def text(rows: Sequence[Row]) -> list[str]:
     return ["".join(cell.text for cell in row) for row in rows]
+
+
+def test_the_queue_is_never_deeper_than_it_can_be() -> None:
+    some = calls(64)
+    late = [
+        msgspec.structs.replace(call, ready=some[min(index + 2, 63)].ready)
+        for index, call in enumerate(some)
+    ]
+    line = timeline([*late[:20], *some[20:]])
+    for depth, said in ((None, "34 in flight"), (32, "32 in flight")):
+        assert said in "\n".join(text(draw(Shot(line, depth=depth), 120, 12)))
 
 
 def drawn_calls(rows: Sequence[Row], *roles: str) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from jaxtui.model import Failure, Peak
+from jaxtui.model import Failure, LoopClock, Peak
 from jaxtui.state import CaseState
 from jaxtui.view import bench, stopwatch
 from jaxtui.view.stopwatch import Bar, Clocks, bars, betting
@@ -122,15 +122,48 @@ def test_a_case_that_is_host_bound_and_numpys_failure_say_so() -> None:
 # Of a loop.
 
 
-def test_the_figures_are_those_of_the_repeat_that_is_drawn() -> None:
+def test_the_figures_are_those_of_the_plain_repeats() -> None:
+    """A traced repeat may be ten times slower: nothing above it is its own."""
     peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
-    one = measured(20, peak=peak)
+    clock = LoopClock(
+        repeats=7, stopwatch_seconds=4e-5, true_seconds=0.09, factor=(2000, 2500)
+    )
+    one = measured(20, peak=peak, undisturbed=clock, traced=clock)
     line = timeline(one.calls)
-    found = stopwatch.of_loop(line, one.loop, one)
-    assert (found.stopwatch, found.work) == (line.through, line.total)
-    assert found.claimed == pytest.approx(20 * 2e9 / line.through)
-    assert found.true == pytest.approx(20 * 2e9 / line.total)
+    found = stopwatch.of_loop(line, one)
+    assert (found.stopwatch, found.work, found.repeats) == (4e-5, 0.09, 7)
+    assert found.ratio == pytest.approx(one.ratio)
+    assert found.claimed == pytest.approx(20 * 2e9 / 4e-5)
+    assert found.true == pytest.approx(20 * 2e9 / 0.09)
     assert found.peak == 1e12
+    assert found.impossible == one.impossible
+    assert "median of 7 repeats" in plain(bars(found, 130)[-1])
+    # Both ends of its playback are those of the figures.
+    ends = (0.0, line.through, line.total)
+    assert [stopwatch.moment(found, line, end) for end in ends] == [0.0, 4e-5, 0.09]
+
+
+@pytest.mark.parametrize(
+    ("ends", "vague"), [((80.0, 120.0), False), ((40.0, 120.0), True), (None, True)]
+)
+def test_a_factor_that_differs_from_turn_to_turn_is_uncertain(
+    ends: tuple[float, float] | None, vague: bool
+) -> None:
+    found = Clocks(1e-3, 0.1, repeats=7, ends=ends)
+    assert found.vague == vague
+    last = plain(bars(found, 110)[-1])
+    assert ("uncertain" in last) == vague
+    assert ("120×" in last) == (ends is not None)
+
+
+def test_one_watched_repeat_has_no_verdict() -> None:
+    one = measured(20)
+    found = stopwatch.of_loop(timeline(one.calls), None)
+    assert found.repeats == 0
+    drawn = bars(found, 110)
+    red = [span.text for line in drawn for span in line if span.role == "danger"]
+    assert not any(red)
+    assert "watched" in plain(drawn[-1])
 
 
 @pytest.mark.parametrize(
@@ -154,8 +187,8 @@ def test_both_figures_have_one_unit(
     ("found", "wrong", "factor", "verdict"),
     [
         (
-            Clocks(0.5e-3, 0.27, pending=20, calls=20),
-            *(True, "540×", "20 of 20 not ready when it stopped"),
+            Clocks(0.5e-3, 0.27),
+            *(True, "540×", "stopped at 0.19 % of the work"),
         ),
         (
             Clocks(1e-3, 0.1, flops=1e12, peak=1e13),
@@ -172,7 +205,7 @@ def test_the_verdict(found: Clocks, wrong: bool, factor: str, verdict: str) -> N
 
 
 def test_bars_are_to_scale_and_the_claim_is_red() -> None:
-    found = Clocks(0.02, 0.2, flops=2e9, pending=9, calls=10)
+    found = Clocks(0.02, 0.2, flops=2e9)
     clock, work, last = bars(found, 70)
     lengths = [len(line[3].text) for line in (clock, work)]
     assert lengths == [5, 48]
@@ -181,7 +214,7 @@ def test_bars_are_to_scale_and_the_claim_is_red() -> None:
     assert [span.text.strip() for span in clock if span.role == "danger"] == [
         "claims 100 GFLOP/s"
     ]
-    assert plain(last).endswith("not ready when it stopped · true 10.0 GFLOP/s")
+    assert plain(last) == "stopped at 10 % of the work · true 10.0 GFLOP/s"
 
 
 @pytest.mark.parametrize(
@@ -189,7 +222,7 @@ def test_bars_are_to_scale_and_the_claim_is_red() -> None:
     [(0.01, []), (0.1, ["20.0"]), (0.2, ["20.0", "200", "true"])],
 )
 def test_figures_of_a_playback_come_at_its_end(until: float, shown: list[str]) -> None:
-    found = Clocks(0.02, 0.2, flops=2e9, pending=9, calls=10)
+    found = Clocks(0.02, 0.2, flops=2e9)
     text = " ".join(map(plain, bars(found, 70, until=until)))
     assert [one for one in ("20.0", "200", "true") if one in text] == shown
     assert ("…" in text) == (until < 0.2)

@@ -101,8 +101,6 @@ def test_the_stopwatch_stops_when_the_code_is_through() -> None:
     line = timeline(calls(20))
     assert line.through == pytest.approx(20 * 2e-5)
     assert line.total == pytest.approx(20 * 5e-3, rel=0.01)
-    assert line.pending == 20
-    assert timeline(calls(20, "each")).pending == 0
     assert timeline([]) == Timeline()
 
 
@@ -145,9 +143,13 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
         for index, call in enumerate(some)
     ]
     one = measured(64, held_from=32)
-    found = queue(timeline([*late[:20], *some[20:]]), one)
-    assert found.deepest > found.depth == 32
-    assert "seen ready late" in view.queue_text(loop(64), found, one)
+    line = timeline([*late[:20], *some[20:]])
+    assert max(queue(line).in_flight) > 32
+    found = queue(line, one)
+    assert max(found.in_flight) == found.deepest == found.depth == 32
+    for index in found.held:
+        said = view.call_text(line, found, index, inline=False, room=400)
+        assert "32 in flight: the call was held back" in said
 
 
 @pytest.mark.parametrize(
@@ -179,13 +181,16 @@ def test_what_the_queue_shows(
 # Words.
 
 
-def test_where_the_figures_come_from_is_said_once() -> None:
+@pytest.mark.parametrize("traced", [False, True])
+def test_the_lanes_say_how_far_they_are_from_the_figures(traced: bool) -> None:
     plain_ones = LoopClock(repeats=7, stopwatch_seconds=0.5e-3, true_seconds=0.15)
-    one = measured(20, undisturbed=plain_ones)
-    assert view.source_text(one, timeline(one.calls)) == (
-        "lanes and figures come from one instrumented repeat, that stamps every call: "
-        "stopwatch -20%, work -33% against 7 plain repeats."
-    )
+    one = measured(20, undisturbed=plain_ones, traced=plain_ones if traced else None)
+    said = view.source_text(one, timeline(one.calls))
+    assert "7 plain repeats" in said
+    assert "work -33%" in said
+    assert "stopwatch -20%" in said
+    assert ("one traced repeat" in said) == traced
+    assert ("one watched repeat" in said) != traced
 
 
 def test_what_happened_in_a_call() -> None:
