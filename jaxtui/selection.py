@@ -8,7 +8,6 @@ what they return to cases.
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -378,10 +377,7 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
             "write that as path/to/file.py:name."
         )
     path = functions.whole_path(match["path"])
-    if not os.path.isfile(path):
-        raise SelectionError(
-            f"There is no file {match['path']}.{functions.near_file(path)}"
-        )
+    functions.read(path, match["path"])
     names = [name.strip() for name in (match["names"] or "").split(",")]
     if not all(names):
         try:
