@@ -22,6 +22,9 @@ if sys.platform == "linux":
 
 DEFAULT_COMMAND = child.command("jaxtui.engine.server")
 
+MOST_CPU_DEVICES = 1024
+"""That are simulated: 4096 take 7 s to start, and a million hang (measured)."""
+
 START_LIMIT_SECONDS = 180.0
 """A start takes seconds, on a large TPU slice a minute or two."""
 
