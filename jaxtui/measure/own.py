@@ -209,6 +209,18 @@ def load_file(path: str) -> ModuleType:
     return module
 
 
+def module_of(source: Source) -> ModuleType | None:
+    """The module of a function that was loaded."""
+    if source.module:
+        return sys.modules.get(source.module)
+    return _loaded[source.file][1] if source.file in _loaded else None
+
+
+def content_of(path: str) -> bytes:
+    """What a file held when it was loaded; empty if it was not loaded as such."""
+    return _loaded[path][0] if path in _loaded else b""
+
+
 def read(path: str) -> bytes:
     """The content of a file.
 
