@@ -193,8 +193,8 @@ def parse_ops(
         if looks_own(text) and (own or ".py" in text):
             if not own:
                 raise SelectionError(
-                    f'"{text}" is a function of a file: only `jaxtui bench` and '
-                    "`jaxtui hlo` take those."
+                    f'"{text}" is a function of a file: only `jaxtui bench`, '
+                    "`jaxtui crossover` and `jaxtui hlo` take those."
                 )
             names, own_sizes = parse_own(text)
             choices += [SizedOp(name, own_sizes) for name in names]
