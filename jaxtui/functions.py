@@ -120,7 +120,7 @@ def read(whole: str, path: str) -> bytes:
     try:
         return read_whole(whole, LARGEST_BYTES)
     except FileNotFoundError as error:
-        raise SelectionError(f"There is no file {path}.{_near_file(whole)}") from error
+        raise SelectionError(f"There is no file {path}.{near_file(whole)}") from error
     except IsADirectoryError as error:
         raise SelectionError(f"{path} is a folder: name a file in it.") from error
     except (OSError, ValueError) as error:
@@ -128,7 +128,7 @@ def read(whole: str, path: str) -> bytes:
         raise SelectionError(f"{path} cannot be read: {why}.") from error
 
 
-def _near_file(path: str) -> str:
+def near_file(path: str) -> str:
     """A file beside it with nearly that name, as a question; empty if there is none."""
     folder, name = os.path.split(path)
     try:

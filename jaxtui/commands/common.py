@@ -22,7 +22,7 @@ from jaxtui.engine.process import (
     START_LIMIT_SECONDS,
     EngineOptions,
     EngineProcess,
-    command,
+    engine_command,
 )
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -74,7 +74,7 @@ class Common:
         """How to start the engine."""
         limit = self.start_limit
         return EngineOptions(
-            command=command(self.python) if self.python else None,
+            command=engine_command(self.python) if self.python else None,
             cpu_devices=self.cpu_devices,
             start_limit_seconds=START_LIMIT_SECONDS if limit is None else limit,
             environment=environment,

@@ -21,7 +21,7 @@ if sys.platform == "linux":
     import fcntl
 
 
-def command(python: tuple[str, ...] = ()) -> tuple[str, ...]:
+def engine_command(python: tuple[str, ...] = ()) -> tuple[str, ...]:
     """What starts an engine.
 
     Args:
@@ -30,7 +30,7 @@ def command(python: tuple[str, ...] = ()) -> tuple[str, ...]:
     return child.command("jaxtui.engine.server", python)
 
 
-DEFAULT_COMMAND = command()
+DEFAULT_COMMAND = engine_command()
 
 MOST_CPU_DEVICES = 1024
 """That are simulated: 4096 take 7 s to start, and a million hang (measured)."""
@@ -95,11 +95,11 @@ class EngineProcess:
         changed = {**os.environ, **(options.environment or {})}
         # Python makes pipes non-inheritable: no other child keeps this engine alive.
         requests, events, log = os.pipe(), os.pipe(), os.pipe()
-        line = [*(options.command or DEFAULT_COMMAND)]
-        line += ["--requests", str(requests[0]), "--events", str(events[1])]
-        line += ["--generation", str(generation)]
+        command = [*(options.command or DEFAULT_COMMAND)]
+        command += ["--requests", str(requests[0]), "--events", str(events[1])]
+        command += ["--generation", str(generation)]
         if options.cpu_devices is not None:
-            line += ["--cpu-devices", str(options.cpu_devices)]
+            command += ["--cpu-devices", str(options.cpu_devices)]
         try:
             if sys.platform == "linux":
                 # Some kernels allow less; a smaller pipe works too.
@@ -107,7 +107,7 @@ class EngineProcess:
                     for fd in (events[1], log[1]):
                         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
             popen = subprocess.Popen(
-                line,
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],
