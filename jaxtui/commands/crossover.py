@@ -198,17 +198,6 @@ def command(
         raise SelectionError(
             "Name an op, as in `jaxtui crossover matmul`: `jaxtui ops` lists them."
         )
-    own = selection.looks_own(op)
-    if own and (dtype or any(word in side for side in between for word in OF_OPS)):
-        raise SelectionError(
-            "The arguments of a function decide about dtype and precision: leave"
-            " --dtype out, and name modes, devices or places for inputs in --between."
-        )
-    if own and sizes is None:
-        raise SelectionError(
-            "A function of a file is searched over the sizes that its factory is given:"
-            " name them, as in --sizes 64..4096."
-        )
     shared: Side = {"dtype": dtype or "float32"}
     if device is not None:
         shared["device"] = device
@@ -223,8 +212,19 @@ def command(
                     told.add(size)
                     say(view.size_line(search, size))
 
+        def possible(ops: Sequence[OpInfo]) -> None:
+            info = _info(op, ops)
+            named = any(word in side for side in between for word in OF_OPS)
+            if info.own and (named or dtype):
+                raise SelectionError(
+                    "The arguments of a function decide about dtype and precision:"
+                    " leave --dtype out, and name modes, devices or places for inputs"
+                    " in --between."
+                )
+            _ascending(sizes, info)
+
         async with crossover.started() as session, live_line(crossover.line):
-            await session.ready(lambda ops: _ascending(sizes, _info(op, ops)))
+            await session.ready(possible)
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
             info = _info(op, ops)
@@ -315,8 +315,13 @@ def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
     """The coarse grid; without one, from 16 to some times the op's default size.
 
     Raises:
-        SelectionError: if the op has no such small sizes.
+        SelectionError: if the op has no such small sizes, or has none of its own.
     """
+    if grid is None and info.own:
+        raise SelectionError(
+            "A function of a file is searched over the sizes that its factory is given:"
+            " name them, as in --sizes 64..4096."
+        )
     if grid is None:
         low = max(info.minimum, min(SMALLEST, info.default // SMALLEST))
         high = max(low + 1, min(info.maximum, SPAN * info.default))
@@ -338,7 +343,7 @@ def _case(
 ) -> Case:
     built = experiments.build(
         (selection.SizedOp(info.name, (size,)),),
-        dtypes=(side["dtype"],),
+        dtypes=() if info.own else (side["dtype"],),
         devices=(selection.parse_device(side.get("device"), devices),),
         modes=(side.get("mode", "jit"),),
         inputs=(side.get("inputs", "device"),),
