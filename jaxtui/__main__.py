@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 if __name__ == "__main__":
@@ -15,11 +16,16 @@ if __name__ == "__main__":
     except OSError:  # it is deleted
         pass
 
-from jaxtui import cli
-
 
 def main() -> int:
     """Run the command line of this process, and return its exit code."""
+    # Until ``cli`` takes note of signals nothing can be lost, and Python would answer
+    # Ctrl-C with a traceback. Whoever started this may have it ignored.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
+    # Only now: it takes a tenth of a second.
+    from jaxtui import cli
+
     # Where stdin, stdout or stderr is closed, no pipe of an engine may take its number.
     while (spare := os.open(os.devnull, os.O_RDWR)) < 3:
         pass

@@ -9,15 +9,28 @@ below. Until then, nothing else is imported.
 import sys
 
 
-def command(module: str) -> tuple[str, ...]:
+def command(module: str, python: "tuple[str, ...]" = ()) -> "tuple[str, ...]":
     """What runs ``main`` of a module of this package in a process of its own.
 
-    The first element is the interpreter; another one runs this package too.
+    Args:
+        module: its full name.
+        python: another interpreter, with arguments if it needs any. It runs this
+            package too, and has beside it the packages that are its own alone.
     """
-    return sys.executable, __file__, module
+    import os
+
+    # With ``pip install --target`` the other packages lie beside this one, and no
+    # interpreter knows of that by itself.
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    beside = "beside" if home in sys.path and not python else "alone"
+    return *(python or (sys.executable,)), __file__, beside, module
 
 
 if __name__ == "__main__":
+    # Another interpreter may be any.
+    if sys.version_info < (3, 10):  # noqa: UP036
+        sys.exit("jaxtui needs Python 3.10 or newer; this is " + sys.version.split()[0])
+
     # An isolated or a "safe" Python has put nothing there.
     if not getattr(sys.flags, "safe_path", sys.flags.isolated):
         del sys.path[0]
@@ -34,7 +47,7 @@ if __name__ == "__main__":
     assert spec.loader is not None
     sys.modules["jaxtui"] = package = module_from_spec(spec)
     spec.loader.exec_module(package)
-    # What was installed beside it, as with ``pip install --target``; it hides nothing.
-    if home not in sys.path:
+    # It hides nothing.
+    if sys.argv.pop(1) == "beside" and home not in sys.path:
         sys.path.append(home)
     sys.exit(importlib.import_module(sys.argv.pop(1)).main())

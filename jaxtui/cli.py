@@ -27,6 +27,7 @@ from jaxtui.commands.common import (
     Number,
     engine_flags,
     flag,
+    no_files,
     no_history,
     valued,
 )
@@ -152,6 +153,8 @@ def _failed(error: Exception) -> int:
         return _refuse(USAGE, str(error))
     if isinstance(error, (BaselineError, HistoryError)):
         return _refuse(CANNOT_RUN, str(error))
+    if isinstance(error, OSError) and (refused := no_files(error)):
+        return _refuse(CANNOT_RUN, str(refused))
     say("".join(traceback.format_exception(error)).rstrip())
     return _refuse(INTERNAL, "This is a mistake in jaxtui, not in what you typed.")
 

@@ -31,6 +31,7 @@ from jaxtui.model import (
     WorkFailed,
     run_notes,
 )
+from jaxtui.places import read_whole
 from jaxtui.text import visible_json
 
 SCHEMA = 1
@@ -316,11 +317,11 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
     Each has the notes of its run again.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, as in ``places.read_whole``.
         SelectionError: it is no such document, or has no measurements in it.
     """
     try:
-        saved = msgspec.json.decode(path.read_bytes(), type=_Saved)
+        saved = msgspec.json.decode(read_whole(path), type=_Saved)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         why = f"it does not look like one ({error})"
     else:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import os
-import stat
 import warnings
 from dataclasses import dataclass
 
 from jaxtui.model import SelectionError
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY, is_own, parts
+from jaxtui.places import read_whole
 from jaxtui.text import did_you_mean
 
 LARGEST_BYTES = 4_000_000
@@ -107,6 +107,27 @@ def whole_path(path: str) -> str:
     return whole
 
 
+def read(whole: str, path: str) -> bytes:
+    """The content of a file of functions.
+
+    Args:
+        whole: its absolute path.
+        path: as it was typed.
+
+    Raises:
+        SelectionError: it cannot be read; says why.
+    """
+    try:
+        return read_whole(whole, LARGEST_BYTES)
+    except FileNotFoundError as error:
+        raise SelectionError(f"There is no file {path}.{near_file(whole)}") from error
+    except IsADirectoryError as error:
+        raise SelectionError(f"{path} is a folder: name a file in it.") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise SelectionError(f"{path} cannot be read: {why}.") from error
+
+
 def near_file(path: str) -> str:
     """A file beside it with nearly that name, as a question; empty if there is none."""
     folder, name = os.path.split(path)
@@ -158,27 +179,9 @@ def _written(taken: ast.arguments) -> str:
 
 
 def _module(whole: str, path: str) -> ast.Module:
-    try:
-        found = os.stat(whole)
-        if stat.S_ISDIR(found.st_mode):
-            raise SelectionError(f"{path} is a folder: name a file in it.")
-        # A pipe or a device may never end, or never begin.
-        if not stat.S_ISREG(found.st_mode):
-            raise SelectionError(f"{path} is not an ordinary file.")
-        if not whole.endswith(".py"):
-            raise SelectionError(f"{path} does not end in .py.")
-        if found.st_size > LARGEST_BYTES:
-            size = f"{found.st_size / 1e6:.0f} MB"
-            raise SelectionError(f"{path} has {size}: that is not a file of functions.")
-        with open(whole, "rb") as file:
-            content = file.read(LARGEST_BYTES + 1)
-    except FileNotFoundError as error:
-        raise SelectionError(f"There is no file {path}.{near_file(whole)}") from error
-    except SelectionError:
-        raise
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise SelectionError(f"{path} cannot be read: {why}.") from error
+    content = read(whole, path)
+    if not whole.endswith(".py"):
+        raise SelectionError(f"{path} does not end in .py.")
     if b"\0" in content:
         raise SelectionError(f"{path} is not text.")
     name = os.path.basename(path)

@@ -1,17 +1,20 @@
-"""Files that outlive a run: where jaxtui keeps them, and how they are written."""
+"""Files: where those that outlive a run are kept, and how all are read and written."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
 from pathlib import Path
 
-import platformdirs
-
 VARIABLE = "JAXTUI_DATA"
 """Names another folder."""
+
+LARGEST_BYTES = 256_000_000
+"""Of a file that is read whole. ``bench --json --samples`` writes 12 MB a minute where
+a call takes 5 µs (measured): these are twenty minutes of it, read in two seconds."""
 
 
 def data_folder() -> Path:
@@ -23,6 +26,9 @@ def data_folder() -> Path:
     if folder := os.environ.get(VARIABLE):
         # Not Path.expanduser, which raises where there is no such ~user.
         return Path(os.path.expanduser(folder))
+    # Only here: the engine reads files as well, and its Python needs no platformdirs.
+    import platformdirs
+
     return Path(platformdirs.user_data_dir("jaxtui", appauthor=False))
 
 
@@ -65,6 +71,36 @@ def put_aside(path: Path) -> Path:
     while (aside := path.with_name(f"{path.name}.broken-{number}")).exists():
         number += 1
     return path.rename(aside)
+
+
+def read_whole(path: str | Path, most: int = LARGEST_BYTES) -> bytes:
+    """What a file holds that a user or another program may have made.
+
+    A pipe or a device may never end, or never begin, and is not opened.
+
+    Args:
+        path: links are followed.
+        most: bytes that it may have.
+
+    Raises:
+        OSError: it cannot be read, is no regular file or is larger; ``strerror`` says
+            which, as the end of a sentence.
+    """
+    status = os.stat(path)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+        kind = kinds.get(stat.S_IFMT(status.st_mode), "a device")
+        why = f"it is {kind}, not a regular file"
+        raise OSError(errno.EINVAL, why, str(path))
+    with open(path, "rb") as file:
+        # Not by its size alone: a file of /proc has none, and one may grow.
+        content = file.read(most + 1) if status.st_size <= most else b""
+    if (size := max(len(content), status.st_size)) > most:
+        why = f"it has {size:,} bytes, and jaxtui reads at most {most:,}"
+        raise OSError(errno.EFBIG, why, str(path))
+    return content
 
 
 def write_whole(

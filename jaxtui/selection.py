@@ -8,7 +8,6 @@ what they return to cases.
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -194,8 +193,8 @@ def parse_ops(
         if looks_own(text) and (own or ".py" in text):
             if not own:
                 raise SelectionError(
-                    f'"{text}" is a function of a file: only `jaxtui bench` and '
-                    "`jaxtui hlo` take those."
+                    f'"{text}" is a function of a file: only `jaxtui bench`, '
+                    "`jaxtui crossover` and `jaxtui hlo` take those."
                 )
             names, own_sizes = parse_own(text)
             choices += [SizedOp(name, own_sizes) for name in names]
@@ -378,10 +377,7 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
             "write that as path/to/file.py:name."
         )
     path = functions.whole_path(match["path"])
-    if not os.path.isfile(path):
-        raise SelectionError(
-            f"There is no file {match['path']}.{functions.near_file(path)}"
-        )
+    functions.read(path, match["path"])
     names = [name.strip() for name in (match["names"] or "").split(",")]
     if not all(names):
         try:

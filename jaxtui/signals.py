@@ -155,6 +155,10 @@ class Interrupt:
                 self._tell, self._worked = None, True
 
         try:
+            # asyncio leaves a loop half made that gets no descriptors, and Python
+            # complains of it for a page.
+            for descriptor in (*os.pipe(), *os.pipe()):
+                os.close(descriptor)
             return asyncio.run(working())
         except asyncio.CancelledError:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,6 +31,13 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     monkeypatch.setattr(common.EngineProcess, "spawn", engines.append)
     monkeypatch.delenv("JAXTUI_START_LIMIT", raising=False)
     return engines
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_ends_the_tests_as_before() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, deaf: str = "") -> int:

@@ -105,7 +105,7 @@ def test_sizes_that_are_refused_are_quoted(text: str) -> None:
         (selection.parse_dtypes, ",", "The dtype is empty"),
         (lambda text: parse_op("matmul", text), "256", "as in matmul:256, or in --siz"),
         (lambda text: parse_op(), "", "Name at least one op: matmul, selu, sigmoid"),
-        (parse_op, "x.py:f", "only `jaxtui bench` and `jaxtui hlo` take those"),
+        (parse_op, "x.py:f", "`jaxtui crossover` and `jaxtui hlo` take those"),
         (parse_devices, "tpu:2", "tpu:2 belongs to process 1"),
         (parse_devices, "host", "choose the mode numpy"),
         (lambda text: selection.parse_device(text, DEVICES), "tpu", "is 2 devices"),

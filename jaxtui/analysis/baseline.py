@@ -13,7 +13,13 @@ import msgspec
 from jaxtui.analysis import thresholds
 from jaxtui.analysis.comparison import host_facts, value_text
 from jaxtui.model import Device, Host, Reading, Record
-from jaxtui.places import data_folder, make_private, put_aside, write_whole
+from jaxtui.places import (
+    data_folder,
+    make_private,
+    put_aside,
+    read_whole,
+    write_whole,
+)
 from jaxtui.text import did_you_mean
 
 SCHEMA = 1
@@ -156,7 +162,7 @@ def load(name: str) -> Baseline:
     check_name(name)
     path = folder() / f"{name}{SUFFIX}"
     try:
-        document = path.read_bytes()
+        document = read_whole(path)
     except FileNotFoundError:
         raise BaselineNameError(_unknown(name)) from None
     except OSError as error:

@@ -12,6 +12,7 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.model import Case, Device, Host, Measurement, Record
+from jaxtui.model.own import is_own, parts
 from jaxtui.stats import Interval, interval_of, ratio
 
 Answer = Literal["faster", "slower", "no difference", "cannot tell", "not comparable"]
@@ -145,15 +146,39 @@ def _answer(
 
 def unlike(first: Side, second: Side) -> list[str]:
     """Of ``WORK`` what is not the same, so that nothing follows from the times."""
-    a, b = first.measurement.case, second.measurement.case
+    a, b = _cases(first, second)
     return [name for name in WORK if getattr(a, name) != getattr(b, name)]
 
 
-def _differences(first: Side, second: Side) -> Iterator[str]:
+def _cases(first: Side, second: Side) -> tuple[Case, Case]:
+    """Those of both, with one op where a function has only moved.
+
+    Another file of that name may be another version of it; one of another name is the
+    same if all of its source is.
+    """
     a, b = first.measurement.case, second.measurement.case
+    if is_own(a.op) and is_own(b.op):
+        ours, theirs = first.measurement.source, second.measurement.source
+        same = ours and theirs and ours.digest == theirs.digest
+        same = same and parts(a.op)[1] == parts(b.op)[1]
+        if same or _moved(a).op == _moved(b).op:
+            b = msgspec.structs.replace(b, op=a.op)
+    return a, b
+
+
+def _moved(case: Case) -> Case:
+    """Without the folder of a function's file."""
+    if not is_own(case.op):
+        return case
+    return msgspec.structs.replace(case, op=case.op.rpartition("/")[2])
+
+
+def _differences(first: Side, second: Side) -> Iterator[str]:
+    a, b = _cases(first, second)
     facts: list[tuple[str, object, object]] = [
         (name, getattr(a, name), getattr(b, name)) for name in a.__struct_fields__
     ]
+    facts += _source_facts(first.measurement, second.measurement)
     ours, theirs = (one.device and one.device.device_kind for one in (first, second))
     facts.append(("chip", ours, theirs))
     if first.host is not None and second.host is not None:
@@ -161,6 +186,23 @@ def _differences(first: Side, second: Side) -> Iterator[str]:
     for name, one, other in facts:
         if one != other:
             yield f"{name}: {value_text(one)} and {value_text(other)}"
+    if is_own(a.op) and not (first.measurement.source or second.measurement.source):
+        yield "source: not recorded"
+
+
+def _source_facts(
+    first: Measurement, second: Measurement
+) -> Iterator[tuple[str, object, object]]:
+    ours, theirs = first.source or None, second.source or None
+    if ours and theirs:
+        yield "source", ours.digest, theirs.digest
+        for name in sorted({*ours.packages, *theirs.packages}):
+            yield name, ours.packages.get(name), theirs.packages.get(name)
+    elif ours or theirs:
+        first_text, second_text = (
+            one.digest if one else "not recorded" for one in (ours, theirs)
+        )
+        yield "source", first_text, second_text
 
 
 def host_facts(first: Host, second: Host) -> Iterator[tuple[str, object, object]]:
@@ -181,18 +223,20 @@ def pairs(first: Sequence[Side], second: Sequence[Side]) -> tuple[Pair, ...]:
     """The comparisons of two files or entries.
 
     One on each side belong together in any case; of several, the same cases, or, for
-    another machine's file, the same but for the device.
+    another machine's file, the same but for the device. Functions of files may lie in
+    another folder.
     """
     matched = [(first[0], second[0])] if len(first) == len(second) == 1 else []
     for elsewhere in (False, True):
         if matched:
             break
-        by_case = {_key(side, elsewhere=elsewhere): side for side in second}
-        matched = [
-            (side, by_case[key])
-            for side in first
-            if (key := _key(side, elsewhere=elsewhere)) in by_case
-        ]
+        # The same file before one that only has its name.
+        by_case = {_moved(_key(side, elsewhere=elsewhere)): side for side in second}
+        by_case |= {_key(side, elsewhere=elsewhere): side for side in second}
+        for side in first:
+            key = _key(side, elsewhere=elsewhere)
+            if found := by_case.get(key) or by_case.get(_moved(key)):
+                matched.append((side, found))
     return tuple(Pair(first=a, second=b, comparison=compare(a, b)) for a, b in matched)
 
 

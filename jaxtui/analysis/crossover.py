@@ -30,6 +30,7 @@ from jaxtui.model import (
     RunStarted,
     Sampled,
 )
+from jaxtui.model.own import is_own
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, break_even_calls, interval_of
 
 Clock = Literal["call", "call_and_transfers", "first_call", "first_call_and_transfers"]
@@ -204,11 +205,21 @@ def ratio(point: Point, clock: Clock) -> Interval | None:
     return stats.ratio(first, second, rounds)
 
 
+def has_few_rounds(point: Point) -> bool:
+    """Whether one of the two has no interval of its own, so that nothing follows."""
+    clocks = (point.first.ready, point.second.ready)
+    return any(one is not None and one.rounds < MINIMUM_ROUNDS for one in clocks)
+
+
 def faster(point: Point, clock: Clock) -> Side | Literal["even"] | None:
-    """Which one is faster; ``even`` if the ratio may be 1, ``None`` if unknown."""
+    """Which one is faster; ``even`` if the ratio may be 1 or there were too few rounds,
+    ``None`` if unknown.
+    """
     found = ratio(point, clock)
     if found is None:
         return None
+    if has_few_rounds(point):
+        return "even"
     if found.high < 1:
         return "first"
     return "second" if found.low > 1 else "even"
@@ -259,7 +270,7 @@ class Answer(Record, frozen=True, kw_only=True):
     clock: Clock
     found: Found
     """``always``: the same one at every size at which there is a difference; ``even``:
-    there is no difference anywhere; ``unknown``: nothing was measured."""
+    there is none anywhere that could be told; ``unknown``: nothing was measured."""
     low: int | None = None
     high: int | None = None
     """The range of the sizes that were measured."""
@@ -271,6 +282,8 @@ class Answer(Record, frozen=True, kw_only=True):
     """Every one, in the order of sizes; the last one is the answer."""
     even: tuple[int, ...] = ()
     """All sizes at which no difference could be measured."""
+    few: tuple[int, ...] = ()
+    """Those among them that had too few rounds to tell."""
 
     @property
     def crossing(self) -> Crossing | None:
@@ -303,6 +316,7 @@ def answer(points: Sequence[Point], clock: Clock) -> Answer:
         sure=sure[-1][0] if sure else None,
         crossings=crossings,
         even=tuple(point.size for point, who in judged if who == "even"),
+        few=tuple(point.size for point, _ in judged if has_few_rounds(point)),
     )
 
 
@@ -368,6 +382,8 @@ def _payback(point: Point, side: Side) -> Payback | None:
     mine, theirs = point.of(side), point.of(other(side))
     start, their_start = start_seconds(mine), start_seconds(theirs)
     if start is None or their_start is None or not mine.ready or not theirs.ready:
+        return None
+    if has_few_rounds(point):
         return None
     calls: int | None = None
     if faster(point, "call") == side:
@@ -542,14 +558,11 @@ def _with_results(state: Search, size: int) -> Search:
     measured = [one for one in state.results if isinstance(one, Measurement)]
     failures = tuple(one for one in state.results if isinstance(one, Failure))
     by_case = {
-        msgspec.structs.replace(one.case, size=0): one
+        _side(one.case): one
         for one in measured
         if one.ready is not None and one.stopped != "crashed"
     }
-    first, second = (
-        by_case.get(msgspec.structs.replace(case, size=0))
-        for case in (state.first, state.second)
-    )
+    first, second = (by_case.get(_side(one)) for one in (state.first, state.second))
     if first is not None and second is not None:
         points = (*state.points, Point(size, first, second, state.rounds))
         ordered = sorted(points, key=lambda point: point.size)
@@ -560,6 +573,14 @@ def _with_results(state: Search, size: int) -> Search:
         case = msgspec.structs.replace(state.first, size=size)
         failures = (Failure(case=case, error=why, hint=""),)
     return replace(state, failures=(*state.failures, *failures))
+
+
+def _side(case: Case) -> Case:
+    """What tells the two sides apart; the dtype of a function is that of its arguments,
+    which are not known before.
+    """
+    dtype = "" if is_own(case.op) else case.dtype
+    return msgspec.structs.replace(case, size=0, dtype=dtype)
 
 
 def _without_larger(state: Search) -> Search:

@@ -5,7 +5,9 @@ The app's engine is started as soon as this is known: hence it imports little.
 
 from __future__ import annotations
 
+import errno
 import math
+import resource
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +18,11 @@ import click
 from jaxtui.commands import CannotRun
 from jaxtui.engine.process import (
     DEFAULT_COMMAND,
+    MOST_CPU_DEVICES,
     START_LIMIT_SECONDS,
     EngineOptions,
     EngineProcess,
+    engine_command,
 )
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -70,7 +74,7 @@ class Common:
         """How to start the engine."""
         limit = self.start_limit
         return EngineOptions(
-            command=(*self.python, *DEFAULT_COMMAND[1:]) if self.python else None,
+            command=engine_command(self.python) if self.python else None,
             cpu_devices=self.cpu_devices,
             start_limit_seconds=START_LIMIT_SECONDS if limit is None else limit,
             environment=environment,
@@ -89,9 +93,20 @@ def spawn_process(options: EngineOptions) -> EngineProcess:
         raise not_started(options.command or DEFAULT_COMMAND, error) from error
 
 
+def no_files(error: OSError) -> CannotRun | None:
+    """What to say where no more files may be opened; ``None`` of any other error."""
+    if error.errno not in (errno.EMFILE, errno.ENFILE):
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CannotRun(
+        f"{error.strerror}: this process may open {most}. Allow it more, as with"
+        " `ulimit -n 256`."
+    )
+
+
 def not_started(command: Sequence[str], error: OSError) -> CannotRun:
     """What to say of a command that the system cannot start."""
-    return CannotRun(
+    return no_files(error) or CannotRun(
         f'"{command[0]}" could not be started: {error.strerror}. '
         "Name a Python that has jax and msgspec with --python."
     )
@@ -175,7 +190,7 @@ engine_flags = composed(
         "--cpu-devices",
         "N",
         "Simulate N CPU devices, marked SIMULATED.",
-        type=Whole(1, 1024),
+        type=Whole(1, MOST_CPU_DEVICES),
         expose_value=False,
         callback=_keep,
     ),

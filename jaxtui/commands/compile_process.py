@@ -33,7 +33,7 @@ from jaxtui.model.ahead import (
 )
 from jaxtui.model.base import Record
 
-COMMAND = child.command("jaxtui.measure.ahead_process")
+MODULE = "jaxtui.measure.ahead_process"
 
 KEPT_LINES = 200
 """Of what libtpu printed; a crash prints some fifty."""
@@ -221,12 +221,11 @@ async def ahead_process(
     Raises:
         CannotRun: it cannot be started.
     """
-    interpreter = python or COMMAND[:1]
+    command = child.command(MODULE, tuple(python))
     answers, answers_end = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
-            *interpreter,
-            *COMMAND[1:],
+            *command,
             "--answers",
             str(answers_end),
             stdin=asyncio.subprocess.PIPE,
@@ -237,7 +236,7 @@ async def ahead_process(
         )
     except OSError as error:
         os.close(answers)
-        raise not_started(interpreter, error) from error
+        raise not_started(command, error) from error
     finally:
         os.close(answers_end)
     reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)

@@ -60,6 +60,10 @@ KINDS = (
 """What a word of a side can be; the vocabularies have no word in common."""
 
 
+OF_OPS = ("dtype", "precision")
+"""What only an op of the catalogue can be told."""
+
+
 class Side(TypedDict, total=False):
     """What was typed for one side; the rest is what both have in common."""
 
@@ -151,8 +155,7 @@ def _dtype(text: str) -> str:
 @valued(
     "--dtype",
     "DTYPE",
-    "Of a side that names none.",
-    "float32",
+    "Of a side that names none.  [default: float32]",
     type=Parsed("dtype", _dtype, DTYPES),
 )
 @valued(
@@ -180,7 +183,7 @@ def command(
     op: str | None,
     between: tuple[Side, Side],
     sizes: tuple[int, ...] | None,
-    dtype: str,
+    dtype: str | None,
     device: str | None,
     budget: float | None,
     seed: int,
@@ -195,7 +198,7 @@ def command(
         raise SelectionError(
             "Name an op, as in `jaxtui crossover matmul`: `jaxtui ops` lists them."
         )
-    shared: Side = {"dtype": dtype}
+    shared: Side = {"dtype": dtype or "float32"}
     if device is not None:
         shared["device"] = device
     crossover = _Crossover(common, record=True)
@@ -209,8 +212,19 @@ def command(
                     told.add(size)
                     say(view.size_line(search, size))
 
+        def possible(ops: Sequence[OpInfo]) -> None:
+            info = _info(op, ops)
+            named = any(word in side for side in between for word in OF_OPS)
+            if info.own and (named or dtype):
+                raise SelectionError(
+                    "The arguments of a function decide about dtype and precision:"
+                    " leave --dtype out, and name modes, devices or places for inputs"
+                    " in --between."
+                )
+            _ascending(sizes, info)
+
         async with crossover.started() as session, live_line(crossover.line):
-            await session.ready(lambda ops: _ascending(sizes, _info(op, ops)))
+            await session.ready(possible)
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
             info = _info(op, ops)
@@ -238,7 +252,8 @@ def command(
 
     def text(search: Search, drawing: str) -> str:
         means = {info.name: info.size_means for info in crossover.state.ops}
-        return view.text(search, means.get(search.first.op, "size"), drawing)
+        size = "one that its factory is given"
+        return view.text(search, means.get(search.first.op, size), drawing)
 
     def contents(search: Search) -> Contents:
         return export.contents(
@@ -286,20 +301,27 @@ def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
     Raises:
         SelectionError: if it does not exist, or the text names more than an op.
     """
-    choices = selection.parse_ops((op,), catalogue)
+    choices = selection.parse_ops((op,), catalogue, own=True)
     if len(choices) > 1 or choices[0].sizes is not None:
         raise SelectionError(
             f'"{op}" is more than one op: give one, and its sizes as --sizes.'
         )
-    return next(info for info in catalogue if info.name == choices[0].name)
+    info = experiments.op_info(choices[0].name, catalogue)
+    assert info is not None
+    return info
 
 
 def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
     """The coarse grid; without one, from 16 to some times the op's default size.
 
     Raises:
-        SelectionError: if the op has no such small sizes.
+        SelectionError: if the op has no such small sizes, or has none of its own.
     """
+    if grid is None and info.own:
+        raise SelectionError(
+            "A function of a file is searched over the sizes that its factory is given:"
+            " name them, as in --sizes 64..4096."
+        )
     if grid is None:
         low = max(info.minimum, min(SMALLEST, info.default // SMALLEST))
         high = max(low + 1, min(info.maximum, SPAN * info.default))
@@ -321,7 +343,7 @@ def _case(
 ) -> Case:
     built = experiments.build(
         (selection.SizedOp(info.name, (size,)),),
-        dtypes=(side["dtype"],),
+        dtypes=() if info.own else (side["dtype"],),
         devices=(selection.parse_device(side.get("device"), devices),),
         modes=(side.get("mode", "jit"),),
         inputs=(side.get("inputs", "device"),),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from jaxtui.engine.process import MOST_CPU_DEVICES
 from jaxtui.machine import findings, gpu_memory, malloc, packages, processes
 from jaxtui.machine.survey import Survey, blocking, survey
 from jaxtui.measure.errors import translate_backend, translate_import
@@ -119,9 +120,12 @@ class Core:
         # Where the look has failed, JAX itself will say that the TPU is held.
         if self._seen and (found := blocking(self._seen, self._root)):
             raise CannotServeError(_held(found))
-        from jaxtui.measure.devices import describe
+        from jaxtui.measure.devices import describe, simulated
         from jaxtui.measure.host import host
 
+        for name, count in simulated():
+            if count > MOST_CPU_DEVICES:
+                raise CannotServeError(_too_many(name, count))
         try:
             devices = describe()
         # Backends fail in every way there is, AssertionError included.
@@ -182,6 +186,15 @@ class Core:
         from jaxtui.measure import devices
 
         return devices.memory()
+
+
+def _too_many(name: str, count: int) -> EngineFailed:
+    return EngineFailed(
+        reason="backend",
+        error=f"{name} asks for {count} CPU devices; jaxtui simulates at most"
+        f" {MOST_CPU_DEVICES}.",
+        hint=f"Set it lower, or unset {name}.",
+    )
 
 
 def _held(found: tuple[Holder, ...]) -> EngineFailed:

@@ -20,7 +20,20 @@ from jaxtui.signals import signal_name
 if sys.platform == "linux":
     import fcntl
 
-DEFAULT_COMMAND = child.command("jaxtui.engine.server")
+
+def engine_command(python: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What starts an engine.
+
+    Args:
+        python: as for ``child.command``.
+    """
+    return child.command("jaxtui.engine.server", python)
+
+
+DEFAULT_COMMAND = engine_command()
+
+MOST_CPU_DEVICES = 1024
+"""That are simulated: 4096 take 7 s to start, and a million hang (measured)."""
 
 START_LIMIT_SECONDS = 180.0
 """A start takes seconds, on a large TPU slice a minute or two."""

@@ -177,6 +177,8 @@ class Filter:
     precision: str | None = None
     inputs: str | None = None
     host: str | None = None
+    source: str | None = None
+    """The digest of a function of a file."""
     since: float | None = None
     """Seconds since 1970; this moment is included."""
     until: float | None = None
@@ -567,6 +569,10 @@ def where(wanted: Filter) -> tuple[str, list[Any]]:
         found.append(("(m.device = ? OR m.device LIKE ? || ':%')", [wanted.device] * 2))
     if wanted.host is not None:
         found.append(("h.hostname = ?", [wanted.host]))
+    if wanted.source is not None:
+        # Whoever's SQLite has no functions for JSON has this one.
+        document = "(SELECT document FROM documents WHERE id = m.id)"
+        found.append((f"instr({document}, ?)", [f'"digest":"{wanted.source}"']))
     if wanted.since is not None:
         found.append(("m.at >= ?", [wanted.since]))
     if wanted.until is not None:

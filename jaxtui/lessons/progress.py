@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxtui.lessons.trial import Lesson
-from jaxtui.places import data_folder, make_private, put_aside, write_whole
+from jaxtui.places import (
+    data_folder,
+    make_private,
+    put_aside,
+    read_whole,
+    write_whole,
+)
 
 NAME = "lessons.json"
 
@@ -81,7 +87,7 @@ def add(lesson: str, title: str) -> str:
 def _load() -> Progress | None:
     """What the file says; ``None`` where it is damaged."""
     try:
-        kept = json.loads(path().read_text(encoding="utf-8"))
+        kept = json.loads(read_whole(path()))
         if not all(isinstance(titles, list) for titles in kept.values()):
             return None
         return Progress({name: frozenset(map(str, kept[name])) for name in kept})

@@ -21,7 +21,7 @@ Source = Literal["log", "start", "case"]
 TRANSIENT = ("slice-waits", "slow-start")
 """Findings that are over when JAX is up."""
 
-FATAL = ("flags",)
+FATAL = ("flags", "packages")
 """Findings after which the process ends, however often it is started."""
 
 SMALLER = "Take a smaller size or a narrower dtype, or free memory on the device."
@@ -83,6 +83,12 @@ def _case(pattern: str, what: str, advice: str, name: str = "") -> Message:
 
 
 MESSAGES = (
+    _log(
+        "packages",
+        r"ModuleNotFoundError: No module named '(msgspec)\b",
+        "The Python that runs the engine has no {1}, which jaxtui needs beside jax.",
+        "Run `PYTHON -m pip install {1}` with the Python that --python names.",
+    ),
     _log(
         "fallback",
         r"A Google TPU may be present.*Falling back to (\w+)",

@@ -7,7 +7,9 @@ and each kind of device has its own set of them.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -54,6 +56,14 @@ def is_simulated(device: Any) -> bool:
     ``jax_num_cpu_devices`` make more of it.
     """
     return device.platform == "cpu" and int(device.client.local_device_count()) > 1
+
+
+def simulated() -> Iterator[tuple[str, int]]:
+    """How many CPU devices JAX is to make, and what says so; starts no backend."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    for count in re.findall(r"--xla_force_host_platform_device_count=(\d+)", flags):
+        yield "XLA_FLAGS", int(count)
+    yield "JAX_NUM_CPU_DEVICES", int(jax.config.values.get("jax_num_cpu_devices", 0))
 
 
 def describe() -> tuple[Device, ...]:

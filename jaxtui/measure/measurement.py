@@ -8,7 +8,7 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import notes
+from jaxtui.measure import notes, sources
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
@@ -37,6 +37,7 @@ class Record:
         slows down what allocates afterwards."""
         self.memory: MemorySpan | str | None = None
         """Known after the turns, too; a sentence says why it is not."""
+        self._source = sources.of_op(turns.workload.case.op)
         self._runtime = runtime
         self._finite = True
         self._made: Measurement | None = None
@@ -104,6 +105,7 @@ class Record:
             peak=workload.peak,
             xla_flops=workload.compiled_flops,
             memory=None if isinstance(self.memory, str) else self.memory,
+            source=self._source or msgspec.UNSET,
         )
         if keep_samples:
             waits = tuple(x for block in turns.rounds for x in block.ready)

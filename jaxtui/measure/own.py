@@ -51,6 +51,7 @@ from jaxtui.model.own import (
     parts,
     short_name,
 )
+from jaxtui.places import read_whole
 from jaxtui.text import did_you_mean
 
 MODES = ("jit", "eager", "numpy")
@@ -208,20 +209,32 @@ def load_file(path: str) -> ModuleType:
     return module
 
 
+def module_of(source: Source) -> ModuleType | None:
+    """The module of a function that was loaded."""
+    if source.module:
+        return sys.modules.get(source.module)
+    return _loaded[source.file][1] if source.file in _loaded else None
+
+
+def content_of(path: str) -> bytes:
+    """What a file held when it was loaded; empty if it was not loaded as such."""
+    return _loaded[path][0] if path in _loaded else b""
+
+
 def read(path: str) -> bytes:
     """The content of a file.
 
     Raises:
-        RefusedError: It is not there, no file, or may not be read.
+        RefusedError: It is not there, or cannot be read as in ``places.read_whole``.
     """
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_whole(path)
     except OSError as error:
-        raise RefusedError(
-            f"{path} cannot be read: {error.strerror}.",
-            "Name a Python file, as in train.py:step.",
-        ) from error
+        text = f"{path} cannot be read: {error.strerror}."
+        if isinstance(error, FileNotFoundError):
+            text = f"There is no file {path}."
+        hint = "Name a Python file and a function of it, as in train.py:step."
+        raise RefusedError(text, hint) from error
 
 
 def specs(case: Case) -> tuple[Spec, ...]:
@@ -239,11 +252,8 @@ def check(case: Case) -> None:
     The file is not imported: that is left to the run, which can be stopped.
     """
     name = short_name(case.op)
-    if is_own(case.op) and not os.path.isfile(parts(case.op)[0]):
-        raise RefusedError(
-            f"There is no file {parts(case.op)[0]}.",
-            "Name a Python file and a function of it, as in train.py:step.",
-        )
+    if is_own(case.op):
+        read(parts(case.op)[0])
     if case.mode not in MODES:
         has = f"It has {', '.join(MODES)}."
         raise RefusedError(f"{name} has no mode {case.mode}.", has)

@@ -99,6 +99,16 @@ class Samples(Record, frozen=True, kw_only=True):
     dispatch: tuple[float, ...] | None = None
 
 
+class SourceCode(Record, frozen=True, kw_only=True):
+    """What a function of a file was made from, wherever that lies."""
+
+    digest: str
+    """Of the file and of the local ones that it imported; another one after an edit."""
+    packages: dict[str, str]
+    """The versions of the installed packages that they imported, by name; empty where
+    a package does not say. Those of JAX and NumPy are facts of the host."""
+
+
 class MemorySpan(Record, frozen=True, kw_only=True):
     """What the memory of its results costs a case on a CPU.
 
@@ -142,6 +152,8 @@ class Measurement(Record, frozen=True, kw_only=True):
     memory: MemorySpan | None = None
     """Both ends, where they differ by more than a tenth; taken in another process.
     ``None`` also where that is not known: a note says why if it is the row's affair."""
+    source: SourceCode | msgspec.UnsetType = msgspec.UNSET
+    """Of a function of a file or of a package."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
 
     @property

@@ -282,6 +282,9 @@ class HistoryPane(CasePane):
             if row is None:
                 return found, ()
             same = Filter(host=row.hostname, **_case(row))
+            # What is not the same after an edit is no repeat.
+            if source := found[row.id].measurement.source:
+                same = replace(same, source=source.digest)
             return found, self._history.page(same, limit=REPEATS).rows
 
         def take(found: tuple[Mapping[int, Entry], tuple[Row, ...]]) -> None:

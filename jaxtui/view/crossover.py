@@ -21,12 +21,14 @@ from jaxtui.analysis.crossover import (
     Side,
     cost,
     faster,
+    has_few_rounds,
     other,
     paybacks,
     ratio,
 )
 from jaxtui.document import SCHEMA, split_notes
-from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
+from jaxtui.model import Case, Failure, Host, Measurement, Note, Record, run_notes
+from jaxtui.model.own import short_name
 from jaxtui.plot import COLORS, Mark, Picture, Series
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval
@@ -98,12 +100,15 @@ def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
     crossing = found.crossing
     if crossing is not None:
         earlier = _earlier(found.crossings[:-1], called)
-        return f"{counted}, {_crossing_text(crossing, called)}{earlier}"
+        return f"{counted}, {_crossing_text(crossing, called, found.few)}{earlier}"
     low, high = number(found.low), number(found.high)
     span = f"at every size from {low} to {high}"
     if low == high:
         span = f"at {low}, the only size that was measured"
+    even = undecided(found.even, found.few)
     if found.faster is None:
+        if even == FEW_ROUNDS:
+            return f"{counted}, {even} {span}."
         return (
             f"{counted}, no difference between {called.first} and {called.second} can "
             f"be measured {span}."
@@ -117,16 +122,22 @@ def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
     if found.sure is not None and found.even[0] > found.sure:
         return (
             f"{counted}, {ahead} is faster up to {number(found.sure)}, and above "
-            f"that, up to {high}, no difference can be measured: {none}"
+            f"that, up to {high}, {even}: {none}"
         )
     sizes = fmt.listed(map(number, found.even))
-    return (
-        f"{counted}, {ahead} is faster {span}, but for {sizes}, where no "
-        f"difference can be measured: {none}"
-    )
+    return f"{counted}, {ahead} is faster {span}, but for {sizes}, where {even}: {none}"
 
 
-def _crossing_text(crossing: Crossing, called: Names) -> str:
+NO_DIFFERENCE = "no difference can be measured"
+FEW_ROUNDS = "there are too few rounds to tell"
+
+
+def undecided(sizes: Sequence[int], few: Sequence[int]) -> str:
+    """Why nobody is faster at some sizes; ``few`` had too few rounds."""
+    return FEW_ROUNDS if {*sizes} <= {*few} else NO_DIFFERENCE
+
+
+def _crossing_text(crossing: Crossing, called: Names, few: Sequence[int]) -> str:
     ahead, behind = called.of(crossing.faster), called.of(other(crossing.faster))
     below, above = number(crossing.below), number(crossing.above)
     if not crossing.undecided:
@@ -138,7 +149,7 @@ def _crossing_text(crossing: Crossing, called: Names) -> str:
     where = f"at {number(first)}"
     if first != last:
         where = f"between {number(first)} and {number(last)}"
-    what = "no difference can be measured"
+    what = undecided(crossing.undecided, few)
     if crossing.mixed:
         what = "it was now the one, now the other"
     return (
@@ -219,7 +230,7 @@ def size_line(search: Search, size: int) -> str:
                 for side in SIDES
             )
             who = faster(point, "call")
-            judged = "no difference can be measured"
+            judged = FEW_ROUNDS if has_few_rounds(point) else NO_DIFFERENCE
             if who is not None and who != "even":
                 judged = f"{called.of(who)} is faster"
             return f"{fmt.size(size)}: {figures}; {judged}"
@@ -234,12 +245,14 @@ def text(search: Search, size_means: str, drawing: str = "") -> str:
         msgspec.structs.replace(case, op="", size=0).label.strip()
         for case in (search.first, search.second)
     )
-    head = f"{search.first.op}, {first} against {second}; the size is the {size_means}"
+    op = short_name(search.first.op)
+    head = f"{op}, {first} against {second}; the size is the {size_means}"
     parts = [wrap(head)]
     if search.points:
         parts += filter(None, (calls_table(search), starts_table(search)))
     parts += [failure_text(failure) for failure in search.failures]
     parts += filter(None, (drawing,))
+    parts += _doubts(search)
     answers = [*sentences(search)]
     # Two sides that both live on the host have nothing to start.
     if not (search.first.on_host and search.second.on_host):
@@ -248,6 +261,28 @@ def text(search: Search, size_means: str, drawing: str = "") -> str:
     answers.append(ending(search))
     parts.append(wrap(*answers))
     return join_painted(parts, "\n\n")
+
+
+DOUBTS = ("contended", "few-rounds")
+"""The flags of notes that question a verdict: the sides took turns, so that what slows
+both of them cancels, but for these."""
+
+
+def _doubts(search: Search) -> Iterator[str]:
+    """Each with the sizes that it stands on, or with the whole run."""
+    measured = measurements(search)
+    for whole in run_notes(measured):
+        if whole.flag in DOUBTS:
+            yield wrap(f"{whole.flag}: {whole.text}") + "\n  – the whole run"
+    sizes: dict[str, list[str]] = {}
+    _, rest = split_notes(measured)
+    for one in rest:
+        for note in one.notes:
+            if note.flag in DOUBTS:
+                at = sizes.setdefault(f"{note.flag}: {note.text}", [])
+                at.append(f"{number(one.case.size)} {one.case.mode}")
+    for words, on in sizes.items():
+        yield wrap(words) + f"\n  – {fmt.some(on)}"
 
 
 # Tables, each within the usual width.
@@ -288,6 +323,8 @@ def _call_cells(
             ends += f" ({fmt.percent(found.confidence)})"
     who = faster(point, "call")
     ahead = "neither" if who == "even" else called.of(who) if who else fmt.ABSENT
+    if has_few_rounds(point):
+        ahead = "few rounds"
     return {
         "size": fmt.size(point.size),
         called.first: fmt.median(point.first.ready),

@@ -211,6 +211,7 @@ def whole(entry: Entry) -> Iterator[Line]:
         Span(f"  {when(entry.at)}  id {entry.id}"),
     )
     yield _named("where", _where(entry))
+    yield from _source(entry.measurement)
     yield _named("clocks", ", ".join(_clocks(entry.measurement)))
     yield _named("phases", _phases(entry.measurement) or "none was measured")
     yield from _rates_and_notes(entry.measurement)
@@ -226,6 +227,7 @@ def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
     place = (
         _named("when", f"{when(entry.at)}, id {entry.id}"),
         _named("where", _where(entry)),
+        *_source(one),
     )
     rates, *notes = _rates_and_notes(one)
     if not brief:
@@ -237,6 +239,12 @@ def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
     if notes:
         yield _named("notes", ", ".join(note.flag for note in one.notes))
     yield from place
+
+
+def _source(one: Measurement) -> Iterator[Line]:
+    if source := one.source:
+        packages = (f"{name} {version}" for name, version in source.packages.items())
+        yield _named("source", ", ".join((source.digest, *packages)))
 
 
 def _named(name: str, words: str) -> Line:

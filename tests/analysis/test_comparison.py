@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxtui.analysis.comparison import Side, compare
+from jaxtui.analysis.comparison import Side, compare, pairs
 from jaxtui.document import Results, encode, read
-from jaxtui.model import Note
+from jaxtui.model import Note, SourceCode
 from tests.history.making import DEVICE, HOST, measurement
 
 
@@ -135,3 +135,56 @@ def test_what_is_read_from_a_document_has_the_notes_of_its_run_again(
     file.write_bytes(encode(results))
     _, (found,) = read(file)
     assert found.notes == (contended,)
+
+
+def own(op: str, digest: str = "", **packages: str) -> Side:
+    """A function of a file; without a digest as older versions kept it."""
+    found = side("1", 0.002, op=op)
+    source = SourceCode(digest=digest, packages=packages) if digest else msgspec.UNSET
+    measured = msgspec.structs.replace(found.measurement, source=source)
+    return msgspec.structs.replace(found, measurement=measured)
+
+
+@pytest.mark.parametrize(
+    ("second", "comparable", "differences"),
+    [
+        (own("/a/train.py:step", "1", flax="1"), True, ()),
+        (own("/b/train.py:step", "1", flax="1"), True, ()),
+        (own("/b/other.py:step", "1", flax="1"), True, ()),
+        (own("/a/train.py:step", "2", flax="1"), True, ("source: 1 and 2",)),
+        (own("/b/train.py:step", "2", flax="1"), True, ("source: 1 and 2",)),
+        (own("/a/train.py:step", "1", flax="2"), True, ("flax: 1 and 2",)),
+        (own("/a/train.py:step", "1"), True, ("flax: 1 and none",)),
+        (own("/a/train.py:step"), True, ("source: 1 and not recorded",)),
+        (own("/a/train.py:loss", "1", flax="1"), False, None),
+        (own("/b/other.py:step", "2", flax="1"), False, None),
+        (own("step", "1", flax="1"), False, None),
+    ],
+)
+def test_of_a_function_the_source_counts_and_not_where_it_lies(
+    second: Side, comparable: bool, differences: tuple[str, ...] | None
+) -> None:
+    found = compare(own("/a/train.py:step", "1", flax="1"), second)
+    assert (found.answer != "not comparable") == comparable
+    if differences is not None:
+        assert found.differences == differences
+
+
+def test_a_source_that_neither_has_is_not_called_the_same() -> None:
+    old = own("/a/train.py:step")
+    assert compare(old, old).differences == ("source: not recorded",)
+
+
+def test_functions_of_two_working_trees_are_paired() -> None:
+    here = [own("/a/train.py:step", "1"), side("1", 0.002), own("/a/x.py:f", "3")]
+    there = [side("2", 0.001), own("/b/train.py:step", "2"), own("/c/x.py:f", "4")]
+    there.append(own("/a/x.py:f", "3"))
+    ops = [
+        (one.first.measurement.case.op, one.second.measurement.case.op)
+        for one in pairs(here, there)
+    ]
+    assert ops == [
+        ("/a/train.py:step", "/b/train.py:step"),
+        ("matmul", "matmul"),
+        ("/a/x.py:f", "/a/x.py:f"),
+    ]

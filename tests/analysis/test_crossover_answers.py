@@ -109,6 +109,21 @@ def test_after_how_many_calls_a_start_has_paid(
     assert (one.size, one.side, one.calls) == (64, side, calls)
 
 
+@pytest.mark.parametrize("few", [(5, 12), (12, 5), (2, 2)])
+def test_few_rounds_are_no_verdict_however_far_the_two_are_apart(
+    few: tuple[int, int],
+) -> None:
+    sides = zip((NUMPY, JIT), (1e-3, 1.0), few, strict=True)
+    slow = Point(64, *(measurement(one, t, rounds=n) for one, t, n in sides))
+    sure = Point(16, measurement(NUMPY, 1e-3), measurement(JIT, 1.0))
+    for clock in CLOCKS:
+        found = answer([sure, slow], clock)
+        assert (found.faster, found.sure) == ("first", 16)
+        assert found.even == found.few == (64,)
+    # Whether its start ever pays is not known either.
+    assert [one.size for one in paybacks([sure, slow])] == [16]
+
+
 def test_nothing_measured_has_no_answers() -> None:
     assert paybacks([]) == ()
     assert answer([], "call").found == "unknown"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
+import pytest
 
 from jaxtui.model import Event, Experiment
 from tests.analysis.figures import events
@@ -70,3 +71,25 @@ def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
     out = capsys.readouterr().out
     assert "failed: selu 16 float32 numpy on host" in out
     assert "Per call: nothing was measured at both." in out
+
+
+def test_a_function_of_a_file_is_searched_like_an_op(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., str]
+) -> None:
+    path = write("def step(x): return x\n")
+
+    def settled(experiment: Experiment) -> Sequence[Event]:
+        # Its dtype is known once its arguments are there.
+        assert {one.dtype for one in experiment.cases} == {""}
+        cases = tuple(
+            msgspec.structs.replace(one, dtype="float16") for one in experiment.cases
+        )
+        return machine(msgspec.structs.replace(experiment, cases=cases))
+
+    engine = FakeEngine(settled)
+    assert search(engine, f"{path}:step", "--sizes", "16..64k") == 0
+    assert {one.cases[0].op for one in engine.works} == {f"{path}:step"}
+    out = " ".join(capsys.readouterr().out.split())
+    assert "jit is faster from about 1" in out
+    for refused in (["--sizes", "16..64", "--dtype", "bf16"], []):
+        assert search(FakeEngine(settled), f"{path}:step", *refused) == 64

@@ -14,7 +14,7 @@ from jaxtui.analysis.examination import begin
 from jaxtui.commands.check import check_line
 from jaxtui.commands.progress import live_line, progress_line
 from jaxtui.commands.terminal import put, say
-from jaxtui.engine.process import DEFAULT_COMMAND
+from jaxtui.engine.process import engine_command
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import Case, Event, Experiment, Progress, Snippet, Work
 from jaxtui.state import EMPTY, State, begin_run, reduce
@@ -96,7 +96,7 @@ def test_options_before_or_after_a_command_reach_the_engine() -> None:
     python = "ssh 'a box' python3"
     assert run(engine, "--cpu-devices", "2", "devices", "--python", python) == 0
     assert engine.options is not None
-    assert engine.options.command == ("ssh", "a box", "python3", *DEFAULT_COMMAND[1:])
+    assert engine.options.command == engine_command(("ssh", "a box", "python3"))
     assert engine.options.cpu_devices == 2
     assert engine.options.start_limit_seconds == 180
     assert run(engine, "--start-limit", "9", "devices", "--start-limit", "0") == 0

@@ -72,6 +72,28 @@ async def test_a_jax_that_does_not_serve_is_said(
     assert not engine.of(EngineDied, Ready)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("XLA_FLAGS", "--xla_force_host_platform_device_count=1025"),
+        ("XLA_FLAGS", "--a=1 --xla_force_host_platform_device_count=999999"),
+        ("JAX_NUM_CPU_DEVICES", "999999"),
+    ],
+)
+async def test_more_simulated_devices_than_can_be_started_are_refused(
+    open_engine, name, value
+):
+    engine = await open_engine(
+        command=DEFAULT_COMMAND, environment={"JAX_NUM_CPU_DEVICES": None, name: value}
+    )
+    failed = await engine.until(EngineFailed)
+    assert failed.reason == "backend"
+    assert name in failed.error
+    assert value.rpartition("=")[2] in failed.error
+    await engine.finish()
+    assert not engine.of(EngineDied, Ready)
+
+
 @pytest.fixture
 def on_machine(open_engine, tmp_path):
     """An engine that looks for chips and their holders under a root of its own."""

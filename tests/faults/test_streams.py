@@ -61,3 +61,20 @@ def test_without_a_stderr_the_result_is_still_printed(redirection: str) -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["devices"]
     assert shell(f"--no-such-option {redirection}").returncode == 64
+
+
+@pytest.mark.parametrize("most", [6, 12])
+def test_too_few_files_are_a_sentence(most: int) -> None:
+    command = shlex.join([*PROGRAM, "devices", "--python", FAKE_PYTHON])
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -n {most}; exec {command}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+    )
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith(
+        f"jaxtui: Too many open files: this process may open {most}."
+    )
+    assert done.stderr.count("\n") == 1

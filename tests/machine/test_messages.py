@@ -8,6 +8,12 @@ from jaxtui.machine.messages import MESSAGES, find, from_log
 
 RECORDED = [
     (
+        "ModuleNotFoundError: No module named 'msgspec'",
+        "packages",
+        "has no msgspec",
+        "-m pip install msgspec",
+    ),
+    (
         "WARNING:2026-08-10 12:00:00,000:jax._src.xla_bridge:907: A Google TPU may be"
         " present on this machine, but either a TPU-enabled jaxlib or libtpu is not"
         " installed. Falling back to cpu.",

@@ -17,7 +17,15 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Sparkline, Static
 
 from jaxtui.history.store import Filter, History
-from jaxtui.model import Case, Device, Experiment, Failure, Note, Plan
+from jaxtui.model import (
+    Case,
+    Device,
+    Experiment,
+    Failure,
+    Note,
+    Plan,
+    SourceCode,
+)
 from jaxtui.places import data_folder
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
@@ -255,6 +263,17 @@ async def test_a_name_is_no_markup_and_a_case_is_drawn_over_time(
         await until(pilot, lambda: len(past(app).repeats) == 2)
         await pilot.pause()
         assert app.query_one(Sparkline).data == [0.002, 0.002]
+
+
+async def test_an_edited_function_is_no_repeat(history: History) -> None:
+    own = measurement("/home/somebody/training.py:train_step")
+    for hours, digest in enumerate("1211"):
+        source = SourceCode(digest=digest, packages={})
+        edited = msgspec.structs.replace(own, source=source)
+        insert(history, HOST, DEVICE, edited, NOON + hours)
+    async with on_list() as (pilot, app, _):
+        await until(pilot, lambda: len(past(app).repeats) == 3)
+        assert "source" in detail(app)
 
 
 async def test_deleting_asks_first(three: History) -> None:

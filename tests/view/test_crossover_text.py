@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
-from jaxtui.analysis.crossover import Answer, Crossing, Payback, Point, begin
-from jaxtui.model import Case
+from jaxtui.analysis.crossover import Answer, Crossing, Payback, Point, Search, begin
+from jaxtui.model import Case, Note
 from jaxtui.view import crossover as tables
 from jaxtui.view.crossover import (
     Names,
@@ -233,6 +234,55 @@ def test_when_a_start_pays_in_words() -> None:
 def test_the_head_names_both_sides_whatever_the_function_is_called() -> None:
     own = {"op": "/home/my files/step.py:step"}
     search = begin(case("eager", **own), case(**own), SIZES, 1.0)
-    assert tables.text(search, "n").splitlines()[0] == (
-        "/home/my files/step.py:step, float32 eager on cpu:0 against float32 jit on"
+    assert (
+        tables.text(search, "n")
+        .splitlines()[0]
+        .startswith(
+            "my files/step.py:step, float32 eager on cpu:0 against float32 jit on"
+        )
     )
+
+
+def doubtful(*flags: str) -> Search:
+    """Sizes of which all but the first have these notes and few rounds."""
+    search = tall(NUMPY, JIT)
+    notes = tuple(Note(flag=flag, text=f"It is {flag}.") for flag in flags)
+    points = []
+    for point in search.points:
+        sides = (point.first, point.second)
+        if point.size != SIZES[0]:
+            ready = [msgspec.structs.replace(one.ready, rounds=3) for one in sides]
+            sides = (
+                msgspec.structs.replace(one, ready=clock, notes=notes)
+                for one, clock in zip(sides, ready, strict=True)
+            )
+        points.append(Point(point.size, *sides))
+    return replace(search, points=tuple(points))
+
+
+def test_a_busy_machine_and_few_rounds_are_said_with_their_sizes() -> None:
+    told = tables.text(doubtful("contended", "few-rounds", "inline"), "number")
+    for flag in ("contended", "few-rounds"):
+        assert f"{flag}: It is {flag}." in told
+    assert "inline" not in told
+    assert "too few rounds" in told
+    assert "can be measured" not in told
+    rows = cells(tables.calls_table(doubtful()))
+    assert {line[-1] for line in rows[2:]} == {"rounds"}
+
+
+def test_what_is_true_of_all_sizes_is_said_of_the_whole_run() -> None:
+    note = Note(flag="contended", text="Others.", amount=1.5)
+    search = tall(NUMPY, JIT)
+    points = tuple(
+        Point(
+            one.size,
+            *(
+                msgspec.structs.replace(side, notes=(note,))
+                for side in (one.first, one.second)
+            ),
+        )
+        for one in search.points
+    )
+    told = tables.text(replace(search, points=points), "number")
+    assert "contended: Others.\n  – the whole run" in told

@@ -1,0 +1,96 @@
+"""Files are read whole only if they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jaxtui import document, functions
+from jaxtui.analysis import baseline
+from jaxtui.lessons import progress
+from jaxtui.measure import own
+from jaxtui.measure.errors import RefusedError
+from jaxtui.model import SelectionError
+from jaxtui.places import LARGEST_BYTES, read_whole
+from tests.processes import jaxtui
+from tests.records import case
+
+
+def _make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+def _make_sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, LARGEST_BYTES + 1)
+
+
+ENDLESS: dict[str, Callable[[Path], object]] = {
+    "zero": lambda path: path.symlink_to("/dev/zero"),
+    "random": lambda path: path.symlink_to("/dev/urandom"),
+    "pipe": os.mkfifo,
+    "socket": _make_socket,
+    "folder": Path.mkdir,
+    "sparse": _make_sparse,
+}
+
+
+@pytest.fixture(params=ENDLESS)
+def endless(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Path]:
+    """Makes something that must not be read, under a name in the data folder."""
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
+    # The name of a socket has a hundred letters at most.
+    monkeypatch.chdir(tmp_path)
+
+    def make(name: str) -> Path:
+        path = Path(name)
+        path.parent.mkdir(exist_ok=True)
+        ENDLESS[request.param](path)
+        return path.absolute()
+
+    return make
+
+
+def test_every_reader_refuses_what_is_no_file_of_a_bearable_size(
+    endless: Callable[[str], Path],
+) -> None:
+    with pytest.raises(OSError, match=r".+"):
+        document.read(endless("saved.json"))
+    endless("baselines/kept.json")
+    with pytest.raises(baseline.BaselineError, match="cannot be read"):
+        baseline.load("kept")
+    endless("lessons.json")
+    assert progress.read() == progress.Progress()
+    path = str(endless("mine.py"))
+    with pytest.raises(SelectionError, match=r"cannot be read|is a folder"):
+        functions.listing(path)
+    with pytest.raises(RefusedError, match="cannot be read"):
+        own.check(case(op=f"{path}:f", size=0, dtype=""))
+
+
+def test_a_file_may_be_as_large_as_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "some.json"
+    path.write_bytes(b"12345")
+    assert read_whole(path, 5) == b"12345"
+    with pytest.raises(OSError, match="at most 4") as error:
+        read_whole(path, 4)
+    assert error.value.strerror
+    # A file of the kernel that says it has no bytes.
+    assert b"MemTotal" in read_whole("/proc/meminfo")
+
+
+def test_compare_reads_no_endless_file(
+    endless: Callable[[str], Path], tmp_path: Path
+) -> None:
+    saved = tmp_path / "fine.json"
+    saved.write_text(json.dumps({"schema": 1, "measurements": []}))
+    ended = jaxtui("compare", endless("saved.json"), saved, data=tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (64, "", 1)
