@@ -39,6 +39,15 @@ class Unit(Record, frozen=True):
         """Both ends of an interval, without the unit's name: ``12.1–13.4``."""
         return f"{self.text(low)}–{self.text(high)}"
 
+    def of(self, value: float) -> Unit:
+        """What a value is written in; see ``OwnUnits``."""
+        return self
+
+    def whole(self, value: float | None, digits: int = 3) -> str:
+        """A value with the unit's name; ``—`` where there is none."""
+        text = self.text(value, digits)
+        return text if text == ABSENT else f"{text} {self.name}"
+
 
 def significant(value: float, digits: int = 3) -> str:
     """A number with so many significant digits: ``0.0460``, ``812``.
@@ -81,16 +90,76 @@ _UNITS: dict[Quantity, list[tuple[float, str]]] = {
 
 
 def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
-    """One unit for values that stand together, chosen for the largest.
+    """One unit for values that are drawn to one scale, chosen for the largest.
 
     No time is written as a part of a second: where some are below one, all are written
-    in milliseconds at most.
+    in milliseconds at most. Of values that stand in a table ask ``shared``.
     """
     known = [value for value in values if 0 < value < math.inf]
     units, least = _UNITS[quantity], 1.0
     if quantity == "s":
         units, least = units if min(known, default=0.0) >= 1 else units[:-1], 1e-3
     return _fitting(max(known, default=least), units, 3)
+
+
+LEAST_OF_UNIT = 0.01
+"""No time is written as less than a hundredth of its unit: 2.1 µs, not 0.0021 ms."""
+
+DECADES = 1000.0
+"""Times that are further apart than three decades have a unit each: what is in one unit
+then has so many digits that nobody compares them."""
+
+
+class OwnUnits(Record, frozen=True):
+    """In the place of a unit where values are too far apart for one: each has its own.
+
+    It has no name to stand over a column.
+    """
+
+    quantity: Quantity
+    name: str = ""
+
+    def of(self, value: float) -> Unit:
+        """What a value is written in."""
+        return _fitting(value, _UNITS[self.quantity], 3)
+
+    def text(self, value: float | None, digits: int = 3) -> str:
+        """A value with its unit."""
+        return str(figure(value, self.quantity, digits))
+
+    whole = text
+
+    def ends(self, low: float, high: float) -> str:
+        """Both ends of an interval in the unit of its middle: ``12.1–13.4 ms``."""
+        return str(Figure((low, high), self.quantity, self.of((low + high) / 2)))
+
+
+def shared(
+    values: Iterable[float], quantity: Quantity = "s", ends: Iterable[float] = ()
+) -> Unit | OwnUnits:
+    """The unit of values that stand together, or a unit for each of them.
+
+    A rate is read in one unit wherever it stands on a screen: only rates that would
+    have the same unit alone share one.
+
+    Args:
+        values: what the unit is chosen for.
+        quantity: of all of them.
+        ends: of intervals, written in the same unit.
+    """
+    known = [value for value in values if 0 < value < math.inf]
+    written = [*known, *(end for end in ends if 0 < end < math.inf)]
+    unit, units = common(known, quantity), _UNITS[quantity]
+    if quantity in ("FLOP/s", "B/s"):
+        fits = len({_fitting(value, units, 3) for value in known}) < 2
+    else:
+        least, largest = min(written, default=1.0), max(written, default=1.0)
+        fits = largest <= DECADES * least and not _too_small(unit, written)
+    return unit if fits else OwnUnits(quantity)
+
+
+def _too_small(unit: Unit, values: Iterable[float]) -> bool:
+    return any(0 < value < LEAST_OF_UNIT * unit.factor for value in values)
 
 
 class Figure(Record, frozen=True):
@@ -108,7 +177,14 @@ class Figure(Record, frozen=True):
         """Without the unit's name."""
         return "–".join(unit.text(end, self.digits) for end in self.ends)
 
-    def text(self, unit: Unit) -> str:
+    def text(self, unit: Unit | OwnUnits) -> str:
+        """With its unit; with one for each end where they are too far apart."""
+        if isinstance(unit, OwnUnits):
+            unit = self.unit
+        if len(self.ends) > 1 and _too_small(unit, self.ends):
+            return "–".join(
+                str(figure(e, self.quantity, self.digits)) for e in self.ends
+            )
         return f"{self.number(unit)} {unit.name}"
 
     def __str__(self) -> str:
@@ -142,24 +218,17 @@ def quoted(text: str) -> Figure | None:
 
 
 def alike(cells: Iterable[Cell]) -> Callable[[Cell], str]:
-    """How to write cells that stand together: with one unit for each quantity.
-
-    Where its figures are too far apart for one unit, each has its own.
+    """How to write cells that stand together: with one unit for each quantity, or,
+    where its figures are too far apart, for each of them; see ``shared``.
     """
     found: dict[Quantity, list[float]] = {}
     for cell in cells:
         if isinstance(cell, Figure):
             found.setdefault(cell.quantity, []).extend(cell.ends)
-    units = {}
-    for quantity, ends in found.items():
-        unit = common(ends, quantity)
-        if all(end >= 1e-4 * unit.factor for end in ends if end):
-            units[quantity] = unit
+    units = {quantity: shared(ends, quantity) for quantity, ends in found.items()}
 
     def write(cell: Cell) -> str:
-        if isinstance(cell, str):
-            return cell
-        return cell.text(units.get(cell.quantity, cell.unit))
+        return cell if isinstance(cell, str) else cell.text(units[cell.quantity])
 
     return write
 
@@ -232,8 +301,14 @@ def span(memory: MemorySpan | None) -> str:
     """With reused memory and with fresh, in one unit: ``0.24–7.69 ms``."""
     if memory is None:
         return ABSENT
-    unit = _fitting(memory.fresh, _SECONDS, 3)
-    return f"{unit.text(memory.reused, 2)}–{unit.text(memory.fresh)} {unit.name}"
+    return _span(memory, _fitting(memory.fresh, _SECONDS, 3))
+
+
+def _span(memory: MemorySpan, unit: Unit | OwnUnits) -> str:
+    fresh = unit.whole(memory.fresh)
+    if isinstance(unit, OwnUnits) or _too_small(unit, (memory.reused,)):
+        return f"{seconds(memory.reused, 2)}–{fresh}"
+    return f"{unit.text(memory.reused, 2)}–{fresh}"
 
 
 def speed(flops: float | None, bytes_: float | None) -> Cell:
@@ -406,13 +481,13 @@ def listed(words: Iterable[str]) -> str:
 
 
 class Units(Record, frozen=True):
-    """One unit for each column of a table of measurements."""
+    """The unit of each column of a table of measurements; see ``shared``."""
 
-    ready: Unit
-    dispatch: Unit
-    memory: Unit
-    flops: Unit
-    bytes: Unit
+    ready: Unit | OwnUnits
+    dispatch: Unit | OwnUnits
+    memory: Unit | OwnUnits
+    flops: Unit | OwnUnits
+    bytes: Unit | OwnUnits
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> Units:
@@ -420,40 +495,38 @@ class Units(Record, frozen=True):
         spans = [one.memory for one in measurements if one.memory]
         flops = [one.flops_per_second or 0.0 for one in measurements]
         moved = [one.bytes_per_second or 0.0 for one in measurements]
+        ready = [one.ready for one in measurements if one.ready]
         return cls(
-            ready=common(one.ready.median for one in measurements if one.ready),
-            dispatch=common(
+            ready=shared(
+                (one.median for one in ready),
+                ends=(end for one in ready for end in (one.ci_low, one.ci_high)),
+            ),
+            dispatch=shared(
                 one.dispatch.median for one in measurements if one.dispatch
             ),
-            memory=common(end for span in spans for end in (span.reused, span.fresh)),
-            flops=common(flops, "FLOP/s"),
-            bytes=common(moved, "B/s"),
+            memory=shared(end for span in spans for end in (span.reused, span.fresh)),
+            flops=shared(flops, "FLOP/s"),
+            bytes=shared(moved, "B/s"),
         )
 
     def cells(self, one: Measurement) -> dict[str, str]:
         """``ready``, ``interval``, ``memory``, ``dispatch`` and ``rate``.
 
-        The interval is in the unit of its median; a rate of bytes stands only where
+        The interval is in the unit of the medians; a rate of bytes stands only where
         there is none of flops.
         """
         found = dict.fromkeys(("ready", "interval", "memory", "dispatch"), ABSENT)
-        found["rate"] = _in(self.bytes, one.bytes_per_second, 3)
+        found["rate"] = self.bytes.whole(one.bytes_per_second or None)
         if one.flops_per_second:
-            found["rate"] = _in(self.flops, one.flops_per_second, 3)
+            found["rate"] = self.flops.whole(one.flops_per_second)
         if ready := one.ready:
-            found["ready"] = _in(self.ready, ready.median, digits_known(ready))
+            found["ready"] = self.ready.whole(ready.median or None, digits_known(ready))
             found["interval"] = "one round"
             if ready.rounds > 1:
                 found["interval"] = self.ready.ends(ready.ci_low, ready.ci_high)
         if dispatch := one.dispatch:
             digits = digits_known(dispatch)
-            found["dispatch"] = _in(self.dispatch, dispatch.median, digits)
-        if memory := one.memory:
-            reused = self.memory.text(memory.reused, 2)
-            found["memory"] = f"{reused}–{_in(self.memory, memory.fresh, 3)}"
+            found["dispatch"] = self.dispatch.whole(dispatch.median or None, digits)
+        if one.memory:
+            found["memory"] = _span(one.memory, self.memory)
         return found
-
-
-def _in(unit: Unit, value: float | None, digits: int) -> str:
-    text = unit.text(value or None, digits)
-    return text if text == ABSENT else f"{text} {unit.name}"

@@ -135,7 +135,7 @@ def _table(pairs: Sequence[Pair]) -> str:
     clocks = [
         one.measurement.ready for pair in pairs for one in (pair.first, pair.second)
     ]
-    unit = fmt.common(clock.median for clock in clocks if clock)
+    unit = fmt.shared(clock.median for clock in clocks if clock)
     rows = [_cells(pair, unit) for pair in pairs]
 
     def drawn(a: str, b: str, *columns: int) -> str:
@@ -158,7 +158,7 @@ def _table(pairs: Sequence[Pair]) -> str:
     return "\n\n".join(parts)
 
 
-def _cells(pair: Pair, unit: fmt.Unit) -> tuple[str, ...]:
+def _cells(pair: Pair, unit: fmt.Unit | fmt.OwnUnits) -> tuple[str, ...]:
     clocks = pair.first.measurement.ready, pair.second.measurement.ready
     found = pair.comparison
     ratio = ends = ""
@@ -166,10 +166,7 @@ def _cells(pair: Pair, unit: fmt.Unit) -> tuple[str, ...]:
         ratio, ends = f"{found.ratio:.3g}", f"[{found.low:.3g}, {found.high:.3g}]"
     return (
         pair.first.measurement.case.label,
-        *(
-            f"{unit.text(clock.median)} {unit.name}" if clock else fmt.ABSENT
-            for clock in clocks
-        ),
+        *(unit.whole(clock.median) if clock else fmt.ABSENT for clock in clocks),
         ratio,
         ends,
         found.answer,

@@ -47,7 +47,7 @@ _CLOCKS: dict[Metric, tuple[Clock, ...]] = {
 
 _RATES: dict[Metric, str] = {
     "flops": "FLOP/s",
-    "bytes": "bytes/s",
+    "bytes": "bandwidth",
     "peak": "% of peak",
 }
 
@@ -311,9 +311,9 @@ def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:
     numpy = ", numpy: ready" if host else ""
     if metric == "time":
         return {
-            "ready": "ready · seconds per call over size",
-            "dispatch": "dispatch · seconds until the call returned, over size",
-            "pipelined": f"pipelined{numpy} · seconds per call over size",
+            "ready": "ready · time per call over size",
+            "dispatch": "dispatch · time until the call returned, over size",
+            "pipelined": f"pipelined{numpy} · time per call over size",
         }[shown or "ready"]
     if metric == "numpy":
         return f"× NumPy over size · {shown} · above 1 JAX is faster"

@@ -106,8 +106,8 @@ def columns(
 
     Without a width there are all columns, with nothing cut.
     """
-    times = fmt.common(row.ready or 0.0 for row in rows)
-    rates = fmt.common((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
+    times = fmt.shared(row.ready or 0.0 for row in rows)
+    rates = fmt.shared((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
     found = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
     texts = {
         name: tuple(visible(each, line=True) for each in column)
@@ -117,7 +117,16 @@ def columns(
         texts["when"] = tuple(short_when(row.at) for row in rows)
         if len(set(texts["host"])) == 1:
             names = [name for name in names if name != "host"]
-    texts["ready"] = fmt.aligned(times.text(row.ready) for row in rows)
+    units = [times.of(row.ready or 0.0) for row in rows]
+    numbers = fmt.aligned(
+        unit.text(row.ready) for row, unit in zip(rows, units, strict=True)
+    )
+    texts["ready"] = numbers
+    if not times.name:
+        texts["ready"] = tuple(
+            f"{number} {unit.name:>2}" if row.ready else number
+            for row, number, unit in zip(rows, numbers, units, strict=True)
+        )
     moved = [
         fmt.figure(
             row.bytes_per_second if row.flops_per_second is None else None, "B/s"
@@ -131,7 +140,10 @@ def columns(
         else rates.text(row.flops_per_second)
         for row, bytes_ in zip(rows, moved, strict=True)
     )
-    heads = {"ready": f"ready {times.name}", "rate": rates.name}
+    heads = {
+        "ready": f"ready {times.name}".rstrip(),
+        "rate": rates.name or "rate",
+    }
     longest = max(map(len, ("op", *texts["op"])))
     possible = []
     for name in names:
@@ -198,8 +210,8 @@ def repeats(rows: Sequence[Row]) -> str:
     The newest row comes first.
     """
     times = [row.ready for row in rows if row.ready is not None]
-    unit = fmt.common(times)
-    ends = f"{unit.ends(min(times), max(times))} {unit.name}"
+    unit = fmt.shared(times)
+    ends = f"{unit.ends(min(times), max(times))} {unit.name}".rstrip()
     since, _ = _day_and_time(rows[-1].at)
     return f"over time: {ends} in {len(times)} runs since {since}"
 
@@ -269,15 +281,15 @@ def _clocks(one: Measurement) -> Iterator[str]:
 
 
 def _phases(one: Measurement) -> str:
-    """In one unit, which stands at the end."""
+    """In one unit, which stands at the end, unless they are too far apart."""
     found = {
         name.replace("_", " "): seconds
         for name in PHASES
         if (seconds := getattr(one.phases, name)) is not None
     }
-    unit = fmt.common(found.values())
+    unit = fmt.shared(found.values())
     words = ", ".join(f"{name} {unit.text(each)}" for name, each in found.items())
-    return words and f"{words} {unit.name}"
+    return f"{words} {unit.name}".strip()
 
 
 def _rates(one: Measurement) -> Iterator[str]:

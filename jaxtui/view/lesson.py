@@ -231,8 +231,8 @@ def bars(outcome: Outcome, width: int) -> list[Line]:
     most = max((seconds for _, seconds, _ in times), default=0.0)
     if len(times) < 2 or not most:
         return []
-    unit = fmt.common(seconds for _, seconds, _ in times)
-    texts = [f"{unit.text(seconds)} {unit.name}" for _, seconds, _ in times]
+    unit = fmt.shared(seconds for _, seconds, _ in times)
+    texts = [unit.whole(seconds) for _, seconds, _ in times]
     name = min(max(len(name) for name, _, _ in times), width // 2)
     text = max(map(len, texts))
     room = max(width - name - text - 4, _NARROWEST)

@@ -43,7 +43,13 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         for case, one, row in zip(cases, summaries, rows, strict=True)
     ]
     found.append(
-        Column("ready", f"ready {unit.name}", ready, right=True, least=len("1st call"))
+        Column(
+            "ready",
+            f"ready {unit.name}".rstrip(),
+            ready,
+            right=True,
+            least=len("1st call"),
+        )
     )
     ends: list[Line] = [
         (Span(unit.ends(one.ci_low, one.ci_high), "muted"),)
@@ -66,7 +72,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         # What only a wide screen has room for, and what is not known at all nowhere.
         unit = units.dispatch
         lines = [figure(one, unit) if one else () for one in dispatches]
-        head = f"dispatch {unit.name}"
+        head = f"dispatch {unit.name}".rstrip()
         found.append(Column("dispatch", head, lines, rank=7, right=True))
     for key, rank in (("peak", 6), ("error", 8)):
         if any(row[key] not in ("", fmt.ABSENT) for row in rows):
@@ -147,13 +153,15 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
         (Span(unit.text(value), "value") if value else Span(fmt.ABSENT, "muted"),)
         for value in values
     ]
-    head = unit.name if flops or moved else "FLOP/s"
+    head = (unit.name or "rate") if flops or moved else "FLOP/s"
     return Column("rate", head, cells, rank=3, right=True, least=7)
 
 
-def figure(summary: Summary, unit: fmt.Unit) -> Line:
+def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
     """A median in a unit; the digits that its interval does not support are apart."""
-    text, known = unit.text(summary.median), fmt.digits_known(summary)
+    own = unit.of(summary.median)
+    text, known = own.text(summary.median), fmt.digits_known(summary)
+    name = "" if unit.name else f" {own.name}"
     seen, end = 0, len(text)
     for place, char in enumerate(text):
         if char.isdigit() and (seen or char != "0"):
@@ -162,8 +170,9 @@ def figure(summary: Summary, unit: fmt.Unit) -> Line:
             end = place + 1
             break
     if known == 3 or "e" in text:
-        return (Span(text, "value"),)
-    return (Span(text[:end], "value"), Span(text[end:], "unknown"))
+        return (Span(f"{text}{name}", "value"),)
+    parts = (Span(text[:end], "value"), Span(text[end:], "unknown"))
+    return (*parts, Span(name, "value")) if name else parts
 
 
 def _confidence(summaries: Sequence[Summary | None]) -> str:

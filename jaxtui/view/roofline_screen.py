@@ -173,7 +173,7 @@ class Roofline:
         rates = [
             one.rate if one and one.intensity is not None else None for one in places
         ]
-        unit = fmt.common([rate for rate in rates if rate], "FLOP/s")
+        unit = fmt.shared([rate for rate in rates if rate], "FLOP/s")
         rows = [bench.row(case, self.run) for case in cases]
         limits: list[Line] = []
         for case, one, row in zip(cases, places, rows, strict=True):
@@ -202,7 +202,7 @@ class Roofline:
             Column("letter", "", letters, least=1),
             *names(self.run, rows),
             Column("intensity", "flops/byte", intensities, rank=2, right=True),
-            Column("rate", unit.name, speeds, rank=1, right=True, least=7),
+            Column("rate", unit.name or "rate", speeds, rank=1, right=True, least=7),
             Column("share", "of roof", shares, right=True),
             Column("bar", "", bars, rank=3, least=room),
             Column("limit", "limited by", limits, least=14, grows=True),

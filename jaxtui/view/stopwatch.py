@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
@@ -232,14 +232,16 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     What does not fit behind a bar is left out, the least important first.
     """
     known = [one.seconds for one in bars if one.seconds is not None]
-    unit = fmt.common(known)
+    shared = fmt.shared(known)
+    units = [shared.of(one.seconds or 0.0) for one in bars]
     figures = fmt.aligned(
         "" if one.seconds is None else unit.text(one.seconds, one.digits)
-        for one in bars
+        for one, unit in zip(bars, units, strict=True)
     )
     label = max((len(one.label) for one in bars), default=0) + 1
     figure = max(map(len, figures), default=0)
-    room = max(1, width - label - (figure + len(unit.name) + 2 if known else 0))
+    name = max((len(unit.name) for unit in units), default=0)
+    room = max(1, width - label - (figure + name + 2 if known else 0))
     longest = max(known, default=1.0) or 1.0
     least = room // 3
     shares = [(one.seconds or 0.0) / longest for one in bars]
@@ -257,13 +259,15 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     )
     full = max(least, min(room, int(scale)))
     found: list[Line] = []
-    for one, shown, share, text in zip(bars, figures, shares, texts, strict=True):
+    for one, unit, shown, share, text in zip(
+        bars, units, figures, shares, texts, strict=True
+    ):
         head = Span(one.label.ljust(label), "muted")
         tail = Span(text, "danger" if one.wrong else "label")
         if one.seconds is None:
             found.append((head, Span(text, "danger" if one.wrong else "muted")))
             continue
-        time = Span(f"{shown} {unit.name} ", "title")
+        time = Span(f"{shown} {unit.name:{name}} ", "title")
         drawn = bar(share, full).rstrip() or "▏"
         found.append((head, time, Span(drawn, one.role), Span(" "), tail))
     return found
@@ -302,7 +306,7 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
     true_rate = measured.flops_per_second if measured else None
 
     def in_unit(rate: float) -> str:
-        """A rate in the unit of the true one."""
+        """What the stopwatch claims, in the unit of the true rate."""
         unit = fmt.common([true_rate or rate], "FLOP/s")
         return f"{unit.text(rate)} {unit.name}"
 
@@ -326,18 +330,18 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         digits = fmt.digits_known(measured.ready)
         found[1] = Bar("truth", clocks.work, "device", digits, tuple(truth))
     if numpy is not None:
-        found.append(_numpy(numpy, in_unit))
+        found.append(_numpy(numpy))
     return tuple(found)
 
 
-def _numpy(case: CaseState, in_unit: Callable[[float], str]) -> Bar:
+def _numpy(case: CaseState) -> Bar:
     label, measured = "NumPy", case.measurement
     if case.failure is not None:
         return Bar(label, parts=(case.status,), wrong=True)
     if measured is None or measured.ready is None:
         return Bar(label, parts=(case.doing.replace("_", " ") or "waiting",))
     rate = measured.flops_per_second
-    found = (in_unit(rate),) if rate else ()
+    found = (fmt.rate(rate),) if rate else ()
     return Bar(
         label,
         measured.ready.median,

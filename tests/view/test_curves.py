@@ -58,7 +58,7 @@ def top(drawn: Picture, cursor: int | None = None, width: int = 100) -> str:
         ("numpy", "dispatch", "× NumPy over size · ready ", None, 4.0),
         # Rates say their clock and have no other.
         ("flops", "dispatch", "FLOP/s over size · pipelined, numpy: ready", 5e8, 2e9),
-        ("bytes", "ready", "bytes/s over size · pipelined, numpy: ready", 1e8, 3e9),
+        ("bytes", "ready", "bandwidth over size · pipelined, numpy: ready", 1e8, 3e9),
         ("peak", "ready", "% of peak over size · pipelined", None, 3 / 8),
     ],
 )

@@ -68,7 +68,11 @@ def column(key: str, *rows: Row) -> tuple[str, ...]:
 
 
 def test_a_column_has_one_unit_and_its_points_in_line() -> None:
-    assert column("ready", *ROWS) == ("ready ms", "  2.00  ", "  0.0120", "300     ")
+    near = (row(ready=0.002), row(ready=0.012), row(ready=0.3))
+    assert column("ready", *near) == ("ready ms", "  2.00", " 12.0 ", "300   ")
+    # Too far apart for one.
+    cells = ("  2.00 ms", " 12.0  µs", "300    ms")
+    assert column("ready", *ROWS) == ("ready", *cells)
     assert column("rate", *ROWS) == ("TFLOP/s", "1.00", "1.00 GB/s", "1.00")
     # Never seconds below one; a host that all share is no column.
     assert column("ready", row(ready=0.5), row(ready=5.0))[0] == "ready ms"
