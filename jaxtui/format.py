@@ -39,7 +39,7 @@ class Unit(Record, frozen=True):
         """Both ends of an interval, without the unit's name: ``12.1–13.4``."""
         return f"{self.text(low)}–{self.text(high)}"
 
-    def of(self, value: float) -> Unit:
+    def of(self, value: float, digits: int = 3) -> Unit:
         """What a value is written in; see ``OwnUnits``."""
         return self
 
@@ -119,13 +119,17 @@ class OwnUnits(Record, frozen=True):
     quantity: Quantity
     name: str = ""
 
-    def of(self, value: float) -> Unit:
-        """What a value is written in."""
-        return _fitting(value, _UNITS[self.quantity], 3)
+    def of(self, value: float, digits: int = 3) -> Unit:
+        """What a value of which so many digits are known is written in."""
+        if self.quantity == "s":
+            return _supported(value, digits)
+        return _fitting(value, _UNITS[self.quantity], digits)
 
     def text(self, value: float | None, digits: int = 3) -> str:
         """A value with its unit."""
-        return str(figure(value, self.quantity, digits))
+        if value is None or not math.isfinite(value):
+            return ABSENT
+        return str(Figure((value,), self.quantity, self.of(value, digits), digits))
 
     whole = text
 
@@ -242,18 +246,26 @@ def median(summary: Summary | None) -> Cell:
     """A median with only as many digits as its interval supports."""
     if summary is None or not math.isfinite(summary.median):
         return ABSENT
-    unit = _supported(summary)
-    return Figure((summary.median,), "s", unit, digits_known(summary))
+    digits = digits_known(summary)
+    unit = _supported(summary.median, digits)
+    return Figure((summary.median,), "s", unit, digits)
 
 
 def ends(summary: Summary) -> Figure:
     """The ends of an interval in the unit of its median: ``12.1–13.4 ms``."""
-    return Figure((summary.ci_low, summary.ci_high), "s", _supported(summary))
+    unit = _supported(summary.median, digits_known(summary))
+    return Figure((summary.ci_low, summary.ci_high), "s", unit)
 
 
-def _supported(summary: Summary) -> Unit:
-    """The unit of a median whose digits are known."""
-    digits, value = digits_known(summary), summary.median
+def ends_beside(summary: Summary, unit: Unit | OwnUnits) -> str:
+    """The same beside a median in this unit, whose name is not said again."""
+    if isinstance(unit, OwnUnits):
+        return str(ends(summary))
+    return unit.ends(summary.ci_low, summary.ci_high)
+
+
+def _supported(value: float, digits: int) -> Unit:
+    """The unit of a time of which so many digits are known."""
     unit = _fitting(value, _SECONDS, digits)
     # 0.81 ms and not 810 µs, whose zero would pass for a digit; but no time is written
     # as a part of a second.
@@ -523,7 +535,7 @@ class Units(Record, frozen=True):
             found["ready"] = self.ready.whole(ready.median or None, digits_known(ready))
             found["interval"] = "one round"
             if ready.rounds > 1:
-                found["interval"] = self.ready.ends(ready.ci_low, ready.ci_high)
+                found["interval"] = ends_beside(ready, self.ready)
         if dispatch := one.dispatch:
             digits = digits_known(dispatch)
             found["dispatch"] = self.dispatch.whole(dispatch.median or None, digits)

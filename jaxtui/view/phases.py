@@ -75,15 +75,18 @@ def bars(
         "fetch": phases.fetch,
     }
     unit = fmt.shared(value for value in values.values() if value)
-    names = [unit.of(value).name if value else "" for value in values.values()]
     clocks = {"dispatch": dispatch, "ready": ready}
+    names: list[str] = []
     figures: list[Line] = []
     for label, value in values.items():
-        if clock := clocks.get(label):
-            figures.append(figure(clock, unit.of(clock.median)))
+        clock = clocks.get(label)
+        own = unit.of(value or 0.0, fmt.digits_known(clock) if clock else 3)
+        names.append(own.name if value else "")
+        if clock:
+            figures.append(figure(clock, own))
         else:
             role = "muted" if value is None else "value"
-            figures.append((Span(unit.of(value or 0.0).text(value), role),))
+            figures.append((Span(own.text(value), role),))
     texts = fmt.aligned(map(plain, figures))
     faults = f"  {memory.page_faults:,.0f} faults" if memory else ""
     most = max(_VALUE_ROOM, len(texts[0]) + max(map(len, names)) + 1 + len(faults))

@@ -52,7 +52,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         )
     )
     ends: list[Line] = [
-        (Span(unit.ends(one.ci_low, one.ci_high), "muted"),)
+        (Span(fmt.ends_beside(one, unit), "muted"),)
         if one is not None and one.rounds > 1
         else ()
         for one in summaries
@@ -159,8 +159,9 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
 
 def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
     """A median in a unit; the digits that its interval does not support are apart."""
-    own = unit.of(summary.median)
-    text, known = own.text(summary.median), fmt.digits_known(summary)
+    known = fmt.digits_known(summary)
+    own = unit.of(summary.median, known)
+    text = own.text(summary.median)
     name = "" if unit.name else f" {own.name}"
     seen, end = 0, len(text)
     for place, char in enumerate(text):

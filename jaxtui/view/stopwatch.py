@@ -233,7 +233,7 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     """
     known = [one.seconds for one in bars if one.seconds is not None]
     shared = fmt.shared(known)
-    units = [shared.of(one.seconds or 0.0) for one in bars]
+    units = [shared.of(one.seconds or 0.0, one.digits) for one in bars]
     figures = fmt.aligned(
         "" if one.seconds is None else unit.text(one.seconds, one.digits)
         for one, unit in zip(bars, units, strict=True)
