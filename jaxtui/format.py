@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from jaxtui.model import Measurement, MemorySpan, Record, Summary
+from jaxtui.model import Measurement, MemorySpan, Ratio, Record, Summary
 
 ABSENT = "—"
 """Stands wherever there is no number."""
@@ -415,6 +415,29 @@ def ratio(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return ABSENT
     return f"{value:.0f}×" if abs(value) >= 99.5 else f"{significant(value, 2)}×"
+
+
+def ratio_ends(found: Ratio) -> str:
+    """Both ends of a ratio's interval with the digits that tell them apart:
+    ``3.9–4.3``, ``3.98–4.02``.
+    """
+    low, high = (significant(end, 2) for end in (found.low, found.high))
+    if low == high:
+        low, high = (significant(end, 3) for end in (found.low, found.high))
+    return f"{low}–{high}"
+
+
+UNCERTAIN = "uncertain"
+"""Stands at a figure that is not known to within a third, and at a ratio that may as
+well be 1."""
+
+
+def factor(found: Ratio | None) -> str:
+    """A ratio with its interval: ``4.1× 3.9–4.3``, ``uncertain 16× 0.035–16``."""
+    if found is None:
+        return ABSENT
+    words = [UNCERTAIN] if found.uncertain else []
+    return " ".join([*words, ratio(found.median), ratio_ends(found)])
 
 
 def count(value: int | None) -> str:

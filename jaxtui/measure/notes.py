@@ -23,7 +23,9 @@ from jaxtui.model import LoopMeasured, MemorySpan, Note, Summary
 from jaxtui.model.measurement import confidence
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
-UNSTABLE = frozenset({"drift", "bimodal", "contended", "few-rounds", "no-warm-up"})
+UNSTABLE = frozenset(
+    {"drift", "bimodal", "contended", "few-rounds", "no-warm-up", text.UNCERTAIN}
+)
 """The flags under which a measurement is not called stable."""
 
 
@@ -41,6 +43,8 @@ def of_turns(
             text=f"Only {text.plural(rounds, 'round')} fitted into the budget:"
             f" {interval}.",
         )
+    if wide := uncertain(turns.interval):
+        yield wide
     if not turns.warmed_up:
         yield Note(
             flag="no-warm-up",
@@ -215,6 +219,22 @@ def of_workload(
 
 
 # The rounds.
+
+
+def uncertain(interval: Interval) -> Note | None:
+    """The interval is so wide that the median says little.
+
+    Of a single round there is none: another note says that.
+    """
+    low, _, high, confidence = interval
+    if confidence <= 0 or not interval.vague:
+        return None
+    factor = f"a factor of {high / low:.2g}" if low > 0 else "more than any factor"
+    said = (
+        f"Anything from {text.seconds(low)} to {text.seconds(high)}: the interval spans"
+        f" {factor}. End other programs, or give it more time with --budget."
+    )
+    return Note(flag=text.UNCERTAIN, text=said)
 
 
 DRIFT_AT_LEAST = 0.03

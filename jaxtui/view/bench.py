@@ -20,6 +20,7 @@ from jaxtui.model import (
     Measurement,
     Note,
     OpInfo,
+    Ratio,
     Stopped,
     differing,
     explanation,
@@ -140,10 +141,10 @@ def numpy_of(case: CaseState, run: Job) -> CaseState | None:
     return min(found, key=order, default=None)
 
 
-def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> float | None:
+def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Ratio | None:
     """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
     found = against_numpy(case, run, clock)
-    return None if found is None else found.median
+    return None if found is None else Ratio(**found._asdict())
 
 
 def _interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
@@ -218,7 +219,7 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
         "rate": str(fmt.speed(measured.flops_per_second, measured.bytes_per_second)),
         "peak": fmt.percent(share_of_peak(measured)),
         "error": fmt.error(measured.error_vs_float64),
-        "× numpy": fmt.ratio(times_numpy(case, run)),
+        "× numpy": fmt.factor(times_numpy(case, run)),
         "notes": ", ".join(note.flag for note in own_notes(case, run)),
     }
 
@@ -445,10 +446,12 @@ def endings(
         measured = state.measurement
         if state.failure:
             failures.append(state.failure)
-        elif measured and measured.stopped:
-            measurements.append(measured)
-        elif measured and measured.ready:
-            measurements.append(msgspec.structs.replace(measured, stopped=outcome))
+        elif measured and (measured.stopped or measured.ready):
+            changed = {
+                "stopped": measured.stopped or outcome,
+                "times_numpy": times_numpy(state, run) if run else None,
+            }
+            measurements.append(msgspec.structs.replace(measured, **changed))
         else:
             doing = f" during {state.doing}" if state.doing else " before its turn came"
             failure = Failure(

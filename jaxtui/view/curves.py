@@ -242,7 +242,8 @@ def value_of(case: CaseState, metric: Metric, clock: Clock, run: Job) -> float |
         case "time":
             return seconds_of(case, shown)
         case "numpy":
-            return times_numpy(case, run, shown)
+            found = times_numpy(case, run, shown)
+            return None if found is None else found.median
         case _:
             return _rate(metric, measured)
 

@@ -43,6 +43,26 @@ def test_two_groups_have_a_gap_between_them(
         assert found == pytest.approx((1.0, high), abs=0.05)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "confidence", "noted"),
+    [
+        (0.0345, 16.0, 0.99, True),
+        (0.0, 1.0, 0.99, True),
+        (10.0, 21.0, 0.5, True),
+        (10.0, 19.0, 0.99, False),
+        # Of a single round another note says it.
+        (16.0, 16.0, 0.0, False),
+    ],
+)
+def test_a_figure_is_uncertain_beyond_a_factor_of_two(
+    low: float, high: float, confidence: float, noted: bool
+) -> None:
+    found = notes.uncertain(Interval(low, high, high, confidence))
+    assert (found is not None) == noted
+    if found:
+        assert found.flag in notes.UNSTABLE
+
+
 @pytest.mark.parametrize("fast", [85, 60, 50, 40, 15])
 def test_it_is_all_the_same_which_of_two_groups_is_the_larger(fast: int) -> None:
     samples = [0.0345] * fast + [16.0] * (100 - fast)

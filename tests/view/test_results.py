@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from jaxtui.format import Unit
 from jaxtui.model import Failure, Note
 from jaxtui.state import CaseState, Job
 from jaxtui.view import results
@@ -47,7 +48,7 @@ def test_columns_drop_out_until_the_others_fit(width: int) -> None:
     used = sum(found.widths) + found.gap * (len(shown) - 1)
     assert used <= width or set(shown) == {"size", "mode", "ready"}
     # What matters less goes first.
-    later = (("factor", "interval"), ("bar", "interval"), ("rate", "dispatch"))
+    later = (("factor", "interval"), ("interval", "bar"), ("rate", "dispatch"))
     for one, other in later:
         assert one in shown or other not in shown
 
@@ -123,11 +124,41 @@ def test_rates_are_in_one_unit_where_all_count_the_same() -> None:
 def test_a_factor_says_who_is_faster() -> None:
     found = table(run_of(done(JIT, 1e-3), done(NUMPY, 4e-3)))
     place = keys(found).index("factor")
-    assert column(found, "factor") == ["4.0×", ""]
-    assert roles(found.cell(0, place)) == ["faster"]
+    assert column(found, "factor") == ["4.0× 3.97–4.03", ""]
+    assert roles(found.cell(0, place)) == ["faster", "muted"]
     slower = table(run_of(done(JIT, 8e-3), done(NUMPY, 4e-3)))
-    assert column(slower, "factor")[0] == "0.50×"
-    assert roles(slower.cell(0, place)) == ["slower"]
+    assert column(slower, "factor")[0].startswith("0.50× ")
+    assert roles(slower.cell(0, place)) == ["slower", "muted"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "known"),
+    [
+        (3e-3, 5e-3, True),
+        # It may be 1, or it spans more than a factor of two.
+        (0.9e-3, 5e-3, False),
+        (3e-3, 6.1e-3, False),
+    ],
+)
+def test_a_factor_that_is_not_known_is_dim_and_says_so(
+    low: float, high: float, known: bool
+) -> None:
+    numpy = msgspec.structs.replace(summary(4e-3), ci_low=low, ci_high=high)
+    found = table(run_of(done(JIT, ready=summary(1e-3)), done(NUMPY, ready=numpy)))
+    cell = found.cell(0, keys(found).index("factor"))
+    assert (roles(cell) == ["unknown"]) == (not known)
+    assert ("uncertain" in plain(cell)) == (not known)
+
+
+def test_no_figure_is_bright_that_is_not_known_to_within_a_third() -> None:
+    wide = msgspec.structs.replace(summary(16e-3), ci_low=34.5e-6, ci_high=16e-3)
+    found = table(run_of(done(NUMPY, ready=wide), done(JIT)))
+    for key in ("ready", "rate"):
+        cells = [found.cell(row, keys(found).index(key)) for row in (0, 1)]
+        assert roles(cells[0]) == ["unknown"]
+        assert "value" in roles(cells[1])
+    once = msgspec.structs.replace(summary(1e-3), rounds=1)
+    assert roles(results.figure(once, Unit("ms", 1e-3))) == ["unknown"]
 
 
 def test_every_row_has_the_sign_of_its_curve() -> None:
