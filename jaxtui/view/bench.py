@@ -106,7 +106,7 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
 
 def seconds_of(case: CaseState, clock: Clock) -> float | None:
     """Seconds per call by a clock, or ``None`` if the case was not timed by it."""
-    found = _interval(case, clock)
+    found = clock_interval(case, clock)
     return found and found.median
 
 
@@ -119,8 +119,8 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
     """
     if case.case.mode == "numpy":
         return None
-    numpy, mine = numpy_of(case, run), _interval(case, clock)
-    theirs = None if numpy is None else _interval(numpy)
+    numpy, mine = numpy_of(case, run), clock_interval(case, clock)
+    theirs = None if numpy is None else clock_interval(numpy)
     if mine is None or numpy is None or theirs is None:
         return None
     rounds = (numpy.rounds, case.rounds) if clock == "ready" else ((), ())
@@ -147,7 +147,7 @@ def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Ratio | No
     return None if found is None else Ratio(**found._asdict())
 
 
-def _interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
+def clock_interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
     """Seconds per call by a clock.
 
     What the host computes itself is done when the call returns: it has no dispatch, and

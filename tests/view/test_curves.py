@@ -42,6 +42,25 @@ def top(drawn: Picture, cursor: int | None = None, width: int = 100) -> str:
     return drawn.draw(width, 9, color=False, cursor=cursor).split("\n")[0]
 
 
+def test_every_curve_has_its_intervals() -> None:
+    wide = msgspec.structs.replace(summary(1e-3), ci_low=0.5e-3, ci_high=4e-3)
+    rates = {"flops_per_second": 2e9, "bytes_per_second": 8e9}
+    jit = [done(at_size(JIT, size), ready=wide, **rates) for size in SIZES]
+    numpy = [done(at_size(NUMPY, size), 4e-3) for size in SIZES]
+    run = run_of(*jit, *numpy)
+    for metric, ends in (
+        ("time", (0.5e-3, 4e-3)),
+        ("flops", (0.5e9, 4e9)),
+        ("bytes", (2e9, 16e9)),
+        ("numpy", (4 / 4 * 0.996, 4 / 0.5 * 1.004)),
+    ):
+        drawn = picture_of(run, metric=metric)
+        assert drawn.series[0].spans == [pytest.approx(ends)] * 3
+    read = picture_of(run, metric="numpy").read(0).values
+    assert [one.text for one in read] == ["uncertain 4.0× 1.0–8.0"]
+    assert "┃" in picture_of(run).draw(60, 16)
+
+
 # Clocks.
 
 
