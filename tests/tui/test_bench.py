@@ -430,7 +430,7 @@ async def test_metrics_clocks_and_views_go_round() -> None:
         for key, titles in (
             ("k", ("dispatch", "pipelined", "ready")),
             ("m", ("FLOP/s", "bandwidth", "%", "×", "ready")),
-            ("g", ("how calls", "roofline", "seconds", "ready")),
+            ("g", ("how calls", "roofline", "time per", "ready")),
         ):
             for words in titles:
                 await pilot.press(key)
