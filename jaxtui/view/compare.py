@@ -8,6 +8,7 @@ from jaxtui import format as fmt
 from jaxtui.analysis.comparison import UNPAIRED, Comparison, Pair, Side, unlike
 from jaxtui.document import SCHEMA
 from jaxtui.model import Record, Summary
+from jaxtui.model.measurement import is_uncertain
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.text import visible
 from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
@@ -59,10 +60,12 @@ def answer(pair: Pair) -> Iterator[Line]:
     if found.ratio is None or found.low is None or found.high is None:
         yield (Span(found.sentence, found.answer),)
         return
-    yield (
-        Span(f"{fmt.ratio(found.ratio)}  ", "hero"),
-        Span(ANSWERS[found.answer], found.answer),
-    )
+    uncertain = is_uncertain(found.low, found.high, found.confidence or 0.0)
+    known = found.answer in ("faster", "slower") and not uncertain
+    head = [Span(f"{fmt.ratio(found.ratio)}  ", "hero" if known else "unknown")]
+    if uncertain:
+        head.append(Span(f"{fmt.UNCERTAIN}  ", "unknown"))
+    yield (*head, Span(ANSWERS[found.answer], found.answer))
     name = fmt.interval_name(found.confidence or 0.0)
     ends = f"{fmt.significant(found.low)}–{fmt.significant(found.high)}"
     chance = ""
@@ -144,7 +147,7 @@ def _table(pairs: Sequence[Pair]) -> str:
         return table(head, cells, (a, b, "ratio"))
 
     whole = drawn(first, second, 0, 1, 2, 3, 4, 5)
-    short = (drawn("A", "B", *range(6)), drawn("A", "B", 0, 1, 2, 3, 5))
+    short = (drawn("A", "B", *range(6)), drawn("A", "B", 0, 3, 4, 5))
     parts = [first_fitting((whole, *short))]
     if parts != [whole]:
         parts.insert(0, wrap(f"A is {first}, B is {second}."))
@@ -164,6 +167,8 @@ def _cells(pair: Pair, unit: fmt.Unit | fmt.OwnUnits) -> tuple[str, ...]:
     ratio = ends = ""
     if found.ratio is not None and found.low is not None and found.high is not None:
         ratio, ends = f"{found.ratio:.3g}", f"[{found.low:.3g}, {found.high:.3g}]"
+        if is_uncertain(found.low, found.high, found.confidence or 0.0):
+            ratio = f"{fmt.UNCERTAIN} {ratio}"
     return (
         pair.first.measurement.case.label,
         *(unit.whole(clock.median) if clock else fmt.ABSENT for clock in clocks),

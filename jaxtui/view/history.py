@@ -15,6 +15,7 @@ from jaxtui.export import Contents, csv_text, markdown
 from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import PHASES, Measurement, Record
 from jaxtui.model.base import dtype_label
+from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
 from jaxtui.view.text import Column, Line, Span, Table, fit
@@ -150,7 +151,10 @@ def columns(
         column = Column(
             name,
             heads.get(name, name),
-            [(Span(text, _role(name, text)),) for text in texts[name]],
+            [
+                (Span(text, _role(name, text, row)),)
+                for text, row in zip(texts[name], rows, strict=True)
+            ],
             rank=RANKS.get(name, 0),
             right=name in RIGHT,
         )
@@ -165,9 +169,11 @@ def columns(
     return fit(possible, sys.maxsize if width is None else width - 1, gap)
 
 
-def _role(name: str, text: str) -> str:
+def _role(name: str, text: str, row: Row) -> str:
     if name == "ready":
-        return "value"
+        # A list does not know how many rounds there were.
+        wide = is_vague(row.ci_low or 0.0, row.ci_high or 0.0, 1.0)
+        return "unknown" if wide else "value"
     return "numpy" if (name, text) == ("mode", "numpy") else "label"
 
 
@@ -197,7 +203,7 @@ def headline(one: Measurement) -> Headline:
     )
     name = fmt.interval_name(ready.confidence)
     return Headline(
-        Span(number, "hero"),
+        Span(number, "unknown" if ready.vague else "hero"),
         unit,
         (Span(str(fmt.ends(ready))), Span(f"  {name}", "muted")),
         (Span(fmt.sampled(ready), "muted"),),
