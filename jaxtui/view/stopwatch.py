@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
-from jaxtui.model import Loop, LoopMeasured
+from jaxtui.model import Loop, LoopMeasured, Ratio
 from jaxtui.state import CaseState
-from jaxtui.stats import break_even_calls
+from jaxtui.stats import break_even_calls, interval_of, ratio
 from jaxtui.view.bench import APART, share_of_peak
 from jaxtui.view.text import Line, Span, bar, wrap_spans
 from jaxtui.view.timeline import Timeline
@@ -115,6 +115,17 @@ def of_case(case: CaseState) -> Clocks | None:
     peak = measured.peak.flops_per_second if measured.peak else None
     read, took = measured.dispatch.median, measured.ready.median
     return Clocks(read, took, measured.flops, peak)
+
+
+def off_by(case: CaseState) -> Ratio | None:
+    """How many times longer the call took than the stopwatch says, with its interval;
+    ``None`` before there are figures.
+    """
+    measured = case.measurement
+    if measured is None or measured.ready is None or measured.dispatch is None:
+        return None
+    found = ratio(interval_of(measured.ready), interval_of(measured.dispatch))
+    return None if found is None else Ratio(**found._asdict())
 
 
 # Of a loop.
@@ -224,6 +235,8 @@ class Bar:
     """What follows from it, the most important first."""
     wrong: bool = False
     """Whether that is a danger."""
+    vague: bool = False
+    """Whether its figure is not known to within a third."""
 
 
 def lines(bars: Sequence[Bar], width: int) -> list[Line]:
@@ -267,7 +280,8 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
         if one.seconds is None:
             found.append((head, Span(text, "danger" if one.wrong else "muted")))
             continue
-        time = Span(f"{shown} {unit.name:{name}} ", "title")
+        role = "unknown" if one.vague else "title"
+        time = Span(f"{shown} {unit.name:{name}} ", role)
         drawn = bar(share, full).rstrip() or "▏"
         found.append((head, time, Span(drawn, one.role), Span(" "), tail))
     return found
@@ -317,7 +331,8 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         parts = (*((in_unit(rate),) if rate else ()), *_verdict(clocks))
         digits = fmt.digits_known(measured.dispatch)
         seconds = clocks.stopwatch
-        found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong)
+        vague = measured.dispatch.vague
+        found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong, vague)
         truth = []
         if measured.flops_per_second:
             truth.append(in_unit(measured.flops_per_second))
@@ -328,7 +343,10 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         several = measured.ready.rounds > 1
         truth.append(str(fmt.ends(measured.ready)) if several else "one round")
         digits = fmt.digits_known(measured.ready)
-        found[1] = Bar("truth", clocks.work, "device", digits, tuple(truth))
+        vague = measured.ready.vague
+        found[1] = Bar(
+            "truth", clocks.work, "device", digits, tuple(truth), vague=vague
+        )
     if numpy is not None:
         found.append(_numpy(numpy))
     return tuple(found)
@@ -348,6 +366,7 @@ def _numpy(case: CaseState) -> Bar:
         "numpy",
         fmt.digits_known(measured.ready),
         (*found, case.case.dtype),
+        vague=measured.ready.vague,
     )
 
 
