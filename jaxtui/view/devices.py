@@ -23,6 +23,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.base import dtype_label
 from jaxtui.model.machine import chip_count, slice_count
+from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap
 from jaxtui.view.text import Column, Line, Span, fit, fold, meter, plain, table
@@ -138,6 +139,8 @@ class Product(NamedTuple):
     """FLOP/s."""
     of: str
     """Size and dtype, and what else names it: ``1000 float32``."""
+    known: bool = True
+    """To within a third."""
 
 
 PRODUCT = "matmul"
@@ -240,7 +243,10 @@ def _rates(
         return ()
     unit = fmt.shared(known, "FLOP/s")
     cells: list[Line] = [
-        (Span(unit.text(one.per_second), "title"),) if one else () for one in found
+        (Span(unit.text(one.per_second), "title" if one.known else "unknown"),)
+        if one
+        else ()
+        for one in found
     ]
     head = f"{PRODUCT} {unit.name}".rstrip()
     of: list[Line] = [(Span(one.of, "muted"),) if one else () for one in found]
@@ -251,27 +257,35 @@ def _rates(
 
 
 def product_rates(state: State) -> dict[str, Product]:
-    """The best matrix product that was measured of each device."""
+    """The best matrix product that was measured of each device; one that is known to
+    within a third, where there is such a one.
+    """
     found: dict[str, Product] = {}
 
-    def note(device: str | None, rate: float | None, what: str) -> None:
+    def note(device: str | None, rate: float | None, what: str, *, vague: bool) -> None:
         if device is not None and rate:
-            product = Product(rate, what.removeprefix(PRODUCT).strip())
-            found[device] = max(product, found.get(device, product))
+            product = Product(rate, what.removeprefix(PRODUCT).strip(), not vague)
+            both = product, found.get(device, product)
+            found[device] = max(both, key=lambda one: (one.known, one.per_second))
 
     for case in state.run.cases if state.run else ():
         asked, measured = case.case, case.measurement
         if asked.op == PRODUCT and not asked.on_host and measured:
             kind = dtype_label(asked.dtype, asked.precision)
-            note(asked.device, measured.flops_per_second, f"{asked.size} {kind}")
+            vague = measured.ready is None or measured.ready.vague
+            what = f"{asked.size} {kind}"
+            note(asked.device, measured.flops_per_second, what, vague=vague)
     exam = state.series.get("check")
     for reading in exam.readings if isinstance(exam, Examination) else ():
         if reading.test == "compute" and reading.unit == "flop/s" and not reading.fault:
-            note(reading.device, reading.measured, reading.what)
+            ends = reading.ci_low or 0.0, reading.ci_high or 0.0
+            vague = is_vague(*ends, reading.confidence or 0.0)
+            note(reading.device, reading.measured, reading.what, vague=vague)
     for roofs in state.roofs:
         for roof in roofs.roofs:
             if roof.of is not None:
-                note(roofs.device, roof.per_second, roof.what)
+                vague = is_vague(roof.ci_low, roof.ci_high, roof.confidence or 0.0)
+                note(roofs.device, roof.per_second, roof.what, vague=vague)
     return found
 
 

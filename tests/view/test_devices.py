@@ -13,6 +13,7 @@ from jaxtui.tui.state import EMPTY
 from jaxtui.view import devices as view
 from jaxtui.view.devices import Product
 from jaxtui.view.text import Column, Line, plain
+from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.view.making import JIT, at_size, done, run_of
 
@@ -98,7 +99,14 @@ def test_the_best_product_of_a_device() -> None:
         done(msgspec.structs.replace(JIT, op="selu"), flops_per_second=9e12),
     )
     state = replace(EMPTY, devices=TPUS, jobs={"bench": run})
-    assert view.product_rates(state) == {"tpu:0": (2e12, "512 float32")}
+    assert view.product_rates(state) == {"tpu:0": (2e12, "512 float32", True)}
+    # What is known comes before what may be faster.
+    wide = records.summary(1e-3, 0.4)
+    doubtful = done(at_size(JIT, 9), flops_per_second=8e12, ready=wide)
+    state = replace(EMPTY, jobs={"bench": run_of(doubtful)})
+    assert view.product_rates(state) == {"tpu:0": (8e12, "9 float32", False)}
+    state = replace(EMPTY, jobs={"bench": run_of(doubtful, *run.cases)})
+    assert view.product_rates(state)["tpu:0"].of == "512 float32"
     assert view.product_rates(EMPTY) == {}
 
 
