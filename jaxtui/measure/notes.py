@@ -229,10 +229,10 @@ def uncertain(interval: Interval) -> Note | None:
     low, _, high, confidence = interval
     if confidence <= 0 or not interval.vague:
         return None
-    factor = f"a factor of {high / low:.2g}" if low > 0 else "more than any factor"
+    factor = text.significant(high / low, 2) if low > 0 else "any number"
     said = (
         f"Anything from {text.seconds(low)} to {text.seconds(high)}: the interval spans"
-        f" {factor}. End other programs, or give it more time with --budget."
+        f" a factor of {factor}. End other programs, or raise --budget."
     )
     return Note(flag=text.UNCERTAIN, text=said)
 

@@ -317,25 +317,18 @@ def _verdict(found: Clocks) -> tuple[str, ...]:
 def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
     """Stopwatch and truth of a case of JAX, and NumPy's time for the same."""
     measured, clocks = case.measurement, of_case(case)
-    true_rate = measured.flops_per_second if measured else None
-
-    def in_unit(rate: float) -> str:
-        """What the stopwatch claims, in the unit of the true rate."""
-        unit = fmt.common([true_rate or rate], "FLOP/s")
-        return f"{unit.text(rate)} {unit.name}"
-
     doing = (case.doing.replace("_", " ") or "waiting",)
     found = [Bar("stopwatch", parts=doing), Bar("truth", parts=doing)]
     if measured and measured.ready and measured.dispatch and clocks is not None:
         rate = clocks.claimed
-        parts = (*((in_unit(rate),) if rate else ()), *_verdict(clocks))
+        parts = (*((fmt.rate(rate),) if rate else ()), *_verdict(clocks))
         digits = fmt.digits_known(measured.dispatch)
         seconds = clocks.stopwatch
         vague = measured.dispatch.vague
         found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong, vague)
         truth = []
         if measured.flops_per_second:
-            truth.append(in_unit(measured.flops_per_second))
+            truth.append(fmt.rate(measured.flops_per_second))
         elif measured.has("host-bound"):
             truth.append("host-bound: no rate")
         if (share := share_of_peak(measured)) is not None:
