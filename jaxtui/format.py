@@ -289,8 +289,10 @@ def digits_known(summary: Summary) -> int:
 
 def interval(summary: Summary) -> str:
     """Between what a median lies: ``99 % interval 4.9–5.2 ms``, or ``min–max of 4
-    rounds 4.9–5.2 ms``.
+    rounds 4.9–5.2 ms``, or ``one round``.
     """
+    if summary.rounds < 2:
+        return "one round"
     name = interval_name(summary.confidence)
     if summary.confidence < LEAST_CONFIDENCE:
         name = f"{name} of {plural(summary.rounds, 'round')}"
@@ -433,11 +435,15 @@ well be 1."""
 
 
 def factor(found: Ratio | None) -> str:
-    """A ratio with its interval: ``4.1× 3.9–4.3``, ``uncertain 16× 0.035–16``."""
+    """A ratio with its interval: ``4.1× 3.9–4.3``, ``uncertain 16× 0.035–16``.
+
+    Single rounds have none.
+    """
     if found is None:
         return ABSENT
     words = [UNCERTAIN] if found.uncertain else []
-    return " ".join([*words, ratio(found.median), ratio_ends(found)])
+    ends = [ratio_ends(found)] if found.low < found.high else []
+    return " ".join([*words, ratio(found.median), *ends])
 
 
 def count(value: int | None) -> str:

@@ -382,6 +382,8 @@ def _crossings(run: Job, clock: Clock) -> Iterator[Mark]:
             (case.case.size, math.log(found.median))
             for case in curve
             if (found := against_numpy(case, run, clock)) is not None
+            # Of single rounds nothing is known.
+            and found.confidence > 0
             and not found.low <= 1 <= found.high
         )
         for low, high in reversed(list(pairwise(points))):

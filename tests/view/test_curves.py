@@ -250,6 +250,15 @@ def test_where_the_curves_cross(run: Job, marks: list[tuple[float, str]]) -> Non
     assert not marks or marks[0][1] in drawn
 
 
+def test_no_curves_cross_that_had_single_rounds() -> None:
+    once = []
+    for one in RUN.cases:
+        ready = msgspec.structs.replace(one.measurement.ready, rounds=1)
+        measured = msgspec.structs.replace(one.measurement, ready=ready)
+        once.append(replace(one, measurement=measured, rounds=()))
+    assert picture_of(run_of(*once)).marks == ()
+
+
 def test_there_are_not_too_many_crossings() -> None:
     more = [
         timed("jit", n, 1e-6 * n * math.sqrt(at / n), dtype)

@@ -150,6 +150,13 @@ def test_a_factor_that_is_not_known_is_dim_and_says_so(
     assert ("uncertain" in plain(cell)) == (not known)
 
 
+def test_the_factor_of_single_rounds_has_no_interval() -> None:
+    once = [msgspec.structs.replace(summary(one), rounds=1) for one in (1e-3, 4e-3)]
+    once = [msgspec.structs.replace(o, ci_low=o.median, ci_high=o.median) for o in once]
+    found = table(run_of(done(JIT, ready=once[0]), done(NUMPY, ready=once[1])))
+    assert column(found, "factor") == ["uncertain 4.0×", ""]
+
+
 def test_no_figure_is_bright_that_is_not_known_to_within_a_third() -> None:
     wide = msgspec.structs.replace(summary(16e-3), ci_low=34.5e-6, ci_high=16e-3)
     found = table(run_of(done(NUMPY, ready=wide), done(JIT)))
