@@ -10,6 +10,7 @@ from jaxtui.document import SCHEMA
 from jaxtui.model import Record, Summary
 from jaxtui.model.measurement import is_uncertain
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
+from jaxtui.plot.axes import plain as number
 from jaxtui.text import visible
 from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
 
@@ -75,34 +76,39 @@ def answer(pair: Pair) -> Iterator[Line]:
 
 
 def bars(sides: Sequence[Side], width: int) -> Iterator[Line]:
-    """The interval of each side on one scale in one unit, and the scale below them."""
+    """The interval of each side on one scale, and the scale below them."""
     clocks = [one.measurement.ready for one in sides]
     known = [one for one in clocks if one is not None]
     if not known or width < LEAST_WIDTH:
         return
     ends = [end for one in known for end in (one.ci_low, one.median, one.ci_high)]
-    unit = fmt.common(ends)
+    unit = fmt.shared((one.median for one in known), ends=ends)
     figures = [
-        (unit.text(one.median), unit.ends(one.ci_low, one.ci_high))
-        if one
-        else (fmt.ABSENT, "")
+        (unit.text(one.median), fmt.ends_beside(one, unit)) if one else (fmt.ABSENT, "")
         for one in clocks
     ]
     margins = [max(map(len, column)) for column in zip(*figures, strict=True)]
     room = max(LEAST_ROOM, width - sum(margins) - 7)
     positive = min(ends) > 0
-    axis = Axis(log=positive and max(ends) > FAR * min(ends))
-    scale = fit((end / unit.factor for end in ends), axis, padded=True)
+    axis = Axis(
+        log=positive and max(ends) > FAR * min(ends),
+        format=lambda value: (
+            number(value / unit.of(value).factor)
+            if unit.name
+            else fmt.tick_seconds(value)
+        ),
+    )
+    scale = fit(ends, axis, padded=True)
     for side, clock, (median, span) in zip(sides, clocks, figures, strict=True):
         role = side.label.lower()
         head = f"{median.rjust(margins[0])}  {span.ljust(margins[1])}  "
-        drawn = "" if clock is None else _segment(clock, unit.factor, scale, room)
+        drawn = "" if clock is None else _segment(clock, scale, room)
         yield (Span(f"{side.label}  ", role), Span(head), Span(drawn, role))
     labels = ticks(scale, axis, room, along=True)
     rule = ""
     for tick in labels:
         rule = rule.ljust(tick.start) + tick.label
-    name = f"{unit.name}{' log' if axis.log else ''}"
+    name = f"{unit.name}{' log' if axis.log else ''}".strip()
     yield (Span(name.rjust(sum(margins) + 5) + "  " + rule, "muted"),)
 
 
@@ -110,9 +116,9 @@ LEAST_WIDTH, LEAST_ROOM = 36, 12
 """Cells of a line with bars, and of the bars."""
 
 
-def _segment(clock: Summary, factor: float, scale: Scale, room: int) -> str:
+def _segment(clock: Summary, scale: Scale, room: int) -> str:
     """``├──•─┤``: both ends of the interval, and the median."""
-    places = (clock.ci_low / factor, clock.median / factor, clock.ci_high / factor)
+    places = (clock.ci_low, clock.median, clock.ci_high)
     low, middle, high = (
         max(0, min(room - 1, int(place))) for place in scale.cells(places, room)
     )

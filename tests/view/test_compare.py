@@ -37,6 +37,8 @@ def drawn(found: Pair) -> list[str]:
         ({"median": 0.0023}, "1.1×  cannot tell", "ms "),
         ({"median": 0.006, "width": 0.003}, "3.0×  uncertain  B is slower", "ms "),
         ({"median": 0.6, "width": 0.05}, "300×  B is slower", "ms log "),
+        # Too far apart for one unit.
+        ({"median": 9.0, "width": 0.05}, "4500×  B is slower", "     log "),
         ({"size": 512}, " not comparable   another size", "ms "),
         ({"op": "selu", "size": 9}, " not comparable   another op and another", "ms "),
     ],
