@@ -73,6 +73,11 @@ class Clocks:
         """The one in which both times are written, and those of a clock between."""
         return fmt.common((self.stopwatch, self.work / 10, self.work))
 
+    def texts(self, work: float) -> tuple[str, str]:
+        """The stopwatch and a time of its work in one unit, unless far apart."""
+        write = fmt.shared((self.stopwatch, work / 10, work)).whole
+        return write(self.stopwatch), write(work)
+
     @property
     def verdict(self) -> str:
         """What to think of the stopwatch."""
@@ -144,7 +149,7 @@ def bars(
     """
     unit = clocks.unit
     name = len(unit.name) + 1
-    texts = [f"{unit.text(one)} {unit.name}" for one in (clocks.stopwatch, clocks.work)]
+    texts = clocks.texts(clocks.work)
     column = max(7 + name, *map(len, texts))
     room = max(1, width - LABEL - column - 1)
     longest = max(clocks.work, (bet or 0.0) * clocks.stopwatch, 1e-12)
@@ -190,10 +195,10 @@ def _mark(drawn: Span, place: int) -> list[Span]:
 
 def betting(clocks: Clocks, bet: float, width: int) -> tuple[Line, Line, Line]:
     """The same while the work is hidden: the bet, to the scale of itself."""
-    unit, seconds = clocks.unit, bet * clocks.stopwatch
+    seconds = bet * clocks.stopwatch
     column = 11
     room = max(1, width - LABEL - column - 1)
-    texts = [f"{unit.text(one)} {unit.name}" for one in (clocks.stopwatch, seconds)]
+    texts = clocks.texts(seconds)
     short = bar(1 / bet, room)
     return (
         (

@@ -192,6 +192,15 @@ def test_the_verdict(found: Clocks, wrong: bool, factor: str, verdict: str) -> N
     assert found.verdict.startswith(verdict)
 
 
+def test_no_stopwatch_reads_a_small_part_of_a_unit() -> None:
+    clock, work, _ = bars(Clocks(2.14e-6, 0.0123), 70)
+    assert plain(clock).split()[1:3] == ["2.14", "µs"]
+    assert plain(work).split()[1:3] == ["12.3", "ms"]
+    clock, bet, _ = betting(Clocks(2.14e-6, 0.0123), 5000.0, 70)
+    assert plain(clock).split()[1:3] == ["2.14", "µs"]
+    assert plain(bet).split()[1:3] == ["10.7", "ms"]
+
+
 def test_bars_are_to_scale_and_the_claim_is_red() -> None:
     found = Clocks(0.02, 0.2, flops=2e9, pending=9, calls=10)
     clock, work, last = bars(found, 70)
