@@ -14,6 +14,7 @@ from jaxtui.lessons.trial import setting
 from jaxtui.model import MemorySpan, Note, SnippetTimed, Timing
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, plain
+from tests import records
 from tests.fake_engine import HOST, OPS, cpu_devices
 from tests.lessons.figures import after, measured
 from tests.records import case, summary
@@ -232,6 +233,17 @@ def test_times_are_bars_on_one_scale_in_one_unit() -> None:
     assert reused.startswith("reused memory  1.00 ms  ███")
     assert fresh.startswith("fresh memory   4.00 ms  ███")
     assert view.bars(after(), 60) == []
+
+
+def test_a_time_that_is_not_known_to_within_a_third_is_dim() -> None:
+    wide = records.summary(2e-3, 0.4)
+    once = Timing(name="the first call", seconds=records.summary(1e-3), once=True)
+    outcome = after(
+        SnippetTimed(timing=Timing(name="wanders", seconds=wide)),
+        SnippetTimed(timing=once),
+    )
+    roles = [line[1].role for line in view.bars(outcome, 60)]
+    assert roles == ["unknown", "strong"]
 
 
 def test_heading_and_source_say_where() -> None:
