@@ -257,11 +257,18 @@ def ends(summary: Summary) -> Figure:
     return Figure((summary.ci_low, summary.ci_high), "s", unit)
 
 
-def ends_beside(summary: Summary, unit: Unit | OwnUnits) -> str:
-    """The same beside a median in this unit, whose name is not said again."""
+def ends_beside(summary: Summary, unit: Unit | OwnUnits, digits: int = 3) -> str:
+    """The ends of an interval beside a median in this unit: its name is not said again.
+
+    Args:
+        summary: with the median.
+        unit: of a column.
+        digits: that are written of the median.
+    """
+    low, high = summary.ci_low, summary.ci_high
     if isinstance(unit, OwnUnits):
-        return str(ends(summary))
-    return unit.ends(summary.ci_low, summary.ci_high)
+        return str(Figure((low, high), "s", unit.of(summary.median, digits)))
+    return unit.ends(low, high)
 
 
 def _supported(value: float, digits: int) -> Unit:
@@ -561,10 +568,11 @@ class Units(Record, frozen=True):
         if one.flops_per_second:
             found["rate"] = self.flops.whole(one.flops_per_second)
         if ready := one.ready:
-            found["ready"] = self.ready.whole(ready.median or None, digits_known(ready))
+            digits = digits_known(ready)
+            found["ready"] = self.ready.whole(ready.median or None, digits)
             found["interval"] = "one round"
             if ready.rounds > 1:
-                found["interval"] = ends_beside(ready, self.ready)
+                found["interval"] = ends_beside(ready, self.ready, digits)
         if dispatch := one.dispatch:
             digits = digits_known(dispatch)
             found["dispatch"] = self.dispatch.whole(dispatch.median or None, digits)

@@ -80,7 +80,7 @@ def bars(
     figures: list[Line] = []
     for label, value in values.items():
         clock = clocks.get(label)
-        own = unit.of(value or 0.0, fmt.digits_known(clock) if clock else 3)
+        own = unit.of(value or 0.0)
         names.append(own.name if value else "")
         if clock:
             figures.append(figure(clock, own))

@@ -175,7 +175,7 @@ def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
     all of them where it is vague.
     """
     known = fmt.digits_known(summary)
-    own = unit.of(summary.median, known)
+    own = unit.of(summary.median)
     text = own.text(summary.median)
     name = "" if unit.name else f" {own.name}"
     seen, end = 0, len(text)

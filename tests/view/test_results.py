@@ -175,3 +175,13 @@ def test_every_row_has_the_sign_of_its_curve() -> None:
     assert [plain(cell) for cell in cells] == ["•", "◆"]
     # NumPy has the same colour on every screen.
     assert roles(cells[0]) == ["series-2"]
+
+
+def test_times_that_are_too_far_apart_have_their_units_in_the_cells() -> None:
+    wide = msgspec.structs.replace(summary(247e-6), ci_low=175e-6, ci_high=259e-6)
+    found = table(run_of(done(JIT, ready=wide), done(NUMPY, 0.604)))
+    assert head(found, "ready") == "ready"
+    assert column(found, "ready") == ["247 µs", "604 ms"]
+    assert column(found, "interval") == ["175–259 µs", "602–606 ms"]
+    place = keys(found).index("ready")
+    assert roles(found.cell(0, place)) == ["value", "unknown", "value"]
