@@ -286,10 +286,10 @@ def _call_cells(
         ends = "…".join(fmt.significant(end, 2) for end in (found.low, found.high))
         if found.confidence != confidence:
             ends += f" ({_sure(found.confidence)})"
+        # Who is faster may be sure all the same.
+        ends = f"{fmt.UNCERTAIN} {ends}" if found.vague else ends
     who = faster(point, "call")
     ahead = "neither" if who == "even" else called.of(who) if who else fmt.ABSENT
-    if found is not None and found.vague:
-        ahead += f", {fmt.UNCERTAIN}"
     return {
         "size": fmt.size(point.size),
         called.first: fmt.median(point.first.ready),
