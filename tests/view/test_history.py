@@ -102,6 +102,23 @@ def test_one_measurement_has_one_unit() -> None:
     assert history.headline(unsampled) == history.Headline(Span("no samples", "muted"))
 
 
+def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
+    for width, role in ((0.0002, "hero"), (0.0004, "unknown")):
+        one = measurement(median=0.001, width=width)
+        assert history.headline(one).number.role == role
+    once = msgspec.structs.replace(measurement().ready, rounds=1)
+    lone = msgspec.structs.replace(measurement(), ready=once)
+    assert history.headline(lone).number.role == "unknown"
+    rows = [
+        row(ready=2e-3, ci_low=1e-3, ci_high=high, flops_per_second=None)
+        for high in (1.9e-3, 2.1e-3)
+    ]
+    table = history.columns(rows, 100)
+    place = [column.key for column in table.columns].index("ready")
+    roles = [table.columns[place].cells[index][0].role for index in (0, 1)]
+    assert roles == ["value", "unknown"]
+
+
 def test_repeats_say_their_ends_and_since_when() -> None:
     rows = (row(ready=0.002), row(ready=0.0019), row(ready=None), row(ready=0.0025))
     said = history.repeats(rows)
