@@ -127,8 +127,8 @@ class OwnUnits(Record, frozen=True):
 
     def text(self, value: float | None, digits: int = 3) -> str:
         """A value with its unit."""
-        if value is None or not math.isfinite(value):
-            return ABSENT
+        if not value or not math.isfinite(value):
+            return str(figure(value, self.quantity))
         return str(Figure((value,), self.quantity, self.of(value, digits), digits))
 
     whole = text
