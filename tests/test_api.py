@@ -50,6 +50,10 @@ def test_a_sequence_of_what_was_measured_in_this_process(results: Measurements) 
     assert results[1].case.device == HOST
     assert results[:2] == results.measurements[:2]
     assert all(one.ready and one.ready.median > 0 for one in results)
+    jit, numpy, *_ = results
+    assert numpy.times_numpy is None
+    assert jit.times_numpy is not None
+    assert jit.times_numpy.low <= jit.times_numpy.median <= jit.times_numpy.high
     assert results.host is not None
     assert results.host.jax
     assert jaxtui.devices()[0].name

@@ -20,6 +20,7 @@ from jaxtui.model import (
     Measurement,
     Note,
     OpInfo,
+    Ratio,
     Stopped,
     differing,
     explanation,
@@ -105,7 +106,7 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
 
 def seconds_of(case: CaseState, clock: Clock) -> float | None:
     """Seconds per call by a clock, or ``None`` if the case was not timed by it."""
-    found = _interval(case, clock)
+    found = clock_interval(case, clock)
     return found and found.median
 
 
@@ -118,8 +119,8 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
     """
     if case.case.mode == "numpy":
         return None
-    numpy, mine = numpy_of(case, run), _interval(case, clock)
-    theirs = None if numpy is None else _interval(numpy)
+    numpy, mine = numpy_of(case, run), clock_interval(case, clock)
+    theirs = None if numpy is None else clock_interval(numpy)
     if mine is None or numpy is None or theirs is None:
         return None
     rounds = (numpy.rounds, case.rounds) if clock == "ready" else ((), ())
@@ -140,13 +141,13 @@ def numpy_of(case: CaseState, run: Job) -> CaseState | None:
     return min(found, key=order, default=None)
 
 
-def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> float | None:
+def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Ratio | None:
     """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
     found = against_numpy(case, run, clock)
-    return None if found is None else found.median
+    return None if found is None else Ratio(**found._asdict())
 
 
-def _interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
+def clock_interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
     """Seconds per call by a clock.
 
     What the host computes itself is done when the call returns: it has no dispatch, and
@@ -218,7 +219,7 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
         "rate": str(fmt.speed(measured.flops_per_second, measured.bytes_per_second)),
         "peak": fmt.percent(share_of_peak(measured)),
         "error": fmt.error(measured.error_vs_float64),
-        "× numpy": fmt.ratio(times_numpy(case, run)),
+        "× numpy": fmt.factor(times_numpy(case, run)),
         "notes": ", ".join(note.flag for note in own_notes(case, run)),
     }
 
@@ -445,10 +446,12 @@ def endings(
         measured = state.measurement
         if state.failure:
             failures.append(state.failure)
-        elif measured and measured.stopped:
-            measurements.append(measured)
-        elif measured and measured.ready:
-            measurements.append(msgspec.structs.replace(measured, stopped=outcome))
+        elif measured and (measured.stopped or measured.ready):
+            changed = {
+                "stopped": measured.stopped or outcome,
+                "times_numpy": times_numpy(state, run) if run else None,
+            }
+            measurements.append(msgspec.structs.replace(measured, **changed))
         else:
             doing = f" during {state.doing}" if state.doing else " before its turn came"
             failure = Failure(

@@ -361,10 +361,11 @@ async def test_the_results_fit(size: tuple[int, int]) -> None:
             return
         assert plot.size.height >= 18
         assert "log" in (app.query_one("#phases-panel").border_title or "")
-        # All figures of a column in one unit, the points one below the other.
-        rows = lines(app, "#phases").splitlines()
-        assert all(row.rstrip().endswith(" ms") for row in rows)
-        assert len({row.rindex(".") for row in rows if "compile" not in row}) == 1
+        # Units one below the other, and so are the points.
+        rows = [row.rstrip() for row in lines(app, "#phases").splitlines()]
+        assert {row[-3:] for row in rows} == {" ms", " µs"}
+        assert len({len(row) for row in rows}) == 1
+        assert len({row.rindex(".") for row in rows if "." in row}) == 1
         assert "█" in lines(app, "#spread")
         # Under an open form no panel is cut.
         await pilot.press("e")
@@ -430,8 +431,8 @@ async def test_metrics_clocks_and_views_go_round() -> None:
         pane = app.query_one(BenchPane)
         for key, titles in (
             ("k", ("dispatch", "pipelined", "ready")),
-            ("m", ("FLOP/s", "bytes/s", "%", "×", "ready")),
-            ("g", ("how calls", "roofline", "seconds", "ready")),
+            ("m", ("FLOP/s", "bandwidth", "%", "×", "ready")),
+            ("g", ("how calls", "roofline", "time per", "ready")),
         ):
             for words in titles:
                 await pilot.press(key)

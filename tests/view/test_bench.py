@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from jaxtui.model import (
     Measurement,
     Note,
     PhaseStarted,
+    Ratio,
     RunFinished,
     differing,
     run_notes,
@@ -83,6 +85,29 @@ def test_a_case_is_compared_with_numpy_over_the_rounds_of_both() -> None:
     assert against_numpy(numpy, run) is None
     assert against_numpy(jit, run_of(jit)) is None
     assert against_numpy(replace(jit, measurement=None), run) is None
+
+
+def test_the_ratio_to_numpy_is_in_every_file() -> None:
+    jit = replace(done(JIT), rounds=(1.0,) * 5 + (2.0,) * 6)
+    numpy = replace(done(NUMPY), rounds=(3.0,) * 5 + (8.0,) * 6)
+    run = run_of(numpy, jit)
+    results = bench.collect(HOST, (), run)
+    found = against_numpy(jit, run)
+    assert (found.low, found.high) == (3.0, 4.0)
+    expected = Ratio(**found._asdict())
+    assert [one.times_numpy for one in results.measurements] == [None, expected]
+    document = msgspec.json.decode(encode(results))
+    told = document["measurements"][1]["times_numpy"]
+    assert (told["low"], told["high"]) == (3.0, 4.0)
+    head, *rows = csv.reader(as_csv(results).splitlines())
+    columns = [head.index(name) for name in ("times_numpy_low", "times_numpy_high")]
+    assert [[row[place] for place in columns] for row in rows] == [
+        ["", ""],
+        ["3.0", "4.0"],
+    ]
+    assert "| 4.0× 3.0–4.0 |" in as_markdown(results)
+    assert "× numpy" not in as_markdown(bench.collect(HOST, (), run_of(jit)))
+    assert bench.rows(run)[1][bench.head(run).index("× numpy")] == "4.0× 3.0–4.0"
 
 
 def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
