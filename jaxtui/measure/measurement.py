@@ -83,6 +83,7 @@ class Record:
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)
+        doubts += notes.of_freeing(turns.free_seconds, ready.median)
         fixed = notes.of_workload(workload, self.accuracy, finite=self._finite)
         flags = {note.flag for note in doubts}
         made = Measurement(
@@ -104,6 +105,7 @@ class Record:
             peak=workload.peak,
             xla_flops=workload.compiled_flops,
             memory=None if isinstance(self.memory, str) else self.memory,
+            free_seconds=turns.free_seconds,
         )
         if keep_samples:
             waits = tuple(x for block in turns.rounds for x in block.ready)

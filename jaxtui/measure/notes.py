@@ -158,6 +158,21 @@ def of_memory(
         yield Note(flag="page-faults", text=said)
 
 
+FREEING_SHARE = 0.03
+"""Of a call. What differs by as much is worth a note, as with ``DRIFT_AT_LEAST``."""
+
+
+def of_freeing(seconds: float | None, ready: float) -> Iterator[Note]:
+    """A plain loop also pays for giving its results back."""
+    if seconds is not None and seconds > FREEING_SHARE * ready:
+        yield Note(
+            flag="freeing",
+            text=f"Freeing the result takes {text.seconds(seconds)} a call, which"
+            " `ready` leaves out: a plain loop takes"
+            f" {text.seconds(ready + seconds)} a call.",
+        )
+
+
 def of_workload(
     workload: Workload, accuracy: Accuracy | None, *, finite: bool
 ) -> Iterator[Note]:

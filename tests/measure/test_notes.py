@@ -39,3 +39,12 @@ def test_two_groups_have_a_gap_between_them(
     assert (found is not None) == groups
     if found:
         assert found == pytest.approx((1.0, high), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "noted"), [(None, False), (0.0, False), (0.02, False), (0.04, True)]
+)
+def test_freeing_is_noted_above_three_percent_of_a_call(
+    seconds: float | None, noted: bool
+) -> None:
+    assert bool([*notes.of_freeing(seconds, 1.0)]) == noted
