@@ -8,7 +8,7 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import notes
+from jaxtui.measure import activity, notes
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
@@ -37,6 +37,8 @@ class Record:
         slows down what allocates afterwards."""
         self.memory: MemorySpan | str | None = None
         """Known after the turns, too; a sentence says why it is not."""
+        self.behaviour = activity.Behaviour()
+        """Of a function of a file, known after the turns as well."""
         self._runtime = runtime
         self._finite = True
         self._made: Measurement | None = None
@@ -72,6 +74,12 @@ class Record:
             self.accuracy = workload.accuracy_of(np.asarray(result))
         else:
             self._finite = all_finite(jax.device_get(list(arrays_of(result))))
+        if workload.own:
+            turns = self.turns
+            with workload.scope():
+                self.behaviour = activity.look(
+                    workload, turns.call_seconds, holds=turns.holds_two
+                )
 
     def measurement(
         self, stopped: Stopped | None, *, keep_samples: bool = False
@@ -80,6 +88,7 @@ class Record:
         workload, turns = self.workload, self.turns
         ready, dispatch = turns.summaries()
         doubts = [*notes.of_turns(turns, self._runtime, dispatch)]
+        doubts += notes.of_function(turns, self.behaviour)
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)
@@ -137,7 +146,7 @@ class Record:
         """FLOP/s and bytes/s; ``None`` where a note says why not."""
         workload, turns = self.workload, self.turns
         flags = {note.flag for note in doubts}
-        if workload.interpreted or flags & {"host-bound", "folded"}:
+        if workload.interpreted or flags & {"host-bound", *notes.UNRATED}:
             return None, None
         seconds = self.turns.pipelined_seconds
         if seconds is None or notes.is_inline(turns):

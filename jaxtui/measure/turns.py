@@ -23,6 +23,7 @@ import jax
 
 from jaxtui import stats
 from jaxtui.measure import clocks
+from jaxtui.measure.activity import Activity
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.workload import Workload
@@ -127,6 +128,7 @@ class Turns:
         """Minor page faults per blocked call, one per round."""
         self.freeing: list[float] = []
         """Seconds to give back a result, of a call now and then."""
+        self.activity = Activity() if workload.own else None
         self.meter = Meter()
         self.warm = False
         """The warm-up is over."""
@@ -148,6 +150,11 @@ class Turns:
         self._burst_seconds = burst_seconds
         self._random = random.Random(0)
         self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
+
+    @property
+    def holds_two(self) -> bool:
+        """Whether there is memory for two results at once."""
+        return self._results_at_most is None or self._results_at_most > 1
 
     @property
     def overfull(self) -> int:
@@ -263,7 +270,10 @@ class Turns:
     def _latency_turn(self, seconds: float) -> None:
         seconds = min(seconds, CALLS_AT_MOST * max(self.call_seconds, 1e-7))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        block = self._calls(seconds)
+        if self.activity is None:
+            block = self._calls(seconds)
+        else:
+            block = self.activity.watch(lambda: self._calls(seconds))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         self.page_faults.append((after - before) / len(block.ready))
         self.call_seconds = median(block.ready)

@@ -1,0 +1,304 @@
+"""What a function of a file does beside computing its result.
+
+Its call may compile anew, sleep, write to files, give back an array that it keeps, or
+leave work that goes on when the result is ready: then its time is not what it seems to
+be. While turns are taken, ``Activity`` reads counters of this process around a block of
+calls; ``look`` makes some more calls afterwards, whose results it looks at.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, process_time, sleep
+from types import FrameType
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxtui.machine.hardware import read_text
+from jaxtui.measure import clocks, own, runtime
+from jaxtui.measure.coldpath import preserved
+from jaxtui.measure.devices import probe
+from jaxtui.measure.runtime import Queue
+from jaxtui.measure.workload import Workload
+from jaxtui.stats import median
+
+PAUSE_SECONDS = 0.005
+"""In which threads that were left with work are seen to be busy."""
+
+BUSY_SHARE = 0.25
+"""Of a core; threads that use less are at rest, as in ``turns``."""
+
+CALLS = 5
+"""That are looked at: what is true by chance is not true of each of them."""
+
+FEW_CALLS = 2
+"""Of a function that takes long."""
+
+LONG_SECONDS = 0.02
+
+TRACE_SECONDS_AT_MOST = 1.0
+"""Of what takes longer to trace it is not seen what it catches meanwhile."""
+
+SCHEDSTAT = Path("/proc/self/schedstat")
+
+OWN_READS = 2
+"""Of ``/proc/self/io``: its text, and that there is no more of it."""
+
+_LOOKUPS = (AttributeError, ImportError, KeyError, IndexError, StopIteration)
+"""Exceptions that programs catch in the ordinary course of things."""
+
+
+class _Counters(NamedTuple):
+    written: int
+    """Bytes that this process has written, to whatever."""
+    reads: int
+    """How often it has read."""
+
+
+class Activity:
+    """Adds up what was done in the blocks of calls of one function."""
+
+    def __init__(self) -> None:
+        self.calls = self.compiles = self.traces = 0
+        self.written = self.reads = 0
+        self.seconds = self.idle = 0.0
+        """Wall time, and that in which nothing of this process ran or waited to run."""
+
+    def watch(self, block: Callable[[], clocks.Block]) -> clocks.Block:
+        """Run a block of calls; counters are read before and after it."""
+        compiled = runtime.compilations()
+        traces, compiles = compiled.traces, compiled.compiles
+        waited, io = _waited(), _io()
+        start, used = perf_counter(), process_time()
+        done = block()
+        seconds, used = perf_counter() - start, process_time() - used
+        after_io, after_waited = _io(), _waited()
+        self.calls += len(done.ready)
+        self.traces += compiled.traces - traces
+        self.compiles += compiled.compiles - compiles
+        self.seconds += seconds
+        if io is not None and after_io is not None:
+            self.written += after_io.written - io.written
+            self.reads += after_io.reads - io.reads - OWN_READS
+        if waited is not None and after_waited is not None:
+            self.idle += max(0.0, seconds - used - (after_waited - waited))
+        return done
+
+
+def _io() -> _Counters | None:
+    """``None`` where there is no ``/proc``, or it does not say."""
+    for stream in (sys.stdout, sys.stderr):
+        # So that what was printed is counted with the call that did.
+        probe(lambda: stream.flush())  # noqa: B023
+    lines = read_text(Path("/proc/self/io")).splitlines()
+    numbers = dict(line.split(": ", 1) for line in lines)
+    if "wchar" not in numbers:
+        return None
+    return _Counters(int(numbers["wchar"]), int(numbers["syscr"]))
+
+
+def _waited() -> float | None:
+    """Seconds that threads of this process were ready to run and had no core."""
+    waited = [_scheduled(task.name)[1] for task in Path("/proc/self/task").glob("*")]
+    return sum(waited) if waited and SCHEDSTAT.exists() else None
+
+
+def _scheduled(thread: object) -> tuple[float, float]:
+    """Seconds that a thread ran, and waited for a core; 0 if it has ended."""
+    # proc(5): nanoseconds on a core, nanoseconds waiting for one, time slices.
+    words = read_text(Path(f"/proc/self/task/{thread}/schedstat")).split()
+    return (int(words[0]) / 1e9, int(words[1]) / 1e9) if words else (0.0, 0.0)
+
+
+class Behaviour(NamedTuple):
+    """What some calls of a function did, after its turns."""
+
+    kept: bool = False
+    """Each gave the same array as the one before, or one that the function keeps."""
+    returns_arguments: bool = False
+    """Nothing came back but the buffers of the arguments."""
+    unwaited: str = ""
+    """The type of a part of the result that nothing can wait for."""
+    left_seconds: float = 0.0
+    """The devices worked on for so long when a result was ready."""
+    alone_seconds: float = 0.0
+    """A call took so long whose predecessors had left nothing."""
+    left_threads: int = 0
+    """So many threads of Python worked on, or were left over by each call."""
+    caught: str = ""
+    """An exception that was raised and caught, and the line."""
+
+
+def look(workload: Workload, call_seconds: float, *, holds: bool) -> Behaviour:
+    """Call a function of a file some more times, within its scope.
+
+    Args:
+        workload: After its turns.
+        call_seconds: About how long a call takes.
+        holds: Whether there is memory for more than one result.
+    """
+    count = CALLS if call_seconds < LONG_SECONDS else FEW_CALLS
+    found = _left(workload, count)._asdict()
+    if workload.on_return:
+        found["kept"] = _numpy_keeps(workload)
+    elif holds:
+        found["kept"], found["returns_arguments"] = _buffers(workload)
+    found["unwaited"] = _unwaited(_call(workload))
+    found["caught"] = probe(lambda: _caught(workload)) or ""
+    return Behaviour(**found)
+
+
+def _call(workload: Workload) -> Any:
+    result = workload.call(*workload.args)
+    workload.wait(result)
+    return result
+
+
+def _left(workload: Workload, count: int) -> Behaviour:
+    """Whether devices or threads go on when a result is ready."""
+    queue = None if workload.on_return else Queue(workload.device)
+    busy = _busy_threads()
+    before = {*threading.enumerate()}
+    left, idle, alone = list[float](), list[float](), list[float]()
+    unready = 0
+    for _ in range(count):
+        start = perf_counter()
+        result = _call(workload)
+        alone.append(perf_counter() - start)
+        if queue is not None:
+            unready += not clocks.is_ready(result)
+            for taken in (left, idle):
+                start = perf_counter()
+                queue.drain()
+                taken.append(perf_counter() - start)
+    behind = len({*threading.enumerate()} - before)
+    working = 0 if busy else _busy_threads()
+    goes_on = bool(left) and (unready == count or min(left) > max(idle))
+    return Behaviour(
+        left_seconds=min(left) - median(idle) if goes_on else 0.0,
+        alone_seconds=median(alone),
+        left_threads=working or (behind if behind >= count else 0),
+    )
+
+
+def _busy_threads() -> int:
+    """Python's other threads that use a core; 0 where that is not known.
+
+    Those of libraries are none of them: OpenBLAS spins for a while after each product.
+    """
+    others = [
+        thread.native_id
+        for thread in threading.enumerate()
+        if thread is not threading.current_thread() and thread.native_id
+    ]
+    before = [_scheduled(each)[0] for each in others]
+    start = perf_counter()
+    if others:
+        sleep(PAUSE_SECONDS)
+    least = BUSY_SHARE * (perf_counter() - start)
+    after = [_scheduled(each)[0] for each in others]
+    pairs = zip(before, after, strict=True)
+    return sum(end - begin >= least for begin, end in pairs)
+
+
+def _buffers(workload: Workload) -> tuple[bool, bool]:
+    """Whether two results share their buffers, and whether those are the arguments'.
+
+    Both are held, so that neither can have got the memory of the other. A donated
+    array has no buffer any more.
+    """
+    given = {*_pointers(jax.tree.leaves(workload.args))}
+    first, second = _call(workload), _call(workload)
+    one, other = (
+        _pointers([leaf for leaf in jax.tree.leaves(each) if _has_bytes(leaf)])
+        for each in (first, second)
+    )
+    total = sum(other.values())
+    same = sum(size for place, size in other.items() if place in one)
+    arguments = bool(other) and {*other} <= given
+    return not arguments and 2 * same > total, arguments
+
+
+def _has_bytes(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and not own.is_key(leaf) and leaf.nbytes > 0
+
+
+def _pointers(leaves: list[Any]) -> dict[int, int]:
+    """The bytes of arrays by the address of their buffer, of sharded ones the first."""
+    found: dict[int, int] = {}
+    for leaf in filter(_has_bytes, leaves):
+        place = probe(lambda: leaf.addressable_data(0).unsafe_buffer_pointer())  # noqa: B023
+        if place is not None:
+            found[place] = leaf.nbytes
+    return found
+
+
+def _numpy_keeps(workload: Workload) -> bool:
+    """Whether NumPy's side gives back an array that it does not compute anew.
+
+    One that is written to in every call would not keep what is put into it here.
+    """
+    first, second = _call(workload), _call(workload)
+    arrays = [leaf for leaf in jax.tree.leaves(second) if isinstance(leaf, np.ndarray)]
+    olds = [leaf for leaf in jax.tree.leaves(first) if isinstance(leaf, np.ndarray)]
+    largest = max(arrays, key=lambda array: array.nbytes, default=None)
+    if largest is None or not any(largest is old for old in olds):
+        return False
+    arguments = jax.tree.leaves(workload.args)
+    if not largest.size or not largest.flags.writeable:
+        return not largest.flags.writeable
+    if any(np.may_share_memory(largest, each) for each in arguments):
+        return False
+    content = largest.copy()
+    largest[...] = np.roll(content, 1)
+    if np.array_equal(largest, content):
+        largest[...] = content + np.ones((), content.dtype)
+    planted = largest.copy()
+    _call(workload)
+    kept = np.array_equal(largest, planted)
+    if kept:
+        largest[...] = content
+    return kept
+
+
+def _unwaited(result: Any) -> str:
+    """The type of a leaf that is no array, number or text; empty if there is none."""
+    known = (jax.Array, np.ndarray, *own.NUMBERS, str, bytes)
+    for leaf in jax.tree.leaves(result):
+        if not isinstance(leaf, known):
+            return type(leaf).__name__
+    return ""
+
+
+def _caught(workload: Workload) -> str:
+    """What the function's own file catches in one call, or while it is traced."""
+    source = own.source(workload.case.op)
+    if source is None or not source.file:
+        return ""
+    seen: list[str] = []
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        return inside if frame.f_code.co_filename == source.file else None
+
+    def inside(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "exception" and not issubclass(argument[0], _LOOKUPS):
+            seen.append(f"{argument[0].__name__} (line {frame.f_lineno})")
+        return inside
+
+    before, trace_seconds = sys.gettrace(), workload.phases.trace
+    sys.settrace(trace)
+    try:
+        if trace_seconds is None:
+            _call(workload)
+        elif trace_seconds < TRACE_SECONDS_AT_MOST:
+            # Compiled modes run its Python only while they trace.
+            with preserved(workload):
+                workload.jitted().trace(*workload.resident())
+    finally:
+        sys.settrace(before)
+    return seen[0] if seen else ""
