@@ -39,15 +39,15 @@ CALLS = 5
 FEW_CALLS = 2
 """Of a function that takes long."""
 
+REST_SECONDS = 1.0
+"""Waited at most for threads of calls before; some never rest."""
+
 LONG_SECONDS = 0.02
 
 TRACE_SECONDS_AT_MOST = 1.0
 """Of what takes longer to trace it is not seen what it catches meanwhile."""
 
 SCHEDSTAT = Path("/proc/self/schedstat")
-
-OWN_READS = 2
-"""Of ``/proc/self/io``: its text, and that there is no more of it."""
 
 _LOOKUPS = (AttributeError, ImportError, KeyError, IndexError, StopIteration)
 """Exceptions that programs catch in the ordinary course of things."""
@@ -56,8 +56,8 @@ _LOOKUPS = (AttributeError, ImportError, KeyError, IndexError, StopIteration)
 class _Counters(NamedTuple):
     written: int
     """Bytes that this process has written, to whatever."""
-    reads: int
-    """How often it has read."""
+    read: int
+    """Bytes that it has read."""
 
 
 class Activity:
@@ -65,9 +65,9 @@ class Activity:
 
     def __init__(self) -> None:
         self.calls = self.compiles = self.traces = 0
-        self.written = self.reads = 0
-        self.seconds = self.idle = 0.0
-        """Wall time, and that in which nothing of this process ran or waited to run."""
+        self.written = self.read = 0
+        self.idle: list[float] = []
+        """The share of each block in which nothing of this process ran or waited to."""
 
     def watch(self, block: Callable[[], clocks.Block]) -> clocks.Block:
         """Run a block of calls; counters are read before and after it."""
@@ -81,12 +81,11 @@ class Activity:
         self.calls += len(done.ready)
         self.traces += compiled.traces - traces
         self.compiles += compiled.compiles - compiles
-        self.seconds += seconds
         if io is not None and after_io is not None:
             self.written += after_io.written - io.written
-            self.reads += after_io.reads - io.reads - OWN_READS
+            self.read += after_io.read - io.read
         if waited is not None and after_waited is not None:
-            self.idle += max(0.0, seconds - used - (after_waited - waited))
+            self.idle.append(1 - (used + after_waited - waited) / seconds)
         return done
 
 
@@ -99,7 +98,7 @@ def _io() -> _Counters | None:
     numbers = dict(line.split(": ", 1) for line in lines)
     if "wchar" not in numbers:
         return None
-    return _Counters(int(numbers["wchar"]), int(numbers["syscr"]))
+    return _Counters(int(numbers["wchar"]), int(numbers["rchar"]))
 
 
 def _waited() -> float | None:
@@ -162,28 +161,43 @@ def _call(workload: Workload) -> Any:
 def _left(workload: Workload, count: int) -> Behaviour:
     """Whether devices or threads go on when a result is ready."""
     queue = None if workload.on_return else Queue(workload.device)
-    busy = _busy_threads()
-    before = {*threading.enumerate()}
-    left, idle, alone = list[float](), list[float](), list[float]()
-    unready = 0
+    busy, before = _await_threads(), {*threading.enumerate()}
     for _ in range(count):
+        _call(workload)
+    behind = len({*threading.enumerate()} - before)
+    working = 0 if busy else _busy_threads()
+    alone, left, idle = list[float](), list[float](), list[float]()
+    unready, compiled = 0, runtime.compilations()
+    for _ in range(0 if queue is None else count):
+        assert queue is not None
         start = perf_counter()
         result = _call(workload)
         alone.append(perf_counter() - start)
-        if queue is not None:
-            unready += not clocks.is_ready(result)
-            for taken in (left, idle):
-                start = perf_counter()
-                queue.drain()
-                taken.append(perf_counter() - start)
-    behind = len({*threading.enumerate()} - before)
-    working = 0 if busy else _busy_threads()
-    goes_on = bool(left) and (unready == count or min(left) > max(idle))
+        unready += not clocks.is_ready(result)
+        compiles = compiled.compiles
+        for taken in (left, idle):
+            start = perf_counter()
+            queue.drain()
+            taken.append(perf_counter() - start)
+        if compiled.compiles > compiles:
+            # The function has cleared JAX's caches.
+            left[-1] = idle[-1]
+    # The least but one: of a few calls one may have been held up until all was done.
+    but_one = sorted(left)[min(1, count - 2)] if left else 0.0
+    goes_on = bool(left) and (unready == count or but_one > 2 * median(idle))
     return Behaviour(
-        left_seconds=min(left) - median(idle) if goes_on else 0.0,
-        alone_seconds=median(alone),
+        left_seconds=but_one - median(idle) if goes_on else 0.0,
+        alone_seconds=median(alone) if alone else 0.0,
         left_threads=working or (behind if behind >= count else 0),
     )
+
+
+def _await_threads() -> int:
+    """Let the threads that earlier calls have left end; how many go on for long."""
+    end = perf_counter() + REST_SECONDS
+    while (busy := _busy_threads()) and perf_counter() < end:
+        pass
+    return busy
 
 
 def _busy_threads() -> int:
@@ -286,8 +300,9 @@ def _caught(workload: Workload) -> str:
         return inside if frame.f_code.co_filename == source.file else None
 
     def inside(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "exception" and not issubclass(argument[0], _LOOKUPS):
-            seen.append(f"{argument[0].__name__} (line {frame.f_lineno})")
+        kind = argument[0] if event == "exception" else None
+        if kind and issubclass(kind, Exception) and not issubclass(kind, _LOOKUPS):
+            seen.append(f"{kind.__name__} (line {frame.f_lineno})")
         return inside
 
     before, trace_seconds = sys.gettrace(), workload.phases.trace

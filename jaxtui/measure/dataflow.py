@@ -38,6 +38,8 @@ class Dataflow(NamedTuple):
     """The share that depends on no argument."""
     returns_given: bool
     """Every output was there before the call: an argument or a constant."""
+    repeats: bool
+    """Something is computed, and not by drawing numbers, that no argument changes."""
     kept_share: float
     """Of the bytes of the outputs, those of arrays that were there before the call."""
 
@@ -79,6 +81,9 @@ def dataflow(closed: Any) -> Dataflow:
         dead=dead / total if total else 0.0,
         constant=constant / total if total else 0.0,
         returns_given=bool(results) and {*results} <= {None, *arguments},
+        repeats=total > dead
+        and not varying.intersection(results)
+        and not any("random" in name or "rng" in name for name in _names(closed.jaxpr)),
         kept_share=kept / sum(sizes) if sum(sizes) else 0.0,
     )
 
@@ -137,9 +142,7 @@ def _work(equation: Any) -> float:
     name, params = equation.primitive.name, equation.params
     if name in _ARRANGING:
         return 0.0
-    inner = [
-        sum(_work(each) for each in jaxpr.eqns) for jaxpr in _inner(equation)
-    ]
+    inner = [sum(_work(each) for each in jaxpr.eqns) for jaxpr in _inner(equation)]
     if inner:
         return float(params.get("length", 1)) * sum(inner)
     sizes = [
@@ -155,6 +158,13 @@ def _work(equation: Any) -> float:
         features = kernel[params["dimension_numbers"].rhs_spec[0]]
         return 2.0 * sizes[-1] * math.prod(kernel) / max(1, features)
     return float(max(sizes, default=0))
+
+
+def _names(jaxpr: Any) -> Iterator[str]:
+    for equation in jaxpr.eqns:
+        yield equation.primitive.name
+        for each in _inner(equation):
+            yield from _names(each)
 
 
 def _callbacks(jaxpr: Any) -> Iterator[str]:

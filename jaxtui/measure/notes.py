@@ -109,7 +109,7 @@ def of_turns(
         )
 
 
-UNRATED = frozenset({"folded", "kept", "unchanged", "unfinished"})
+UNRATED = frozenset({"folded", "kept", "unchanged", "unfinished", "unwaited"})
 """The flags under which what was timed is not the work, so that no rate is shown."""
 
 LEFT_SHARE = 1 / 3
@@ -119,6 +119,9 @@ product does not need the product itself, which is a half or a third of its work
 IDLE_AT_MOST = 0.25
 """Share of the calls on a CPU in which no thread ran or waited for a core. Products,
 sorts and elementwise ops of 6 µs to 9 ms had none; one that sleeps for 50 µs has half."""
+
+READ_AT_MOST = 256
+"""Bytes per call: those of a product read 28, for what threads ask of the system."""
 
 QUEUED_AT_MOST = 1.5
 """A queued call lacks the hand-over, so it should take no longer than a blocked one."""
@@ -130,7 +133,7 @@ def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Note]:
     if turns.activity is not None:
         yield from _of_activity(turns.activity, workload)
     if workload.dataflow is not None:
-        yield from _of_dataflow(workload.dataflow, workload)
+        yield from _of_dataflow(workload.dataflow, workload, behaviour)
     if behaviour.kept:
         yield Note(
             flag="kept",
@@ -145,7 +148,7 @@ def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Note]:
         )
     if behaviour.unwaited:
         yield Note(
-            flag="unfinished",
+            flag="unwaited",
             text=f"The result holds a {behaviour.unwaited}, which is no array: nothing"
             " waits for what it stands for. Return arrays, or register its class as a"
             " pytree.",
@@ -162,7 +165,11 @@ def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Note]:
 
 def _of_leftovers(turns: Turns, behaviour: Behaviour) -> Note | None:
     """Work that goes on when the result is ready."""
-    left, alone, queued = behaviour.left_seconds, behaviour.alone_seconds, turns.pipelined
+    left, alone, queued = (
+        behaviour.left_seconds,
+        behaviour.alone_seconds,
+        turns.pipelined,
+    )
     if behaviour.left_threads:
         count = text.plural(behaviour.left_threads, "thread")
         how = f"{count} of the function worked on or stayed"
@@ -202,25 +209,28 @@ def _of_activity(seen: Activity, workload: Workload) -> Iterator[Note]:
     if seen.written >= seen.calls:
         yield Note(
             flag="side-effects",
-            text=f"A call writes {text.size(seen.written / seen.calls)} to files or to"
+            text=f"A call writes {text.bytes_text(seen.written / seen.calls)} to files or to"
             " the terminal: that is part of its time.",
         )
-    elif seen.reads >= seen.calls:
+    elif seen.read > READ_AT_MOST * seen.calls:
         yield Note(
             flag="side-effects",
-            text="Each call reads from a file, a pipe or a socket: that is part of its"
-            " time.",
+            text=f"A call reads {text.bytes_text(seen.read / seen.calls)} from files,"
+            " pipes or sockets: that is part of its time.",
         )
     here = workload.on_return or workload.on_cpu
-    if here and seen.idle > IDLE_AT_MOST * seen.seconds:
+    idle = median(seen.idle) if seen.idle else 0.0
+    if here and idle > IDLE_AT_MOST:
         yield Note(
             flag="idle",
-            text=f"Nothing ran in {text.percent(seen.idle / seen.seconds)} of the time:"
+            text=f"Nothing ran in {text.percent(idle)} of the time:"
             " the function slept, or waited for a lock, a file or another process.",
         )
 
 
-def _of_dataflow(flow: Dataflow, workload: Workload) -> Iterator[Note]:
+def _of_dataflow(
+    flow: Dataflow, workload: Workload, behaviour: Behaviour
+) -> Iterator[Note]:
     if flow.callbacks:
         yield Note(
             flag="callback",
@@ -232,6 +242,8 @@ def _of_dataflow(flow: Dataflow, workload: Workload) -> Iterator[Note]:
     computed_once = (
         counted is not None and written is not None and counted < LEFT_SHARE * written
     )
+    if behaviour.kept or behaviour.returns_arguments:
+        return
     if flow.returns_given or 2 * flow.kept_share > 1:
         yield Note(
             flag="unchanged",
@@ -255,6 +267,12 @@ def _of_dataflow(flow: Dataflow, workload: Workload) -> Iterator[Note]:
             flag="folded",
             text=f"About {text.percent(flow.constant)} of the function's work depends on"
             " no argument, so XLA did it while compiling. Pass its data as arguments.",
+        )
+    elif flow.repeats and not (compiled and computed_once):
+        yield Note(
+            flag="unchanged",
+            text="The result depends on no argument: every call gives the same, though"
+            " it computes it anew.",
         )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from jax import lax
 from jax.experimental import io_callback
 
-LARGE = jnp.asarray(np.random.default_rng(0).random((300, 300), np.float32))
+LARGE = jnp.asarray(np.random.default_rng(0).random((400, 400), np.float32))
 LARGE_NUMPY = np.asarray(LARGE)
+HUGE = jnp.ones((1200, 1200))
 NULL = os.open(os.devnull, os.O_WRONLY)
 
 numbers = itertools.count()
@@ -25,6 +26,11 @@ kept = []
 @jax.jit
 def heavy(x):
     return LARGE @ LARGE @ (x[0] + LARGE)
+
+
+@jax.jit
+def huge(x, y):
+    return y @ y @ (x[0] + y)
 
 
 def spin(seconds):
@@ -115,7 +121,7 @@ def uses_the_shape(x):
     return jnp.sum(jnp.ones(x.shape) * 3)
 
 
-def computes_in_numpy(x):
+def multiplies_in_numpy_first(x):
     return jnp.asarray(LARGE_NUMPY @ LARGE_NUMPY)
 
 
@@ -168,7 +174,7 @@ def remembers_a_copy(x):
     return remembers(x) + 0
 
 
-def cached_numpy(x):
+def cached(x):
     return x + 1
 
 
@@ -177,7 +183,7 @@ def computed_by_numpy(size):
     return LARGE_NUMPY @ LARGE_NUMPY
 
 
-def cached_numpy_numpy(x):
+def cached_numpy(x):
     return computed_by_numpy(x.size)
 
 
@@ -206,12 +212,13 @@ def leaves_sleeping_threads(x):
 
 def leaves_it_to_the_device(x):
     y = x + 1
-    heavy(x)
+    huge(x, HUGE)
     return y
 
 
 def leaves_it_to_another_device(x):
-    heavy(jax.device_put(x, jax.devices()[-1]))
+    device = jax.devices()[-1]
+    huge(*jax.device_put((x, HUGE), device))
     return x + 1
 
 
@@ -273,7 +280,7 @@ def sleeps(x):
 
 
 def sleeps_beside_work(x):
-    time.sleep(0.002)
+    time.sleep(0.01)
     return heavy(x)
 
 
@@ -387,7 +394,7 @@ def learns(x):
 
 
 def gradient_of_a_product(x):
-    return jax.grad(lambda w: jnp.sum(w @ LARGE[:8]))(x)
+    return jax.grad(lambda w: jnp.sum(w @ x))(x)
 
 
 def sums_up(x):
