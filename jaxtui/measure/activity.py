@@ -201,7 +201,7 @@ def _await_threads() -> int:
 
 
 def _busy_threads() -> int:
-    """Python's other threads that use a core; 0 where that is not known.
+    """Python's other threads that use a core, or wait for one; 0 where not known.
 
     Those of libraries are none of them: OpenBLAS spins for a while after each product.
     """
@@ -210,14 +210,13 @@ def _busy_threads() -> int:
         for thread in threading.enumerate()
         if thread is not threading.current_thread() and thread.native_id
     ]
-    before = [_scheduled(each)[0] for each in others]
+    before = [sum(_scheduled(each)) for each in others]
     start = perf_counter()
     if others:
         sleep(PAUSE_SECONDS)
     least = BUSY_SHARE * (perf_counter() - start)
-    after = [_scheduled(each)[0] for each in others]
-    pairs = zip(before, after, strict=True)
-    return sum(end - begin >= least for begin, end in pairs)
+    after = [sum(_scheduled(each)) for each in others]
+    return sum(end - begin >= least for begin, end in zip(before, after, strict=True))
 
 
 def _buffers(workload: Workload) -> tuple[bool, bool]:

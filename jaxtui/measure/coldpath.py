@@ -186,9 +186,11 @@ def preserved(workload: Workload) -> Iterator[None]:
     call = inspect.unwrap(workload.fresh()) if workload.own and workload.fresh else None
     names: dict[str, Any] = getattr(call, "__globals__", {})
     held: list[Any] = [names]
-    for value in names.values():
-        if not isinstance(value, (type, ModuleType, jax.Array)):
-            held.append(value if isinstance(value, list) else _variables(value))
+    held += [
+        value if isinstance(value, list) else _variables(value)
+        for value in names.values()
+        if not isinstance(value, (type, ModuleType, jax.Array))
+    ]
     before = [(one, one.copy()) for one in held if isinstance(one, (dict, list))]
     try:
         yield

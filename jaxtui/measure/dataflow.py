@@ -152,11 +152,11 @@ def _work(equation: Any) -> float:
     if name == "dot_general":
         (contracted, _), _ = params["dimension_numbers"]
         shape = equation.invars[0].aval.shape
-        return 2.0 * sizes[-1] * math.prod(shape[axis] for axis in contracted)
+        return float(2 * sizes[-1] * math.prod(shape[axis] for axis in contracted))
     if name == "conv_general_dilated":
         kernel = equation.invars[1].aval.shape
         features = kernel[params["dimension_numbers"].rhs_spec[0]]
-        return 2.0 * sizes[-1] * math.prod(kernel) / max(1, features)
+        return float(2 * sizes[-1] * math.prod(kernel) / max(1, features))
     return float(max(sizes, default=0))
 
 

@@ -117,8 +117,8 @@ LEFT_SHARE = 1 / 3
 product does not need the product itself, which is a half or a third of its work."""
 
 IDLE_AT_MOST = 0.25
-"""Share of the calls on a CPU in which no thread ran or waited for a core. Products,
-sorts and elementwise ops of 6 µs to 9 ms had none; one that sleeps for 50 µs has half."""
+"""Share of the calls on a CPU in which no thread ran or waited for a core: none in
+products, sorts and elementwise ops of 6 µs to 9 ms, half in one of 50 µs of sleep."""
 
 READ_AT_MOST = 256
 """Bytes per call: those of a product read 28, for what threads ask of the system."""
@@ -158,8 +158,8 @@ def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Note]:
     if behaviour.caught:
         yield Note(
             flag="caught",
-            text=f"The function raised and caught {behaviour.caught}: what was timed may"
-            " be its way out.",
+            text=f"The function raised and caught {behaviour.caught}: what was timed"
+            " may be its way out.",
         )
 
 
@@ -196,9 +196,9 @@ def _of_activity(seen: Activity, workload: Workload) -> Iterator[Note]:
     if seen.compiles:
         yield Note(
             flag="recompiled",
-            text=f"JAX compiled {text.plural(seen.compiles, 'program')} in {calls} after"
-            " the warm-up: the time contains compiling. Call `jax.jit` once, outside of"
-            " the function, with static arguments that stay the same.",
+            text=f"JAX compiled {text.plural(seen.compiles, 'program')} in {calls}"
+            " after the warm-up: the time contains compiling. Call `jax.jit` once,"
+            " outside of the function, with static arguments that stay the same.",
         )
     elif seen.traces:
         yield Note(
@@ -209,8 +209,8 @@ def _of_activity(seen: Activity, workload: Workload) -> Iterator[Note]:
     if seen.written >= seen.calls:
         yield Note(
             flag="side-effects",
-            text=f"A call writes {text.bytes_text(seen.written / seen.calls)} to files or to"
-            " the terminal: that is part of its time.",
+            text=f"A call writes {text.bytes_text(seen.written / seen.calls)} to files"
+            " or to the terminal: that is part of its time.",
         )
     elif seen.read > READ_AT_MOST * seen.calls:
         yield Note(
@@ -265,8 +265,9 @@ def _of_dataflow(
     elif compiled and flow.dead + flow.constant > 1 - LEFT_SHARE and computed_once:
         yield Note(
             flag="folded",
-            text=f"About {text.percent(flow.constant)} of the function's work depends on"
-            " no argument, so XLA did it while compiling. Pass its data as arguments.",
+            text=f"About {text.percent(flow.constant)} of the function's work depends"
+            " on no argument, so XLA did it while compiling. Pass its data as"
+            " arguments.",
         )
     elif flow.repeats and not (compiled and computed_once):
         yield Note(

@@ -60,7 +60,7 @@ class Compilations:
     def __init__(self) -> None:
         self.traces = self.compiles = 0
 
-    def __call__(self, event: str, duration: float, **_: Any) -> None:
+    def __call__(self, event: str, duration_secs: float, **_: Any) -> None:
         self.traces += event.endswith("jaxpr_trace_duration")
         self.compiles += event.endswith("backend_compile_duration")
 
@@ -68,7 +68,8 @@ class Compilations:
 @functools.cache
 def compilations() -> Compilations:
     """One per process, as for ``cache_hits``. JAX tells it nothing while it compiles
-    nothing, so that it costs a call of what is compiled already nothing."""
+    nothing, so that it costs a call of what is compiled already nothing.
+    """
     counted = Compilations()
     jax.monitoring.register_event_duration_secs_listener(counted)
     return counted

@@ -36,6 +36,7 @@ from jaxtui.measure.children import (
 from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
+from jaxtui.measure.runtime import Queue
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.turns import ROUNDS_WANTED, Turns, is_due, never, take_turns
 from jaxtui.measure.workload import Scope, Workload

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import pytest
 
 from jaxtui.measure import notes
-from jaxtui.measure.activity import Activity, Behaviour
-from jaxtui.measure.clocks import Block
-from jaxtui.measure.dataflow import dataflow
 from jaxtui.model import Measurement
 from tests.measure.running import measured, own
 
