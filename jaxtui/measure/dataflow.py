@@ -38,6 +38,8 @@ class Dataflow(NamedTuple):
     """The share that depends on no argument."""
     returns_given: bool
     """Every output was there before the call: an argument or a constant."""
+    draws: bool
+    """Random numbers."""
     repeats: bool
     """Something is computed, and not by drawing numbers, that no argument changes."""
     kept_share: float
@@ -75,15 +77,19 @@ def dataflow(closed: Any) -> Dataflow:
     kept = sum(
         size for size, one in zip(sizes, results, strict=True) if one is None and size
     )
+    draws = any(
+        kind in name
+        for name in _names(closed.jaxpr)
+        for kind in ("random", "rng", "threefry")
+    )
     return Dataflow(
         callbacks=tuple(dict.fromkeys(_callbacks(closed.jaxpr))),
         work=total,
         dead=dead / total if total else 0.0,
         constant=constant / total if total else 0.0,
         returns_given=bool(results) and {*results} <= {None, *arguments},
-        repeats=total > dead
-        and not varying.intersection(results)
-        and not any("random" in name or "rng" in name for name in _names(closed.jaxpr)),
+        draws=draws,
+        repeats=total > dead and not varying.intersection(results) and not draws,
         kept_share=kept / sum(sizes) if sum(sizes) else 0.0,
     )
 

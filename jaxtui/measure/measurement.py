@@ -12,6 +12,7 @@ from jaxtui.measure import activity, notes
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
+from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
 from jaxtui.measure.workload import all_finite, arrays_of
 from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
@@ -37,6 +38,8 @@ class Record:
         slows down what allocates afterwards."""
         self.memory: MemorySpan | str | None = None
         """Known after the turns, too; a sentence says why it is not."""
+        self.agreement: Agreement | None = None
+        """Of a function of a file with its other side, where both were timed."""
         self.behaviour = activity.Behaviour()
         """Of a function of a file, known after the turns as well."""
         self._runtime = runtime
@@ -93,7 +96,9 @@ class Record:
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)
         doubts += notes.of_freeing(turns.free_seconds, ready.median)
-        fixed = notes.of_workload(workload, self.accuracy, finite=self._finite)
+        fixed = notes.of_workload(
+            workload, self.accuracy, self.agreement, finite=self._finite
+        )
         flags = {note.flag for note in doubts}
         made = Measurement(
             case=workload.case,

@@ -18,6 +18,7 @@ from jaxtui.measure.contention import Usage
 from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.runtime import Runtime
+from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import COMPILED_MODES, LoopMeasured, MemorySpan, Note, Summary
@@ -344,7 +345,11 @@ def of_freeing(seconds: float | None, ready: float) -> Iterator[Note]:
 
 
 def of_workload(
-    workload: Workload, accuracy: Accuracy | None, *, finite: bool
+    workload: Workload,
+    accuracy: Accuracy | None,
+    agreement: Agreement | None = None,
+    *,
+    finite: bool,
 ) -> Iterator[Note]:
     """What the cold path and the result say."""
     if workload.device is not None and devices.is_simulated(workload.device):
@@ -369,7 +374,9 @@ def of_workload(
     if accuracy is not None:
         yield from _of_accuracy(accuracy)
     if workload.op is None:
-        yield own(workload)
+        if agreement is not None:
+            yield from _of_agreement(agreement)
+        yield own(workload, agreement)
     if workload.interpreted:
         yield Note(
             flag="interpreted",
@@ -578,10 +585,35 @@ def _of_accuracy(accuracy: Accuracy) -> Iterator[Note]:
     yield Note(flag="inaccurate", text=inaccurate)
 
 
-def own(workload: Workload) -> Note:
+def _of_agreement(agreement: Agreement) -> Iterator[Note]:
+    """The two sides of a function of a file do not do the same."""
+    if agreement.mismatch:
+        yield Note(
+            flag="wrong-result",
+            text=f"The two sides do not give the same: {agreement.mismatch}. Their"
+            " times cannot be compared.",
+        )
+    elif not agreement.ok:
+        yield Note(
+            flag="inaccurate",
+            text=f"The results of JAX and NumPy differ by {agreement.error:.1e}; they"
+            f" should agree to {agreement.tolerance:.0e}. Their times cannot be"
+            " compared.",
+        )
+
+
+def own(workload: Workload, agreement: Agreement | None = None) -> Note:
     """What there is of a function of a file instead of formulas and a reference."""
     counted = workload.xla_count
-    unchecked = "the result of your own function is compared with nothing."
+    if agreement is None:
+        unchecked = "the result of your own function is compared with nothing."
+    elif agreement.incomparable:
+        unchecked = (
+            "of the results of JAX and NumPy only the shapes are compared:"
+            f" {agreement.incomparable}."
+        )
+    else:
+        unchecked = "the results of JAX and NumPy are compared: shapes and values."
     if counted.loops:
         said = (
             "XLA counts the body of a loop once, however often it runs, so no rate"

@@ -275,7 +275,7 @@ def _of_numpy_function(
             f"{function.name} has no mode numpy.",
             f"Define {function.name}_numpy beside it, or choose jit or eager.",
         )
-    args = jax.tree.map(_for_numpy, made.hosts)
+    args = jax.tree.map(for_numpy, made.hosts)
     dtype = dtype_of(jax.tree.leaves(args))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
     return Workload(
@@ -288,7 +288,7 @@ def _of_numpy_function(
     )
 
 
-def _for_numpy(leaf: Any) -> Any:
+def for_numpy(leaf: Any) -> Any:
     """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
     if is_key(leaf):
         raise RefusedError(

@@ -453,3 +453,76 @@ def product(x):
 
 def product_numpy(x):
     return LARGE_NUMPY @ LARGE_NUMPY
+
+
+# The two sides of a function.
+
+
+def agrees(x):
+    return jnp.tanh(x) @ x, x.sum()
+
+
+def agrees_numpy(x):
+    return np.tanh(x) @ x, x.sum()
+
+
+def lacks_a_result(x):
+    return x, x @ x
+
+
+def lacks_a_result_numpy(x):
+    return x
+
+
+def has_another_shape(x):
+    return x[:, None] * x
+
+
+def has_another_shape_numpy(x):
+    return x * x
+
+
+def has_other_values(x):
+    return jnp.sin(x)
+
+
+def has_other_values_numpy(x):
+    return np.cos(x)
+
+
+def has_other_nans(x):
+    return jnp.log(x)
+
+
+def has_other_nans_numpy(x):
+    return np.log(np.abs(x))
+
+
+def draws_both(x):
+    return x + jax.random.normal(jax.random.key(0), x.shape)
+
+
+def draws_both_numpy(x):
+    return x + np.random.default_rng(0).standard_normal(x.shape)
+
+
+total = jnp.zeros(8)
+
+
+def adds_up(x):
+    global total
+    total = total + x
+    return total
+
+
+def adds_up_numpy(x):
+    return x
+
+
+def is_in_place(x):
+    return x + 1
+
+
+def is_in_place_numpy(x):
+    x += 1
+    return x
