@@ -248,11 +248,12 @@ class ActiveRun:
         if self.overdue:
             option = "--limit" if isinstance(self.work, Inspection) else "--budget"
             hint = f"A longer {option} waits longer."
-            self.overdue = ""
         else:
             text = f"{text} It was the second attempt."
         if not isinstance(self.work, Experiment):
+            hint, self.overdue = hint if self.overdue else "", ""
             return self.broken_off(text, hint)
+        self.overdue = ""
         self._crashed = True
         if index is None:
             index = self.ledger.remaining[0]

@@ -44,8 +44,8 @@ REST_SECONDS = 1.0
 
 LONG_SECONDS = 0.02
 
-TRACE_SECONDS_AT_MOST = 1.0
-"""Of what takes longer to trace it is not seen what it catches meanwhile."""
+A_SECOND = 1.0
+"""What takes longer is called once, and not traced again to see what it catches."""
 
 SCHEDSTAT = Path("/proc/self/schedstat")
 
@@ -102,9 +102,14 @@ def _io() -> _Counters | None:
 
 
 def _waited() -> float | None:
-    """Seconds that threads of this process were ready to run and had no core."""
-    waited = [_scheduled(task.name)[1] for task in Path("/proc/self/task").glob("*")]
-    return sum(waited) if waited and SCHEDSTAT.exists() else None
+    """Seconds that threads of this process were ready to run and had no core.
+
+    ``None`` where the system does not say.
+    """
+    if not read_text(SCHEDSTAT):
+        return None
+    tasks = Path("/proc/self/task").glob("*")
+    return sum(_scheduled(task.name)[1] for task in tasks)
 
 
 def _scheduled(thread: object) -> tuple[float, float]:
@@ -133,46 +138,34 @@ class Behaviour(NamedTuple):
     """An exception that was raised and caught, and the line."""
 
 
-def look(workload: Workload, call_seconds: float, *, holds: bool) -> Behaviour:
-    """Call a function of a file some more times, within its scope.
+def look(
+    workload: Workload, call_seconds: float, *, holds: bool
+) -> tuple[Behaviour, Any]:
+    """Call a function of a file once more, or some times if that is quick.
+
+    Within its scope, and after its turns; the last result comes with what was seen.
 
     Args:
-        workload: After its turns.
+        workload: Of the function.
         call_seconds: About how long a call takes.
         holds: Whether there is memory for more than one result.
     """
-    count = CALLS if call_seconds < LONG_SECONDS else FEW_CALLS
-    found = _left(workload, count)._asdict()
-    if workload.on_return:
-        found["kept"] = _numpy_keeps(workload)
-    elif holds:
-        found["kept"], found["returns_arguments"] = _buffers(workload)
-    found["unwaited"] = _unwaited(_call(workload))
-    found["caught"] = probe(lambda: _caught(workload)) or ""
-    return Behaviour(**found)
-
-
-def _call(workload: Workload) -> Any:
-    result = workload.call(*workload.args)
-    workload.wait(result)
-    return result
-
-
-def _left(workload: Workload, count: int) -> Behaviour:
-    """Whether devices or threads go on when a result is ready."""
+    quick = call_seconds < LONG_SECONDS
+    count = CALLS if quick else FEW_CALLS if call_seconds < A_SECOND else 1
     queue = None if workload.on_return else Queue(workload.device)
-    busy, before = _await_threads(), {*threading.enumerate()}
-    for _ in range(count):
-        _call(workload)
-    behind = len({*threading.enumerate()} - before)
-    working = 0 if busy else _busy_threads()
+    compiled, busy = runtime.compilations(), _await_threads()
+    before, working, unready = {*threading.enumerate()}, 0, 0
     alone, left, idle = list[float](), list[float](), list[float]()
-    unready, compiled = 0, runtime.compilations()
-    for _ in range(0 if queue is None else count):
-        assert queue is not None
+    first = result = None
+    for number in range(count):
+        first, result = (result if holds else None), None
         start = perf_counter()
         result = _call(workload)
         alone.append(perf_counter() - start)
+        if number == 0 and not busy:
+            working = _busy_threads()
+        if queue is None:
+            continue
         unready += not clocks.is_ready(result)
         compiles = compiled.compiles
         for taken in (left, idle):
@@ -182,14 +175,27 @@ def _left(workload: Workload, count: int) -> Behaviour:
         if compiled.compiles > compiles:
             # The function has cleared JAX's caches.
             left[-1] = idle[-1]
+    behind = len({*threading.enumerate()} - before)
     # The least but one: of a few calls one may have been held up until all was done.
-    but_one = sorted(left)[min(1, count - 2)] if left else 0.0
+    but_one = sorted(left)[min(1, count - 1)] if left else 0.0
     goes_on = bool(left) and (unready == count or but_one > 2 * median(idle))
-    return Behaviour(
+    kept, returns_arguments = _kept(workload, first, result)
+    behaviour = Behaviour(
+        kept=kept,
+        returns_arguments=returns_arguments,
+        unwaited=_unwaited(result),
         left_seconds=but_one - median(idle) if goes_on else 0.0,
-        alone_seconds=median(alone) if alone else 0.0,
+        alone_seconds=median(alone),
         left_threads=working or (behind if behind >= count else 0),
+        caught=(probe(lambda: _caught(workload)) or "") if count > 1 else "",
     )
+    return behaviour, result
+
+
+def _call(workload: Workload) -> Any:
+    result = workload.call(*workload.args)
+    workload.wait(result)
+    return result
 
 
 def _await_threads() -> int:
@@ -219,21 +225,25 @@ def _busy_threads() -> int:
     return sum(end - begin >= least for begin, end in zip(before, after, strict=True))
 
 
-def _buffers(workload: Workload) -> tuple[bool, bool]:
+def _kept(workload: Workload, first: Any, second: Any) -> tuple[bool, bool]:
     """Whether two results share their buffers, and whether those are the arguments'.
 
     Both are held, so that neither can have got the memory of the other. A donated
     array has no buffer any more.
+
+    Args:
+        workload: Of the function.
+        first: ``None`` where there is but one.
+        second: What the next call gave.
     """
-    given = {*_pointers(jax.tree.leaves(workload.args))}
-    first, second = _call(workload), _call(workload)
-    one, other = (
-        _pointers([leaf for leaf in jax.tree.leaves(each) if _has_bytes(leaf)])
-        for each in (first, second)
+    if workload.on_return:
+        return first is not None and _numpy_keeps(workload, first, second), False
+    given, one, other = (
+        _pointers(jax.tree.leaves(each)) for each in (workload.args, first, second)
     )
     total = sum(other.values())
     same = sum(size for place, size in other.items() if place in one)
-    arguments = bool(other) and {*other} <= given
+    arguments = bool(other) and {*other} <= {*given}
     return not arguments and 2 * same > total, arguments
 
 
@@ -251,12 +261,11 @@ def _pointers(leaves: list[Any]) -> dict[int, int]:
     return found
 
 
-def _numpy_keeps(workload: Workload) -> bool:
+def _numpy_keeps(workload: Workload, first: Any, second: Any) -> bool:
     """Whether NumPy's side gives back an array that it does not compute anew.
 
     One that is written to in every call would not keep what is put into it here.
     """
-    first, second = _call(workload), _call(workload)
     arrays = [leaf for leaf in jax.tree.leaves(second) if isinstance(leaf, np.ndarray)]
     olds = [leaf for leaf in jax.tree.leaves(first) if isinstance(leaf, np.ndarray)]
     largest = max(arrays, key=lambda array: array.nbytes, default=None)
@@ -309,7 +318,7 @@ def _caught(workload: Workload) -> str:
     try:
         if trace_seconds is None:
             _call(workload)
-        elif trace_seconds < TRACE_SECONDS_AT_MOST:
+        elif trace_seconds < A_SECOND:
             # Compiled modes run its Python only while they trace.
             with preserved(workload):
                 workload.jitted().trace(*workload.resident())

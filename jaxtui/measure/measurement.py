@@ -71,18 +71,16 @@ class Record:
         """Call once more and hold the result against float64."""
         workload = self.workload
         with workload.scope():
-            result = workload.call(*workload.args)
-            workload.wait(result)
+            if workload.own:
+                seconds, holds = self.turns.call_seconds, self.turns.holds_two
+                self.behaviour, result = activity.look(workload, seconds, holds=holds)
+            else:
+                result = workload.call(*workload.args)
+                workload.wait(result)
         if workload.accuracy_of is not None:
             self.accuracy = workload.accuracy_of(np.asarray(result))
         else:
             self._finite = all_finite(jax.device_get(list(arrays_of(result))))
-        if workload.own:
-            turns = self.turns
-            with workload.scope():
-                self.behaviour = activity.look(
-                    workload, turns.call_seconds, holds=turns.holds_two
-                )
 
     def measurement(
         self, stopped: Stopped | None, *, keep_samples: bool = False

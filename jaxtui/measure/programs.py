@@ -204,13 +204,17 @@ _COPYING = frozenset({"broadcast", "call", "copy", "fusion", "iota", "reshape"})
 
 
 def computes(text: str) -> bool:
-    """Whether any instruction of a program computes something, wherever it stands."""
+    """Whether any instruction of a program computes something, wherever it stands.
+
+    True also where the program cannot be read.
+    """
+    program = module(text)
     opcodes = {
         one.opcode.removesuffix("-start").removesuffix("-done")
-        for each in module(text).computations.values()
+        for each in program.computations.values()
         for one in each
     }
-    return not opcodes <= IDLE | _COPYING
+    return program.entry is None or not opcodes <= IDLE | _COPYING
 
 
 def fusions(text: str) -> tuple[Fusion, ...]:

@@ -63,7 +63,6 @@ TRAPS = {
     ],
     "unfinished": [
         "eager leaves_it_to_a_pool",
-        "eager leaves_it_to_a_thread",
         "eager leaves_sleeping_threads",
         "eager leaves_it_to_the_device",
         "eager leaves_it_to_another_device",

@@ -200,11 +200,6 @@ def leaves_it_to_a_pool(x):
     return x + 1
 
 
-def leaves_it_to_a_thread(x):
-    threading.Thread(target=spin, args=(0.02,), daemon=True).start()
-    return x + 1
-
-
 def leaves_sleeping_threads(x):
     threading.Thread(target=time.sleep, args=(0.3,), daemon=True).start()
     return x + 1
@@ -275,7 +270,7 @@ def prints_when_run(x):
 
 
 def sleeps(x):
-    time.sleep(0.001)
+    time.sleep(0.01)
     return x + 1
 
 
@@ -285,7 +280,7 @@ def sleeps_beside_work(x):
 
 
 def waits_for_a_lock(x):
-    threading.Event().wait(0.001)
+    threading.Event().wait(0.01)
     return x + 1
 
 
@@ -305,7 +300,7 @@ def sleeping(x):
 
 
 def sleeping_numpy(x):
-    time.sleep(0.001)
+    time.sleep(0.01)
     return x + 1
 
 
