@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time, sleep
@@ -156,12 +157,18 @@ def look(
     compiled, busy = runtime.compilations(), _await_threads()
     before, working, unready = {*threading.enumerate()}, 0, 0
     alone, left, idle = list[float](), list[float](), list[float]()
+    seen, repeated = list[weakref.ref[Any]](), False
     first = result = None
     for number in range(count):
         first, result = (result if holds else None), None
         start = perf_counter()
         result = _call(workload)
         alone.append(perf_counter() - start)
+        if (array := _largest(result)) is not None:
+            # Of what the function lets go nothing is left to be the same.
+            repeated |= any(each() is array for each in seen)
+            seen.append(weakref.ref(array))
+            del array
         if number == 0 and not busy:
             working = _busy_threads()
         if queue is None:
@@ -181,7 +188,7 @@ def look(
     goes_on = bool(left) and (unready == count or but_one > 2 * median(idle))
     kept, returns_arguments = _kept(workload, first, result)
     behaviour = Behaviour(
-        kept=kept,
+        kept=kept or (repeated and not returns_arguments and queue is not None),
         returns_arguments=returns_arguments,
         unwaited=_unwaited(result),
         left_seconds=but_one - median(idle) if goes_on else 0.0,
@@ -245,6 +252,11 @@ def _kept(workload: Workload, first: Any, second: Any) -> tuple[bool, bool]:
     same = sum(size for place, size in other.items() if place in one)
     arguments = bool(other) and {*other} <= {*given}
     return not arguments and 2 * same > total, arguments
+
+
+def _largest(result: Any) -> jax.Array | None:
+    arrays = filter(_has_bytes, jax.tree.leaves(result))
+    return max(arrays, key=lambda array: array.nbytes, default=None)
 
 
 def _has_bytes(leaf: Any) -> bool:

@@ -59,6 +59,7 @@ TRAPS = {
         "eager remembers",
         "eager remembers_beside",
         "eager uses_an_lru_cache",
+        "eager keeps_four",
         "numpy cached",
     ],
     "unfinished": [

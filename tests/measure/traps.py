@@ -161,6 +161,18 @@ def alternates(x):
     return kept[0]
 
 
+by_turns = {}
+
+
+def keeps_four(x):
+    number = next(numbers) % 4
+    if isinstance(x, jax.core.Tracer):
+        return heavy(x)
+    if number not in by_turns:
+        by_turns[number] = heavy(x)
+    return by_turns[number]
+
+
 def returns_its_argument(x):
     return x
 
@@ -196,7 +208,7 @@ task = None
 def leaves_it_to_a_pool(x):
     global task
     if task is None or task.done():
-        task = pool.submit(spin, 0.03)
+        task = pool.submit(spin, 0.1)
     return x + 1
 
 
