@@ -132,7 +132,8 @@ def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Note]:
     """What makes the time of a function of a file another one than it seems to be."""
     workload = turns.workload
     if turns.activity is not None:
-        yield from _of_activity(turns.activity, workload)
+        usage = turns.meter.usage
+        yield from _of_activity(turns.activity, workload, usage.steal * usage.cores)
     if workload.dataflow is not None:
         yield from _of_dataflow(workload.dataflow, workload, behaviour)
     if behaviour.kept:
@@ -192,7 +193,8 @@ def _of_leftovers(turns: Turns, behaviour: Behaviour) -> Note | None:
     return Note(flag="unfinished", text=said)
 
 
-def _of_activity(seen: Activity, workload: Workload) -> Iterator[Note]:
+def _of_activity(seen: Activity, workload: Workload, stolen: float) -> Iterator[Note]:
+    """``stolen`` is the share of the time of a core that the hypervisor took."""
     calls = text.plural(seen.calls, "call")
     if seen.compiles:
         yield Note(
@@ -221,7 +223,7 @@ def _of_activity(seen: Activity, workload: Workload) -> Iterator[Note]:
         )
     here = workload.on_return or workload.on_cpu
     idle = median(seen.idle) if seen.idle else 0.0
-    if here and idle > IDLE_AT_MOST:
+    if here and idle > IDLE_AT_MOST + stolen:
         yield Note(
             flag="idle",
             text=f"Nothing ran in {text.percent(idle)} of the time:"
