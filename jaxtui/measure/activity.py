@@ -164,7 +164,7 @@ def look(
         start = perf_counter()
         result = _call(workload)
         alone.append(perf_counter() - start)
-        if (array := _largest(result)) is not None:
+        if (array := _largest(result, workload.args)) is not None:
             # Of what the function lets go nothing is left to be the same.
             repeated |= any(each() is array for each in seen)
             seen.append(weakref.ref(array))
@@ -254,8 +254,11 @@ def _kept(workload: Workload, first: Any, second: Any) -> tuple[bool, bool]:
     return not arguments and 2 * same > total, arguments
 
 
-def _largest(result: Any) -> jax.Array | None:
-    arrays = filter(_has_bytes, jax.tree.leaves(result))
+def _largest(result: Any, args: Any) -> jax.Array | None:
+    """The largest array of a result that is no argument."""
+    given = {id(leaf) for leaf in jax.tree.leaves(args)}
+    leaves = filter(_has_bytes, jax.tree.leaves(result))
+    arrays = [leaf for leaf in leaves if id(leaf) not in given]
     return max(arrays, key=lambda array: array.nbytes, default=None)
 
 
