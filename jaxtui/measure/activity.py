@@ -155,7 +155,7 @@ def look(
     count = CALLS if quick else FEW_CALLS if call_seconds < A_SECOND else 1
     queue = None if workload.on_return else Queue(workload.device)
     compiled, busy = runtime.compilations(), _await_threads()
-    before, working, unready = {*threading.enumerate()}, 0, 0
+    before, working, unready = {*_threads()}, 0, 0
     alone, left, idle = list[float](), list[float](), list[float]()
     seen, repeated = list[weakref.ref[Any]](), False
     first = result = None
@@ -182,7 +182,7 @@ def look(
         if compiled.compiles > compiles:
             # The function has cleared JAX's caches.
             left[-1] = idle[-1]
-    behind = len({*threading.enumerate()} - before)
+    behind = len({*_threads()} - before)
     # The least but one: of a few calls one may have been held up until all was done.
     but_one = sorted(left)[min(1, count - 1)] if left else 0.0
     goes_on = bool(left) and (unready == count or but_one > 2 * median(idle))
@@ -205,6 +205,16 @@ def _call(workload: Workload) -> Any:
     return result
 
 
+def _threads() -> list[threading.Thread]:
+    """Python's other threads, without those of XLA that have run a callback."""
+    here = threading.current_thread()
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread is not here and not isinstance(thread, threading._DummyThread)
+    ]
+
+
 def _await_threads() -> int:
     """Let the threads that earlier calls have left end; how many go on for long."""
     end = perf_counter() + REST_SECONDS
@@ -218,11 +228,7 @@ def _busy_threads() -> int:
 
     Those of libraries are none of them: OpenBLAS spins for a while after each product.
     """
-    others = [
-        thread.native_id
-        for thread in threading.enumerate()
-        if thread is not threading.current_thread() and thread.native_id
-    ]
+    others = [thread.native_id for thread in _threads()]
     before = [sum(_scheduled(each)) for each in others]
     start = perf_counter()
     if others:
