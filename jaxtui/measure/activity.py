@@ -68,7 +68,8 @@ class Activity:
         self.calls = self.compiles = self.traces = 0
         self.written = self.read = 0
         self.idle: list[float] = []
-        """The share of each block in which nothing of this process ran or waited to."""
+        """The share of each block in which nothing of this process ran or waited for a
+        core; what it waited is left out of the whole."""
 
     def watch(self, block: Callable[[], clocks.Block]) -> clocks.Block:
         """Run a block of calls; counters are read before and after it."""
@@ -86,7 +87,8 @@ class Activity:
             self.written += after_io.written - io.written
             self.read += after_io.read - io.read
         if waited is not None and after_waited is not None:
-            self.idle.append(1 - (used + after_waited - waited) / seconds)
+            idle = max(0.0, seconds - used - (after_waited - waited))
+            self.idle.append(idle / max(idle + used, 1e-9))
         return done
 
 
