@@ -190,8 +190,9 @@ def look(
     behind = len({*_threads()} - before)
     # The least but one: of a few calls one may have been held up until all was done.
     but_one = sorted(left)[min(1, count - 1)] if left else 0.0
-    least = LEFT_AT_LEAST_SECONDS + median(idle)
-    goes_on = bool(left) and (unready == count or but_one > least)
+    goes_on = bool(left) and (
+        unready == count or but_one > LEFT_AT_LEAST_SECONDS + median(idle)
+    )
     kept, returns_arguments = _kept(workload, first, result)
     behaviour = Behaviour(
         kept=kept or (repeated and not returns_arguments and queue is not None),
