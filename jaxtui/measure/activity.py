@@ -137,7 +137,7 @@ class Behaviour(NamedTuple):
     left_seconds: float = 0.0
     """The devices worked on for so long when a result was ready."""
     alone_seconds: float = 0.0
-    """A call took so long whose predecessors had left nothing."""
+    """The shortest call whose predecessor had left nothing."""
     left_threads: int = 0
     """So many threads of Python worked on, or were left over by each call."""
     caught: str = ""
@@ -199,7 +199,7 @@ def look(
         returns_arguments=returns_arguments,
         unwaited=_unwaited(result),
         left_seconds=but_one - median(idle) if goes_on else 0.0,
-        alone_seconds=median(alone),
+        alone_seconds=min(alone),
         left_threads=working or (behind if behind >= count else 0),
         caught=(probe(lambda: _caught(workload)) or "") if count > 1 else "",
     )

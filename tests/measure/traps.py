@@ -16,7 +16,7 @@ from jax.experimental import io_callback
 
 LARGE = jnp.asarray(np.random.default_rng(0).random((400, 400), np.float32))
 LARGE_NUMPY = np.asarray(LARGE)
-HUGE = jnp.ones((700, 700))
+HUGE = jnp.ones((900, 900))
 NULL = os.open(os.devnull, os.O_WRONLY)
 
 numbers = itertools.count()
