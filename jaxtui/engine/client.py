@@ -231,10 +231,8 @@ class EngineClient:
         connection.send(RunRequest(run=run.number, work=work))
         if run.foreign:
             self._used = connection.generation
-            if run.patience_seconds is not None:
-                self._in_background(
-                    self._watch_run(connection, run, run.patience_seconds)
-                )
+        if run.patience_seconds is not None:
+            self._in_background(self._watch_run(connection, run, run.patience_seconds))
 
     async def _watch_run(
         self, connection: Connection, run: ActiveRun, limit_seconds: float

@@ -14,8 +14,11 @@ copy. So every repetition uses a new buffer, and pointers tell whether it was co
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from time import perf_counter
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +27,7 @@ import numpy as np
 
 from jaxtui.measure import programs, runtime
 from jaxtui.measure.clocks import wait_for
+from jaxtui.measure.dataflow import dataflow
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
@@ -101,10 +105,8 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
         yield "trace", stages.trace
         yield "lower", stages.lower
         yield "compile", stages.compile
-    else:
-        count_kernels(workload)
-        if cold:
-            jax.clear_caches()
+    elif cold:
+        jax.clear_caches()
     yield "first_call", lambda: _first_call(workload)
     yield "fetch", lambda: _fetch(workload)
 
@@ -117,10 +119,17 @@ class _Stages:
     def trace(self) -> Transfer:
         resident = self._workload.resident()
         self._workload.call = jitted = self._workload.jitted()
-        return self._time(lambda: jitted.trace(*resident))
+        with preserved(self._workload):
+            taken = self._time(lambda: jitted.trace(*resident))
+        if self._workload.own:
+            self._workload.dataflow = dataflow(self._stage.jaxpr)
+        return taken
 
     def lower(self) -> Transfer:
-        return self._time(self._stage.lower)
+        taken = self._time(self._stage.lower)
+        if self._workload.own:
+            self._workload.written_flops = programs.counted_flops(self._stage)
+        return taken
 
     def compile(self) -> Transfer:
         workload = self._workload
@@ -129,6 +138,8 @@ class _Stages:
         workload.cached_compile = len(runtime.cache_hits()) > hits
         if workload.op is None:
             workload.xla_count = count(self._stage, loop=" while(")
+        if workload.own and (text := programs.text_of(self._stage)) is not None:
+            workload.computes = programs.computes(text)
         if workload.case.mode == "jit":
             # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
             workload.compiled_flops = programs.counted_flops(self._stage)
@@ -153,14 +164,56 @@ def _transfer(workload: Workload) -> Transfer:
 def count_kernels(workload: Workload) -> None:
     """How many computations an eager call puts in flight, and XLA's count of it."""
     try:
-        with workload.scope():
+        with workload.scope(), preserved(workload):
             traced = workload.jitted().trace(*workload.resident())
             if workload.op is None:
                 workload.xla_count = count(traced.lower(), loop="stablehlo.while")
             workload.kernels = max(1, len(traced.jaxpr.eqns))
+            if workload.own:
+                workload.dataflow = dataflow(traced.jaxpr)
     # What cannot be traced, because it decides on values, still runs eagerly.
     except Exception:
         workload.kernels = 1
+
+
+@contextmanager
+def preserved(workload: Workload) -> Iterator[None]:
+    """Put back what tracing a function leaves of tracers in the variables of its file.
+
+    A function that keeps its state there would find one at its next call. Looked after
+    are global variables, and what their lists, dicts and objects hold.
+    """
+    call = inspect.unwrap(workload.fresh()) if workload.own and workload.fresh else None
+    names: dict[str, Any] = getattr(call, "__globals__", {})
+    held: list[Any] = [names]
+    held += [
+        value if isinstance(value, list) else _variables(value)
+        for value in names.values()
+        if not isinstance(value, (type, ModuleType, jax.Array))
+    ]
+    before = [(one, one.copy()) for one in held if isinstance(one, (dict, list))]
+    try:
+        yield
+    finally:
+        for one, content in before:
+            if isinstance(one, list):
+                if any(map(_is_traced, one)):
+                    one[:] = content
+                continue
+            for key in [key for key, value in [*one.items()] if _is_traced(value)]:
+                if key in content:
+                    one[key] = content[key]
+                else:
+                    del one[key]
+
+
+def _is_traced(value: Any) -> bool:
+    leaves = jax.tree.leaves(value)
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+
+
+def _variables(value: Any) -> Any:
+    return value if isinstance(value, dict) else getattr(value, "__dict__", None)
 
 
 def _first_call(workload: Workload) -> Transfer:
@@ -168,6 +221,9 @@ def _first_call(workload: Workload) -> Transfer:
     result = workload.call(*workload.args)
     workload.wait(result)
     seconds = perf_counter() - start
+    if workload.case.mode == "eager":
+        # What a function makes at its first call and keeps is no tracer then.
+        count_kernels(workload)
     _look_at(workload, result)
     return Transfer(seconds, aliased=False)
 

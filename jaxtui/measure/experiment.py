@@ -19,6 +19,7 @@ from jaxtui.measure import (
     ops,
     own,
     planning,
+    sides,
     tensorflow_numpy,
     workload,
 )
@@ -305,9 +306,25 @@ class _Run(Runner):
                 reason = "budget"
             if reason is not None:
                 one.done, record.stopped = True, reason
+        self._compare(records)
         for record in records:
             if record.turns.fault is None:
                 yield from self._finish(record)
+
+    def _compare(self, records: Sequence[Record]) -> None:
+        """Hold both sides of a function of a file against each other."""
+        timed = [each for each in records if each.workload.own and each.turns.rounds]
+        numpys = {_function(each): each for each in timed if each.workload.on_return}
+        for record in timed:
+            other = numpys.get(_function(record))
+            if other is None or other is record or self.stop():
+                continue
+            # What a side raises is told when its result is checked.
+            with suppress(*FAULTS):
+                agreement = sides.compare(record.workload, other.workload)
+                record.agreement = agreement
+                if other.agreement is None or other.agreement.ok:
+                    other.agreement = agreement
 
     def _take_span(self, record: Record) -> Iterator[RunEvent]:
         """Both ends of the case's memory, where that is known and matters."""
@@ -348,6 +365,12 @@ class _Run(Runner):
             index=record.index,
             measurement=record.measurement(record.stopped, keep_samples=keep),
         )
+
+
+def _function(record: Record) -> tuple[str, int, str]:
+    """The function of a file that a record is of, and its arguments."""
+    case = record.workload.case
+    return case.op, case.size, str(case.params)
 
 
 def _missing_seconds(turns: Sequence[Turns]) -> float:

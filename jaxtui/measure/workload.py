@@ -20,6 +20,7 @@ import numpy as np
 from jaxtui.measure import accuracy, inputs, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
+from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.own import (
@@ -103,6 +104,12 @@ class Workload:
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
     xla_count: Count = NOTHING
     """XLA's count of a function of a file."""
+    dataflow: Dataflow | None = None
+    """Of a function of a file; ``None`` where it could not be traced."""
+    written_flops: float | None = None
+    """XLA's count before it optimised the program of a function of a file."""
+    computes: bool = True
+    """XLA left something to compute, as far as its program can be read."""
     result_bytes: int = 0
     """Of all arrays of a result."""
     block_bytes: int = 0
@@ -115,6 +122,11 @@ class Workload:
         """A fresh function, to be traced or called; NumPy has none."""
         assert self.fresh is not None, "a workload of JAX can be traced"
         return jax.jit(self.fresh())
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a function of a file or of a package."""
+        return self.settings is not None
 
     @property
     def on_cpu(self) -> bool:
@@ -263,7 +275,7 @@ def _of_numpy_function(
             f"{function.name} has no mode numpy.",
             f"Define {function.name}_numpy beside it, or choose jit or eager.",
         )
-    args = jax.tree.map(_for_numpy, made.hosts)
+    args = jax.tree.map(for_numpy, made.hosts)
     dtype = dtype_of(jax.tree.leaves(args))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
     return Workload(
@@ -276,7 +288,7 @@ def _of_numpy_function(
     )
 
 
-def _for_numpy(leaf: Any) -> Any:
+def for_numpy(leaf: Any) -> Any:
     """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
     if is_key(leaf):
         raise RefusedError(

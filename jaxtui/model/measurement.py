@@ -190,6 +190,9 @@ class Measurement(Record, frozen=True, kw_only=True):
     memory: MemorySpan | None = None
     """Both ends, where they differ by more than a tenth; taken in another process.
     ``None`` also where that is not known: a note says why if it is the row's affair."""
+    free_seconds: float | None = None
+    """Seconds per call to give its result back, the median of some calls: a plain loop
+    pays for that, ``ready`` does not contain it. ``None`` where not known."""
     times_numpy: Ratio | None = None
     """NumPy's seconds until ready over these: above 1 this one is faster. Known to the
     document of a run in which NumPy took turns with it; ``None`` of NumPy itself."""

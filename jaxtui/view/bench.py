@@ -115,9 +115,9 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
 
     Both took turns: see ``stats.ratio``.
 
-    NumPy's clock is ready.
+    NumPy's clock is ready. Where the results do not agree there is no ratio.
     """
-    if case.case.mode == "numpy":
+    if case.case.mode == "numpy" or _is_wrong(case):
         return None
     numpy, mine = numpy_of(case, run), clock_interval(case, clock)
     theirs = None if numpy is None else clock_interval(numpy)
@@ -125,6 +125,13 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
         return None
     rounds = (numpy.rounds, case.rounds) if clock == "ready" else ((), ())
     return stats.ratio(theirs, mine, rounds)
+
+
+def _is_wrong(case: CaseState) -> bool:
+    measured = case.measurement
+    return measured is not None and any(
+        measured.has(flag) for flag in ("wrong-result", "inaccurate")
+    )
 
 
 def numpy_of(case: CaseState, run: Job) -> CaseState | None:

@@ -106,3 +106,12 @@ def test_mirrored_calls_have_the_mirrored_groups(
     assert (found is None) == (mirrored is None)
     if found and mirrored:
         assert mirrored == pytest.approx([1 / one for one in reversed(found)])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "noted"), [(None, False), (0.0, False), (0.02, False), (0.04, True)]
+)
+def test_freeing_is_noted_above_three_percent_of_a_call(
+    seconds: float | None, noted: bool
+) -> None:
+    assert bool([*notes.of_freeing(seconds, 1.0)]) == noted

@@ -110,6 +110,19 @@ def test_the_ratio_to_numpy_is_in_every_file() -> None:
     assert bench.rows(run)[1][bench.head(run).index("× numpy")] == "4.0× 3.0–4.0"
 
 
+@pytest.mark.parametrize(
+    ("flag", "comparable"),
+    [("wrong-result", False), ("inaccurate", False), ("kept", True)],
+)
+def test_results_that_do_not_agree_have_no_ratio(flag: str, comparable: bool) -> None:
+    jit, numpy = done(JIT), done(NUMPY)
+    note = Note(flag=flag, text="Something else.")
+    noted = msgspec.structs.replace(jit.measurement, notes=(note,))
+    run = run_of(numpy, jit)
+    found = against_numpy(replace(jit, measurement=noted), run)
+    assert (found is not None) == comparable
+
+
 def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
     jit, float32 = done(JIT), done(NUMPY, 1.0)
     float64 = done(msgspec.structs.replace(NUMPY, dtype="float64"), 0.5)
