@@ -96,6 +96,7 @@ CSV = (
     "hostname",
     "jax",
     *MEMORY,
+    "processes",
 )
 """The columns, in order."""
 
@@ -341,6 +342,8 @@ def _csv_row(one: Measurement) -> dict[str, Any]:
     if span := one.memory:
         ends = (span.fresh, span.reused, span.page_faults)
         found |= dict(zip(MEMORY, ends, strict=True))
+    if one.processes:
+        found["processes"] = one.processes.n
     found |= {name: getattr(one, name) for name in RATES}
     found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
     return found | {"stopped": one.stopped, "notes": _flags(one.notes)}

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar
 
+from jaxtui.analysis.processes import Repetition
 from jaxtui.engine import startup
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
+    CaseMeasured,
+    Ending,
     EngineFailed,
     Event,
     Experiment,
@@ -75,6 +79,8 @@ class Session(Generic[_State]):
         self.ended = False
         """There will be no more events."""
         self._fault: Exception | None = None
+        self._began = 0.0
+        """When the series began, on the monotonic clock."""
 
     async def follow(self) -> None:
         """Start the engine and take in its events for as long as it has any."""
@@ -82,10 +88,7 @@ class Session(Generic[_State]):
             await self.engine.start()
             async for envelope in self.engine.events():
                 self.take(envelope)
-            if (job := self.state.job) is not None:
-                gone = RunFinished(outcome="crashed", elapsed_seconds=0.0)
-                generation = self.state.generation
-                self.take(Envelope(generation=generation, run=job.number, event=gone))
+            self._end("crashed")
         except Exception as error:
             self._fault = error
             raise
@@ -100,9 +103,34 @@ class Session(Generic[_State]):
         self.state = reduce(self.state, envelope)
         if isinstance(event, RunFinished) and running is not self.state.job:
             self.lost |= event.outcome == "crashed"
-        for observe in self.observers:
-            observe(event)
+        for told in self._told(event, running):
+            for observe in self.observers:
+                observe(told)
         self._tell(event)
+
+    def _told(self, event: Event, running: Job | None) -> Iterator[Event]:
+        """The event as observers are given it.
+
+        Of a case that is timed in several processes they hear at the end, and what all
+        of them have made of it.
+        """
+        if running is not None and running.processes > 1:
+            job = self.state.jobs[running.purpose]
+            if isinstance(event, CaseMeasured):
+                return
+            if isinstance(event, RunFinished) and job.outcome is not None:
+                for index, case in enumerate(job.cases):
+                    if case.measurement is not None:
+                        found = case.measurement
+                        yield CaseMeasured(index=index, measurement=found)
+        yield event
+
+    def _end(self, outcome: Ending) -> None:
+        """End the current run, if there is one: nothing more will come of it."""
+        if (job := self.state.job) is not None:
+            gone = RunFinished(outcome=outcome, elapsed_seconds=0.0)
+            generation = self.state.generation
+            self.take(Envelope(generation=generation, run=job.number, event=gone))
 
     def update(self, **changes: Any) -> None:
         """Change fields of the state that no event changes."""
@@ -166,6 +194,8 @@ class Session(Generic[_State]):
     async def run(self, work: Work, purpose: Purpose = "bench") -> Job:
         """Run a work to its end, and start an engine before if there is none.
 
+        An experiment in several processes gets a fresh engine for each.
+
         Raises:
             RunRefusedError: Something else runs, or the work means nothing here.
             EngineUnavailableError: There is no engine for it.
@@ -173,7 +203,17 @@ class Session(Generic[_State]):
         if self.state.busy:
             raise RunRefusedError(RUNNING)
         self.update(stopping=False)
-        return await self._run(work, purpose)
+        if not isinstance(work, Experiment) or work.processes == 1:
+            return await self._run(work, purpose)
+        try:
+            await self.play(Repetition(work), purpose)
+        except EngineUnavailableError:
+            self._end("crashed")
+            raise
+        finally:
+            # It was to be stopped between two processes.
+            self._end("cancelled")
+        return self.state.jobs[purpose]
 
     async def play(
         self,
@@ -203,6 +243,7 @@ class Session(Generic[_State]):
 
         put(series)
         self.update(playing=purpose, played_seconds=0.0, stopping=False)
+        self._began = time.monotonic()
         try:
             while not self.state.stopping and (work := latest().next_work) is not None:
                 limit = latest().limit_seconds
@@ -236,7 +277,8 @@ class Session(Generic[_State]):
         if number is None:
             raise RunRefusedError(RUNNING)
         self.worked = True
-        self.state = begin_run(self.state, number, purpose, work)
+        before = time.monotonic() - self._began
+        self.state = begin_run(self.state, number, purpose, work, before)
         self._tell(None)
         if self.state.stopping:  # asked for while the engine came up
             await self.engine.stop()
@@ -247,7 +289,9 @@ class Session(Generic[_State]):
         )
         try:
             await self.until(
-                lambda state: state.job is None or state.job.number != number
+                lambda state: (
+                    state.job is None or state.job.number != number or state.job.between
+                )
             )
         finally:
             if watch is not None:

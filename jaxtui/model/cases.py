@@ -127,13 +127,23 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
     keep_samples: bool = False
     """Return every single sample with the measurement."""
     seed: int = 0
+    processes: int = 1
+    """In how many fresh engines each case is timed, one after the other."""
 
     @property
     def budget(self) -> float:
-        """The budget in seconds: the larger of 10 s and 1 s per case unless given."""
+        """The budget in seconds: the larger of 10 s and 1 s per case and process unless
+        given.
+        """
         if self.budget_seconds is not None:
             return self.budget_seconds
-        return max(BUDGET_SECONDS, BUDGET_SECONDS_PER_CASE * len(self.cases))
+        turns = len(self.cases) * self.processes
+        return max(BUDGET_SECONDS, BUDGET_SECONDS_PER_CASE * turns)
+
+    @property
+    def share(self) -> float:
+        """The budget of each process in seconds."""
+        return self.budget / self.processes
 
 
 class Peak(Record, frozen=True, kw_only=True):

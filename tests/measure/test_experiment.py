@@ -18,6 +18,7 @@ from jaxtui.measure.experiment import groups, run
 from jaxtui.measure.measurement import thin
 from jaxtui.measure.turns import Turns, is_due
 from jaxtui.model import (
+    CaseFailed,
     Experiment,
     Failure,
     Measurement,
@@ -353,3 +354,10 @@ def test_the_default_budget_has_six_rounds_however_long_a_call_takes(
     assert found.ready is not None
     assert found.ready.median * MINIMUM_ROUNDS > 0.01
     assert found.ready.rounds >= MINIMUM_ROUNDS
+
+
+def test_a_process_of_several_has_its_share_of_the_budget() -> None:
+    cases = (case("matmul", 64), case("matmul", 128))
+    whole = Experiment(cases=cases, budget_seconds=1e-3, processes=4)
+    failures = [one.failure for one in run(whole) if isinstance(one, CaseFailed)]
+    assert "250 µs for each of 4 processes" in failures[-1].error
