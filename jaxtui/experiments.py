@@ -180,6 +180,21 @@ def _meaningful(way: _Way, info: OpInfo) -> _Way:
     return precision if info.takes_precision else "default", device, mode, place
 
 
+def parse_processes(text: str) -> int:
+    """In how many processes; one if nothing was typed.
+
+    Raises:
+        SelectionError: it is no number of processes.
+    """
+    typed = text.strip() or "1"
+    count = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
+    if not 1 <= count <= MAXIMUM_PROCESSES:
+        raise SelectionError(
+            f'"{text}" is not a number of processes: give 1 to {MAXIMUM_PROCESSES}.'
+        )
+    return count
+
+
 def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, ...]:
     """Sentences about cases that are known to fail, to be shown while typing.
 

@@ -88,7 +88,7 @@ class StatusLine(Widget):
             return f"test {place} of {len(CHECK_TESTS)}, {passed}"
         if job is None:
             return ""
-        elapsed = now - self._since
+        elapsed = job.before_seconds + now - self._since
         remaining = max(0.0, job.remaining_seconds - (elapsed - job.elapsed_seconds))
         return f"{fmt.duration(elapsed)}, {fmt.duration(remaining)} left"
 
