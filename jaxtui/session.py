@@ -21,7 +21,9 @@ from jaxtui.analysis.processes import Repetition
 from jaxtui.engine import startup
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
+from jaxtui.history.recording import Past
 from jaxtui.model import (
+    Case,
     CaseMeasured,
     Ending,
     EngineFailed,
@@ -30,6 +32,7 @@ from jaxtui.model import (
     OpInfo,
     Plan,
     RunFinished,
+    RunStarted,
     Work,
 )
 from jaxtui.state import (
@@ -40,6 +43,7 @@ from jaxtui.state import (
     State,
     begin_run,
     reduce,
+    with_past,
     with_series,
 )
 
@@ -69,6 +73,8 @@ class Session(Generic[_State]):
         session, and is raised by whoever waits for something."""
         self.changed: Callable[[Event | None], object] = lambda event: None
         """Called after each change; with ``None`` where no event has caused it."""
+        self.look_back: Callable[[Sequence[Case]], object] = lambda cases: None
+        """Given the cases of a bench run as it begins, to be answered by ``know``."""
         self.worked = False
         """Something was run."""
         self.lost = False
@@ -101,12 +107,19 @@ class Session(Generic[_State]):
         event = envelope.event
         running = self.state.job
         self.state = reduce(self.state, envelope)
+        if isinstance(event, RunStarted):
+            self._look_back(self.state.job)
         if isinstance(event, RunFinished) and running is not self.state.job:
             self.lost |= event.outcome == "crashed"
         for told in self._told(event, running):
             for observe in self.observers:
                 observe(told)
         self._tell(event)
+
+    def _look_back(self, job: Job | None) -> None:
+        """Ask what is known of the cases of a bench run in one process."""
+        if job is not None and (job.purpose, job.processes) == ("bench", 1):
+            self.look_back([case.case for case in job.cases])
 
     def _told(self, event: Event, running: Job | None) -> Iterator[Event]:
         """The event as observers are given it.
@@ -135,6 +148,11 @@ class Session(Generic[_State]):
     def update(self, **changes: Any) -> None:
         """Change fields of the state that no event changes."""
         self.state = replace(self.state, **changes)
+        self._tell(None)
+
+    def know(self, past: Past) -> None:
+        """Take in what was measured before of the cases of the last bench run."""
+        self.state = with_past(self.state, past)
         self._tell(None)
 
     def say(self, message: str) -> None:

@@ -10,7 +10,7 @@ A *work* is what an engine can be asked for, a *run* is one time that it does it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
@@ -20,6 +20,7 @@ import msgspec
 from jaxtui.analysis import processes, roofline
 from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
+from jaxtui.history.store import Entry
 from jaxtui.machine import messages
 from jaxtui.machine.findings import merge
 from jaxtui.model import (
@@ -132,6 +133,8 @@ class Job:
     """That process is over, and the next one comes."""
     before_seconds: float = 0.0
     """What the processes before have taken, with the starts of their engines."""
+    past: Mapping[Case, Sequence[Measurement]] = field(default_factory=dict)
+    """What earlier runs on this machine have measured, once it is known."""
     failed: WorkFailed | None = None
     """Why a work that is no experiment has no result."""
     cases: tuple[CaseState, ...] = ()
@@ -366,6 +369,45 @@ def begin_run(
     return _with_job(replace(state, purpose=purpose), job)
 
 
+def with_past(state: _AnyState, past: Mapping[Case, Sequence[Entry]]) -> _AnyState:
+    """With what the history knows of the cases of the last bench run.
+
+    What was measured on other hardware, with other versions or other settings says
+    nothing of this machine.
+    """
+    job, host = state.run, state.host
+    if job is None or host is None:
+        return state
+    kinds = {device.name: device.device_kind for device in state.devices}
+
+    def alike(case: Case, entry: Entry) -> bool:
+        kind = entry.device.device_kind if entry.device else None
+        return kind == kinds.get(case.device) and processes.same_machine(
+            host, entry.host
+        )
+
+    known = {
+        case: [entry.measurement for entry in entries if alike(case, entry)]
+        for case, entries in past.items()
+    }
+    cases = tuple(_with_earlier_runs(case, known) for case in job.cases)
+    return _with_job(state, replace(job, past=known, cases=cases))
+
+
+def _with_earlier_runs(
+    state: CaseState, past: Mapping[Case, Sequence[Measurement]]
+) -> CaseState:
+    """With a note where they lie outside of its interval."""
+    measured = state.measurement
+    if measured is None or measured.stopped is None or measured.has("earlier-runs"):
+        return state
+    note = processes.earlier_runs(measured, past.get(measured.case, ()))
+    if note is None:
+        return state
+    noted = msgspec.structs.replace(measured, notes=(note, *measured.notes))
+    return replace(state, measurement=noted)
+
+
 def _with_job(state: _AnyState, job: Job) -> _AnyState:
     return replace(state, jobs={**state.jobs, job.purpose: job})
 
@@ -530,6 +572,7 @@ def _job_event(job: Job, event: Event) -> Job:
             case = _case_event(cases[event.index], event)
             if job.processes > 1 and isinstance(job.work, Experiment):
                 case = _of_processes(_with_ended(case, event), job.work)
+            case = _with_earlier_runs(case, job.past)
             cases[event.index] = case
             return replace(job, cases=tuple(cases), current=event.index)
         case LoopSeen():
