@@ -128,7 +128,9 @@ class _Run(Runner):
         yield from self._import_tensorflow(viable)
         if memory.is_known():
             count = sum(map(_may_allocate, viable))
-            self._takes_spans = not self._typed or self.budget >= SPANS_BUDGET_SECONDS
+            # Of several processes each has a share that is like a typed budget.
+            alone = not self._typed and experiment.processes == 1
+            self._takes_spans = alone or self.budget >= SPANS_BUDGET_SECONDS
             if count and self._takes_spans:
                 self._reserved = SPANS_START_SECONDS + count * SPAN_SECONDS
                 if self._typed:

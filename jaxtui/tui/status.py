@@ -45,7 +45,8 @@ class StatusLine(Widget):
 
     def watch_state(self, old: State, new: State) -> None:
         begins = new.job is not None and (
-            old.job is None or old.job.number != new.job.number
+            old.job is None
+            or (old.job.number, old.job.between) != (new.job.number, new.job.between)
         )
         if new.checking and not old.checking:
             self._checking_since = self._clock()

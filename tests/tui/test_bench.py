@@ -15,6 +15,7 @@ from textual.widgets import Button, Input, Label
 from jaxtui import format as fmt
 from jaxtui.model import (
     CaseFailed,
+    Event,
     Failure,
     Inspection,
     Logged,
@@ -27,6 +28,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.form import CaseForm
+from jaxtui.tui.status import StatusLine
 from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
@@ -173,6 +175,15 @@ async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> Non
 
     engine.run = slow  # type: ignore[method-assign]
     async with on_bench(engine) as (app, pilot):
+        now = [0.0]
+        line = app.query_one(StatusLine)
+        line._clock = lambda: now[0]
+
+        def pass_time(event: Event) -> None:
+            if isinstance(event, RunFinished):
+                now[0] += event.elapsed_seconds
+
+        app.session.observers.append(pass_time)
         app.query_one("#processes", Input).value = "2"
         app.query_one("#run").focus()
         await pilot.press("enter")
@@ -180,6 +191,7 @@ async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> Non
         # While the next engine starts, the run goes on, and the form may be edited.
         await until(pilot, lambda: "process 2 of 2" in status.message(app.state))
         assert "stop" in str(app.query_one("#run", Button).label)
+        assert "0:04, 0:08 left" in line.render().plain
         await pilot.press("e")
         app.query_one("#sizes", Input).value = "77"
         go.set()
