@@ -100,6 +100,7 @@ CSV = (
     "jax",
     *MEMORY,
     *TIMES_NUMPY,
+    "processes",
 )
 """The columns, in order."""
 
@@ -341,6 +342,8 @@ def _csv_row(one: Measurement) -> dict[str, Any]:
         found |= dict(
             zip(TIMES_NUMPY, (times.median, times.low, times.high), strict=True)
         )
+    if one.processes:
+        found["processes"] = one.processes.n
     found |= {name: getattr(one, name) for name in RATES}
     found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
     return found | {"stopped": one.stopped, "notes": _flags(one.notes)}

@@ -9,7 +9,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from jaxtui.model import Measurement, MemorySpan, Ratio, Record, Summary
+from jaxtui.model import (
+    Measurement,
+    MemorySpan,
+    Processes,
+    Ratio,
+    Record,
+    Summary,
+)
 
 ABSENT = "—"
 """Stands wherever there is no number."""
@@ -302,7 +309,9 @@ def interval(summary: Summary) -> str:
         return "one round"
     name = interval_name(summary.confidence)
     if summary.confidence < LEAST_CONFIDENCE:
-        name = f"{name} of {plural(summary.rounds, 'round')}"
+        name = f"{name} of {_units(summary)}"
+    elif summary.processes:
+        name = f"{name} of processes"
     return f"{name} {ends(summary)}"
 
 
@@ -499,9 +508,22 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{ending}"
 
 
+def processes(found: Processes) -> str:
+    """The medians of processes in one unit: ``10.0, 3.12, 8.51 ms``."""
+    unit = common(found.medians)
+    return f"{', '.join(map(unit.text, found.medians))} {unit.name}"
+
+
 def sampled(summary: Summary) -> str:
-    """``100 calls in 10 rounds``."""
-    return f"{plural(summary.n, 'call')} in {plural(summary.rounds, 'round')}"
+    """``100 calls in 10 rounds``, or ``in 5 processes``."""
+    return f"{plural(summary.n, 'call')} in {_units(summary)}"
+
+
+def _units(summary: Summary) -> str:
+    """What the interval is made of: ``10 rounds`` or ``5 processes``."""
+    if summary.processes:
+        return plural(summary.processes, "process")
+    return plural(summary.rounds, "round")
 
 
 def aligned(figures: Iterable[str]) -> tuple[str, ...]:

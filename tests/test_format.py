@@ -190,3 +190,11 @@ def test_a_table_has_one_unit_in_each_column_and_no_part_of_a_second() -> None:
     assert cells[0]["dispatch"] == cells[0]["memory"] == fmt.ABSENT
     (alone,) = map(fmt.Units.of(measured[2:]).cells, measured[2:])
     assert alone["ready"] == "2.00 s"
+
+
+def test_an_interval_about_processes_says_so() -> None:
+    few = replace(summary(0.005, 0.02, rounds=30), processes=3)
+    many = replace(few, processes=7)
+    assert fmt.interval(few) == "min–max of 3 processes 4.90–5.10 ms"
+    assert fmt.interval(many) == "98 % interval of processes 4.90–5.10 ms"
+    assert fmt.sampled(many) == "100 calls in 7 processes"

@@ -227,6 +227,7 @@ class Cases:
     budget: float | None = None
     target: str = "3"
     seed: int = 0
+    processes: int = 1
     samples: bool = False
     arg: str | None = None
     """``None`` of a command that takes no function of a file."""
@@ -276,6 +277,7 @@ class Cases:
             seed=self.seed,
             keep_samples=self.samples,
             arguments=self.arg or "",
+            processes=self.processes,
         )
 
     def case(

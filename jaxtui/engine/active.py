@@ -186,7 +186,10 @@ class ActiveRun:
             return self.work.limit_seconds
         if not self.foreign or not isinstance(self.work, (Experiment, Loop)):
             return None
-        return self.work.budget + PATIENCE_SECONDS
+        budget = (
+            self.work.share if isinstance(self.work, Experiment) else self.work.budget
+        )
+        return budget + PATIENCE_SECONDS
 
     def give_up(self) -> None:
         """Say that nothing has come for too long; its engine is ended then."""

@@ -63,6 +63,8 @@ class EngineClient:
         """Engines one after the other that served for nothing."""
         self._used = 0
         """The generation in which code was run last that is not jaxtui's."""
+        self._ran = 0
+        """The generation in which anything was run last."""
         self._closed = False
 
     async def start(self) -> None:
@@ -91,15 +93,19 @@ class EngineClient:
     async def run(self, work: Work) -> int | None:
         """Start a run as soon as the engine is ready; returns its number.
 
+        An experiment in several processes gets an engine in which nothing has run.
+
         While another run lasts nothing is started: there is no number, as that of the
         other run would make its events those of this work, and ``Busy`` is an event.
 
         Raises:
             EngineUnavailableError: The engine cannot serve.
         """
-        used = self._connection and self._connection.generation == self._used
-        if used and self._run is None:
-            # Code that is not jaxtui's may have changed anything there.
+        fresh = isinstance(work, Experiment) and work.processes > 1
+        # Code that is not jaxtui's may have changed anything there.
+        used = self._ran if fresh else self._used
+        connected = self._connection
+        if connected and connected.generation == used and self._run is None:
             await self.release()
         connection = await self._until_ready()
         if self._run is not None:
@@ -229,6 +235,7 @@ class EngineClient:
 
     def _send_run(self, connection: Connection, run: ActiveRun, work: Work) -> None:
         connection.send(RunRequest(run=run.number, work=work))
+        self._ran = connection.generation
         if run.foreign:
             self._used = connection.generation
         if run.patience_seconds is not None:

@@ -86,13 +86,16 @@ class Summary(Record, frozen=True, kw_only=True):
     rounds, the lowest and the highest."""
     outliers: int = 0
     """Calls beyond Tukey's outer fences (3 × IQR): counted, never dropped."""
+    processes: int | msgspec.UnsetType = msgspec.UNSET
+    """Fresh processes whose medians the interval is about; unset where it is about the
+    rounds of one."""
     confidence: float = 0.0
     """That the median lies in the interval, were the batches independent; it follows
-    from ``rounds``, whatever is given."""
+    from ``processes`` or else from ``rounds``, whatever is given."""
 
     def __post_init__(self) -> None:
         """Know how sure the interval is, also in documents that do not say it."""
-        sure = confidence(self.rounds)
+        sure = confidence(self.processes or self.rounds)
         msgspec.structs.force_setattr(self, "confidence", sure)
 
     @property
@@ -161,6 +164,17 @@ class MemorySpan(Record, frozen=True, kw_only=True):
     """Minor page faults of a call with new pages."""
 
 
+class Processes(Record, frozen=True, kw_only=True):
+    """A case in several fresh processes, one after the other: ``ready``, in seconds."""
+
+    n: int
+    medians: tuple[float, ...]
+    """Of each process, in their order."""
+    low: float
+    high: float
+    """The ends of the interval about processes, as in ``ready``."""
+
+
 class Measurement(Record, frozen=True, kw_only=True):
     """What one case yielded."""
 
@@ -190,6 +204,8 @@ class Measurement(Record, frozen=True, kw_only=True):
     memory: MemorySpan | None = None
     """Both ends, where they differ by more than a tenth; taken in another process.
     ``None`` also where that is not known: a note says why if it is the row's affair."""
+    processes: Processes | None = None
+    """Where it was timed in several: what ``ready`` is made of."""
     free_seconds: float | None = None
     """Seconds per call to give its result back, the median of some calls: a plain loop
     pays for that, ``ready`` does not contain it. ``None`` where not known."""
@@ -217,7 +233,16 @@ class Measurement(Record, frozen=True, kw_only=True):
 
 
 RUN_FLAGS = frozenset(
-    {"aliased", "contended", "memcpy", "own", "precision", "simulated", "waits"}
+    {
+        "aliased",
+        "contended",
+        "few-processes",
+        "memcpy",
+        "own",
+        "precision",
+        "simulated",
+        "waits",
+    }
 )
 """Flags of what is usually true of a whole run, of its machine, or of its settings."""
 

@@ -123,7 +123,7 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
     theirs = None if numpy is None else clock_interval(numpy)
     if mine is None or numpy is None or theirs is None:
         return None
-    rounds = (numpy.rounds, case.rounds) if clock == "ready" else ((), ())
+    rounds = (_turns(numpy), _turns(case)) if clock == "ready" else ((), ())
     return stats.ratio(theirs, mine, rounds)
 
 
@@ -132,6 +132,14 @@ def _is_wrong(case: CaseState) -> bool:
     return measured is not None and any(
         measured.has(flag) for flag in ("wrong-result", "inaccurate")
     )
+
+
+def _turns(case: CaseState) -> Sequence[float]:
+    """Seconds of what has taken turns: rounds, or processes where there are several."""
+    measured = case.measurement
+    if measured is not None and measured.processes is not None:
+        return measured.processes.medians
+    return case.rounds
 
 
 def numpy_of(case: CaseState, run: Job) -> CaseState | None:
@@ -380,6 +388,9 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
         )
         end = f"; {_ENDS[measured.stopped]}" if measured.stopped else ""
         found.append(Sentence("ready", words + end))
+    if measured.processes is not None:
+        medians = fmt.processes(measured.processes)
+        found.append(Sentence("processes", f"medians {medians}"))
     return tuple(found)
 
 

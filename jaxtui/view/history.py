@@ -293,6 +293,8 @@ def _clocks(one: Measurement) -> Iterator[str]:
     if one.pipelined_seconds is not None:
         yield f"pipelined {fmt.seconds(one.pipelined_seconds)}"
     yield fmt.sampled(ready)
+    if one.processes is not None:
+        yield f"processes {fmt.processes(one.processes)}"
 
 
 def _phases(one: Measurement) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from jaxtui.analysis.processes import fold
 from jaxtui.document import Results, encode
 from jaxtui.engine.protocol import Envelope
 from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import (
+    Case,
     CaseFailed,
     CaseStarted,
     Experiment,
@@ -32,6 +34,7 @@ from jaxtui.view import bench
 from jaxtui.view.bench import against_numpy
 from tests import records
 from tests.history.making import HOST
+from tests.records import measurement
 from tests.view.making import JIT, NUMPY, done, run_of
 
 
@@ -121,6 +124,25 @@ def test_results_that_do_not_agree_have_no_ratio(flag: str, comparable: bool) ->
     run = run_of(numpy, jit)
     found = against_numpy(replace(jit, measurement=noted), run)
     assert (found is not None) == comparable
+
+
+def test_in_several_processes_these_are_what_took_turns() -> None:
+    def timed(case: Case, *medians: float) -> CaseState:
+        clocks = [measurement(case, records.summary(one)) for one in medians]
+        folded = fold(clocks, Experiment(cases=(case,), processes=len(medians)))
+        return replace(done(case), rounds=(1.0,) * 20, measurement=folded)
+
+    jit = timed(JIT, 1.0, 3.0, 2.0, 1.0, 1.0, 1.0)
+    numpy = timed(NUMPY, 2.0, 6.0, 4.0, 2.0, 2.0, 2.0)
+    found = against_numpy(jit, run_of(numpy, jit))
+    assert found is not None
+    assert found[:3] == (2.0, 2.0, 2.0)
+    (said,) = [
+        one
+        for one in bench.sentences(jit, run_of(numpy, jit))
+        if one.flag == "processes"
+    ]
+    assert said.text == "medians 1.00, 3.00, 2.00, 1.00, 1.00, 1.00 s"
 
 
 def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
