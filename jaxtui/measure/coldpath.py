@@ -208,7 +208,10 @@ def preserved(workload: Workload) -> Iterator[None]:
 
 
 def _is_traced(value: Any) -> bool:
-    leaves = jax.tree.leaves(value)
+    try:
+        leaves = jax.tree.leaves(value)
+    except ValueError:  # a dict whose keys have no order, which JAX does not take
+        return False
     return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
 
 

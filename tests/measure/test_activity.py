@@ -180,3 +180,10 @@ def test_an_honest_function_has_no_such_note(
 ) -> None:
     flags = {note.flag for note in honest[name].notes}
     assert not flags & {*TRAPS}, honest[name].notes
+
+
+def test_a_file_may_have_variables_that_are_no_pytrees(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("KEYS = [{1: 0, 'two': 0}]\ndef f(x):\n    return x + 1\n")
+    (found,) = measured(own("f", "f32[8]", file=str(file)))
+    assert found.ready is not None
