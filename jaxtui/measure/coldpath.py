@@ -22,14 +22,14 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import programs, runtime
+from jaxtui.measure import own, programs, runtime
 from jaxtui.measure.clocks import wait_for
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import dtype_of
 from jaxtui.measure.programs import count
-from jaxtui.measure.workload import Workload, arrays_of
+from jaxtui.measure.workload import Workload, arrays_of, spread
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
 from jaxtui.stats import median
 
@@ -95,7 +95,14 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
     if workload.on_return:
         yield "first_call", lambda: _first_call(workload)
         return
-    yield "transfer", lambda: _transfer(workload)
+    if workload.op is None:
+        workload.args = workload.hosts()
+    # What a file has spread over devices nobody sends.
+    if workload.devices == 1 and (workload.op or workload.copies()):
+        yield "transfer", lambda: _transfer(workload)
+    if workload.as_is is not None:
+        yield from _steps_as_is(workload, workload.as_is, cold=cold)
+        return
     if workload.case.mode in COMPILED_MODES:
         stages = _Stages(workload)
         yield "trace", stages.trace
@@ -109,32 +116,90 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
     yield "fetch", lambda: _fetch(workload)
 
 
+_called: set[int] = set()
+"""The functions that files have jitted and that were called here; they live on in the
+modules of those files."""
+
+
+def _steps_as_is(
+    workload: Workload, jitted: own.Jitted, *, cold: bool
+) -> Iterator[tuple[Phase, Step]]:
+    """The phases of what is jitted already, as far as it shows them.
+
+    In another's process it may be compiled already, so none of them is known. In
+    jaxtui's own JAX forgets what was called before.
+    """
+    function = jitted.function
+    stages = _Stages(workload)
+    workload.warm = not cold
+    if cold and id(function) in _called:
+        jax.clear_caches()
+    _called.add(id(function))
+    if not cold or not hasattr(function, "lower"):
+        yield "first_call", lambda: _first_call(workload)
+        with workload.scope():
+            stages.look(function)
+            _count(workload)
+    else:
+        if hasattr(function, "trace"):
+            yield "trace", stages.trace
+        yield "lower", stages.lower
+        yield "compile", stages.compile
+        yield "first_call", lambda: _first_call(workload)
+    yield "fetch", lambda: _fetch(workload)
+
+
 class _Stages:
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
         self._stage: Any = None
 
     def trace(self) -> Transfer:
-        resident = self._workload.resident()
-        self._workload.call = jitted = self._workload.jitted()
-        return self._time(lambda: jitted.trace(*resident))
+        workload = self._workload
+        args, keywords = workload.args, workload.keywords
+        if workload.as_is is None:
+            # Arguments that are sent from the host are traced where they will be.
+            args, jitted = workload.resident(), workload.jitted()
+            workload.use(jitted)
+        else:
+            args, keywords, jitted = self._as_is(workload.as_is)
+        return self._time(lambda: jitted.trace(*args, **keywords))
 
     def lower(self) -> Transfer:
+        workload = self._workload
+        if self._stage is None and workload.as_is is not None:
+            args, keywords, jitted = self._as_is(workload.as_is)
+            return self._time(lambda: jitted.lower(*args, **keywords))
         return self._time(self._stage.lower)
 
-    def compile(self) -> Transfer:
+    def _as_is(self, jitted: own.Jitted) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        """What a jitted function is traced or lowered with, and the function."""
         workload = self._workload
+        keywords = {**jitted.keywords, **workload.keywords}
+        return (*jitted.args, *workload.args), keywords, jitted.function
+
+    def compile(self) -> Transfer:
         hits = len(runtime.cache_hits())
         taken = self._time(self._stage.compile)
-        workload.cached_compile = len(runtime.cache_hits()) > hits
+        self._workload.cached_compile = len(runtime.cache_hits()) > hits
+        self.look(self._stage)
+        return taken
+
+    def look(self, stage: Any) -> None:
+        """See what XLA says of it, compiled or, by what was called, compiled again."""
+        workload = self._workload
+        if hasattr(stage, "lower"):
+            self.lower()
+            stage = self._stage.compile()
+        compiled = programs.inner(stage)
         if workload.op is None:
-            workload.xla_count = count(self._stage, loop=" while(")
+            workload.xla_count = count(compiled)
         if workload.case.mode == "jit":
             # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
-            workload.compiled_flops = programs.counted_flops(self._stage)
-        needs = probe(self._stage.memory_analysis)
-        workload.block_bytes = needs.temp_size_in_bytes if needs else 0
-        return taken
+            workload.compiled_flops = programs.counted_flops(compiled)
+        needs = probe(lambda: compiled.memory_analysis())
+        temporaries = needs.temp_size_in_bytes if needs else 0
+        workload.block_bytes = max(workload.block_bytes, temporaries)
 
     def _time(self, stage: Callable[[], Any]) -> Transfer:
         start = perf_counter()
@@ -152,11 +217,15 @@ def _transfer(workload: Workload) -> Transfer:
 
 def count_kernels(workload: Workload) -> None:
     """How many computations an eager call puts in flight, and XLA's count of it."""
+    if not all(map(own.takes, jax.tree.leaves((workload.args, workload.keywords)))):
+        # Tracing could leave its tracers in an object of the file.
+        return
     try:
         with workload.scope():
-            traced = workload.jitted().trace(*workload.resident())
+            args, keywords = workload.resident(), workload.keywords
+            traced = workload.jitted().trace(*args, **keywords)
             if workload.op is None:
-                workload.xla_count = count(traced.lower(), loop="stablehlo.while")
+                workload.xla_count = count(traced.lower())
             workload.kernels = max(1, len(traced.jaxpr.eqns))
     # What cannot be traced, because it decides on values, still runs eagerly.
     except Exception:
@@ -169,6 +238,9 @@ def _first_call(workload: Workload) -> Transfer:
     workload.wait(result)
     seconds = perf_counter() - start
     _look_at(workload, result)
+    if not workload.on_return and workload.op is None:
+        workload.devices = max(workload.devices, spread(result))
+        workload.renew()
     return Transfer(seconds, aliased=False)
 
 
@@ -178,10 +250,7 @@ def _look_at(workload: Workload, result: Any) -> None:
         result = np.asarray(result)
     arrays = list(arrays_of(result))
     if workload.op is None:
-        known = workload.xla_count
-        if not known.loops:
-            workload.flops, workload.bytes = known.flops, known.bytes
-        workload.compiled_flops = known.flops
+        _count(workload)
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]
@@ -198,6 +267,14 @@ def _look_at(workload: Workload, result: Any) -> None:
     sizes = [array.nbytes for array in arrays]
     workload.result_bytes = sum(sizes)
     workload.block_bytes = max([workload.block_bytes, *sizes])
+
+
+def _count(workload: Workload) -> None:
+    """Take the work of a function of a file from XLA, where XLA counts all of it."""
+    known = workload.xla_count
+    if known.is_whole:
+        workload.flops, workload.bytes = known.flops, known.bytes
+    workload.compiled_flops = known.flops
 
 
 def _fetch(workload: Workload) -> Transfer:

@@ -15,6 +15,7 @@ from jaxtui.measure import devices, settings
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.own import Renewed
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
@@ -185,6 +186,7 @@ def of_workload(
         yield from _of_accuracy(accuracy)
     if workload.op is None:
         yield own(workload)
+        yield from _as_is(workload)
     if workload.interpreted:
         yield Note(
             flag="interpreted",
@@ -397,7 +399,13 @@ def own(workload: Workload) -> Note:
     """What there is of a function of a file instead of formulas and a reference."""
     counted = workload.xla_count
     unchecked = "the result of your own function is compared with nothing."
-    if counted.loops:
+    if counted.libraries:
+        names = ", ".join(counted.libraries)
+        said = (
+            f"XLA does not count what it leaves to a library ({names}), so no rate is"
+            f" shown; {unchecked}"
+        )
+    elif counted.loops:
         said = (
             "XLA counts the body of a loop once, however often it runs, so no rate"
             f" is shown; {unchecked}"
@@ -408,10 +416,32 @@ def own(workload: Workload) -> Note:
     else:
         said = (
             "Flops and bytes are as XLA counts them, in jit in the compiled program"
-            " and else op by op, without what it leaves to libraries;"
-            f" {unchecked}"
+            f" and else op by op; {unchecked}"
         )
     return Note(flag="own", text=said)
+
+
+def _as_is(workload: Workload) -> Iterator[Note]:
+    """What a function of a file brings along."""
+    if workload.warm:
+        yield Note(
+            flag="warm-phases",
+            text="It is jitted already and may have been called in this process before:"
+            " trace, lower and compile are not known.",
+        )
+    if isinstance(workload.args, Renewed):
+        numbers = ", ".join(map(str, workload.args.used))
+        yield Note(
+            flag="donated",
+            text=f"It donates its arguments (number {numbers}, from 0): every call gets"
+            " fresh copies of them, which are made outside of the clock.",
+        )
+    if workload.devices > 1:
+        yield Note(
+            flag="sharded",
+            text=f"It runs on {workload.devices} devices, as its file says: XLA counts"
+            " the work of one of them, and so do the rates.",
+        )
 
 
 # A loop.

@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 
 import jax
 import jax.experimental
+from jax._src import config as jax_config
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Case, Finding, Note, Precision
@@ -186,23 +187,34 @@ def waiting_notes(on_cpu: bool) -> Iterator[Note]:
 class FileSettings:
     """JAX's configuration as the code of one file sets it, for its own cases only.
 
-    Within the block its settings hold; at the end they are taken back, whenever they
-    were made (import, arguments, calls), and they hold again in the next block.
+    Within the block its settings hold, and the mesh that it has set; at the end they
+    are taken back, whenever they were made (import, arguments, calls), and they hold
+    again in the next block. What JAX reads when a backend starts holds for the process.
     """
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._before: dict[str, object] = {}
         self._own: dict[str, object] = {}
+        self._meshes: tuple[object, ...] = ()
+        self._outer: tuple[object, ...] = ()
 
     def __enter__(self) -> FileSettings:
         self._before = dict(jax.config.values)
         _update(self._own)
+        self._outer = tuple(state.get_local() for state in _MESHES)
+        for state, mesh in zip(_MESHES, self._meshes, strict=False):
+            state.set_local(mesh)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._own = self._changed()
         _update({name: self._before[name] for name in self._own})
+        meshes = [
+            state.swap_local(mesh)
+            for state, mesh in zip(_MESHES, self._outer, strict=True)
+        ]
+        self._meshes = tuple(meshes) if meshes != [*self._outer] else ()
 
     def notes(self) -> Iterator[Note]:
         """Which of its settings change a number; within the block."""
@@ -222,9 +234,33 @@ class FileSettings:
         return {
             name: value
             for name, value in jax.config.values.items()
-            if name in self._before and value != self._before[name]
+            if name in self._before
+            and value != self._before[name]
+            and name not in AT_START
         }
 
+
+AT_START = frozenset(
+    {
+        "jax_num_cpu_devices",
+        "jax_platforms",
+        "jax_platform_name",
+        "jax_cpu_enable_async_dispatch",
+        "jax_cpu_collectives_implementation",
+        "jax_cuda_visible_devices",
+        "jax_rocm_visible_devices",
+        "jax_pjrt_client_create_options",
+    }
+)
+"""What JAX reads when it starts a backend, and never again."""
+
+_MESHES: tuple[Any, ...] = tuple(
+    getattr(jax_config, name)
+    for name in ("abstract_mesh_context_manager", "device_context")
+    if hasattr(jax_config, name)
+)
+"""Where ``jax.set_mesh`` puts the mesh of this thread; there is no other way to take
+back what was set without a ``with``, as ``jax.sharding.set_mesh`` of 0.6.2 does."""
 
 _files: dict[str, FileSettings] = {}
 
