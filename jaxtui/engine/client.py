@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Coroutine
 from typing import Any, cast
 
 from jaxtui.engine import startup
-from jaxtui.engine.active import ActiveRun
+from jaxtui.engine.active import ActiveRun, has_files
 from jaxtui.engine.connection import Connection, EngineUnavailableError
 from jaxtui.engine.process import EngineOptions, EngineProcess, how_ended
 from jaxtui.engine.protocol import (
@@ -63,6 +63,8 @@ class EngineClient:
         """Engines one after the other that served for nothing."""
         self._used = 0
         """The generation in which code was run last that is not jaxtui's."""
+        self._waits = False
+        """The next engine starts JAX with a run of files."""
         self._closed = False
 
     async def start(self) -> None:
@@ -97,10 +99,13 @@ class EngineClient:
         Raises:
             EngineUnavailableError: The engine cannot serve.
         """
-        used = self._connection and self._connection.generation == self._used
-        if used and self._run is None:
-            # Code that is not jaxtui's may have changed anything there.
-            await self.release()
+        if self._run is None:
+            # A file is imported before JAX starts, as in a program of its own.
+            self._waits = has_files(work)
+            used = self._connection and self._connection.generation == self._used
+            if used or self._waits:
+                # Code that is not jaxtui's may have changed anything there.
+                await self.release()
         connection = await self._until_ready()
         if self._run is not None:
             self._emit(None, Busy(run=self._run.number))
@@ -190,7 +195,8 @@ class EngineClient:
 
     def _spawn(self) -> EngineProcess:
         try:
-            return EngineProcess.spawn(self._options, self.generation + 1)
+            number = self.generation + 1
+            return EngineProcess.spawn(self._options, number, waits=self._waits)
         except OSError as error:
             failed = EngineFailed(
                 reason="internal",
@@ -262,7 +268,7 @@ class EngineClient:
         for event in events:
             self._emit(run.number, event)
             if isinstance(event, RunFinished):
-                self._run = None
+                self._run, self._waits = None, False
                 self._run_ended.set()
 
     # Endings.

@@ -44,7 +44,16 @@ from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops import OPS, plugins
 from jaxtui.measure.ops.arguments import Array, draw_code
 from jaxtui.measure.settings import FileSettings
-from jaxtui.model import Case
+from jaxtui.model import (
+    Case,
+    CaseStarted,
+    Experiment,
+    Inspection,
+    Loop,
+    PhaseStarted,
+    RunEvent,
+    RunStarted,
+)
 from jaxtui.model.own import (
     ARGS,
     ARGUMENTS,
@@ -283,22 +292,112 @@ def function_names(module: ModuleType) -> list[str]:
 _loaded: dict[str, tuple[bytes, ModuleType]] = {}
 """By path: the content that was imported, and what came of it."""
 
+_broken: dict[str, tuple[bytes, BaseException]] = {}
+"""By path: the content that was imported before JAX started, and what it raised."""
+
+
+def imports(work: Experiment | Inspection | Loop) -> Iterator[RunEvent]:
+    """Import the files of a work before JAX starts, as ``python train.py`` would.
+
+    What a file sets then means what it says: ``XLA_FLAGS``, ``jax_num_cpu_devices``,
+    ``jax.distributed.initialize``. What it raises is raised again when its case has its
+    turn.
+    """
+    many = isinstance(work, Experiment)
+    cases = work.cases if isinstance(work, Experiment) else (work.case,)
+    budget = 0.0 if isinstance(work, Inspection) else work.budget
+    yield RunStarted(cases=cases if many else (), budget_seconds=budget)
+    first = {parts(one.op)[0]: n for n, one in reversed([*enumerate(cases)])}
+    for path, index in sorted(first.items(), key=lambda item: item[1]):
+        if not is_own(cases[index].op):
+            continue
+        if many:
+            yield CaseStarted(index=index, case=cases[index])
+            yield PhaseStarted(index=index, phase="import")
+        load_before(path)
+
+
+def load_before(path: str) -> None:
+    """Import a file before JAX starts; what that raises is kept for ``load_file``."""
+    searched = [*sys.path]
+    try:
+        with settings.of_file(path):
+            load_file(path)
+    except (Exception, SystemExit) as error:
+        with suppress(RefusedError):
+            _broken[path] = read(path), error
+    # JAX itself still looks for packages.
+    sys.path += [folder for folder in searched if folder not in sys.path]
+
 
 def load_file(path: str) -> ModuleType:
     """The module of a file.
 
     Its folder comes first on ``sys.path``, as with ``python file.py``, so that it finds
-    what lies beside it. Its ``__name__`` is not ``__main__``. A file that has changed
-    is imported afresh; what it imports itself is as old as this process.
+    what lies beside it; one of a package is imported as the module of it. Its
+    ``__name__`` is not ``__main__``. A file that has changed is imported afresh; what
+    it imports itself is as old as this process.
 
     Raises:
-        RefusedError: The file cannot be read.
+        RefusedError: The file cannot be read, or sets what comes too late.
     """
     content = read(path)
     known = _loaded.get(path)
     if known is not None and known[0] == content:
         return known[1]
+    if path in _broken and _broken[path][0] == content:
+        raise _broken[path][1]
     linecache.checkcache(path)
+    with settings.watched(path):
+        module = _import_member(path) or _execute(path, content)
+    _loaded[path] = content, module
+    return module
+
+
+def member(path: str) -> tuple[str, str] | None:
+    """The folder that is searched for the package of a file, and the module's name.
+
+    ``None`` for a file in no package, which is one whose folder has ``__init__.py``.
+    """
+    folder, file = os.path.split(path)
+    names = [file.removesuffix(".py")]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        names.insert(0, name)
+    if len(names) == 1 or not all(map(str.isidentifier, names)):
+        return None
+    return folder, ".".join(names).removesuffix(".__init__")
+
+
+def _import_member(path: str) -> ModuleType | None:
+    """The module of a file of a package; ``None`` if it is of none.
+
+    Raises:
+        RefusedError: Another package of that name is in use here.
+    """
+    found = member(path)
+    if found is None:
+        return None
+    root, name = found
+    package = os.path.join(root, name.partition(".")[0])
+    there = sys.modules.get(name.partition(".")[0])
+    of = str(getattr(there, "__file__", None) or package)
+    if not os.path.realpath(of).startswith(os.path.realpath(package)):
+        raise RefusedError(
+            f"The package {name.partition('.')[0]} is already {os.path.dirname(of)}"
+            " here.",
+            "Time functions of two packages of one name in runs of their own.",
+        )
+    # What lies beside it is found as well, if nothing else has that name.
+    for place, folder in ((0, root), (len(sys.path) + 1, os.path.dirname(path))):
+        if folder not in sys.path:
+            sys.path.insert(place, folder)
+    if path in _loaded:
+        sys.modules.pop(name, None)
+    return importlib.import_module(name)
+
+
+def _execute(path: str, content: bytes) -> ModuleType:
     code = compile(content, path, "exec")
     stem = os.path.basename(path).removesuffix(".py")
     digest = hashlib.sha256(path.encode(errors="replace") + b"\0" + content)
@@ -315,7 +414,6 @@ def load_file(path: str) -> ModuleType:
     except BaseException:
         del sys.modules[module.__name__]
         raise
-    _loaded[path] = content, module
     return module
 
 
@@ -329,12 +427,6 @@ def module_of(source: Source) -> ModuleType | None:
 def content_of(path: str) -> bytes:
     """What a file held when it was loaded; empty if it was not loaded as such."""
     return _loaded[path][0] if path in _loaded else b""
-
-
-def load_before(path: str) -> None:
-    """Import a file before JAX starts; what that raises is raised by ``load_file``."""
-    with suppress(BaseException), settings.of_file(path):
-        load_file(path)
 
 
 def read(path: str) -> bytes:

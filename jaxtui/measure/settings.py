@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import jax
 import jax.experimental
 from jax._src import config as jax_config
+from jax._src import xla_bridge
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Case, Finding, Note, Precision
@@ -253,6 +254,101 @@ AT_START = frozenset(
     }
 )
 """What JAX reads when it starts a backend, and never again."""
+
+VARIABLES_AT_START = re.compile(
+    r"XLA_FLAGS|LIBTPU_INIT_ARGS|XLA_PYTHON_CLIENT_\w+|TPU_\w+|CUDA_VISIBLE_DEVICES"
+    r"|(?:HIP|ROCR)_VISIBLE_DEVICES|NCCL_\w+"
+)
+"""Variables that are read when a backend starts, and never again."""
+
+_CACHE = re.compile(r"jax_(?:\w+_)?(?:compilation|persistent)_cache\w*|jax_logging\w*")
+"""Settings of JAX that jaxtui has for itself, whatever a file says."""
+
+_CPU_DEVICES = "--xla_force_host_platform_device_count="
+
+_started_with: dict[str, tuple[str, object]] = {}
+"""The file that has set what JAX reads when it starts, and to what, by its name."""
+
+
+def backend_is_up() -> bool:
+    return bool(xla_bridge.backends_are_initialized())
+
+
+@contextmanager
+def watched(file: str) -> Iterator[None]:
+    """Refuse what a file sets meanwhile if that cannot mean what it does to Python.
+
+    Raises:
+        RefusedError: It came too late, or says other than what was said before.
+    """
+    name, up = os.path.basename(file), backend_is_up()
+    variables, values = dict(os.environ), dict(jax.config.values)
+    yield
+    for variable, text in os.environ.items():
+        if variables.get(variable) == text:
+            continue
+        option = variable.lower()
+        if option in values and not _CACHE.fullmatch(option):
+            _apply(name, variable, option, text, up)
+        elif VARIABLES_AT_START.fullmatch(variable):
+            _refuse_late(name, variable, text, up)
+    for option in AT_START & values.keys():
+        value = jax.config.values[option]
+        if value == values[option]:
+            continue
+        _refuse_late(name, option, value, up)
+        asked = os.environ.get(option.upper(), str(value))
+        if asked != str(value):
+            raise RefusedError(
+                f"{name} sets {option} to {value}, and {asked} was asked for.",
+                "Leave --cpu-devices out, or what the file sets.",
+            )
+    count = int(jax.config.values.get("jax_num_cpu_devices", -1))
+    _, _, flag = os.environ.get("XLA_FLAGS", "").partition(_CPU_DEVICES)
+    if not up and count > 0 and flag and flag.split()[0] != str(count):
+        raise RefusedError(
+            f"{name} sets XLA_FLAGS to {flag.split()[0]} CPU devices, and {count} were"
+            " asked for.",
+            "Leave --cpu-devices out, or what the file sets.",
+        )
+
+
+def _apply(name: str, variable: str, option: str, text: str, up: bool) -> None:
+    """Have a variable that JAX has read before mean the same as its setting."""
+    now = jax.config.values[option]
+    value: object = text
+    if isinstance(now, bool):
+        value = text.lower() in ("1", "true", "yes", "on", "y", "t")
+    elif isinstance(now, int):
+        value = int(text) if text.lstrip("-").isdigit() else text
+    if value == now:
+        return
+    if option not in AT_START:
+        raise RefusedError(
+            f"{name} sets {variable} in its environment, which JAX reads when it is"
+            " imported, and here it was imported before.",
+            f"Let it say jax.config.update({option!r}, {value!r}), or set {variable} in"
+            " the shell.",
+        )
+    _refuse_late(name, variable, value, up)
+    jax.config.update(option, cast("bool", value))
+
+
+def _refuse_late(name: str, what: str, value: object, up: bool) -> None:
+    if up:
+        raise RefusedError(
+            f"{name} sets {what}, which is read when JAX starts its backend, and here"
+            " it has started.",
+            "Time it with `jaxtui bench`, which imports a file before, and which takes"
+            " one such file in a run.",
+        )
+    other, before = _started_with.setdefault(what, (name, value))
+    if before != value:
+        raise RefusedError(
+            f"{name} sets {what} to {value}, and {other} has set it to {before}.",
+            "Time their functions in runs of their own.",
+        )
+
 
 _MESHES: tuple[Any, ...] = tuple(
     getattr(jax_config, name)
