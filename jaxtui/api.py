@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from jaxtui import experiments, selection
+from jaxtui import experiments, functions, selection
 from jaxtui.engine.protocol import Envelope
 from jaxtui.history.recording import Recording
 from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
+from jaxtui.measure import own as _own
 from jaxtui.measure import settings as _settings
 from jaxtui.measure.ops import catalogue
 from jaxtui.measurements import Measurements
@@ -26,6 +28,7 @@ from jaxtui.model import (
     Ready,
     SelectionError,
 )
+from jaxtui.selection import SizedOp
 from jaxtui.state import EMPTY, Job, begin_run, reduce
 from jaxtui.view.bench import collect
 
@@ -44,9 +47,9 @@ def ops() -> tuple[OpInfo, ...]:
 
 
 def bench(
-    *names: Names,
+    *names: Any,
     size: int | str | Iterable[int | str] | None = None,
-    dtype: object = "float32",
+    dtype: object = (),
     device: object = None,
     mode: Names = "jit",
     inputs: Names = "device",
@@ -60,14 +63,18 @@ def bench(
 ) -> Measurements:
     """Time every combination in this process, taking turns.
 
+    ``bench(function, *args)`` times a function of this process with these arguments, of
+    which it is given copies where they are arrays of JAX. Nothing is known then of its
+    cold phases if it is jitted already.
+
     Every argument that selects cases may be a list, or a text as on the command line.
 
     Args:
         names: ops, each with a size of its own if wanted: ``"matmul:2k"``; functions
-            of your own as ``"path/to/file.py:name"``.
+            of your own as ``"path/to/file.py:name"``; or a callable and its arguments.
         size: as on the command line (``"256..4096"``), or numbers; ``None`` is each
             op's default.
-        dtype: of the inputs, by name or as ``jnp.bfloat16``.
+        dtype: of the inputs, by name or as ``jnp.bfloat16``; float32 if left out.
         device: such as ``"tpu:0"``, ``"all"`` or ``jax.devices()[0]``; ``None`` is the
             first.
         mode: ``numpy``, ``eager``, ``jit``.
@@ -90,33 +97,48 @@ def bench(
         SelectionError: if an argument makes no sense; the text is one sentence.
     """
     known, known_ops = devices(), ops()
-    experiment = experiments.build(
-        selection.parse_ops(_listed(names), known_ops, own=True),
-        None if size is None else selection.parse_sizes(_text(size)),
-        selection.parse_dtypes(_text(dtype, _dtype)),
-        None
-        if device is None
-        else selection.parse_devices(_text(device, _device), known),
-        selection.parse_modes(_text(mode)),
-        selection.parse_inputs(_text(inputs)),
-        selection.parse_precisions(_text(precision)),
-        catalogue=known_ops,
-        known_devices=known,
-        budget=None if budget is None else selection.parse_budget(str(budget)),
-        target=_target(target),
-        seed=_seed(seed),
-        keep_samples=samples,
-        arguments=selection.parse_arguments([args] if isinstance(args, str) else args),
-    )
-    for finding in map(_settings.finding, _settings.deviations()):
-        warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
-    host = _host.host()
-    events: list[Event] = [Ready(host=host, devices=known, ops=known_ops)]
-    try:
-        run = _run(experiment, events)
-    finally:
-        if history:
-            _keep(events)
+    with ExitStack() as stack:
+        if names and callable(names[0]):
+            if size is not None or seed or (args and names[1:]):
+                raise SelectionError(
+                    "A function that is given its arguments takes neither size, seed"
+                    " nor args."
+                )
+            op = functions.op_of(names[0])
+            stack.enter_context(_own.given(op, names[0], names[1:]))
+            chosen: tuple[SizedOp, ...] = (SizedOp(op),)
+        else:
+            chosen = selection.parse_ops(_listed(names), known_ops, own=True)
+        experiment = experiments.build(
+            chosen,
+            None if size is None else selection.parse_sizes(_text(size)),
+            selection.parse_dtypes(_text(dtype, _dtype)) if dtype != () else None,
+            None
+            if device is None
+            else selection.parse_devices(_text(device, _device), known),
+            selection.parse_modes(_text(mode)),
+            selection.parse_inputs(_text(inputs)),
+            selection.parse_precisions(_text(precision)),
+            catalogue=known_ops,
+            known_devices=known,
+            budget=None if budget is None else selection.parse_budget(str(budget)),
+            target=_target(target),
+            seed=_seed(seed),
+            keep_samples=samples,
+            arguments=selection.parse_arguments(
+                [args] if isinstance(args, str) else args
+            ),
+        )
+        for finding in map(_settings.finding, _settings.deviations()):
+            warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
+        host = _host.host()
+        events: list[Event] = [Ready(host=host, devices=known, ops=known_ops)]
+        try:
+            run = _run(experiment, events)
+        finally:
+            if history:
+                _keep(events)
+
     return Measurements(collect(host, experiment.cases, run), run)
 
 

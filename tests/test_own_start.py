@@ -42,7 +42,7 @@ def bench(
         "import jax",
         "import os\nos.environ['JAX_NUM_CPU_DEVICES'] = '3'\nimport jax",
         "import jax\njax.config.update('jax_num_cpu_devices', 3)\n"
-        "jax.distributed.initialize('localhost:0', 1, 0)",
+        "jax.distributed.initialize('localhost:12377', 1, 0)",
     ],
 )
 def test_a_file_chooses_the_devices(
@@ -105,3 +105,16 @@ def test_a_module_of_a_package_finds_its_package(
     file = str(package / "inner" / "train.py")
     ops = [one["case"]["op"] for one in measured]
     assert ops == [f"{file}:step", f"{file}:net.forward"]
+
+
+@pytest.mark.parametrize("options", [("--dtype", "bfloat16"), ("--precision", "high")])
+def test_an_option_that_means_nothing_for_a_function_is_refused(
+    write: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+) -> None:
+    path = write("def f(x):\n    return x + 1\n")
+    for command in ("bench", "hlo"):
+        code = cli.main([command, f"{path}:f", "--arg", "f32[8]", *options])
+        assert code == 64
+        assert "mine.py:f" in capsys.readouterr().err

@@ -565,14 +565,14 @@ class Renewed(Sequence[Any]):
         made = list(self._args)
         for index in self.used:
             leaves, structure = jax.tree.flatten(made[index])
-            arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+            arrays = [leaf for leaf in leaves if is_jax(leaf)]
             # Each stays on its devices, and as committed to them as it was.
             copies = iter(
                 jax.block_until_ready(jax.device_put(arrays, may_alias=False))
             )
             made[index] = jax.tree.unflatten(
                 structure,
-                [next(copies) if isinstance(x, jax.Array) else x for x in leaves],
+                [next(copies) if is_jax(x) else x for x in leaves],
             )
         return iter(made)
 
@@ -582,11 +582,7 @@ def used_up(args: Sequence[Any]) -> tuple[int, ...]:
     return tuple(
         index
         for index, arg in enumerate(args)
-        if any(
-            leaf.is_deleted()
-            for leaf in jax.tree.leaves(arg)
-            if isinstance(leaf, jax.Array)
-        )
+        if any(leaf.is_deleted() for leaf in jax.tree.leaves(arg) if is_jax(leaf))
     )
 
 
@@ -599,7 +595,10 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
     if typed := specs(case):
         return Arguments(draw(typed, seed), {}, case.size)
     if function.given is not None:
-        return function.given
+        # A donation must not take what the caller goes on with.
+        return function.given.map(
+            lambda x: jax.device_put(x, may_alias=False) if is_jax(x) else x
+        )
     return _from_factory(function, case.size, seed)
 
 
@@ -631,7 +630,7 @@ def settle(
             return jax.device_put(misaligned_copy(leaf))
         if wrapped and isinstance(leaf, NUMBERS):
             return jax.device_put(leaf)
-        if isinstance(leaf, jax.Array) and _devices(leaf) not in ({device}, there):
+        if is_jax(leaf) and _devices(leaf) not in ({device}, there):
             return jax.device_put(leaf, device)
         return leaf
 
@@ -649,7 +648,7 @@ def _placed(made: Arguments, name: str, device: jax.Device) -> set[jax.Device]:
         RefusedError: The case is for another device than that, or than the first of
             them.
     """
-    arrays = [leaf for leaf in made.leaves if isinstance(leaf, jax.Array)]
+    arrays = [leaf for leaf in made.leaves if is_jax(leaf)]
     spread: set[jax.Device] = set()
     for leaf in arrays:
         there = _devices(leaf)
@@ -817,11 +816,15 @@ def _without_factory(function: Function, size: int) -> Arguments:
     )
 
 
+def is_jax(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array)
+
+
 def is_array(leaf: Any) -> bool:
     """Whether it is an array of NumPy's or JAX's that holds numbers."""
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind not in NO_NUMBERS
-    return isinstance(leaf, jax.Array)
+    return is_jax(leaf)
 
 
 def to_host(leaf: Any) -> Any:

@@ -41,6 +41,24 @@ TO_NUMPY = (
     "args = jax.tree.map(lambda x: np.array(x) if isinstance(x, jax.Array) else x,"
     " args)"
 )
+TO_DEVICE = (
+    "args = jax.tree.map(lambda x: jax.device_put(x) if isinstance(x, np.ndarray)"
+    " else x, args)"
+)
+"""What a file has made with JAX stays where that has put it."""
+
+FRESH = """\
+made = args
+
+class Fresh:
+    \"""A call may donate its arguments: each is given copies.\"""
+    def __iter__(self):
+        copies = jax.tree.map(
+            lambda x: x.copy() if isinstance(x, jax.Array) else x, tuple(made)
+        )
+        return iter(jax.block_until_ready(copies))
+
+args = Fresh()"""
 
 
 def recipe(case: Case, seed: int = 0) -> Recipe:
@@ -122,10 +140,10 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
         arguments = _draw(names, codes, seed, _place(case))
     else:
         arguments = [_factory(source, case, seed)]
-        if case.on_host or case.inputs == "host":
-            arguments.append(TO_NUMPY)
-        else:
-            arguments.append(f"args = {_place(case).format('args')}")
+        host = case.on_host or case.inputs == "host"
+        arguments.append(TO_NUMPY if host else TO_DEVICE)
+    if not case.on_host and b"donat" in _text(source):
+        arguments.append(FRESH)
     return _recipe(
         case,
         f"own.{source.name}{NUMPY if case.on_host else ''}",
@@ -160,12 +178,17 @@ def _recipe(
             remarks.append(NEEDS_DEVICES.format(case.device, index + 1))
         if case.mode == "pallas" and case.platform == "cpu":
             remarks.append(INTERPRETED)
-        if case.mode in COMPILED_MODES:
+        if tree and case.mode == "jit":
+            # What its file has jitted is called as it is.
+            call = f'{name} if hasattr({name}, "lower") else jax.jit({name})'
+        elif tree:
+            call = f'getattr({name}, "__wrapped__", {name})'
+        elif case.mode in COMPILED_MODES:
             call = f"jax.jit({name})"
-        elif case.inputs == "host":
+        if case.mode not in COMPILED_MODES and case.inputs == "host":
             # NumPy's own operators would do the work on arguments that were not sent.
             put = f"jax.device_put(args, {_device_code(case)})"
-            call = f"lambda *args, f={name}: f(*{put})"
+            call = f"lambda *args, f={call}: f(*{put})"
         if tree:
             wait = "jax.block_until_ready"
     return Recipe(
@@ -230,6 +253,11 @@ def _import(source: own.Source) -> str:
     """The lines that import a file as ``own``."""
     if source.module:
         return f"own = importlib.import_module({source.module!r})"
+    if (found := own.member(source.file)) is not None:
+        root, module = found
+        return (
+            f"sys.path.insert(0, {root!r})\nown = importlib.import_module({module!r})"
+        )
     # Not by its name, which may be that of another module, or none.
     return (
         f"sys.path.insert(0, {os.path.dirname(source.file)!r})\n"
@@ -249,13 +277,19 @@ def _factory(source: own.Source, case: Case, seed: int) -> str:
     return f"args = own.{factory}({', '.join(given)})"
 
 
+def _text(source: own.Source) -> bytes:
+    """The text of a file; empty if it cannot be read."""
+    try:
+        return own.read(source.file) if source.file else b""
+    except RefusedError:
+        return b""
+
+
 def _definitions(source: own.Source) -> dict[str, tuple[str, ...]]:
     """The functions of a file with the names of their parameters, as it is written."""
-    if not source.file:
-        return {}
     try:
-        tree = ast.parse(own.read(source.file))
-    except (RefusedError, SyntaxError, ValueError):
+        tree = ast.parse(_text(source))
+    except (SyntaxError, ValueError):
         return {}
     found: dict[str, tuple[str, ...]] = {}
     for node in ast.walk(tree):
