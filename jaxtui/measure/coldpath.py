@@ -237,9 +237,10 @@ def _first_call(workload: Workload) -> Transfer:
     result = workload.call(*workload.args)
     workload.wait(result)
     seconds = perf_counter() - start
-    _look_at(workload, result)
-    if not workload.on_return and workload.op is None:
+    if workload.op is None:
         workload.devices = max(workload.devices, spread(result))
+    _look_at(workload, result)
+    if workload.op is None and not workload.on_return:
         workload.renew()
     return Transfer(seconds, aliased=False)
 
@@ -271,6 +272,9 @@ def _look_at(workload: Workload, result: Any) -> None:
 
 def _count(workload: Workload) -> None:
     """Take the work of a function of a file from XLA, where XLA counts all of it."""
+    if workload.devices > 1 and workload.case.mode == "eager":
+        # Op by op XLA counts the work of all of them, however they share it.
+        workload.xla_count = programs.NOTHING
     known = workload.xla_count
     if known.is_whole:
         workload.flops, workload.bytes = known.flops, known.bytes

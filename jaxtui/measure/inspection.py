@@ -16,7 +16,7 @@ from jaxtui.measure import devices, ops, own, planning, programs
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Pool, Workload, of_op, own_scope
+from jaxtui.measure.workload import Pool, Workload, of_op, own_scope, spread
 from jaxtui.model import (
     HOST_MODES,
     Case,
@@ -153,6 +153,8 @@ class _Run(Runner):
             self._compiled = programs.inner(compiled)
             self._lowered = programs.inner(self._lowered)
             few = self._traced and len(self._traced.jaxpr.eqns) <= STEPS_AT_MOST
+            # Op by op nothing says how devices would share it.
+            few = few and spread(self._workload.args) == 1
             if case.mode == "jit" and (source is None or few):
                 try:
                     yield from self._each_step()

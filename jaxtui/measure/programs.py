@@ -115,8 +115,8 @@ _COUNTED = re.compile(
 
 
 def inner(stage: Any) -> Any:
-    """What JAX has lowered or compiled, where a library has wrapped that."""
-    for name in ("lowered", "compiled"):
+    """What JAX has traced, lowered or compiled, where a library has wrapped that."""
+    for name in ("traced", "lowered", "compiled"):
         stage = getattr(stage, name, stage)
     return stage
 

@@ -29,7 +29,7 @@ from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 COLUMNS = 88
 
 MODULES = {
-    *("importlib", "jax", "jnp", "lax", "ml_dtypes", "np"),
+    *("functools", "importlib", "jax", "jnp", "lax", "ml_dtypes", "np"),
     *("runpy", "sys", "tf", "tnp", "types"),
 }
 """What texts may use beside their own names; ``jaxtui.scripts`` imports them."""
@@ -142,7 +142,10 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
         arguments = [_factory(source, case, seed)]
         host = case.on_host or case.inputs == "host"
         arguments.append(TO_NUMPY if host else TO_DEVICE)
-    if not case.on_host and b"donat" in _text(source):
+    named = not typed and _makes_names(source)
+    if named:
+        arguments.append("keywords, args = args, ()")
+    elif not case.on_host and b"donat" in _text(source):
         arguments.append(FRESH)
     return _recipe(
         case,
@@ -151,6 +154,7 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
         arguments=arguments,
         wide=any(one.dtype in WIDE for one in typed),
         tree=True,
+        named=named,
     )
 
 
@@ -162,6 +166,7 @@ def _recipe(
     arguments: Sequence[str],
     wide: bool,
     tree: bool = False,
+    named: bool = False,
 ) -> Recipe:
     call, wait = name, "lambda result: result.block_until_ready()"
     remarks, settings = [], []
@@ -191,6 +196,8 @@ def _recipe(
             call = f"lambda *args, f={call}: f(*{put})"
         if tree:
             wait = "jax.block_until_ready"
+    if named:
+        call = f"functools.partial({call}, **keywords)"
     return Recipe(
         modules=tuple(sorted({"np"} | _modules(function, *arguments, call, wait))),
         remarks=tuple(remarks),
@@ -275,6 +282,21 @@ def _factory(source: own.Source, case: Case, seed: int) -> str:
     if "seed" in defined.get(factory.rpartition(".")[2], ()):
         given.append(f"seed={seed}")
     return f"args = own.{factory}({', '.join(given)})"
+
+
+def _makes_names(source: own.Source) -> bool:
+    """Whether the factory, by its text, returns a dict of arguments by name."""
+    try:
+        tree = ast.parse(_text(source))
+    except (SyntaxError, ValueError):
+        return False
+    last = source.name.rpartition(".")[2]
+    found = {x.name: x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef)}
+    factory = found.get(last + ARGS) or found.get(MAKE_ARGS)
+    return factory is not None and any(
+        isinstance(node, ast.Return) and isinstance(node.value, ast.Dict)
+        for node in ast.walk(factory)
+    )
 
 
 def _text(source: own.Source) -> bytes:

@@ -361,6 +361,8 @@ def test_shardings_are_kept(write: Write) -> None:
     found, mapped = measured(own("product", file=path), own("mapped", file=path))
     assert found.has("sharded")
     assert mapped.has("sharded")
+    (eager,) = measured(own("product", mode="eager", file=path))
+    assert eager.flops is eager.flops_per_second is None
 
 
 @pytest.mark.parametrize(
