@@ -138,7 +138,11 @@ def _steps_as_is(
     if not cold or not hasattr(function, "lower"):
         yield "first_call", lambda: _first_call(workload)
         with workload.scope():
-            stages.look(function)
+            compiled = function
+            if hasattr(function, "lower"):
+                stages.lower()
+                compiled = stages.stage.compile()
+            stages.look(compiled)
             _count(workload)
     else:
         if hasattr(function, "trace"):
@@ -152,7 +156,7 @@ def _steps_as_is(
 class _Stages:
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
-        self._stage: Any = None
+        self.stage: Any = None
 
     def trace(self) -> Transfer:
         workload = self._workload
@@ -167,10 +171,10 @@ class _Stages:
 
     def lower(self) -> Transfer:
         workload = self._workload
-        if self._stage is None and workload.as_is is not None:
+        if self.stage is None and workload.as_is is not None:
             args, keywords, jitted = self._as_is(workload.as_is)
             return self._time(lambda: jitted.lower(*args, **keywords))
-        return self._time(self._stage.lower)
+        return self._time(self.stage.lower)
 
     def _as_is(self, jitted: own.Jitted) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """What a jitted function is traced or lowered with, and the function."""
@@ -180,17 +184,14 @@ class _Stages:
 
     def compile(self) -> Transfer:
         hits = len(runtime.cache_hits())
-        taken = self._time(self._stage.compile)
+        taken = self._time(self.stage.compile)
         self._workload.cached_compile = len(runtime.cache_hits()) > hits
-        self.look(self._stage)
+        self.look(self.stage)
         return taken
 
     def look(self, stage: Any) -> None:
-        """See what XLA says of it, compiled or, by what was called, compiled again."""
+        """See what XLA says of what was compiled."""
         workload = self._workload
-        if hasattr(stage, "lower"):
-            self.lower()
-            stage = self._stage.compile()
         compiled = programs.inner(stage)
         if workload.op is None:
             workload.xla_count = count(compiled)
@@ -203,7 +204,7 @@ class _Stages:
 
     def _time(self, stage: Callable[[], Any]) -> Transfer:
         start = perf_counter()
-        self._stage = stage()
+        self.stage = stage()
         return Transfer(perf_counter() - start, aliased=False)
 
 
