@@ -61,6 +61,22 @@ class Fresh:
 args = Fresh()"""
 
 
+LOOK = """\
+
+def jitted(f):
+    \"""What the file has jitted stays as it is.\"""
+    return f if hasattr(getattr(f, "func", f), "lower") else jax.jit(f)
+
+def inside(f):
+    \"""The function that runs op by op.\"""
+    if isinstance(f, types.MethodType):
+        return inside(f.__func__).__get__(f.__self__)
+    if hasattr(f, "func"):
+        return functools.partial(inside(f.func), *f.args, **f.keywords)
+    return f.__wrapped__ if hasattr(f, "lower") else f"""
+"""Of a function of a file, for the modes jit and eager."""
+
+
 def recipe(case: Case, seed: int = 0) -> Recipe:
     """How to run a case that can run here."""
     source = own.source(case.op)
@@ -150,7 +166,7 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
     return _recipe(
         case,
         f"own.{source.name}{NUMPY if case.on_host else ''}",
-        function=_import(source),
+        function=f"{_import(source)}\n{LOOK}",
         arguments=arguments,
         wide=any(one.dtype in WIDE for one in typed),
         tree=True,
@@ -185,9 +201,9 @@ def _recipe(
             remarks.append(INTERPRETED)
         if tree and case.mode == "jit":
             # What its file has jitted is called as it is.
-            call = f'{name} if hasattr({name}, "lower") else jax.jit({name})'
+            call = f"jitted({name})"
         elif tree:
-            call = f'getattr({name}, "__wrapped__", {name})'
+            call = f"inside({name})"
         elif case.mode in COMPILED_MODES:
             call = f"jax.jit({name})"
         if case.mode not in COMPILED_MODES and case.inputs == "host":

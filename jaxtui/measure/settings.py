@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import jax
 import jax.experimental
 from jax._src import config as jax_config
-from jax._src import xla_bridge
+from jax._src import sharding_impls, xla_bridge
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Case, Finding, Note, Precision
@@ -351,9 +351,11 @@ def _refuse_late(name: str, what: str, value: object, up: bool) -> None:
 
 
 _MESHES: tuple[Any, ...] = tuple(
-    getattr(jax_config, name)
+    getattr(place, name)
     for name in ("abstract_mesh_context_manager", "device_context")
-    if hasattr(jax_config, name)
+    # Before jax 0.12 they were settings.
+    for place in (sharding_impls, jax_config)
+    if hasattr(place, name)
 )
 """Where ``jax.set_mesh`` puts the mesh of this thread; there is no other way to take
 back what was set without a ``with``, as ``jax.sharding.set_mesh`` of 0.6.2 does."""
