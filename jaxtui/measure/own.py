@@ -564,17 +564,25 @@ class Renewed(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         made = list(self._args)
         for index in self.used:
-            leaves, structure = jax.tree.flatten(made[index])
-            arrays = [leaf for leaf in leaves if is_jax(leaf)]
-            # Each stays on its devices, and as committed to them as it was.
-            copies = iter(
-                jax.block_until_ready(jax.device_put(arrays, may_alias=False))
+            made[index] = jax.tree.map(
+                lambda x: _copy(x) if is_jax(x) else x, made[index]
             )
-            made[index] = jax.tree.unflatten(
-                structure,
-                [next(copies) if is_jax(x) else x for x in leaves],
-            )
+        jax.block_until_ready([made[index] for index in self.used])
         return iter(made)
+
+
+def _copy(array: jax.Array) -> jax.Array:
+    """A copy where the array is, and as committed to that place.
+
+    XLA makes it, as it makes what a loop gives to its next call: with copies that the
+    host made, flax and equinox steps took 6 % longer.
+    """
+    copy: jax.Array = array.copy()
+    if copy.sharding == array.sharding:
+        return copy
+    # A mesh of the file draws what it computes to its devices.
+    placed: jax.Array = jax.device_put(array, may_alias=False)
+    return placed
 
 
 def used_up(args: Sequence[Any]) -> tuple[int, ...]:
