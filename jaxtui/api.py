@@ -1,17 +1,23 @@
-"""The Python API: the measuring core in this process, for notebooks and scripts."""
+"""The Python API: the measuring core in this process, for notebooks and scripts.
+
+Several processes are engines beside this one: only they begin anew.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
 
 import numpy as np
 
 from jaxtui import experiments, functions, selection
+from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
-from jaxtui.history.recording import Recording
+from jaxtui.history.recording import Past, Recording
 from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
@@ -20,8 +26,10 @@ from jaxtui.measure import settings as _settings
 from jaxtui.measure.ops import catalogue
 from jaxtui.measurements import Measurements
 from jaxtui.model import (
+    Case,
     CaseMeasured,
     Device,
+    EngineFailed,
     Event,
     Experiment,
     OpInfo,
@@ -29,8 +37,12 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.selection import SizedOp
-from jaxtui.state import EMPTY, Job, begin_run, reduce
+from jaxtui.session import Session, following
+from jaxtui.state import EMPTY, State, begin_run, reduce, with_past
 from jaxtui.view.bench import collect
+from jaxtui.view.devices import failure_text
+
+_Result = TypeVar("_Result")
 
 Names = str | Iterable[str]
 """``"float32,bfloat16"`` or ``["float32", "bfloat16"]``."""
@@ -60,6 +72,7 @@ def bench(
     samples: bool = False,
     history: bool = True,
     args: Iterable[str] = (),
+    processes: int = 1,
 ) -> Measurements:
     """Time every combination in this process, taking turns.
 
@@ -89,28 +102,35 @@ def bench(
         history: keep the measurements in the history, as ``jaxtui bench`` does.
         args: what functions of your own are given, such as ``["f32[1024,1024]"]``, if
             there is nothing beside them that makes it.
+        processes: time every case in so many fresh processes instead, one after the
+            other; the interval is then about processes. An accelerator that this
+            process holds is not theirs to use.
 
     Returns:
         The measurements, and the failures of cases that have none.
 
     Raises:
         SelectionError: if an argument makes no sense; the text is one sentence.
+        EngineUnavailableError: if no other process can be had, such as where this one
+            holds the accelerator.
     """
-    known, known_ops = devices(), ops()
-    with ExitStack() as stack:
-        if names and callable(names[0]):
-            if size is not None or seed or (args and names[1:]):
-                raise SelectionError(
-                    "A function that is given its arguments takes neither size, seed"
-                    " nor args."
-                )
-            op = functions.op_of(names[0])
-            stack.enter_context(_own.given(op, names[0], names[1:]))
-            chosen: tuple[SizedOp, ...] = (SizedOp(op),)
-        else:
-            chosen = selection.parse_ops(_listed(names), known_ops, own=True)
-        experiment = experiments.build(
-            chosen,
+    count = experiments.parse_processes(str(processes))
+    shapes = selection.parse_arguments([args] if isinstance(args, str) else args)
+    scope: AbstractContextManager[None] = nullcontext()
+    chosen: tuple[SizedOp, ...] | None = None
+    if names and callable(names[0]):
+        if size is not None or seed or count > 1 or (args and names[1:]):
+            raise SelectionError(
+                "A function that is given its arguments takes neither size, seed nor"
+                " args, and runs in this process alone."
+            )
+        op = functions.op_of(names[0])
+        chosen = (SizedOp(op),)
+        scope = _own.given(op, names[0], names[1:])
+
+    def build(known: Sequence[Device], known_ops: Sequence[OpInfo]) -> Experiment:
+        return experiments.build(
+            chosen or selection.parse_ops(_listed(names), known_ops, own=True),
             None if size is None else selection.parse_sizes(_text(size)),
             selection.parse_dtypes(_text(dtype, _dtype)) if dtype != () else None,
             None
@@ -125,42 +145,110 @@ def bench(
             target=_target(target),
             seed=_seed(seed),
             keep_samples=samples,
-            arguments=selection.parse_arguments(
-                [args] if isinstance(args, str) else args
-            ),
+            arguments=shapes,
+            processes=count,
         )
-        for finding in map(_settings.finding, _settings.deviations()):
-            warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
-        host = _host.host()
-        events: list[Event] = [Ready(host=host, devices=known, ops=known_ops)]
-        try:
-            run = _run(experiment, events)
-        finally:
-            if history:
-                _keep(events)
 
-    return Measurements(collect(host, experiment.cases, run), run)
+    events: list[Event] = []
+    cases: list[Case] = []
+    past: list[Past] = []
+    try:
+        if count > 1:
+            state = _aside(_in_processes(build, events))
+        else:
+            known, known_ops = devices(), ops()
+            experiment = build(known, known_ops)
+            for finding in map(_settings.finding, _settings.deviations()):
+                warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
+            ready = Ready(host=_host.host(), devices=known, ops=known_ops)
+            events.append(ready)
+            cases += experiment.cases
+            with scope:
+                state = _run(experiment, ready, events)
+    finally:
+        if history:
+            past += _keep(events, cases)
+    for each in past:
+        state = with_past(state, each)
+    run = state.jobs["bench"]
+    return Measurements(collect(state.host, (), run), run)
 
 
-def _run(experiment: Experiment, events: list[Event]) -> Job:
+def _run(experiment: Experiment, ready: Ready, events: list[Event]) -> State:
     """Run it; what is measured is put into ``events`` as well."""
-    state = begin_run(EMPTY, 1, "bench", experiment)
+    state = reduce(EMPTY, Envelope(generation=1, run=None, event=ready))
+    state = begin_run(state, 1, "bench", experiment)
     for event in _experiment.run(experiment, own_process=False):
         state = reduce(state, Envelope(generation=1, run=1, event=event))
         if isinstance(event, CaseMeasured):
             events.append(event)
-    return state.jobs["bench"]
+    return state
 
 
-def _keep(events: Iterable[Event]) -> None:
-    """Keep what was measured; only now, because writing would disturb the timing."""
+async def _in_processes(
+    build: Callable[[Sequence[Device], Sequence[OpInfo]], Experiment],
+    events: list[Event],
+) -> State:
+    """Run it in engines; their devices are the ones that count.
+
+    Raises:
+        EngineUnavailableError: There is no engine.
+    """
+
+    def observe(event: Event) -> None:
+        if isinstance(event, EngineFailed):
+            why = failure_text(event, session.state.findings)
+            raise EngineUnavailableError(why, event)
+        if isinstance(event, (Ready, CaseMeasured)):
+            events.append(event)
+
+    session = Session(EngineClient(EngineOptions()), EMPTY)
+    session.observers.append(observe)
+    async with following(session):
+        await session.ready()
+        for finding in session.state.findings:
+            if finding.severity != "info":
+                warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
+        await session.run(build(session.state.devices, session.state.ops))
+    return session.state
+
+
+def _aside(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run it in a thread: in a notebook this one has a loop already.
+
+    Ctrl-C ends it, and is raised once it has ended.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            found = pool.submit(loop.run_until_complete, task)
+            try:
+                return found.result()
+            except KeyboardInterrupt:
+                loop.call_soon_threadsafe(task.cancel)
+                raise
+    finally:
+        loop.close()
+
+
+def _keep(events: Iterable[Event], cases: Sequence[Case]) -> list[Past]:
+    """Keep what was measured; only now, because writing would disturb the timing.
+
+    Gives what was measured of the cases before.
+    """
     said: list[str] = []
-    recording = Recording(said.append)
+    past: list[Past] = []
+    recording = Recording(said.append, found=past.append)
     for event in events:
+        if isinstance(event, CaseMeasured) and cases:
+            recording.look_back(cases)
+            cases = ()
         recording.observe(event)
     missing = recording.close()
     for sentence in (*said, *filter(None, [missing])):
         warnings.warn(sentence, stacklevel=3)
+    return past
 
 
 def _listed(values: Iterable[object]) -> list[str]:

@@ -41,6 +41,9 @@ MANY_SECONDS = 300.0
 MAXIMUM_CASES = 10_000
 """Hours by default, and more rows than can be read."""
 
+MAXIMUM_PROCESSES = 100
+"""Each is an engine that starts; more are a slip of the hand."""
+
 LARGEST_SEED = 2**31 - 1
 
 _Value = TypeVar("_Value")
@@ -73,6 +76,7 @@ def build(
     seed: int = 0,
     keep_samples: bool = False,
     arguments: str = "",
+    processes: int = 1,
 ) -> Experiment:
     """The experiment of every combination, in the order op, size, dtype, …, inputs.
 
@@ -99,6 +103,7 @@ def build(
         keep_samples: whether measurements carry every sample.
         arguments: what functions of files are given, as ``parse_arguments``
             makes it; empty if they have a factory.
+        processes: in how many fresh engines every case is timed.
 
     Raises:
         SelectionError: if there is no case, or more than ``MAXIMUM_CASES``, or no
@@ -166,6 +171,7 @@ def build(
         target_half_width=target,
         keep_samples=keep_samples,
         seed=seed,
+        processes=processes,
     )
 
 
@@ -177,6 +183,21 @@ def _meaningful(way: _Way, info: OpInfo) -> _Way:
     if mode in HOST_MODES:
         return "default", HOST, mode, "host"
     return precision if info.takes_precision else "default", device, mode, place
+
+
+def parse_processes(text: str) -> int:
+    """In how many processes; one if nothing was typed.
+
+    Raises:
+        SelectionError: it is no number of processes.
+    """
+    typed = text.strip() or "1"
+    count = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
+    if not 1 <= count <= MAXIMUM_PROCESSES:
+        raise SelectionError(
+            f'"{text}" is not a number of processes: give 1 to {MAXIMUM_PROCESSES}.'
+        )
+    return count
 
 
 def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, ...]:
@@ -282,6 +303,8 @@ class Extent:
     """The budget: of everything if it was typed, else of measuring alone."""
     typed: bool = False
     """The time was typed, so that it is no surprise."""
+    processes: int = 1
+    """Whose starts come on top of the time."""
 
     @property
     def is_large(self) -> bool:
@@ -294,14 +317,20 @@ class Extent:
         """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min …``."""
         each = ""
         if self.typed and self.cases > 1:
-            each = f", {fmt.seconds(self.seconds / self.cases, 2)} for each"
+            turns = self.cases * self.processes
+            each = f", {fmt.seconds(self.seconds / turns, 2)} for each"
+            if self.processes > 1:
+                each += f" in each of {self.processes} processes"
         return f"{self.multiplied}, {self.duration}{each}"
 
     @property
     def duration(self) -> str:
-        """``about 12 s``, ``about 12 s plus compile``."""
-        more = "" if self.typed else " plus compile"
-        return f"about {fmt.how_long(self.seconds)}{more}"
+        """``about 12 s``, ``about 12 s plus compile``, ``… and 5 starts of JAX``."""
+        more = [] if self.typed else ["compile"]
+        if self.processes > 1:
+            more.append(f"{self.processes} starts of JAX")
+        plus = f" plus {fmt.listed(more)}" if more else ""
+        return f"about {fmt.how_long(self.seconds)}{plus}"
 
 
 def extent(experiment: Experiment) -> Extent:
@@ -325,6 +354,7 @@ def extent(experiment: Experiment) -> Extent:
         multiplied=_product(ops, others, len(cases)),
         seconds=experiment.budget,
         typed=experiment.budget_seconds is not None,
+        processes=experiment.processes,
     )
 
 

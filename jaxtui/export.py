@@ -83,6 +83,9 @@ RATES = (
 MEMORY = ("memory_fresh", "memory_reused", "page_faults")
 """Of the memory span, where there is one: seconds, and faults of a call at fresh."""
 
+TIMES_NUMPY = ("times_numpy", "times_numpy_low", "times_numpy_high")
+"""How many times faster than NumPy, and the ends of the interval of that."""
+
 CSV = (
     *CASE,
     *(f"ready_{name}" for name in CLOCK),
@@ -96,6 +99,8 @@ CSV = (
     "hostname",
     "jax",
     *MEMORY,
+    *TIMES_NUMPY,
+    "processes",
 )
 """The columns, in order."""
 
@@ -104,7 +109,7 @@ MARKDOWN = (
     *("dispatch", "rate", "notes"),
 )
 
-_RIGHT = ("size", "ready", "interval", "dispatch", "rate", "memory")
+_RIGHT = ("size", "ready", "interval", "dispatch", "rate", "memory", "× numpy")
 
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 
@@ -333,6 +338,12 @@ def _csv_row(one: Measurement) -> dict[str, Any]:
     if span := one.memory:
         ends = (span.fresh, span.reused, span.page_faults)
         found |= dict(zip(MEMORY, ends, strict=True))
+    if times := one.times_numpy:
+        found |= dict(
+            zip(TIMES_NUMPY, (times.median, times.low, times.high), strict=True)
+        )
+    if one.processes:
+        found["processes"] = one.processes.n
     found |= {name: getattr(one, name) for name in RATES}
     found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
     return found | {"stopped": one.stopped, "notes": _flags(one.notes)}
@@ -348,6 +359,8 @@ def as_markdown(results: Results) -> str:
     head: tuple[str, ...] = MARKDOWN
     if any(one.memory for one in results.measurements):
         head = (*head, "memory")
+    if any(one.times_numpy for one in results.measurements):
+        head = (*head, "× numpy")
     units = fmt.Units.of(results.measurements)
     rows = [_markdown_cells(one) | units.cells(one) for one in results.measurements]
     lines = [markdown(head, [[row[name] for name in head] for row in rows], _RIGHT)]
@@ -371,6 +384,7 @@ def _markdown_cells(one: Measurement) -> dict[str, str]:
         "device": case.device,
         "mode": case.mode + hosted,
         "notes": _flags(one.notes),
+        "× numpy": fmt.factor(one.times_numpy),
     }
 
 

@@ -9,7 +9,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from jaxtui.model import Measurement, MemorySpan, Record, Summary
+from jaxtui.model import (
+    Measurement,
+    MemorySpan,
+    Processes,
+    Ratio,
+    Record,
+    Summary,
+)
 
 ABSENT = "—"
 """Stands wherever there is no number."""
@@ -38,6 +45,15 @@ class Unit(Record, frozen=True):
     def ends(self, low: float, high: float) -> str:
         """Both ends of an interval, without the unit's name: ``12.1–13.4``."""
         return f"{self.text(low)}–{self.text(high)}"
+
+    def of(self, value: float, digits: int = 3) -> Unit:
+        """What a value is written in; see ``OwnUnits``."""
+        return self
+
+    def whole(self, value: float | None, digits: int = 3) -> str:
+        """A value with the unit's name; ``—`` where there is none."""
+        text = self.text(value, digits)
+        return text if text == ABSENT else f"{text} {self.name}"
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -81,16 +97,80 @@ _UNITS: dict[Quantity, list[tuple[float, str]]] = {
 
 
 def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
-    """One unit for values that stand together, chosen for the largest.
+    """One unit for values that are drawn to one scale, chosen for the largest.
 
     No time is written as a part of a second: where some are below one, all are written
-    in milliseconds at most.
+    in milliseconds at most. Of values that stand in a table ask ``shared``.
     """
     known = [value for value in values if 0 < value < math.inf]
     units, least = _UNITS[quantity], 1.0
     if quantity == "s":
         units, least = units if min(known, default=0.0) >= 1 else units[:-1], 1e-3
     return _fitting(max(known, default=least), units, 3)
+
+
+LEAST_OF_UNIT = 0.01
+"""No time is written as less than a hundredth of its unit: 2.1 µs, not 0.0021 ms."""
+
+DECADES = 1000.0
+"""Times that are further apart than three decades have a unit each: what is in one unit
+then has so many digits that nobody compares them."""
+
+
+class OwnUnits(Record, frozen=True):
+    """In the place of a unit where values are too far apart for one: each has its own.
+
+    It has no name to stand over a column.
+    """
+
+    quantity: Quantity
+    name: str = ""
+
+    def of(self, value: float, digits: int = 3) -> Unit:
+        """What a value of which so many digits are known is written in."""
+        if self.quantity == "s":
+            return _supported(value, digits)
+        return _fitting(value, _UNITS[self.quantity], digits)
+
+    def text(self, value: float | None, digits: int = 3) -> str:
+        """A value with its unit."""
+        if not value or not math.isfinite(value):
+            return str(figure(value, self.quantity))
+        return str(Figure((value,), self.quantity, self.of(value, digits), digits))
+
+    whole = text
+
+    def ends(self, low: float, high: float) -> str:
+        """Both ends of an interval in the unit of its middle: ``12.1–13.4 ms``."""
+        return str(Figure((low, high), self.quantity, self.of((low + high) / 2)))
+
+
+def shared(
+    values: Iterable[float], quantity: Quantity = "s", ends: Iterable[float] = ()
+) -> Unit | OwnUnits:
+    """The unit of values that stand together, or a unit for each of them.
+
+    A rate is read in one unit wherever it stands on a screen: only rates that would
+    have the same unit alone share one.
+
+    Args:
+        values: what the unit is chosen for.
+        quantity: of all of them.
+        ends: of intervals, written in the same unit.
+    """
+    known = [value for value in values if 0 < value < math.inf]
+    written = [*known, *(end for end in ends if 0 < end < math.inf)]
+    unit, units = common(known, quantity), _UNITS[quantity]
+    if quantity in ("FLOP/s", "B/s"):
+        fits = len({_fitting(value, units, 3) for value in known}) < 2
+    else:
+        least, largest = min(written, default=1.0), max(written, default=1.0)
+        fits = largest <= DECADES * least and not _too_small(unit, written)
+    return unit if fits else OwnUnits(quantity)
+
+
+def _too_small(unit: Unit, values: Iterable[float]) -> bool:
+    return any(0 < value < LEAST_OF_UNIT * unit.factor for value in values)
 
 
 class Figure(Record, frozen=True):
@@ -108,7 +188,14 @@ class Figure(Record, frozen=True):
         """Without the unit's name."""
         return "–".join(unit.text(end, self.digits) for end in self.ends)
 
-    def text(self, unit: Unit) -> str:
+    def text(self, unit: Unit | OwnUnits) -> str:
+        """With its unit; with one for each end where they are too far apart."""
+        if isinstance(unit, OwnUnits):
+            unit = self.unit
+        if len(self.ends) > 1 and _too_small(unit, self.ends):
+            return "–".join(
+                str(figure(e, self.quantity, self.digits)) for e in self.ends
+            )
         return f"{self.number(unit)} {unit.name}"
 
     def __str__(self) -> str:
@@ -142,24 +229,17 @@ def quoted(text: str) -> Figure | None:
 
 
 def alike(cells: Iterable[Cell]) -> Callable[[Cell], str]:
-    """How to write cells that stand together: with one unit for each quantity.
-
-    Where its figures are too far apart for one unit, each has its own.
+    """How to write cells that stand together: with one unit for each quantity, or,
+    where its figures are too far apart, for each of them; see ``shared``.
     """
     found: dict[Quantity, list[float]] = {}
     for cell in cells:
         if isinstance(cell, Figure):
             found.setdefault(cell.quantity, []).extend(cell.ends)
-    units = {}
-    for quantity, ends in found.items():
-        unit = common(ends, quantity)
-        if all(end >= 1e-4 * unit.factor for end in ends if end):
-            units[quantity] = unit
+    units = {quantity: shared(ends, quantity) for quantity, ends in found.items()}
 
     def write(cell: Cell) -> str:
-        if isinstance(cell, str):
-            return cell
-        return cell.text(units.get(cell.quantity, cell.unit))
+        return cell if isinstance(cell, str) else cell.text(units[cell.quantity])
 
     return write
 
@@ -173,18 +253,33 @@ def median(summary: Summary | None) -> Cell:
     """A median with only as many digits as its interval supports."""
     if summary is None or not math.isfinite(summary.median):
         return ABSENT
-    unit = _supported(summary)
-    return Figure((summary.median,), "s", unit, digits_known(summary))
+    digits = digits_known(summary)
+    unit = _supported(summary.median, digits)
+    return Figure((summary.median,), "s", unit, digits)
 
 
 def ends(summary: Summary) -> Figure:
     """The ends of an interval in the unit of its median: ``12.1–13.4 ms``."""
-    return Figure((summary.ci_low, summary.ci_high), "s", _supported(summary))
+    unit = _supported(summary.median, digits_known(summary))
+    return Figure((summary.ci_low, summary.ci_high), "s", unit)
 
 
-def _supported(summary: Summary) -> Unit:
-    """The unit of a median whose digits are known."""
-    digits, value = digits_known(summary), summary.median
+def ends_beside(summary: Summary, unit: Unit | OwnUnits, digits: int = 3) -> str:
+    """The ends of an interval beside a median in this unit: its name is not said again.
+
+    Args:
+        summary: with the median.
+        unit: of a column.
+        digits: that are written of the median.
+    """
+    low, high = summary.ci_low, summary.ci_high
+    if isinstance(unit, OwnUnits):
+        return str(Figure((low, high), "s", unit.of(summary.median, digits)))
+    return unit.ends(low, high)
+
+
+def _supported(value: float, digits: int) -> Unit:
+    """The unit of a time of which so many digits are known."""
     unit = _fitting(value, _SECONDS, digits)
     # 0.81 ms and not 810 µs, whose zero would pass for a digit; but no time is written
     # as a part of a second.
@@ -208,11 +303,15 @@ def digits_known(summary: Summary) -> int:
 
 def interval(summary: Summary) -> str:
     """Between what a median lies: ``99 % interval 4.9–5.2 ms``, or ``min–max of 4
-    rounds 4.9–5.2 ms``.
+    rounds 4.9–5.2 ms``, or ``one round``.
     """
+    if summary.rounds < 2:
+        return "one round"
     name = interval_name(summary.confidence)
     if summary.confidence < LEAST_CONFIDENCE:
-        name = f"{name} of {plural(summary.rounds, 'round')}"
+        name = f"{name} of {_units(summary)}"
+    elif summary.processes:
+        name = f"{name} of processes"
     return f"{name} {ends(summary)}"
 
 
@@ -232,8 +331,14 @@ def span(memory: MemorySpan | None) -> str:
     """With reused memory and with fresh, in one unit: ``0.24–7.69 ms``."""
     if memory is None:
         return ABSENT
-    unit = _fitting(memory.fresh, _SECONDS, 3)
-    return f"{unit.text(memory.reused, 2)}–{unit.text(memory.fresh)} {unit.name}"
+    return _span(memory, _fitting(memory.fresh, _SECONDS, 3))
+
+
+def _span(memory: MemorySpan, unit: Unit | OwnUnits) -> str:
+    fresh = unit.whole(memory.fresh)
+    if isinstance(unit, OwnUnits) or _too_small(unit, (memory.reused,)):
+        return f"{seconds(memory.reused, 2)}–{fresh}"
+    return f"{unit.text(memory.reused, 2)}–{fresh}"
 
 
 def speed(flops: float | None, bytes_: float | None) -> Cell:
@@ -330,6 +435,33 @@ def ratio(value: float | None) -> str:
     return f"{value:.0f}×" if abs(value) >= 99.5 else f"{significant(value, 2)}×"
 
 
+def ratio_ends(found: Ratio) -> str:
+    """Both ends of a ratio's interval with the digits that tell them apart:
+    ``3.9–4.3``, ``3.98–4.02``.
+    """
+    low, high = (significant(end, 2) for end in (found.low, found.high))
+    if low == high:
+        low, high = (significant(end, 3) for end in (found.low, found.high))
+    return f"{low}–{high}"
+
+
+UNCERTAIN = "uncertain"
+"""Stands at a figure that is not known to within a third, and at a ratio that may as
+well be 1."""
+
+
+def factor(found: Ratio | None) -> str:
+    """A ratio with its interval: ``4.1× 3.9–4.3``, ``uncertain 16× 0.035–16``.
+
+    Single rounds have none.
+    """
+    if found is None:
+        return ABSENT
+    words = [UNCERTAIN] if found.uncertain else []
+    ends = [ratio_ends(found)] if found.low < found.high else []
+    return " ".join([*words, ratio(found.median), *ends])
+
+
 def count(value: int | None) -> str:
     """A number of things, thousands set apart: ``12,345``."""
     return ABSENT if value is None else f"{value:,}"
@@ -376,9 +508,22 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{ending}"
 
 
+def processes(found: Processes) -> str:
+    """The medians of processes in one unit: ``10.0, 3.12, 8.51 ms``."""
+    unit = common(found.medians)
+    return f"{', '.join(map(unit.text, found.medians))} {unit.name}"
+
+
 def sampled(summary: Summary) -> str:
-    """``100 calls in 10 rounds``."""
-    return f"{plural(summary.n, 'call')} in {plural(summary.rounds, 'round')}"
+    """``100 calls in 10 rounds``, or ``in 5 processes``."""
+    return f"{plural(summary.n, 'call')} in {_units(summary)}"
+
+
+def _units(summary: Summary) -> str:
+    """What the interval is made of: ``10 rounds`` or ``5 processes``."""
+    if summary.processes:
+        return plural(summary.processes, "process")
+    return plural(summary.rounds, "round")
 
 
 def aligned(figures: Iterable[str]) -> tuple[str, ...]:
@@ -411,13 +556,13 @@ def listed(words: Iterable[str]) -> str:
 
 
 class Units(Record, frozen=True):
-    """One unit for each column of a table of measurements."""
+    """The unit of each column of a table of measurements; see ``shared``."""
 
-    ready: Unit
-    dispatch: Unit
-    memory: Unit
-    flops: Unit
-    bytes: Unit
+    ready: Unit | OwnUnits
+    dispatch: Unit | OwnUnits
+    memory: Unit | OwnUnits
+    flops: Unit | OwnUnits
+    bytes: Unit | OwnUnits
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> Units:
@@ -425,40 +570,39 @@ class Units(Record, frozen=True):
         spans = [one.memory for one in measurements if one.memory]
         flops = [one.flops_per_second or 0.0 for one in measurements]
         moved = [one.bytes_per_second or 0.0 for one in measurements]
+        ready = [one.ready for one in measurements if one.ready]
         return cls(
-            ready=common(one.ready.median for one in measurements if one.ready),
-            dispatch=common(
+            ready=shared(
+                (one.median for one in ready),
+                ends=(end for one in ready for end in (one.ci_low, one.ci_high)),
+            ),
+            dispatch=shared(
                 one.dispatch.median for one in measurements if one.dispatch
             ),
-            memory=common(end for span in spans for end in (span.reused, span.fresh)),
-            flops=common(flops, "FLOP/s"),
-            bytes=common(moved, "B/s"),
+            memory=shared(end for span in spans for end in (span.reused, span.fresh)),
+            flops=shared(flops, "FLOP/s"),
+            bytes=shared(moved, "B/s"),
         )
 
     def cells(self, one: Measurement) -> dict[str, str]:
         """``ready``, ``interval``, ``memory``, ``dispatch`` and ``rate``.
 
-        The interval is in the unit of its median; a rate of bytes stands only where
+        The interval is in the unit of the medians; a rate of bytes stands only where
         there is none of flops.
         """
         found = dict.fromkeys(("ready", "interval", "memory", "dispatch"), ABSENT)
-        found["rate"] = _in(self.bytes, one.bytes_per_second, 3)
+        found["rate"] = self.bytes.whole(one.bytes_per_second or None)
         if one.flops_per_second:
-            found["rate"] = _in(self.flops, one.flops_per_second, 3)
+            found["rate"] = self.flops.whole(one.flops_per_second)
         if ready := one.ready:
-            found["ready"] = _in(self.ready, ready.median, digits_known(ready))
+            digits = digits_known(ready)
+            found["ready"] = self.ready.whole(ready.median or None, digits)
             found["interval"] = "one round"
             if ready.rounds > 1:
-                found["interval"] = self.ready.ends(ready.ci_low, ready.ci_high)
+                found["interval"] = ends_beside(ready, self.ready, digits)
         if dispatch := one.dispatch:
             digits = digits_known(dispatch)
-            found["dispatch"] = _in(self.dispatch, dispatch.median, digits)
-        if memory := one.memory:
-            reused = self.memory.text(memory.reused, 2)
-            found["memory"] = f"{reused}–{_in(self.memory, memory.fresh, 3)}"
+            found["dispatch"] = self.dispatch.whole(dispatch.median or None, digits)
+        if one.memory:
+            found["memory"] = _span(one.memory, self.memory)
         return found
-
-
-def _in(unit: Unit, value: float | None, digits: int) -> str:
-    text = unit.text(value or None, digits)
-    return text if text == ABSENT else f"{text} {unit.name}"

@@ -11,21 +11,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar
 
+from jaxtui.analysis.processes import Repetition
 from jaxtui.engine import startup
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
+from jaxtui.history.recording import Past
 from jaxtui.model import (
+    Case,
+    CaseMeasured,
+    Ending,
     EngineFailed,
     Event,
     Experiment,
     OpInfo,
     Plan,
     RunFinished,
+    RunStarted,
+    Sampled,
     Work,
 )
 from jaxtui.state import (
@@ -39,6 +47,7 @@ from jaxtui.state import (
     end_message,
     reduce,
     say,
+    with_past,
     with_series,
 )
 
@@ -68,6 +77,8 @@ class Session(Generic[_State]):
         session, and is raised by whoever waits for something."""
         self.changed: Callable[[Event | None], object] = lambda event: None
         """Called after each change; with ``None`` where no event has caused it."""
+        self.look_back: Callable[[Sequence[Case]], object] = lambda cases: None
+        """Given the cases of a bench run as it begins, to be answered by ``know``."""
         self.worked = False
         """Something was run."""
         self.lost = False
@@ -78,6 +89,8 @@ class Session(Generic[_State]):
         self.ended = False
         """There will be no more events."""
         self._fault: Exception | None = None
+        self._began = 0.0
+        """When the series began, on the monotonic clock."""
 
     async def follow(self) -> None:
         """Start the engine and take in its events for as long as it has any."""
@@ -85,10 +98,7 @@ class Session(Generic[_State]):
             await self.engine.start()
             async for envelope in self.engine.events():
                 self.take(envelope)
-            if (job := self.state.job) is not None:
-                gone = RunFinished(outcome="crashed", elapsed_seconds=0.0)
-                generation = self.state.generation
-                self.take(Envelope(generation=generation, run=job.number, event=gone))
+            self._end("crashed")
         except Exception as error:
             self._fault = error
             raise
@@ -101,11 +111,43 @@ class Session(Generic[_State]):
         event = envelope.event
         running = self.state.job
         self.state = reduce(self.state, envelope)
+        if isinstance(event, RunStarted):
+            self._look_back(self.state.job)
         if isinstance(event, RunFinished) and running is not self.state.job:
             self.lost |= event.outcome == "crashed"
-        for observe in self.observers:
-            observe(event)
+        for told in self._told(event, running):
+            for observe in self.observers:
+                observe(told)
         self._tell(event)
+
+    def _look_back(self, job: Job | None) -> None:
+        """Ask what is known of the cases of a bench run in one process."""
+        if job is not None and (job.purpose, job.processes) == ("bench", 1):
+            self.look_back([case.case for case in job.cases])
+
+    def _told(self, event: Event, running: Job | None) -> Iterator[Event]:
+        """The event as observers are given it.
+
+        Of a case that is timed in several processes they hear at the end, and what all
+        of them have made of it.
+        """
+        if running is not None and running.processes > 1:
+            job = self.state.jobs[running.purpose]
+            if isinstance(event, (CaseMeasured, Sampled)):
+                return
+            if isinstance(event, RunFinished) and job.outcome is not None:
+                for index, case in enumerate(job.cases):
+                    if case.measurement is not None:
+                        found = case.measurement
+                        yield CaseMeasured(index=index, measurement=found)
+        yield event
+
+    def _end(self, outcome: Ending) -> None:
+        """End the current run, if there is one: nothing more will come of it."""
+        if (job := self.state.job) is not None:
+            gone = RunFinished(outcome=outcome, elapsed_seconds=0.0)
+            generation = self.state.generation
+            self.take(Envelope(generation=generation, run=job.number, event=gone))
 
     def update(self, **changes: Any) -> None:
         """Change fields of the state that no event changes."""
@@ -122,6 +164,11 @@ class Session(Generic[_State]):
         if (state := end_message(self.state, "key")) is not self.state:
             self.state = state
             self._tell(None)
+
+    def know(self, past: Past) -> None:
+        """Take in what was measured before of the cases of the last bench run."""
+        self.state = with_past(self.state, past)
+        self._tell(None)
 
     async def until(
         self,
@@ -176,6 +223,8 @@ class Session(Generic[_State]):
     async def run(self, work: Work, purpose: Purpose = "bench") -> Job:
         """Run a work to its end, and start an engine before if there is none.
 
+        An experiment in several processes gets a fresh engine for each.
+
         Raises:
             RunRefusedError: Something else runs, or the work means nothing here.
             EngineUnavailableError: There is no engine for it.
@@ -183,7 +232,17 @@ class Session(Generic[_State]):
         if self.state.busy:
             raise RunRefusedError(RUNNING)
         self.update(stopping=False)
-        return await self._run(work, purpose)
+        if not isinstance(work, Experiment) or work.processes == 1:
+            return await self._run(work, purpose)
+        try:
+            await self.play(Repetition(work), purpose)
+        except EngineUnavailableError:
+            self._end("crashed")
+            raise
+        finally:
+            # It was to be stopped between two processes.
+            self._end("cancelled")
+        return self.state.jobs[purpose]
 
     async def play(
         self,
@@ -213,6 +272,7 @@ class Session(Generic[_State]):
 
         put(series)
         self.update(playing=purpose, played_seconds=0.0, stopping=False)
+        self._began = time.monotonic()
         try:
             while not self.state.stopping and (work := latest().next_work) is not None:
                 limit = latest().limit_seconds
@@ -247,7 +307,8 @@ class Session(Generic[_State]):
         if number is None:
             raise RunRefusedError(RUNNING)
         self.worked = True
-        self.state = begin_run(self.state, number, purpose, work)
+        before = time.monotonic() - self._began
+        self.state = begin_run(self.state, number, purpose, work, before)
         self._tell(None)
         if self.state.stopping:  # asked for while the engine came up
             await self.engine.stop()
@@ -258,7 +319,9 @@ class Session(Generic[_State]):
         )
         try:
             await self.until(
-                lambda state: state.job is None or state.job.number != number
+                lambda state: (
+                    state.job is None or state.job.number != number or state.job.between
+                )
             )
         finally:
             if watch is not None:

@@ -10,16 +10,17 @@ A *work* is what an engine can be asked for, a *run* is one time that it does it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from jaxtui.analysis import roofline
+from jaxtui.analysis import processes, roofline
 from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
+from jaxtui.history.store import Entry
 from jaxtui.machine import messages
 from jaxtui.machine.findings import merge
 from jaxtui.model import (
@@ -109,6 +110,9 @@ class CaseState:
     rounds: tuple[float, ...] = ()
     """The median ready time of each round, seconds: cases take turns, so that what
     slows the machine down slows the rounds of one number alike."""
+    ended: tuple[processes.Ended, ...] = ()
+    """What each process that is over has made of it, where there are several: the
+    measurement is of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,16 @@ class Job:
     """One phrase."""
     outcome: Ending | None = None
     """``None`` while it runs."""
+    process: int = 1
+    """Which process of several it is, counted from 1."""
+    first: int = 0
+    """The number of the first of them; 0 of a run in one process."""
+    between: bool = False
+    """That process is over, and the next one comes."""
+    before_seconds: float = 0.0
+    """What the processes before have taken, with the starts of their engines."""
+    past: Mapping[Case, Sequence[Measurement]] = field(default_factory=dict)
+    """What earlier runs on this machine have measured, once it is known."""
     failed: WorkFailed | None = None
     """Why a work that is no experiment has no result."""
     cases: tuple[CaseState, ...] = ()
@@ -141,6 +155,23 @@ class Job:
     def reported(self) -> bool:
         """Whether the engine has said how far it is."""
         return bool(self.elapsed_seconds or self.remaining_seconds)
+
+    @property
+    def origin(self) -> int:
+        """What tells it apart from other runs: of several processes the same."""
+        return self.first or self.number
+
+    @property
+    def processes(self) -> int:
+        """In how many processes it runs, one after the other."""
+        return self.work.processes if isinstance(self.work, Experiment) else 1
+
+    @property
+    def later_seconds(self) -> float:
+        """The budget of the processes after this one."""
+        if not isinstance(self.work, Experiment):
+            return 0.0
+        return (self.processes - self.process) * self.work.share
 
     @property
     def share(self) -> float:
@@ -325,11 +356,76 @@ def end_message(state: _AnyState, *topics: Topic) -> _AnyState:
     return say(state, "") if state.message and state.topic in topics else state
 
 
-def begin_run(state: _AnyState, number: int, purpose: Purpose, work: Work) -> _AnyState:
-    """The state after a run was asked for; events with its number are of it."""
+def begin_run(
+    state: _AnyState,
+    number: int,
+    purpose: Purpose,
+    work: Work,
+    before_seconds: float = 0.0,
+) -> _AnyState:
+    """The state after a run was asked for; events with its number are of it.
+
+    Args:
+        state: before.
+        number: of the run.
+        purpose: what it is for.
+        work: what it does.
+        before_seconds: since the first process of several was asked for.
+    """
     cases = work.cases if isinstance(work, Experiment) else ()
     job = Job(number, purpose, work, cases=tuple(map(CaseState, cases)))
+    before = state.jobs.get(purpose)
+    if before is not None and before.between and isinstance(work, Experiment):
+        job = replace(
+            before,
+            number=number,
+            first=before.origin,
+            process=before.process + 1,
+            between=False,
+            before_seconds=before_seconds,
+            elapsed_seconds=before_seconds,
+            cases=tuple(_in_next_process(case, work) for case in before.cases),
+        )
     return _with_job(replace(state, purpose=purpose), job)
+
+
+def with_past(state: _AnyState, past: Mapping[Case, Sequence[Entry]]) -> _AnyState:
+    """With what the history knows of the cases of the last bench run.
+
+    What was measured on other hardware, with other versions or other settings says
+    nothing of this machine.
+    """
+    job, host = state.run, state.host
+    if job is None or host is None:
+        return state
+    kinds = {device.name: device.device_kind for device in state.devices}
+
+    def alike(case: Case, entry: Entry) -> bool:
+        kind = entry.device.device_kind if entry.device else None
+        return kind == kinds.get(case.device) and processes.same_machine(
+            host, entry.host
+        )
+
+    known = {
+        case: [entry.measurement for entry in entries if alike(case, entry)]
+        for case, entries in past.items()
+    }
+    cases = tuple(_with_earlier_runs(case, known) for case in job.cases)
+    return _with_job(state, replace(job, past=known, cases=cases))
+
+
+def _with_earlier_runs(
+    state: CaseState, past: Mapping[Case, Sequence[Measurement]]
+) -> CaseState:
+    """With a note where they lie outside of its interval."""
+    measured = state.measurement
+    if measured is None or measured.stopped is None or measured.has("earlier-runs"):
+        return state
+    note = processes.earlier_runs(measured, past.get(measured.case, ()))
+    if note is None:
+        return state
+    noted = msgspec.structs.replace(measured, notes=(note, *measured.notes))
+    return replace(state, measurement=noted)
 
 
 def _with_job(state: _AnyState, job: Job) -> _AnyState:
@@ -459,18 +555,25 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
 def _job_event(job: Job, event: Event) -> Job:
     match event:
         case Progress():
+            place = f"process {job.process} of {job.processes}: " * (job.processes > 1)
             return replace(
                 job,
-                elapsed_seconds=event.elapsed_seconds,
-                remaining_seconds=event.remaining_seconds,
-                doing=event.doing,
+                elapsed_seconds=job.before_seconds + event.elapsed_seconds,
+                remaining_seconds=event.remaining_seconds + job.later_seconds,
+                doing=place + event.doing,
             )
         case RunFinished():
+            elapsed = job.before_seconds + event.elapsed_seconds
+            job = replace(job, elapsed_seconds=elapsed, current=None)
+            last = job.process == job.processes
+            if last or job.between or event.outcome != "complete":
+                return replace(job, outcome=event.outcome, between=False)
             return replace(
                 job,
-                elapsed_seconds=event.elapsed_seconds,
-                outcome=event.outcome,
-                current=None,
+                between=True,
+                before_seconds=elapsed,
+                remaining_seconds=job.later_seconds,
+                doing=f"process {job.process + 1} of {job.processes}: starting JAX",
             )
         case (
             CaseStarted()
@@ -483,7 +586,11 @@ def _job_event(job: Job, event: Event) -> Job:
             if not 0 <= event.index < len(job.cases):
                 return job
             cases = [*job.cases]
-            cases[event.index] = _case_event(cases[event.index], event)
+            case = _case_event(cases[event.index], event)
+            if job.processes > 1 and isinstance(job.work, Experiment):
+                case = _of_processes(_with_ended(case, event), job.work)
+            case = _with_earlier_runs(case, job.past)
+            cases[event.index] = case
             return replace(job, cases=tuple(cases), current=event.index)
         case LoopSeen():
             return replace(job, seen=(*job.seen[: event.first], *event.calls))
@@ -507,7 +614,7 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
     match event:
         case CaseStarted():
             # What an engine had sent before it died does not belong to the next one's.
-            return CaseState(state.case, status="running")
+            return CaseState(state.case, status="running", ended=state.ended)
         case PhaseStarted():
             return replace(state, doing=event.phase)
         case PhaseMeasured():
@@ -542,6 +649,30 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
             return replace(state, status=status, doing="", failure=event.failure)
         case _:
             return state
+
+
+def _with_ended(state: CaseState, event: Event) -> CaseState:
+    match event:
+        case CaseMeasured():
+            return replace(state, ended=(*state.ended, event.measurement))
+        case CaseFailed():
+            return replace(state, ended=(*state.ended, event.failure))
+        case _:
+            return state
+
+
+def _of_processes(state: CaseState, work: Experiment) -> CaseState:
+    """With the measurement of all processes that are over, if one of them has any."""
+    if not any(isinstance(one, Measurement) for one in state.ended):
+        return state
+    found = processes.fold(state.ended, work)
+    assert isinstance(found, Measurement)
+    status: CaseStatus = "done" if state.failure else state.status
+    return replace(state, status=status, measurement=found, failure=None)
+
+
+def _in_next_process(case: CaseState, work: Experiment) -> CaseState:
+    return _of_processes(CaseState(case.case, ended=case.ended), work)
 
 
 def _with_roofs(state: _AnyState, job: Job) -> _AnyState:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from jaxtui.model import Summary
-from jaxtui.model.measurement import BATCHES, confidence
+from jaxtui.model.measurement import BATCHES, confidence, is_uncertain, is_vague
 
 MINIMUM_ROUNDS = 6
 """Below six rounds no sign-test interval reaches 95 % (2 · 2⁻⁵ > 0.05)."""
@@ -32,6 +32,16 @@ class Interval(NamedTuple):
     def half_width(self) -> float:
         """Half of the width relative to the median."""
         return (self.high - self.low) / 2 / self.median if self.median else 0.0
+
+    @property
+    def vague(self) -> bool:
+        """Whether the median is not known to within a third; see ``is_vague``."""
+        return is_vague(self.low, self.high, self.confidence)
+
+    @property
+    def uncertain(self) -> bool:
+        """Of a ratio: whether it may be 1, or is vague."""
+        return is_uncertain(self.low, self.high, self.confidence)
 
 
 def median(values: Sequence[float]) -> float:

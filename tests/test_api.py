@@ -21,9 +21,12 @@ import pytest
 
 import jaxtui
 from jaxtui.document import Results
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.history.store import History
 from jaxtui.measurements import Measurements
-from jaxtui.model import HOST, SelectionError
+from jaxtui.model import HOST, EngineFailed, SelectionError
+from tests.fake_engine import FakeEngine
+from tests.records import summary
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,6 +54,10 @@ def test_a_sequence_of_what_was_measured_in_this_process(results: Measurements) 
     assert results[1].case.device == HOST
     assert results[:2] == results.measurements[:2]
     assert all(one.ready and one.ready.median > 0 for one in results)
+    jit, numpy, *_ = results
+    assert numpy.times_numpy is None
+    assert jit.times_numpy is not None
+    assert jit.times_numpy.low <= jit.times_numpy.median <= jit.times_numpy.high
     assert results.host is not None
     assert results.host.jax
     assert jaxtui.devices()[0].name
@@ -87,6 +94,36 @@ def test_it_is_kept_in_the_history(results: Measurements) -> None:
     assert kept == 4
     jaxtui.bench("selu", size=100, budget=0.5, history=False)
     assert History().count() == kept
+
+
+def test_several_processes_are_engines_beside_this_one() -> None:
+    kept = History().count()
+    (found,) = jaxtui.bench("selu", size=100, budget=0.4, processes=2)
+    assert found.processes is not None
+    assert found.processes.n == 2
+    assert History().count() == kept + 1
+
+
+async def test_a_notebook_has_a_loop_and_an_engine_that_is_refused_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed = EngineFailed(reason="held", error="The TPU is held.", hint="End it.")
+    engine = FakeEngine(opening=(failed,))
+    monkeypatch.setattr(jaxtui.api, "EngineClient", engine)
+    with pytest.raises(EngineUnavailableError, match=r"The TPU is held\. End it\."):
+        jaxtui.bench("selu", processes=2, history=False)
+    assert "close" in engine.calls
+
+
+def test_earlier_runs_outside_of_an_interval_are_noted() -> None:
+    (first,) = jaxtui.bench("selu", size=3000, budget=0.5)
+    assert first.ready is not None
+    host = jaxtui.bench("selu", size=64, budget=0.2, history=False).host
+    assert host is not None
+    slow = msgspec.structs.replace(first, ready=summary(5.0))
+    History().add([(host, jaxtui.devices()[0], slow, 1.0)])
+    again = jaxtui.bench("selu", size=3000, budget=0.5)
+    assert again[0].has("earlier-runs")
 
 
 def test_a_history_that_cannot_be_written_is_a_warning(
@@ -179,6 +216,7 @@ def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> Non
         (["matmul"], {"budget": 0}, 'The budget "0" is not a time'),
         (["matmul"], {"target": 3}, "The target 3 is no share"),
         (["matmul"], {"seed": -1}, "The seed -1"),
+        (["matmul"], {"processes": 0}, '"0" is not a number of processes'),
     ],
 )
 def test_what_makes_no_sense_is_a_sentence(

@@ -228,6 +228,17 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
             False,
             "7 pairs of size and dtype for 2 ops = 7 cases, about 10 s plus compile",
         ),
+        (
+            build(sizes=(1, 2), processes=10),
+            False,
+            "2 sizes = 2 cases, about 20 s plus compile and 10 starts of JAX",
+        ),
+        (
+            build(sizes=(1, 2), processes=10, budget=40.0),
+            False,
+            "2 sizes = 2 cases, about 40 s plus 10 starts of JAX, 2.0 s for each in"
+            " each of 10 processes",
+        ),
     ],
 )
 def test_what_multiplies_is_said_and_much_is_asked_about(

@@ -59,16 +59,39 @@ def test_a_common_unit_suits_the_largest(values, quantity, unit):
     ("values", "quantity", "texts"),
     [
         ([116e-6, 21.4e-3, None], "s", ["0.116 ms", "21.4 ms", "—"]),
+        # No time below a hundredth of its unit; none that is three decades away.
+        ([2.14e-6, 1.8e-3], "s", ["2.14 µs", "1.80 ms"]),
+        ([116e-6, 0.541], "s", ["116 µs", "541 ms"]),
         ([2.16, 0.837, 1.6], "s", ["2160 ms", "837 ms", "1600 ms"]),
         ([2.16, 12.0], "s", ["2.16 s", "12.0 s"]),
         ([16e-9, 1.2e-3], "s", ["16.0 ns", "1.20 ms"]),
-        ([90.5e9, 12.6e12], "FLOP/s", ["0.0905 TFLOP/s", "12.6 TFLOP/s"]),
+        # A rate has one unit, whatever stands beside it.
+        ([60.4e9, 12.6e12], "FLOP/s", ["60.4 GFLOP/s", "12.6 TFLOP/s"]),
+        ([9.05e9, 126e9], "FLOP/s", ["9.05 GFLOP/s", "126 GFLOP/s"]),
         ([512, 16_384, 0], "memory", ["0.500 KiB", "16.0 KiB", "0 KiB"]),
     ],
 )
 def test_figures_that_stand_together_have_one_unit(values, quantity, texts):
     cells = [fmt.figure(value, quantity) for value in values]
     assert [*map(fmt.alike(cells), cells)] == texts
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(34.5e-6, 16e-3, "0.0345–16.0 ms"), (2.1e-6, 16e-3, "2.10 µs–16.0 ms")],
+)
+def test_the_ends_of_an_interval_share_a_unit_that_suits_both(low, high, text):
+    clock = replace(summary(8e-3, 0.001), ci_low=low, ci_high=high)
+    assert str(fmt.ends(clock)) == text
+    assert fmt.OwnUnits("s").ends(low, high) == text
+    table = fmt.Units.of([measurement(case(), clock)]).cells(measurement(case(), clock))
+    assert table["interval"] == text.removesuffix(" ms" * ("µ" not in text))
+
+
+@given(st.lists(st.floats(1e-9, 1e3), min_size=1))
+def test_no_time_is_a_small_part_of_its_unit(values):
+    write = fmt.alike(cells := [fmt.figure(value) for value in values])
+    assert all(float(write(cell).split()[0]) >= 0.00995 for cell in cells)
 
 
 def test_each_quantity_has_a_unit_of_its_own_and_words_stay():
@@ -162,8 +185,16 @@ def test_a_table_has_one_unit_in_each_column_and_no_part_of_a_second() -> None:
     cells = list(map(fmt.Units.of(measured).cells, measured))
     assert [one["ready"] for one in cells] == ["500 ms", "3.00 ms", "2000 ms"]
     assert [one["interval"] for one in cells] == ["498–502", "2.99–3.01", "1990–2010"]
-    rates = ["2.00 TFLOP/s", "0.00400 TFLOP/s", "2.00 GB/s"]
+    rates = ["2.00 TFLOP/s", "4.00 GFLOP/s", "2.00 GB/s"]
     assert [one["rate"] for one in cells] == rates
     assert cells[0]["dispatch"] == cells[0]["memory"] == fmt.ABSENT
     (alone,) = map(fmt.Units.of(measured[2:]).cells, measured[2:])
     assert alone["ready"] == "2.00 s"
+
+
+def test_an_interval_about_processes_says_so() -> None:
+    few = replace(summary(0.005, 0.02, rounds=30), processes=3)
+    many = replace(few, processes=7)
+    assert fmt.interval(few) == "min–max of 3 processes 4.90–5.10 ms"
+    assert fmt.interval(many) == "98 % interval of processes 4.90–5.10 ms"
+    assert fmt.sampled(many) == "100 calls in 7 processes"

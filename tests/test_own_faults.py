@@ -92,6 +92,14 @@ HANGS = """
         time.sleep(0.05)
 """
 
+TRACES_FOR_EVER = """
+    import time
+
+    def f(x):
+        while True:
+            time.sleep(0.05)
+"""
+
 CLOSES_PIPES = """
     import os
 
@@ -217,6 +225,18 @@ def test_without_any_memory_left_every_case_still_ends(
     assert {*measured, *failed} == {leaks, fine}
     assert all(one["error"] for one in failed.values())
     assert leaks in failed
+
+
+def test_an_inspection_that_never_ends_is_given_up(
+    write: Callable[[str, str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hangs = write(TRACES_FOR_EVER, "endless")
+    options = ("--arg", "f32[8]", "--limit", "1", "--cpu-devices", "1", "--json")
+    assert cli.main(["hlo", hangs, *options]) == 1
+    failure = json.loads(capsys.readouterr().out)["failure"]
+    assert "endless.py:f" in failure["error"]
+    assert "within 1 s (phase: trace)" in failure["error"]
+    assert "--limit" in failure["hint"]
 
 
 def test_what_never_comes_back_is_given_up(

@@ -52,6 +52,7 @@ curves = st.builds(
     label=st.sampled_from(["", "ready", "日本 \x1b[31m\n", "a rather long label " * 3]),
     x=st.lists(floats, max_size=40),
     y=st.lists(floats, max_size=40),
+    spans=st.lists(st.tuples(floats, floats), max_size=40),
     points=st.booleans(),
     line=st.booleans(),
     bars=st.booleans(),
@@ -184,6 +185,18 @@ def test_sizes_of_a_sweep_are_the_ticks():
     text = plain(draw(series, width=60, height=9, x=axis, y=Axis(log=True)))
     assert re.findall(r"\d+", text[-1]) == ["256", "512", "1024", "2048", "4096"]
     assert "".join(text).count("•") == len(sizes)
+
+
+def test_an_interval_is_an_upright_bar_through_its_point():
+    series = [
+        Series("", (1, 2, 3), (10, 10, 10), spans=[(1, 100), (9.9, 10.1)], points=True)
+    ]
+    text = plain(draw(series, width=40, height=13, y=Axis(log=True)))
+    bars = [line.index("┃") for line in text if "┃" in line]
+    assert len(bars) > 5
+    assert len({*bars}) == 1
+    # Of a narrow one the dot is all there is to see.
+    assert "".join(text).count("•") == 3
 
 
 def test_marks_are_drawn_and_named():

@@ -8,22 +8,25 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from unittest.mock import AsyncMock
 
+import msgspec
 import pytest
 
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
+    CaseMeasured,
     Event,
     Experiment,
     Finding,
+    Progress,
     RunFinished,
     RunStarted,
     Snippet,
     Work,
 )
 from jaxtui.session import RunRefusedError, Session, following
-from jaxtui.state import EMPTY, State
+from jaxtui.state import EMPTY, Job, State
 from tests.fake_engine import FakeEngine, began, up
-from tests.records import case
+from tests.records import case, measurement
 
 CASE = case()
 EXPERIMENT = Experiment(cases=(CASE,), budget_seconds=1.0)
@@ -262,3 +265,151 @@ async def test_what_an_observer_raises_reaches_whoever_waits() -> None:
         engine.emit(RunStarted(cases=(CASE,), budget_seconds=1.0), 1)
         with pytest.raises(ValueError, match="no"):
             await waiting
+
+
+# Several processes.
+
+
+def in_processes(count: int) -> Experiment:
+    return msgspec.structs.replace(EXPERIMENT, processes=count)
+
+
+def timed(engine: FakeEngine, *seconds: float | str) -> None:
+    """Each run has the next of these: what the case takes, or how the run ends."""
+    left = list(seconds)
+
+    def answer(work: Experiment) -> list[Event]:
+        now = left.pop(0)
+        if isinstance(now, str):
+            return [began(work), replace_outcome(now)]
+        measured = CaseMeasured(index=0, measurement=measurement(CASE, now))
+        return [began(work), measured, FINISHED]
+
+    engine.answer = answer
+
+
+def replace_outcome(outcome: str) -> RunFinished:
+    return RunFinished(outcome=outcome, elapsed_seconds=1.0)  # type: ignore[arg-type]
+
+
+def medians(job: Job) -> tuple[float, ...]:
+    found = job.cases[0].measurement
+    assert found is not None
+    return found.processes.medians if found.processes else ()
+
+
+async def test_an_experiment_in_processes_is_one_run_with_a_work_for_each(
+    opened: Opened,
+) -> None:
+    engine, session = opened
+    timed(engine, 3.0, 1.0, 2.0)
+    told: list[Event] = []
+    session.observers.append(told.append)
+    job = await session.run(in_processes(3))
+    assert engine.works == [in_processes(3)] * 3
+    assert (job.outcome, medians(job)) == ("complete", (3.0, 1.0, 2.0))
+    assert (job.number, job.origin) == (3, 1)
+    # The history keeps what all of them come to, and once.
+    (kept,) = (one for one in told if isinstance(one, CaseMeasured))
+    assert kept.measurement == job.cases[0].measurement
+    assert not session.state.busy
+
+
+async def test_between_two_processes_the_run_goes_on(opened: Opened) -> None:
+    engine, session = opened
+    timed(engine, 3.0, 1.0)
+    asked, go = asyncio.Event(), asyncio.Event()
+    run = engine.run
+
+    async def slow(work: Work) -> int | None:
+        if engine.works:
+            asked.set()
+            await go.wait()
+        return await run(work)
+
+    engine.run = slow  # type: ignore[method-assign]
+    running = asyncio.create_task(session.run(in_processes(2)))
+    await soon(asked.wait())
+    job = session.state.job
+    assert job is not None
+    assert job.doing.startswith("process 2 of 2")
+    assert job.remaining_seconds == 0.5
+    assert session.state.running
+    go.set()
+    assert (await soon(running)).outcome == "complete"
+
+
+async def test_progress_is_that_of_all_processes(opened: Opened) -> None:
+    engine, session = opened
+    seen: list[Job] = []
+
+    def answer(work: Experiment) -> list[Event]:
+        said = Progress(elapsed_seconds=0.1, remaining_seconds=0.4, doing="compile")
+        return [began(work), said, FINISHED]
+
+    engine.answer = answer
+    session.changed = lambda event: (
+        seen.append(session.state.jobs["bench"])
+        if isinstance(event, Progress)
+        else None
+    )
+    await session.run(in_processes(2))
+    assert [one.doing for one in seen] == [
+        "process 1 of 2: compile",
+        "process 2 of 2: compile",
+    ]
+    assert [one.remaining_seconds for one in seen] == [pytest.approx(0.9), 0.4]
+    assert seen[1].elapsed_seconds > seen[0].elapsed_seconds
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome", "lost"),
+    [("crashed", "crashed", True), ("cancelled", "cancelled", False)],
+)
+async def test_what_arrived_before_a_process_ended_badly_is_kept(
+    opened: Opened, end: str, outcome: str, lost: bool
+) -> None:
+    engine, session = opened
+    timed(engine, 3.0, 1.0, end, 2.0)
+    told: list[Event] = []
+    session.observers.append(told.append)
+    job = await session.run(in_processes(4))
+    assert (job.outcome, medians(job)) == (outcome, (3.0, 1.0))
+    assert (len(engine.works), session.lost) == (3, lost)
+    assert sum(isinstance(one, CaseMeasured) for one in told) == 1
+
+
+async def test_a_stop_between_two_processes_ends_the_run(opened: Opened) -> None:
+    engine, session = opened
+    timed(engine, 3.0, "cancelled")
+    run = engine.run
+
+    async def stopped(work: Work) -> int | None:
+        if engine.works:
+            await session.stop()
+        return await run(work)
+
+    engine.run = stopped  # type: ignore[method-assign]
+    job = await soon(session.run(in_processes(5)))
+    assert (job.outcome, len(job.cases[0].ended)) == ("cancelled", 1)
+    assert not session.state.busy
+
+
+async def test_no_engine_for_the_next_process_is_the_end(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, session = opened
+    timed(engine, 3.0)
+    run = engine.run
+
+    async def gone(work: Work) -> int | None:
+        if engine.works:
+            raise EngineUnavailableError("It is gone.")
+        return await run(work)
+
+    monkeypatch.setattr(engine, "run", gone)
+    with pytest.raises(EngineUnavailableError):
+        await session.run(in_processes(2))
+    job = session.state.jobs["bench"]
+    assert (job.outcome, session.lost) == ("crashed", True)
+    assert job.cases[0].measurement is not None

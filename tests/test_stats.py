@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui import stats
-from jaxtui.model import Summary
+from jaxtui.model import Ratio, Summary
 from jaxtui.model.measurement import confidence
 from jaxtui.stats import Interval
 from tests.benchmarks.sign_test import sign_test_interval
@@ -131,6 +131,25 @@ def test_the_ratio_of_two_that_took_no_turns_is_as_wide_as_both_allow() -> None:
     assert stats.ratio(other, one) == alone
     assert stats.ratio(other, one, ((1.0,) * 5, (2.0,) * 5)) == alone
     assert stats.ratio(other, Interval(0.0, 1.0, 1.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "confidence", "vague", "uncertain"),
+    [
+        (2 / 3, 4 / 3, 0.99, False, True),
+        (2.0, 4.0, 0.99, False, False),
+        (2.0, 4.1, 0.99, True, True),
+        (0.3, 0.5, 0.99, False, False),
+        # Of a single round nothing is known.
+        (3.0, 3.0, 0.0, True, True),
+    ],
+)
+def test_a_ratio_is_known_to_within_a_third(
+    low: float, high: float, confidence: float, vague: bool, uncertain: bool
+) -> None:
+    found = Interval(low, (low + high) / 2, high, confidence)
+    assert (found.vague, found.uncertain) == (vague, uncertain)
+    assert Ratio(**found._asdict()).uncertain == uncertain
 
 
 @given(some, some)

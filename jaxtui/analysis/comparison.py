@@ -92,8 +92,9 @@ def compare(first: Side, second: Side) -> Comparison:
         )
     figures = (
         f"{second.label} takes {fmt.seconds(b.median)}, {first.label}"
-        f" {fmt.seconds(a.median)}: a ratio of {found.median:.3g},"
-        f" {fmt.interval_name(found.confidence)} {found.low:.3g} to {found.high:.3g}."
+        f" {fmt.seconds(a.median)}: {'an uncertain' if found.vague else 'a'} ratio"
+        f" of {found.median:.3g}, {fmt.interval_name(found.confidence)}"
+        f" {found.low:.3g} to {found.high:.3g}."
     )
     answer, sentence = _answer(first, second, found, figures)
     return Comparison(
@@ -129,10 +130,10 @@ def _answer(
                 " measure it again when it is idle."
             )
     if found.high < 1 / (1 + UNPAIRED):
-        times = f"{1 / found.median:.3g} times"
+        times = _times(1 / found.high, 1 / found.median, 1 / found.low, found)
         return "faster", f"{figures} {second.label} is really faster, {times}."
     if found.low > 1 + UNPAIRED:
-        times = f"{found.median:.3g} times"
+        times = _times(found.low, found.median, found.high, found)
         return "slower", f"{figures} {second.label} is really slower, {times}."
     if found.low <= 1 <= found.high:
         return "no difference", (
@@ -142,6 +143,13 @@ def _answer(
         f"{figures} They were not measured in turns, and two runs on one machine may "
         f"differ by {UNPAIRED:.0%} without a cause: measure both in one run to know."
     )
+
+
+def _times(low: float, median: float, high: float, found: Interval) -> str:
+    """By how much; no more is said than is known."""
+    if found.vague:
+        return f"{low:.3g} to {high:.3g} times"
+    return f"{median:.3g} times"
 
 
 def unlike(first: Side, second: Side) -> list[str]:

@@ -6,9 +6,16 @@ from functools import partial
 
 import click
 
-from jaxtui import scripts, selection
+from jaxtui import experiments, scripts, selection
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
+from jaxtui.commands.common import (
+    Common,
+    Whole,
+    engine_flags,
+    flag,
+    no_history,
+    valued,
+)
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
@@ -59,9 +66,17 @@ from jaxtui.view.curves import of_run
 @valued(
     "--budget",
     "SECONDS",
-    "For everything, compile included.  [default: 10, or 1 per case if more, for"
-    " measuring alone]",
+    "For everything, compile included.  [default: 10, or 1 per case and process if"
+    " more, for measuring alone]",
     type=BUDGET,
+)
+@valued(
+    "--processes",
+    "N",
+    "Time the cases in N fresh processes, one after the other: the interval is then "
+    "about processes.",
+    1,
+    type=Whole(1, experiments.MAXIMUM_PROCESSES),
 )
 @valued(
     "--target",

@@ -50,14 +50,13 @@ from jaxtui.model.ahead import (
     Topology,
 )
 from jaxtui.model.machine import chip_count
+from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.signals import interrupt
 from jaxtui.view import ahead
 from jaxtui.view.ahead import CLOCKS, Document, TopologyRow
 
 DEVICE = "tpu:0"
 """What the first device of a topology is called, until it is known better."""
-
-DEFAULT_LIMIT_SECONDS = 600.0
 
 
 @click.command("compile")
@@ -105,7 +104,7 @@ def command(
             f"The mode {mode} compiles nothing: there is "
             f"{' and '.join(COMPILED_MODES)}."
         )
-    seconds = limit or DEFAULT_LIMIT_SECONDS
+    seconds = limit or LIMIT_SECONDS
     case = partial(cases.case, DEVICE)
     found = _Compilation(topology.strip(), parse(topology))
 

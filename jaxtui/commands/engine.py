@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import say
 from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
-from jaxtui.history.recording import Recording
+from jaxtui.history.recording import Past, Recording
 from jaxtui.model import EngineDied, EngineFailed, Event, Experiment, Waiting
 from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.signals import interrupt
@@ -103,16 +104,25 @@ class Driver:
         else:
             engine = EngineClient(options, spawn_process(options))
         session = self._session = Session(engine, EMPTY)
-        recording = Recording(say) if self._record else None
-        if recording is not None:
+        recording: Recording | None = None
+        if self._record:
+            loop = asyncio.get_running_loop()
+
+            def know(past: Past) -> None:
+                loop.call_soon_threadsafe(session.know, past)
+
+            recording = Recording(say, found=know)
             session.observers.append(recording.observe)
+            session.look_back = recording.look_back
         session.observers.append(self._narrate)
         try:
             async with following(session):
                 yield session
         finally:
-            if recording is not None and (missing := recording.close()):
-                say(missing)
+            if recording is not None:
+                if missing := recording.close():
+                    say(missing)
+                await asyncio.sleep(0)  # for what it has found in the last moment
 
     def progress(self) -> AbstractAsyncContextManager[None]:
         """Shows how far it is, in a terminal, for the length of a ``with`` block."""

@@ -12,6 +12,7 @@ from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
+    LIMIT,
     Cases,
     json_flag,
     one_device,
@@ -39,7 +40,7 @@ from jaxtui.model import (
     explanation,
 )
 from jaxtui.model.own import short_name
-from jaxtui.model.programs import EagerStep, Program
+from jaxtui.model.programs import LIMIT_SECONDS, EagerStep, Program
 from jaxtui.view import program
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
@@ -61,6 +62,12 @@ TEXTS = ("jaxpr", "stablehlo", "hlo")
     type=one_of("stage", (*TEXTS, "all")),
 )
 @own_arguments
+@valued(
+    "--limit",
+    "SECONDS",
+    "Give it up when nothing has come for this time.  [default: 600]",
+    type=LIMIT,
+)
 @json_flag
 @engine_flags
 @click.pass_obj
@@ -71,6 +78,7 @@ def command(
     *,
     cases: Cases,
     stage: str | None,
+    limit: float | None,
     as_json: bool,
 ) -> int:
     """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
@@ -95,7 +103,8 @@ def command(
             ops, devices = session.state.ops, session.state.devices
             named = selection.parse_device(cases.device, devices)
             hlo.case = cases.case(named, ops, devices)
-            await session.run(Inspection(case=hlo.case), "inspection")
+            inspection = Inspection(case=hlo.case, limit_seconds=limit or LIMIT_SECONDS)
+            await session.run(inspection, "inspection")
 
     hlo.drive(run())
     job, case = hlo.state.jobs.get("inspection"), hlo.case

@@ -230,6 +230,7 @@ class Cases:
     budget: float | None = None
     target: str = "3"
     seed: int = 0
+    processes: int = 1
     samples: bool = False
     typed: frozenset[str] = frozenset()
     """The options that were typed."""
@@ -282,6 +283,7 @@ class Cases:
             seed=self.seed,
             keep_samples=self.samples,
             arguments=self.arg or "",
+            processes=self.processes,
         )
 
     def case(

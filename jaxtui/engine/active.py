@@ -131,10 +131,12 @@ class Ledger:
         self.started = True
         return [RunStarted(cases=self.cases, budget_seconds=self.work.budget)]
 
-    def break_off(self, text: str, detail: str = "") -> Iterator[RunEvent]:
+    def break_off(
+        self, text: str, detail: str = "", hint: str = ""
+    ) -> Iterator[RunEvent]:
         """Every outcome that is missing where nothing can go on."""
         if not isinstance(self.work, Experiment):
-            yield WorkFailed(error=text, hint="", detail=detail)
+            yield WorkFailed(error=text, hint=hint, detail=detail)
         yield from self.opening()
         for index in self.remaining:
             yield self.close(index, "crashed", text, detail=detail)
@@ -188,11 +190,17 @@ class ActiveRun:
         """How long it may say nothing; ``None`` for as long as it takes.
 
         Foreign code may never come back, and only a run with such code is judged: it
-        is past its budget by then, which includes every phase.
+        is past its budget by then, which includes every phase. An inspection has a
+        limit of its own.
         """
+        if isinstance(self.work, Inspection):
+            return self.work.limit_seconds
         if not self.foreign or not isinstance(self.work, (Experiment, Loop)):
             return None
-        return self.work.budget + PATIENCE_SECONDS
+        budget = (
+            self.work.share if isinstance(self.work, Experiment) else self.work.budget
+        )
+        return budget + PATIENCE_SECONDS
 
     def give_up(self) -> None:
         """Say that nothing has come for too long; its engine is ended then."""
@@ -200,6 +208,8 @@ class ActiveRun:
         what = "The run" if index is None else self.ledger.cases[index].label
         if isinstance(self.work, Loop):
             what = f"The loop over {self.work.case.label}"
+        elif isinstance(self.work, Inspection):
+            what = self.work.case.label
         doing = f" (phase: {self.phase})" if self.phase else ""
         waited = self.patience_seconds or 0.0
         self.overdue = (
@@ -225,6 +235,8 @@ class ActiveRun:
             self._again = False
         if isinstance(event, PhaseStarted):
             self.phase = event.phase
+        elif isinstance(event, Progress) and isinstance(self.work, Inspection):
+            self.phase = event.doing.partition(":")[0]
         if isinstance(event, RunFinished):
             crashed = self._crashed and event.outcome == "complete"
             outcome: Ending = "crashed" if crashed else event.outcome
@@ -248,12 +260,14 @@ class ActiveRun:
             return []
         hint = "Look at the log for the last words; try a smaller size or another mode."
         if self.overdue:
-            hint = "A longer --budget waits longer."
-            self.overdue = ""
+            option = "--limit" if isinstance(self.work, Inspection) else "--budget"
+            hint = f"A longer {option} waits longer."
         else:
             text = f"{text} It was the second attempt."
         if not isinstance(self.work, Experiment):
-            return self.broken_off(text)
+            hint, self.overdue = hint if self.overdue else "", ""
+            return self.broken_off(text, hint)
+        self.overdue = ""
         self._crashed = True
         if index is None:
             index = self.ledger.remaining[0]
@@ -280,9 +294,9 @@ class ActiveRun:
             budget_seconds=share * self.work.budget,
         )
 
-    def broken_off(self, text: str) -> list[RunEvent]:
+    def broken_off(self, text: str, hint: str = "") -> list[RunEvent]:
         """The last events when no engine can go on: every case gets an outcome."""
-        return [*self.ledger.break_off(text), self._finished("crashed")]
+        return [*self.ledger.break_off(text, hint=hint), self._finished("crashed")]
 
     def cancelled(self, text: str) -> list[RunEvent]:
         """The last events of a run that had to be stopped by force."""

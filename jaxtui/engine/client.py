@@ -65,6 +65,8 @@ class EngineClient:
         """The generation in which code was run last that is not jaxtui's."""
         self._waits = False
         """The next engine starts JAX with a run of files."""
+        self._ran = 0
+        """The generation in which anything was run last."""
         self._closed = False
 
     async def start(self) -> None:
@@ -93,6 +95,8 @@ class EngineClient:
     async def run(self, work: Work) -> int | None:
         """Start a run as soon as the engine is ready; returns its number.
 
+        An experiment in several processes gets an engine in which nothing has run.
+
         While another run lasts nothing is started: there is no number, as that of the
         other run would make its events those of this work, and ``Busy`` is an event.
 
@@ -102,9 +106,11 @@ class EngineClient:
         if self._run is None:
             # A file is imported before JAX starts, as in a program of its own.
             self._waits = has_files(work)
-            used = self._connection and self._connection.generation == self._used
-            if used or self._waits:
-                # Code that is not jaxtui's may have changed anything there.
+            fresh = isinstance(work, Experiment) and work.processes > 1
+            # Code that is not jaxtui's may have changed anything there.
+            used = self._ran if fresh else self._used
+            connected = self._connection
+            if connected and (self._waits or connected.generation == used):
                 await self.release()
         connection = await self._until_ready()
         if self._run is not None:
@@ -235,12 +241,11 @@ class EngineClient:
 
     def _send_run(self, connection: Connection, run: ActiveRun, work: Work) -> None:
         connection.send(RunRequest(run=run.number, work=work))
+        self._ran = connection.generation
         if run.foreign:
             self._used = connection.generation
-            if run.patience_seconds is not None:
-                self._in_background(
-                    self._watch_run(connection, run, run.patience_seconds)
-                )
+        if run.patience_seconds is not None:
+            self._in_background(self._watch_run(connection, run, run.patience_seconds))
 
     async def _watch_run(
         self, connection: Connection, run: ActiveRun, limit_seconds: float

@@ -5,19 +5,22 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.history.store import (
     WAIT_SECONDS,
+    Entry,
     History,
     HistoryBusyError,
     HistoryError,
 )
 from jaxtui.model import (
     HOST,
+    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -29,8 +32,20 @@ from jaxtui.model import (
     RunFinished,
     Sampled,
 )
+from jaxtui.model.own import is_own
 
 _Item = tuple[Host, "Device | None", Measurement, float]
+
+Past = Mapping[Case, Sequence[Entry]]
+"""What was measured before of some cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What was measured of these before what is written after it?"""
+
+    cases: Sequence[Case]
+    hostname: str
 
 
 class Recording:
@@ -50,6 +65,7 @@ class Recording:
         warn: Callable[[str], None],
         written: Callable[[], None] = lambda: None,
         history: History | None = None,
+        found: Callable[[Past], object] = lambda past: None,
     ) -> None:
         """Take what to do with a sentence about the history, and with its growth.
 
@@ -57,7 +73,9 @@ class Recording:
             warn: called from whichever thread finds out, seldom more than once.
             written: called from another thread after each measurement that is kept.
             history: where to; by default the one of this user.
+            found: given from another thread what ``look_back`` has asked for.
         """
+        self._found = found
         self._warn = warn
         self._written = written
         self._history = history
@@ -71,7 +89,7 @@ class Recording:
         """Those that are safe; counted by the thread."""
         self._usable = True
         """Nothing worse has happened to the history than that it was busy."""
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Item | _Question | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._told: set[str] = set()
 
@@ -92,6 +110,16 @@ class Recording:
                 self._sampled.clear()
             case RunFinished():
                 self._break_off()
+
+    def look_back(self, cases: Iterable[Case]) -> None:
+        """Find what was measured of some cases before; does not wait for it.
+
+        A function of a file may be another one by now, so it is left out. Where the
+        file cannot be read there is no answer: whoever writes to it says why.
+        """
+        asked = [case for case in cases if not is_own(case.op)]
+        if asked and self._host is not None:
+            self._put(_Question(asked, self._host.hostname))
 
     def close(self, patience: float = WAIT_SECONDS) -> str:
         """Wait until everything is written.
@@ -131,7 +159,10 @@ class Recording:
         name = measurement.case.device
         device = None if name == HOST else self._devices.get(name)
         self._taken += 1
-        self._queue.put((self._host, device, measurement, time.time()))
+        self._put((self._host, device, measurement, time.time()))
+
+    def _put(self, item: _Item | _Question) -> None:
+        self._queue.put(item)
         if self._thread is None:
             history = self._history = self._history or History()
             self._thread = threading.Thread(
@@ -148,9 +179,23 @@ class Recording:
             while waiting and not self._queue.empty():
                 taken.append(self._queue.get())
             more = None not in taken
-            waiting += [item for item in taken if item is not None and self._usable]
+            for item in taken:
+                if isinstance(item, _Question):
+                    # What the run before has measured is earlier, too.
+                    if waiting:
+                        self._add(history, waiting)
+                    self._answer(history, item)
+                elif item is not None and self._usable:
+                    waiting.append(item)
             if waiting:
                 self._add(history, waiting)
+
+    def _answer(self, history: History, asked: _Question) -> None:
+        try:
+            past = history.earlier(asked.cases, asked.hostname)
+        except HistoryError:
+            return
+        self._found(past)
 
     def _add(self, history: History, waiting: list[_Item]) -> None:
         """Write what waits, and empty the list unless another process has the file."""

@@ -18,7 +18,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from jaxtui.model import Device, Host, Inputs, Measurement, Mode, Precision, Record
+from jaxtui.model import (
+    Case,
+    Device,
+    Host,
+    Inputs,
+    Measurement,
+    Mode,
+    Precision,
+    Record,
+)
 from jaxtui.places import data_folder, keep_private, make_private, put_aside
 
 try:
@@ -102,6 +111,16 @@ TABLES = (
     "measurements m LEFT JOIN hosts h ON h.id = m.host"
     " LEFT JOIN devices d ON d.id = m.kind"
 )
+
+
+_WHOLE = (
+    "SELECT m.id, m.at, m.kind, h.document, d.document, o.document"
+    f" FROM {TABLES} LEFT JOIN documents o ON o.id = m.id"
+)
+"""Whole measurements; a condition follows."""
+
+EARLIER = 20
+"""Measurements of one case that are read at most, however often it was timed."""
 
 
 class HistoryError(Exception):
@@ -297,29 +316,36 @@ class History:
             NoEntryError: There is none with this id.
             HistoryError: It is damaged, or the file cannot be read.
         """
-        query = (
-            "SELECT m.at, m.kind, h.document, d.document, o.document"
-            f" FROM {TABLES} LEFT JOIN documents o ON o.id = m.id WHERE m.id = ?"
-        )
+        query = f"{_WHOLE} WHERE m.id = ?"
         found = self._do(lambda one: one.execute(query, [number]).fetchone())
         if found is None:
             raise NoEntryError(f"There is no measurement {number} in the history.")
-        at, kind, host, device, measurement = found
-        try:
-            return Entry(
-                id=number,
-                at=msgspec.convert(at, float),
-                host=msgspec.json.decode(host, type=Host),
-                device=None
-                if kind is None
-                else msgspec.json.decode(device, type=Device),
-                measurement=msgspec.json.decode(measurement, type=Measurement),
-            )
-        except (ValueError, TypeError, RecursionError) as error:
-            raise HistoryError(
-                f"Measurement {number} of the history is damaged, or was written by"
-                f" another version: {error}."
-            ) from error
+        return _entry(*found)
+
+    def earlier(
+        self, cases: Iterable[Case], hostname: str
+    ) -> dict[Case, tuple[Entry, ...]]:
+        """The newest measurements of some cases on a host; a damaged one is left out.
+
+        Raises:
+            HistoryError: The file cannot be read.
+        """
+
+        def read(connection: sqlite3.Connection) -> dict[Case, tuple[Entry, ...]]:
+            found: dict[Case, tuple[Entry, ...]] = {}
+            for case in cases:
+                facts: dict[str, Any] = {name: getattr(case, name) for name in _FACTS}
+                wanted = Filter(**facts, device=case.device, host=hostname)
+                condition, arguments = where(wanted)
+                query = f"{_WHOLE} WHERE {condition} ORDER BY m.at DESC LIMIT {EARLIER}"
+                entries: list[Entry] = []
+                for values in connection.execute(query, arguments):
+                    with suppress(HistoryError):
+                        entries.append(_entry(*values))
+                found[case] = tuple(entries)
+            return found
+
+        return self._do(read) or {}
 
     def delete(self, wanted: Filter) -> int:
         """Forget measurements; returns how many.
@@ -422,6 +448,29 @@ class History:
             f"The history could not be read ({error}); it was kept as {aside},"
             " and a new one begins."
         )
+
+
+def _entry(
+    number: int, at: Any, kind: Any, host: Any, device: Any, measurement: Any
+) -> Entry:
+    """One measurement of what ``_WHOLE`` selects.
+
+    Raises:
+        HistoryError: It is damaged.
+    """
+    try:
+        return Entry(
+            id=number,
+            at=msgspec.convert(at, float),
+            host=msgspec.json.decode(host, type=Host),
+            device=None if kind is None else msgspec.json.decode(device, type=Device),
+            measurement=msgspec.json.decode(measurement, type=Measurement),
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        raise HistoryError(
+            f"Measurement {number} of the history is damaged, or was written by"
+            f" another version: {error}."
+        ) from error
 
 
 def _insert(

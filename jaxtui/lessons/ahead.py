@@ -79,7 +79,7 @@ def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
         ),
         Axis("call", limits=(1, loop.loop.calls if loop else numbers[-1])),
         Axis("", format=fmt.tick_seconds),
-        "seconds since the first call",
+        "time since the first call",
         marks,
     )
 

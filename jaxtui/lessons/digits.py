@@ -15,7 +15,6 @@ from jaxtui.lessons.figures import (
     Raises,
     Value,
     fastest,
-    quotient,
 )
 from jaxtui.lessons.trial import Code, Trial, lesson
 from jaxtui.model import Case
@@ -81,10 +80,10 @@ def _speeds_beside_float32(figures: Figures) -> Mapping[str, Value]:
     slower = [name for name, time in seconds.items() if time > single * _MUCH]
     return {
         "faster": fmt.listed(
-            [f"{name} {fmt.ratio(quotient(single, seconds[name]))}" for name in faster]
+            [f"{name} {figures.ratio('float32', name)}" for name in faster]
         ),
         "slower": fmt.listed(
-            [f"{name} {fmt.ratio(quotient(seconds[name], single))}" for name in slower]
+            [f"{name} {figures.ratio(name, 'float32')}" for name in slower]
         ),
         "converted": bool({"float16", "bfloat16"} & set(slower)),
     }

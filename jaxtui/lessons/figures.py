@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from jaxtui import format as fmt
+from jaxtui import stats
 from jaxtui.format import Cell
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.model import Case, Measurement
+from jaxtui.model import Case, Measurement, Ratio, Summary
+from jaxtui.stats import interval_of
 
 VALUE_LENGTH = 40
 """Characters of a value in a row."""
@@ -112,6 +114,33 @@ class Figures:
         """Whether there is a value, a time, or an error in the place of a value."""
         return name in self.outcome.values or self[name] is not None
 
+    def clock(self, name: str) -> Summary | None:
+        """What was timed in rounds; ``None`` of what is not known or was not."""
+        if (measured := self.measured(name)) is not None:
+            return measured.ready
+        timing = self.outcome.timings.get(name)
+        return None if timing is None or timing.once else timing.seconds
+
+    def ratio(self, above: str, below: str, form: str = "ratio") -> str:
+        """How many times ``below`` goes into ``above``: ``18× (16–20)``.
+
+        Between what that lies is said where both were timed in rounds, unless both ends
+        read as the figure does. ``form`` is ``ratio`` or ``times``.
+        """
+        shown = _written(quotient(self[above], self[below]), form)
+        one, other = self.clock(above), self.clock(below)
+        found = None
+        # What a step computes of others may have the name of what was timed.
+        if one and other and not {above, below} & self.derived.keys():
+            found = stats.ratio(interval_of(one), interval_of(other))
+        if found is None:
+            return str(shown)
+        ends = Ratio(**found._asdict())
+        if fmt.ratio(ends.low) == fmt.ratio(ends.high) and not ends.uncertain:
+            return str(shown)
+        word = f"{fmt.UNCERTAIN}, " if ends.uncertain else ""
+        return f"{shown} ({word}{fmt.ratio_ends(ends)})"
+
     def measured(self, name: str) -> Measurement | None:
         case = self.cases.get(name)
         return next((m for m in self.outcome.measurements if m.case == case), None)
@@ -182,6 +211,8 @@ class Figures:
     def _field(self, name: str, below: str | None, form: str | None) -> Cell:
         if published := fmt.quoted(name):
             return published
+        if below is not None and form in (None, "ratio", "times"):
+            return self.ratio(name, below, form or "ratio")
         if below is not None:
             return _written(quotient(self[name], self[below]), form or "ratio")
         if form is None and name in self.derived:

@@ -162,7 +162,7 @@ def _picture_of(op: str) -> Callable[[Setting, Outcome], Picture | None]:
         jax, numpy = _sides(outcome)
         own = [side for side in (jax, numpy) if side is not None]
         ghosts = _recorded_runners(setting, op)
-        title = "seconds so far, after so many calls"
+        title = "time so far, after so many calls"
         if op == "gram" and not ghosts:
             ghosts = COLAB
             title += "; Colab: published, n = 5000"

@@ -70,8 +70,8 @@ def _remark_beside_numpy(figures: Figures, name: str) -> str:
     if seconds is None or a is None:
         return ""
     if seconds > a:
-        return f"{fmt.ratio(quotient(seconds, a))} slower than A"
-    return f"{fmt.ratio(quotient(a, seconds))} faster than A"
+        return f"{figures.ratio(name, 'A')} slower than A"
+    return f"{figures.ratio('A', name)} faster than A"
 
 
 def _is_as_claimed(figures: Figures) -> bool | None:

@@ -172,7 +172,7 @@ def _sweep_picture(setting: Setting, outcome: Outcome) -> Picture | None:
         "Python list": [(n, taken) for n, taken in listed if taken is not None]
     }
     found |= {label: _points(outcome, mode) for mode, label in LABELS.items()}
-    return _picture(found, "sigmoid, seconds per call")
+    return _picture(found, "sigmoid, time per call")
 
 
 def _end_figures(figures: Figures) -> Mapping[str, Value]:
@@ -268,7 +268,7 @@ def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     found = {LABELS[mode]: _points(outcome, mode) for mode in modes}
     crossing = _crossing(outcome)
     marks = (Mark(crossing.at, "as fast"),) if crossing else ()
-    return _picture(found, "seconds per call", marks)
+    return _picture(found, "time per call", marks)
 
 
 def _tried_rows(figures: Figures) -> Sequence[Row]:

@@ -113,7 +113,7 @@ def _density_picture(setting: Setting, outcome: Outcome) -> Picture | None:
             Series(label="dense", x=densities, y=[dense] * len(densities)),
         ),
         x=Axis(label="density", log=True, format=fmt.percent, ticks=densities),
-        y=Axis(label="seconds", log=True, format=fmt.tick_seconds),
+        y=Axis(label="time", log=True, format=fmt.tick_seconds),
         title="Product by density",
         marks=() if at is None else (Mark(at=at, label=fmt.percent(at)),),
     )

@@ -14,8 +14,11 @@ copy. So every repetition uses a new buffer, and pointers tell whether it was co
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from time import perf_counter
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +27,7 @@ import numpy as np
 
 from jaxtui.measure import own, programs, runtime
 from jaxtui.measure.clocks import wait_for
+from jaxtui.measure.dataflow import Dataflow, dataflow
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
@@ -108,10 +112,8 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
         yield "trace", stages.trace
         yield "lower", stages.lower
         yield "compile", stages.compile
-    else:
-        count_kernels(workload)
-        if cold:
-            jax.clear_caches()
+    elif cold:
+        jax.clear_caches()
     yield "first_call", lambda: _first_call(workload)
     yield "fetch", lambda: _fetch(workload)
 
@@ -167,14 +169,24 @@ class _Stages:
             workload.use(jitted)
         else:
             args, keywords, jitted = self._as_is(workload.as_is)
-        return self._time(lambda: jitted.trace(*args, **keywords))
+        with preserved(workload):
+            taken = self._time(lambda: jitted.trace(*args, **keywords))
+        if workload.own:
+            workload.dataflow = _dataflow(self.stage)
+        return taken
 
     def lower(self) -> Transfer:
         workload = self._workload
         if self.stage is None and workload.as_is is not None:
             args, keywords, jitted = self._as_is(workload.as_is)
-            return self._time(lambda: jitted.lower(*args, **keywords))
-        return self._time(self.stage.lower)
+            with preserved(workload):
+                taken = self._time(lambda: jitted.lower(*args, **keywords))
+        else:
+            taken = self._time(self.stage.lower)
+        if workload.own:
+            lowered = programs.inner(self.stage)
+            workload.written_flops = programs.counted_flops(lowered)
+        return taken
 
     def _as_is(self, jitted: own.Jitted) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """What a jitted function is traced or lowered with, and the function."""
@@ -195,6 +207,8 @@ class _Stages:
         compiled = programs.inner(stage)
         if workload.op is None:
             workload.xla_count = count(compiled)
+        if workload.own and (text := programs.text_of(compiled)) is not None:
+            workload.computes = programs.computes(text)
         if workload.case.mode == "jit":
             # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
             workload.compiled_flops = programs.counted_flops(compiled)
@@ -206,6 +220,12 @@ class _Stages:
         start = perf_counter()
         self.stage = stage()
         return Transfer(perf_counter() - start, aliased=False)
+
+
+def _dataflow(traced: Any) -> Dataflow | None:
+    """Of what was traced; a library may not show that."""
+    jaxpr = getattr(programs.inner(traced), "jaxpr", None)
+    return None if jaxpr is None else dataflow(jaxpr)
 
 
 def _transfer(workload: Workload) -> Transfer:
@@ -222,15 +242,57 @@ def count_kernels(workload: Workload) -> None:
         # Tracing could leave its tracers in an object of the file.
         return
     try:
-        with workload.scope():
+        with workload.scope(), preserved(workload):
             args, keywords = workload.resident(), workload.keywords
             traced = workload.jitted().trace(*args, **keywords)
             if workload.op is None:
                 workload.xla_count = count(traced.lower())
             workload.kernels = max(1, len(traced.jaxpr.eqns))
+            if workload.own:
+                workload.dataflow = dataflow(traced.jaxpr)
     # What cannot be traced, because it decides on values, still runs eagerly.
     except Exception:
         workload.kernels = 1
+
+
+@contextmanager
+def preserved(workload: Workload) -> Iterator[None]:
+    """Put back what tracing a function leaves of tracers in the variables of its file.
+
+    A function that keeps its state there would find one at its next call. Looked after
+    are global variables, and what their lists, dicts and objects hold.
+    """
+    call = inspect.unwrap(workload.fresh()) if workload.own and workload.fresh else None
+    names: dict[str, Any] = getattr(call, "__globals__", {})
+    held: list[Any] = [names]
+    held += [
+        value if isinstance(value, list) else _variables(value)
+        for value in names.values()
+        if not isinstance(value, (type, ModuleType, jax.Array))
+    ]
+    before = [(one, one.copy()) for one in held if isinstance(one, (dict, list))]
+    try:
+        yield
+    finally:
+        for one, content in before:
+            if isinstance(one, list):
+                if any(map(_is_traced, one)):
+                    one[:] = content
+                continue
+            for key in [key for key, value in [*one.items()] if _is_traced(value)]:
+                if key in content:
+                    one[key] = content[key]
+                else:
+                    del one[key]
+
+
+def _is_traced(value: Any) -> bool:
+    leaves = jax.tree.leaves(value)
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+
+
+def _variables(value: Any) -> Any:
+    return value if isinstance(value, dict) else getattr(value, "__dict__", None)
 
 
 def _first_call(workload: Workload) -> Transfer:
@@ -240,6 +302,9 @@ def _first_call(workload: Workload) -> Transfer:
     seconds = perf_counter() - start
     if workload.op is None:
         workload.devices = max(workload.devices, spread(result))
+    if workload.case.mode == "eager":
+        # What a function makes at its first call and keeps is no tracer then.
+        count_kernels(workload)
     _look_at(workload, result)
     if workload.op is None and not workload.on_return:
         workload.renew()

@@ -19,6 +19,7 @@ from jaxtui.measure import (
     ops,
     own,
     planning,
+    sides,
     tensorflow_numpy,
     workload,
 )
@@ -97,7 +98,7 @@ class _Run(Runner):
     def __init__(
         self, experiment: Experiment, stop: Callable[[], bool], own_process: bool
     ) -> None:
-        super().__init__(experiment.budget, stop)
+        super().__init__(experiment.share, stop)
         self.cases = cases = experiment.cases
         self._experiment = experiment
         self._own_process = own_process
@@ -128,7 +129,9 @@ class _Run(Runner):
         yield from self._import_tensorflow(viable)
         if memory.is_known():
             count = sum(map(_may_allocate, viable))
-            self._takes_spans = not self._typed or self.budget >= SPANS_BUDGET_SECONDS
+            # Of several processes each has a share that is like a typed budget.
+            alone = not self._typed and experiment.processes == 1
+            self._takes_spans = alone or self.budget >= SPANS_BUDGET_SECONDS
             if count and self._takes_spans:
                 self._reserved = SPANS_START_SECONDS + count * SPAN_SECONDS
                 if self._typed:
@@ -243,7 +246,12 @@ class _Run(Runner):
         first = self._unfinished == len(self._experiment.cases)
         if first or spent < PREPARATION_SHARE * share:
             return None
-        budget = text.seconds(self._experiment.budget)
+        budget, processes = (
+            text.seconds(self._experiment.share),
+            self._experiment.processes,
+        )
+        if processes > 1:
+            budget += f" for each of {processes} processes"
         return Failure(
             case=case,
             error=f"The budget of {budget} was used up before this case had its turn.",
@@ -256,11 +264,11 @@ class _Run(Runner):
             # Nothing says how its work grows.
             return None
         seconds = estimate.of_case(case, device, self._experiment.seed)
-        fair = 2 * self._experiment.budget / len(self._experiment.cases)
+        fair = 2 * self._experiment.share / len(self._experiment.cases)
         allowed = min(fair, end - perf_counter())
         if seconds is None or seconds <= allowed:
             return None
-        enough = 8 * seconds * len(self._experiment.cases)
+        enough = 8 * seconds * len(self._experiment.cases) * self._experiment.processes
         return Failure(
             case=case,
             error=(
@@ -305,9 +313,25 @@ class _Run(Runner):
                 reason = "budget"
             if reason is not None:
                 one.done, record.stopped = True, reason
+        self._compare(records)
         for record in records:
             if record.turns.fault is None:
                 yield from self._finish(record)
+
+    def _compare(self, records: Sequence[Record]) -> None:
+        """Hold both sides of a function of a file against each other."""
+        timed = [each for each in records if each.workload.own and each.turns.rounds]
+        numpys = {_function(each): each for each in timed if each.workload.on_return}
+        for record in timed:
+            other = numpys.get(_function(record))
+            if other is None or other is record or self.stop():
+                continue
+            # What a side raises is told when its result is checked.
+            with suppress(*FAULTS):
+                agreement = sides.compare(record.workload, other.workload)
+                record.agreement = agreement
+                if other.agreement is None or other.agreement.ok:
+                    other.agreement = agreement
 
     def _take_span(self, record: Record) -> Iterator[RunEvent]:
         """Both ends of the case's memory, where that is known and matters."""
@@ -351,6 +375,12 @@ class _Run(Runner):
             index=record.index,
             measurement=record.measurement(record.stopped, keep_samples=keep),
         )
+
+
+def _function(record: Record) -> tuple[str, int, str]:
+    """The function of a file that a record is of, and its arguments."""
+    case = record.workload.case
+    return case.op, case.size, str(case.params)
 
 
 def _missing_seconds(turns: Sequence[Turns]) -> float:

@@ -8,10 +8,11 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import notes, sources
+from jaxtui.measure import activity, notes, sources
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
+from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
 from jaxtui.measure.workload import all_finite, arrays_of
 from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
@@ -38,6 +39,10 @@ class Record:
         self.memory: MemorySpan | str | None = None
         """Known after the turns, too; a sentence says why it is not."""
         self._source = sources.of_op(turns.workload.case.op)
+        self.agreement: Agreement | None = None
+        """Of a function of a file with its other side, where both were timed."""
+        self.behaviour = activity.Behaviour()
+        """Of a function of a file, known after the turns as well."""
         self._runtime = runtime
         self._finite = True
         self._made: Measurement | None = None
@@ -67,8 +72,12 @@ class Record:
         """Call once more and hold the result against float64."""
         workload = self.workload
         with workload.scope():
-            result = workload.call(*workload.args)
-            workload.wait(result)
+            if workload.own:
+                seconds, holds = self.turns.call_seconds, self.turns.holds_two
+                self.behaviour, result = activity.look(workload, seconds, holds=holds)
+            else:
+                result = workload.call(*workload.args)
+                workload.wait(result)
         if workload.accuracy_of is not None:
             self.accuracy = workload.accuracy_of(np.asarray(result))
         else:
@@ -81,10 +90,14 @@ class Record:
         workload, turns = self.workload, self.turns
         ready, dispatch = turns.summaries()
         doubts = [*notes.of_turns(turns, self._runtime, dispatch)]
+        doubts += notes.of_function(turns, self.behaviour)
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)
-        fixed = notes.of_workload(workload, self.accuracy, finite=self._finite)
+        doubts += notes.of_freeing(turns.free_seconds, ready.median)
+        fixed = notes.of_workload(
+            workload, self.accuracy, self.agreement, finite=self._finite
+        )
         flags = {note.flag for note in doubts}
         made = Measurement(
             case=workload.case,
@@ -106,6 +119,7 @@ class Record:
             xla_flops=workload.compiled_flops,
             memory=None if isinstance(self.memory, str) else self.memory,
             source=self._source or msgspec.UNSET,
+            free_seconds=turns.free_seconds,
         )
         if keep_samples:
             waits = tuple(x for block in turns.rounds for x in block.ready)
@@ -137,7 +151,7 @@ class Record:
         """FLOP/s and bytes/s; ``None`` where a note says why not."""
         workload, turns = self.workload, self.turns
         flags = {note.flag for note in doubts}
-        if workload.interpreted or flags & {"host-bound", "folded"}:
+        if workload.interpreted or flags & {"host-bound", *notes.UNRATED}:
             return None, None
         seconds = self.turns.pipelined_seconds
         if seconds is None or notes.is_inline(turns):

@@ -230,6 +230,24 @@ def instructions(text: str) -> dict[str, int] | None:
     return dict(counted.most_common())
 
 
+_COPYING = frozenset({"broadcast", "call", "copy", "fusion", "iota", "reshape"})
+"""Instructions that fill or copy memory, or only hold others."""
+
+
+def computes(text: str) -> bool:
+    """Whether any instruction of a program computes something, wherever it stands.
+
+    True also where the program cannot be read.
+    """
+    program = module(text)
+    opcodes = {
+        one.opcode.removesuffix("-start").removesuffix("-done")
+        for each in program.computations.values()
+        for one in each
+    }
+    return program.entry is None or not opcodes <= IDLE | _COPYING
+
+
 def fusions(text: str) -> tuple[Fusion, ...]:
     """The fusions that run as kernels of a program, those in its loops included.
 

@@ -9,9 +9,10 @@ from time import perf_counter
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from jaxtui.measure import clocks
+from jaxtui.measure import clocks, settings
 from jaxtui.measure.clocks import Call
 from jaxtui.stats import median
 
@@ -53,6 +54,27 @@ def cache_hits() -> list[str]:
     return hits
 
 
+class Compilations:
+    """How often this process has traced and compiled, as ``jax.monitoring`` says."""
+
+    def __init__(self) -> None:
+        self.traces = self.compiles = 0
+
+    def __call__(self, event: str, duration_secs: float, **_: Any) -> None:
+        self.traces += event.endswith("jaxpr_trace_duration")
+        self.compiles += event.endswith("backend_compile_duration")
+
+
+@functools.cache
+def compilations() -> Compilations:
+    """One per process, as for ``cache_hits``. JAX tells it nothing while it compiles
+    nothing, so that it costs a call of what is compiled already nothing.
+    """
+    counted = Compilations()
+    jax.monitoring.register_event_duration_secs_listener(counted)
+    return counted
+
+
 _runtimes: dict[jax.Device, Runtime] = {}
 
 
@@ -83,6 +105,33 @@ def of(device: jax.Device) -> Runtime:
     depth = depth or DEFAULT_QUEUE_DEPTH
     _runtimes[device] = Runtime(seconds, floor, depth)
     return _runtimes[device]
+
+
+@jax.jit
+def _step(x: jax.Array) -> jax.Array:
+    return x + 1
+
+
+class Queue:
+    """The queues of the devices of this process.
+
+    What was dropped cannot be waited for, and ``jax.effects_barrier`` waits for side
+    effects alone. But a device works in order: when a computation that was dispatched
+    last is done, so is everything before it.
+    """
+
+    def __init__(self, device: jax.Device | None) -> None:
+        every = dict.fromkeys([*jax.local_devices(), *([device] if device else [])])
+        with settings.no_mesh():
+            self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
+        self.drain()
+
+    def drain(self, value: object = None) -> None:
+        """Wait for a value, and for whatever was dispatched until now."""
+        # Under the mesh of a file a computation would be one of all its devices.
+        with settings.no_mesh():
+            steps = [_step(place) for place in self._places]
+        jax.block_until_ready((value, steps))
 
 
 def _compiled(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> Any:

@@ -360,6 +360,23 @@ _MESHES: tuple[Any, ...] = tuple(
 """Where ``jax.set_mesh`` puts the mesh of this thread; there is no other way to take
 back what was set without a ``with``, as ``jax.sharding.set_mesh`` of 0.6.2 does."""
 
+_NO_MESH = tuple(place.get_local() for place in _MESHES)
+"""As it is before anything has set one."""
+
+
+@contextmanager
+def no_mesh() -> Iterator[None]:
+    """A scope without the mesh that a file has set."""
+    meshes = [
+        place.swap_local(none) for place, none in zip(_MESHES, _NO_MESH, strict=True)
+    ]
+    try:
+        yield
+    finally:
+        for place, mesh in zip(_MESHES, meshes, strict=True):
+            place.set_local(mesh)
+
+
 _files: dict[str, FileSettings] = {}
 
 

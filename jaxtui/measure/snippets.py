@@ -36,6 +36,7 @@ from jaxtui.measure.children import (
 from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
+from jaxtui.measure.runtime import Queue
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.turns import ROUNDS_WANTED, Turns, is_due, never, take_turns
 from jaxtui.measure.workload import Scope, Workload
@@ -69,29 +70,6 @@ NUMBERS_AT_MOST = 1000
 
 NO_VALUE = object()
 """What running a statement gives."""
-
-
-@jax.jit
-def _step(x: jax.Array) -> jax.Array:
-    return x + 1
-
-
-class Queue:
-    """The queues of the devices that a snippet may use.
-
-    What was dropped cannot be waited for, and ``jax.effects_barrier`` waits for side
-    effects alone. But a device works in order: when a computation that was dispatched
-    last is done, so is everything before it.
-    """
-
-    def __init__(self, device: jax.Device | None) -> None:
-        every = dict.fromkeys([*jax.local_devices(), *([device] if device else [])])
-        self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
-        self.drain()
-
-    def drain(self, value: object = None) -> None:
-        """Wait for a value, and for whatever was dispatched until now."""
-        jax.block_until_ready((value, [_step(place) for place in self._places]))
 
 
 class _Part:

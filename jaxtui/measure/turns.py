@@ -23,6 +23,7 @@ import jax
 
 from jaxtui import stats
 from jaxtui.measure import clocks
+from jaxtui.measure.activity import Activity
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.workload import Workload
@@ -64,6 +65,10 @@ LATENCY_SHARE = 0.6
 
 PROBE_CALLS = 20
 """Calls that are asked whether they were ready on return; outside the rounds."""
+
+CALLS_PER_FREEING = 20
+"""Of one call in so many it is timed how long its result takes to be given back: 5 % of
+the calls of a turn, in which no other clock runs."""
 
 REST_SECONDS = 0.3
 """Waited at most for threads to come to rest; some never do."""
@@ -121,6 +126,9 @@ class Turns:
         """Mean seconds per call of the longer bursts of each throughput turn."""
         self.page_faults: list[float] = []
         """Minor page faults per blocked call, one per round."""
+        self.freeing: list[float] = []
+        """Seconds to give back a result, of a call now and then."""
+        self.activity = Activity() if workload.own else None
         self.meter = Meter()
         self.warm = False
         """The warm-up is over."""
@@ -142,6 +150,11 @@ class Turns:
         self._burst_seconds = burst_seconds
         self._random = random.Random(0)
         self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
+
+    @property
+    def holds_two(self) -> bool:
+        """Whether there is memory for two results at once."""
+        return self._results_at_most is None or self._results_at_most > 1
 
     @property
     def overfull(self) -> int:
@@ -186,6 +199,11 @@ class Turns:
         slope = median(self.slopes) if self.slopes else 0.0
         return slope if slope > 0 else None
 
+    @property
+    def free_seconds(self) -> float | None:
+        """Median seconds to give back a result; ``None`` where no call was timed so."""
+        return median(self.freeing) if self.freeing else None
+
     def kinds(self, seconds: float, share: float) -> list[Kind]:
         """The turns of the next round; ``share`` is what is left of the time for it."""
         kinds: list[Kind] = ["latency"] if self._latency else []
@@ -229,6 +247,7 @@ class Turns:
             block = self._calls(self.warm_up_seconds, least)
             self.call_seconds = median(block.ready[len(block.ready) // 2 :])
             self.warmed_up = len(block.ready) > 1
+            self._free(1)
             if self._latency and not workload.on_return:
                 probes = PROBE_CALLS if self.call_seconds < SLOW_CALL_SECONDS else 2
                 self.ready_share = clocks.ready_at_return(call, args, probes)
@@ -251,12 +270,16 @@ class Turns:
     def _latency_turn(self, seconds: float) -> None:
         seconds = min(seconds, CALLS_AT_MOST * max(self.call_seconds, 1e-7))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        block = self._calls(seconds)
+        if self.activity is None:
+            block = self._calls(seconds)
+        else:
+            block = self.activity.watch(lambda: self._calls(seconds))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         self.page_faults.append((after - before) / len(block.ready))
         self.call_seconds = median(block.ready)
         self.rounds.append(block)
         self.medians.append(self.call_seconds)
+        self._free(len(block.ready) // CALLS_PER_FREEING)
 
     def _throughput_turn(self, seconds: float) -> None:
         workload, (few, many) = self.workload, self.burst
@@ -277,6 +300,12 @@ class Turns:
             workload.call, workload.args, workload.wait, seconds, least=least
         )
         return Block([], block.dispatch) if workload.on_return else block
+
+    def _free(self, count: int) -> None:
+        if self._latency:
+            workload = self.workload
+            call, args, wait = workload.call, workload.args, workload.wait
+            self.freeing += clocks.free(call, args, wait, count)
 
     def _plan_burst(self) -> tuple[int, int]:
         room = (self.queue_depth - QUEUE_MARGIN) // self.workload.kernels

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtui.measure import accuracy, inputs, own, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
+from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.own import (
@@ -114,6 +115,12 @@ class Workload:
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
     xla_count: Count = NOTHING
     """XLA's count of a function of a file."""
+    dataflow: Dataflow | None = None
+    """Of a function of a file; ``None`` where it could not be traced."""
+    written_flops: float | None = None
+    """XLA's count before it optimised the program of a function of a file."""
+    computes: bool = True
+    """XLA left something to compute, as far as its program can be read."""
     result_bytes: int = 0
     """Of all arrays of a result."""
     devices: int = 1
@@ -143,7 +150,8 @@ class Workload:
         """
         used = own.used_up(tuple(self.args))
         if used and self.remake is not None:
-            self.args = Renewed(self.remake(), used)
+            originals = self.remake()
+            self.args, self.hosts = Renewed(originals, used), lambda: originals
         for name, arg in self.keywords.items():
             if own.used_up((arg,)):
                 raise RefusedError(
@@ -157,6 +165,11 @@ class Workload:
         """Of what each queued call has for itself: its result, and copies for it."""
         copied = self.args.nbytes if isinstance(self.args, Renewed) else 0
         return self.result_bytes + copied
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a function of a file or of a package."""
+        return self.settings is not None
 
     @property
     def on_cpu(self) -> bool:
@@ -318,7 +331,7 @@ def _of_numpy_function(
             f"{function.name} has no mode numpy.",
             f"Define {function.name}_numpy beside it, or choose jit or eager.",
         )
-    args, keywords = jax.tree.map(_for_numpy, (made.args, made.keywords))
+    args, keywords = jax.tree.map(for_numpy, (made.args, made.keywords))
     dtype = dtype_of(jax.tree.leaves((args, keywords)))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
     there = Workload(
@@ -334,7 +347,7 @@ def _of_numpy_function(
     return there
 
 
-def _for_numpy(leaf: Any) -> Any:
+def for_numpy(leaf: Any) -> Any:
     """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
     if is_key(leaf):
         raise RefusedError(

@@ -25,6 +25,24 @@ def confidence(rounds: int) -> float:
     return max(0.0, 1 - 2.0 ** (1 - min(rounds, BATCHES)))
 
 
+SPREAD = 2.0
+"""Highest over lowest of an interval whose middle is known to within a third: the ends
+of 1 ± 1/3 are 4/3 and 2/3."""
+
+
+def is_vague(low: float, high: float, confidence: float) -> bool:
+    """Whether a figure with this interval is not known to within a third.
+
+    Of a single round nothing is known: its confidence is 0.
+    """
+    return confidence <= 0 or high > SPREAD * low
+
+
+def is_uncertain(low: float, high: float, confidence: float) -> bool:
+    """Whether a ratio with this interval may be 1, or is vague."""
+    return is_vague(low, high, confidence) or low <= 1 <= high
+
+
 class Phases(Record, frozen=True, kw_only=True):
     """The clocks outside the rounds, seconds; ``None`` where a mode has no such phase.
 
@@ -68,19 +86,42 @@ class Summary(Record, frozen=True, kw_only=True):
     rounds, the lowest and the highest."""
     outliers: int = 0
     """Calls beyond Tukey's outer fences (3 × IQR): counted, never dropped."""
+    processes: int | msgspec.UnsetType = msgspec.UNSET
+    """Fresh processes whose medians the interval is about; unset where it is about the
+    rounds of one."""
     confidence: float = 0.0
     """That the median lies in the interval, were the batches independent; it follows
-    from ``rounds``, whatever is given."""
+    from ``processes`` or else from ``rounds``, whatever is given."""
 
     def __post_init__(self) -> None:
         """Know how sure the interval is, also in documents that do not say it."""
-        sure = confidence(self.rounds)
+        sure = confidence(self.processes or self.rounds)
         msgspec.structs.force_setattr(self, "confidence", sure)
 
     @property
     def half_width(self) -> float:
         """Half of the interval's width, relative to the median."""
         return (self.ci_high - self.ci_low) / 2 / self.median if self.median else 0.0
+
+    @property
+    def vague(self) -> bool:
+        """Whether the median is not known to within a third."""
+        return is_vague(self.ci_low, self.ci_high, self.confidence)
+
+
+class Ratio(Record, frozen=True, kw_only=True):
+    """How many times longer one clock takes than another, with its interval."""
+
+    low: float
+    median: float
+    high: float
+    confidence: float
+    """That it lies between the two; 0 where nothing is known of it."""
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether it may be 1, or is not known to within a third."""
+        return is_uncertain(self.low, self.high, self.confidence)
 
 
 class Note(Record, frozen=True, kw_only=True, repr_omit_defaults=True):
@@ -123,6 +164,17 @@ class MemorySpan(Record, frozen=True, kw_only=True):
     """Minor page faults of a call with new pages."""
 
 
+class Processes(Record, frozen=True, kw_only=True):
+    """A case in several fresh processes, one after the other: ``ready``, in seconds."""
+
+    n: int
+    medians: tuple[float, ...]
+    """Of each process, in their order."""
+    low: float
+    high: float
+    """The ends of the interval about processes, as in ``ready``."""
+
+
 class Measurement(Record, frozen=True, kw_only=True):
     """What one case yielded."""
 
@@ -152,6 +204,14 @@ class Measurement(Record, frozen=True, kw_only=True):
     memory: MemorySpan | None = None
     """Both ends, where they differ by more than a tenth; taken in another process.
     ``None`` also where that is not known: a note says why if it is the row's affair."""
+    processes: Processes | None = None
+    """Where it was timed in several: what ``ready`` is made of."""
+    free_seconds: float | None = None
+    """Seconds per call to give its result back, the median of some calls: a plain loop
+    pays for that, ``ready`` does not contain it. ``None`` where not known."""
+    times_numpy: Ratio | None = None
+    """NumPy's seconds until ready over these: above 1 this one is faster. Known to the
+    document of a run in which NumPy took turns with it; ``None`` of NumPy itself."""
     source: SourceCode | msgspec.UnsetType = msgspec.UNSET
     """Of a function of a file or of a package."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
@@ -173,7 +233,16 @@ class Measurement(Record, frozen=True, kw_only=True):
 
 
 RUN_FLAGS = frozenset(
-    {"aliased", "contended", "memcpy", "own", "precision", "simulated", "waits"}
+    {
+        "aliased",
+        "contended",
+        "few-processes",
+        "memcpy",
+        "own",
+        "precision",
+        "simulated",
+        "waits",
+    }
 )
 """Flags of what is usually true of a whole run, of its machine, or of its settings."""
 

@@ -54,10 +54,16 @@ class Program(Record, frozen=True, kw_only=True):
     memory: ProgramMemory | None = None
 
 
+LIMIT_SECONDS = 600.0
+"""Until tracing or compiling is given up; what is large compiles for minutes."""
+
+
 class Inspection(Record, frozen=True, kw_only=True, tag=True):
     """Ask what becomes of a case whose mode is ``jit``, ``eager`` or ``pallas``."""
 
     case: Case
+    limit_seconds: float = LIMIT_SECONDS
+    """Without a sign of life, after which its engine is ended."""
 
 
 class EagerStep(Record, frozen=True, kw_only=True):

@@ -33,6 +33,9 @@ COLORS: tuple[Color, ...] = (
 )
 """Of its curves: told apart on a dark and on a light background."""
 
+SPAN = "┃"
+"""What the bars of intervals are drawn with: heavier than a cursor or a mark."""
+
 _FEWEST = 30
 """Cells below which there is no room for two plots side by side."""
 
@@ -64,6 +67,20 @@ class _Layout:
         x = self.x.cells(curve.x, self.columns)
         return list(zip(x, self.y.cells(curve.y, self.rows), strict=True))
 
+    def spans(self, curve: Curve) -> list[list[strokes.Point]]:
+        """The upright bars of a curve, as far as they lie on the canvas."""
+        if not curve.spans:
+            return []
+        x, low, high = zip(*curve.spans, strict=True)
+        places = self.x.cells(x, self.columns)
+        ends = self.y.cells(low, self.rows), self.y.cells(high, self.rows)
+        bars = zip(places, *ends, strict=True)
+        pieces = (
+            strokes.clip([(x, one), (x, other)], self.columns, self.rows)
+            for x, one, other in bars
+        )
+        return [part for piece in pieces for part in piece]
+
     def cell(self, value: float, axis: Literal["x", "y"] = "x") -> int | None:
         """Its column, or its row from the lowest; ``None`` outside the limits."""
         scale, count = (self.x, self.columns) if axis == "x" else (self.y, self.rows)
@@ -72,8 +89,10 @@ class _Layout:
         return None
 
     def strokes(self) -> list[Stroke]:
-        """What to draw, clipped and thinned out: all lines, then the dots over them."""
-        lines, dots = [], []
+        """What to draw, clipped and thinned out: all lines, then bars and dots over
+        them.
+        """
+        lines, bars, dots = [], [], []
         for curve in self.curves:
             if curve.series.bars:
                 continue
@@ -87,9 +106,10 @@ class _Layout:
             if curve.series.line:
                 parts = strokes.polylines(points, *size)
                 lines.append(Stroke(parts, curve.marker, curve.color))
+            bars.append(Stroke(self.spans(curve), SPAN, curve.color))
             if curve.series.points or len(points) == 1:
                 dots.append(Stroke(strokes.dots(points, *size), curve.dot, curve.color))
-        return [stroke for stroke in (*lines, *dots) if stroke.parts]
+        return [stroke for stroke in (*lines, *bars, *dots) if stroke.parts]
 
     def ends(self) -> list[tuple[int, int, Curve]]:
         """Height and column of the ends of curves that are named there, from above."""
@@ -221,7 +241,9 @@ class Picture:
             above = min(above, max(1, height // 4))
         below = 2 if height >= 14 else 1 if height >= 3 else 0
         rows = height - above - below
-        y = fit((b for curve in curves for b in curve.y), self.y, padded=True)
+        heights = [b for curve in curves for b in curve.y]
+        heights += [b for curve in curves for _, *ends in curve.spans for b in ends]
+        y = fit(heights, self.y, padded=True)
         y_ticks = ticks(y, self.y, rows, along=False)
         margin = max((len(narrow(tick.label)) for tick in y_ticks), default=0)
         if width < margin + 9:

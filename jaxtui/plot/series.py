@@ -31,6 +31,9 @@ class Series:
     x: Sequence[float]
     y: Sequence[float]
     color: Color | None = None
+    spans: Sequence[tuple[float, float]] = ()
+    """Of each point, in their order, between what it lies in y: upright bars, seen
+    where they are higher than the point's own cell."""
     points: bool = False
     """Draw a dot at each point, of a shape of the series' own."""
     line: bool = True
@@ -78,6 +81,8 @@ class Curve:
     series: Series
     x: list[float]
     y: list[float]
+    spans: list[tuple[float, float, float]]
+    """Upright bars: x, and both ends in y."""
     color: Color
     marker: str
     """Of its line, for plotext."""
@@ -115,10 +120,16 @@ def curves_of(
             for a, b in zip(one.x, one.y, strict=False)
             if left <= a <= LARGEST and low <= b <= LARGEST
         ]
+        spans = [
+            (a, *ends)
+            for a, ends in zip(one.x, one.spans, strict=False)
+            if left <= a <= LARGEST and all(low <= end <= LARGEST for end in ends)
+        ]
         curve = Curve(
             one,
             [a for a, _ in points],
             [b for _, b in points],
+            spans,
             one.color or _PALETTE[index % len(_PALETTE)],
             markers[index % len(markers)],
             dot(index),

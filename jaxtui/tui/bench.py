@@ -185,8 +185,8 @@ class BenchPane(CasePane):
     def watch_state(self, old: State, state: State) -> None:
         if not self.children:  # the app ended while they were being made
             return
-        number = None if old.run is None else old.run.number
-        begun = state.run is not None and state.run.number != number
+        number = None if old.run is None else old.run.origin
+        begun = state.run is not None and state.run.origin != number
         if begun:
             self.form.folded = True
         self.disturbed = state.run_disturbed

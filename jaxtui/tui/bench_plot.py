@@ -124,7 +124,7 @@ class Pictures(Horizontal):
         view = view_of(state)
         keys = "g view" + " · m metric · k clock" * (view == "sweep")
         self.query_one("#plot-panel", Panel).entitle(title, keys)
-        subject = run.number, view, view != "sweep" and state.case_index
+        subject = run.origin, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(picture, text, subject)
         self._draw_side()
 
@@ -146,7 +146,7 @@ class Pictures(Horizontal):
             return
         index = case_at(state.run, sizes(state.run)[event.place], state.case)
         if index is not None:
-            base(self).session.update(picked=(state.run.number, index))
+            base(self).session.update(picked=(state.run.origin, index))
 
 
 def why_not_plot(action: str, state: State) -> str | None:

@@ -361,6 +361,7 @@ class FirstMinute(Panel):
         #first-factor { width: auto; height: 4; margin-left: 2; display: none; }
         #first-factor Label { text-style: dim; }
         Figure { width: auto; height: 3; color: $danger; text-style: bold; }
+        &.-uncertain Figure { color: $foreground; text-style: dim; }
         &.-wrong.-wide #first-factor { display: block; }
         #first-plot { display: none; }
         &.-ran #first-plot { display: block; }
@@ -377,7 +378,7 @@ class FirstMinute(Panel):
         with VerticalScroll(id="first-words", can_focus=False), Horizontal():
             yield self._words
             with Vertical(id="first-factor"):
-                yield Label("off by")
+                yield Label("off by", id="off-by")
                 yield Figure()
         yield self._plot
 
@@ -404,8 +405,13 @@ class FirstMinute(Panel):
         self._words.show(partial(_lines, state, offer, findings, case))
         said = stopwatch.of_case(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
-        if said is not None:
+        off_by = stopwatch.off_by(case) if case is not None else None
+        if said is not None and off_by is not None:
             self.query_one(Figure).update(said.factor.replace("×", "x"))
+            word = f"{fmt.UNCERTAIN}, " if off_by.uncertain else "off by "
+            label = f"{word}{fmt.ratio_ends(off_by)}×"
+            self.query_one("#off-by", Label).update(label)
+            self.set_class(off_by.uncertain, "-uncertain")
         colors = series_colors(self.app.theme_variables)
         self.picture = None if case is None else calls.live(case, colors)
         self.set_class(self.picture is not None and self.size.height >= 9, "-ran")

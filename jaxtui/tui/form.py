@@ -112,7 +112,8 @@ class OpChoice(Choice):
 
 
 class CaseForm(Panel):
-    """Op, sizes, dtypes, modes, devices, inputs, precision, budget; Run or Stop.
+    """Op, sizes, budget, dtypes, modes, devices, inputs, precision, processes; Run or
+    Stop.
 
     Folded it is one line, which says what it means; Run stays in sight.
     """
@@ -123,6 +124,7 @@ class CaseForm(Panel):
         .row Label { color: $foreground 60%; }
         #sizes { width: 14; margin-right: 2; }
         #budget { width: 6; }
+        #processes { width: 4; margin-right: 2; }
         #arguments { width: 1fr; margin-right: 2; }
         #arguments, #arguments-label { display: none; }
         &.-own #arguments, &.-own #arguments-label { display: block; }
@@ -171,6 +173,8 @@ class CaseForm(Panel):
         with Horizontal(classes="row"):
             yield Choice("inputs", INPUTS, ("device",), id="inputs")
             yield Choice("precision", PRECISIONS, ("default",), id="precisions")
+            yield Label("processes ")
+            yield Field(id="processes", placeholder="1", compact=True)
             yield Label("args ", id="arguments-label")
             yield Field(
                 id="arguments", placeholder="such as f32[8,128] i32[8]", compact=True
@@ -197,6 +201,7 @@ class CaseForm(Panel):
             inputs=chosen["inputs"],
             precisions=chosen["precisions"],
             budget=self.query_one("#budget", Input).value,
+            processes=self.query_one("#processes", Input).value,
             arguments=self.query_one("#arguments", Input).value,
         )
 
@@ -209,6 +214,7 @@ class CaseForm(Panel):
         with self.prevent(Input.Changed):
             self.query_one("#sizes", Input).value = values.sizes
             self.query_one("#budget", Input).value = values.budget
+            self.query_one("#processes", Input).value = values.processes
             self.query_one("#arguments", Input).value = values.arguments
         for name in ("dtypes", "modes", "inputs", "precisions"):
             self._choice(name).chosen = getattr(values, name)
@@ -232,8 +238,8 @@ class CaseForm(Panel):
             self.check()
         elif old.engine != new.engine == "failed":
             self.check()
-        if new.run is not None and new.run.number != self._run:
-            self._run = new.run.number
+        if new.run is not None and new.run.origin != self._run:
+            self._run = new.run.origin
             self._take_over(new)
         job, line = new.job, self.query_one("#form-progress", Static)
         line.display = job is not None
@@ -246,8 +252,13 @@ class CaseForm(Panel):
         work = state.run.work if state.run is not None else None
         if isinstance(work, Experiment) and work.cases:
             mine = self.meaning.experiment
-            if mine is None or mine.cases != work.cases:
-                self.fill(replace(of_cases(work.cases), budget=self.values.budget))
+            if mine is None or (mine.cases, mine.processes) != (
+                work.cases,
+                work.processes,
+            ):
+                processes = str(work.processes) if work.processes > 1 else ""
+                values = replace(of_cases(work.cases), processes=processes)
+                self.fill(replace(values, budget=self.values.budget))
         self._as_run = self.values
         self._write()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jaxtui.history.recording import Recording
+from jaxtui.history.recording import Past, Recording
 from jaxtui.signals import interrupt
 from jaxtui.text import visible
 from jaxtui.tui import plain_text
@@ -36,8 +36,9 @@ class Recorder:
         self._app = app
         self._loop = asyncio.get_running_loop()
         self._late: list[str] = []
-        self._recording = Recording(self._warn, self._list_again)
+        self._recording = Recording(self._warn, self._list_again, found=self._know)
         app.session.observers.append(self._recording.observe)
+        app.session.look_back = self._recording.look_back
 
     def close(self) -> list[str]:
         """Wait a moment for what is still to be written.
@@ -53,6 +54,9 @@ class Recorder:
             self._late.append(sentence)
         else:
             self._on_screen(partial(self._app.session.say, sentence))
+
+    def _know(self, past: Past) -> None:
+        self._on_screen(partial(self._app.session.know, past))
 
     def _list_again(self) -> None:
         self._on_screen(self._app.list_again)

@@ -128,7 +128,7 @@ class State(state.State):
         run = self.run
         if run is None:
             return 0
-        if self.picked is not None and self.picked[0] == run.number:
+        if self.picked is not None and self.picked[0] == run.origin:
             return min(self.picked[1], max(0, len(run.cases) - 1))
         jax = (i for i, case in enumerate(run.cases) if not case.case.on_host)
         return next(jax, 0)

@@ -45,7 +45,8 @@ class StatusLine(Widget):
 
     def watch_state(self, old: State, new: State) -> None:
         begins = new.job is not None and (
-            old.job is None or old.job.number != new.job.number
+            old.job is None
+            or (old.job.number, old.job.between) != (new.job.number, new.job.between)
         )
         if new.checking and not old.checking:
             self._checking_since = self._clock()
@@ -88,7 +89,7 @@ class StatusLine(Widget):
             return f"test {place} of {len(CHECK_TESTS)}, {passed}"
         if job is None:
             return ""
-        elapsed = now - self._since
+        elapsed = job.before_seconds + now - self._since
         remaining = job.remaining_seconds - (elapsed - job.elapsed_seconds)
         left = f", {fmt.left(remaining)}" if job.reported else ""
         return f"{fmt.duration(elapsed)}{left}"

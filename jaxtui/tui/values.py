@@ -37,6 +37,8 @@ class Values:
     precisions: tuple[str, ...] = ("default",)
     budget: str = ""
     """Seconds; empty for the default."""
+    processes: str = ""
+    """How many; empty for one."""
     arguments: str = ""
     """What the user's functions are given; empty if they have a factory."""
 
@@ -57,6 +59,7 @@ class Values:
             ", ".join(self.devices),
             *("inputs on the host" for one in self.inputs if one == "host"),
             *(f"precision {one}" for one in self.precisions if one != "default"),
+            f"{self.processes} processes" * (self.processes.strip() not in ("", "1")),
         ]
         return " · ".join(part.strip() for part in named if part.strip())
 
@@ -197,6 +200,7 @@ def _build(values: Values, state: State) -> Experiment:
         catalogue=state.ops,
         known_devices=state.devices,
         budget=selection.parse_budget(values.budget),
+        processes=experiments.parse_processes(values.processes),
         arguments=selection.parse_arguments(typed),
     )
 

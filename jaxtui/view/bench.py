@@ -20,6 +20,7 @@ from jaxtui.model import (
     Measurement,
     Note,
     OpInfo,
+    Ratio,
     Stopped,
     differing,
     explanation,
@@ -105,7 +106,7 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
 
 def seconds_of(case: CaseState, clock: Clock) -> float | None:
     """Seconds per call by a clock, or ``None`` if the case was not timed by it."""
-    found = _interval(case, clock)
+    found = clock_interval(case, clock)
     return found and found.median
 
 
@@ -114,16 +115,31 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
 
     Both took turns: see ``stats.ratio``.
 
-    NumPy's clock is ready.
+    NumPy's clock is ready. Where the results do not agree there is no ratio.
     """
-    if case.case.mode == "numpy":
+    if case.case.mode == "numpy" or _is_wrong(case):
         return None
-    numpy, mine = numpy_of(case, run), _interval(case, clock)
-    theirs = None if numpy is None else _interval(numpy)
+    numpy, mine = numpy_of(case, run), clock_interval(case, clock)
+    theirs = None if numpy is None else clock_interval(numpy)
     if mine is None or numpy is None or theirs is None:
         return None
-    rounds = (numpy.rounds, case.rounds) if clock == "ready" else ((), ())
+    rounds = (_turns(numpy), _turns(case)) if clock == "ready" else ((), ())
     return stats.ratio(theirs, mine, rounds)
+
+
+def _is_wrong(case: CaseState) -> bool:
+    measured = case.measurement
+    return measured is not None and any(
+        measured.has(flag) for flag in ("wrong-result", "inaccurate")
+    )
+
+
+def _turns(case: CaseState) -> Sequence[float]:
+    """Seconds of what has taken turns: rounds, or processes where there are several."""
+    measured = case.measurement
+    if measured is not None and measured.processes is not None:
+        return measured.processes.medians
+    return case.rounds
 
 
 def numpy_of(case: CaseState, run: Job) -> CaseState | None:
@@ -140,13 +156,13 @@ def numpy_of(case: CaseState, run: Job) -> CaseState | None:
     return min(found, key=order, default=None)
 
 
-def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> float | None:
+def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Ratio | None:
     """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
     found = against_numpy(case, run, clock)
-    return None if found is None else found.median
+    return None if found is None else Ratio(**found._asdict())
 
 
-def _interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
+def clock_interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
     """Seconds per call by a clock.
 
     What the host computes itself is done when the call returns: it has no dispatch, and
@@ -218,7 +234,7 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
         "rate": str(fmt.speed(measured.flops_per_second, measured.bytes_per_second)),
         "peak": fmt.percent(share_of_peak(measured)),
         "error": fmt.error(measured.error_vs_float64),
-        "× numpy": fmt.ratio(times_numpy(case, run)),
+        "× numpy": fmt.factor(times_numpy(case, run)),
         "notes": ", ".join(note.flag for note in own_notes(case, run)),
     }
 
@@ -372,6 +388,9 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
         )
         end = f"; {_ENDS[measured.stopped]}" if measured.stopped else ""
         found.append(Sentence("ready", words + end))
+    if measured.processes is not None:
+        medians = fmt.processes(measured.processes)
+        found.append(Sentence("processes", f"medians {medians}"))
     return tuple(found)
 
 
@@ -445,10 +464,12 @@ def endings(
         measured = state.measurement
         if state.failure:
             failures.append(state.failure)
-        elif measured and measured.stopped:
-            measurements.append(measured)
-        elif measured and measured.ready:
-            measurements.append(msgspec.structs.replace(measured, stopped=outcome))
+        elif measured and (measured.stopped or measured.ready):
+            changed = {
+                "stopped": measured.stopped or outcome,
+                "times_numpy": times_numpy(state, run) if run else None,
+            }
+            measurements.append(msgspec.structs.replace(measured, **changed))
         else:
             doing = f" during {state.doing}" if state.doing else " before its turn came"
             failure = Failure(

@@ -67,7 +67,7 @@ def plot(
             return title, _bare(drawn), found.why_no_picture()
         case _:
             live = calls.live(case, colors)
-            return f"seconds per call · {label}", _bare(live), _why_no_calls(case)
+            return f"time per call · {label}", _bare(live), _why_no_calls(case)
 
 
 def _bare(picture: Picture | None) -> Picture | None:

@@ -60,7 +60,7 @@ def live(case: CaseState, colors: Sequence[Color]) -> Picture | None:
         ),
         Axis("calls, in order", limits=(0, width), format=lambda _: ""),
         Axis("", log=True, limits=decades, format=fmt.tick_seconds),
-        "seconds per call",
+        "time per call",
         places=range(longest),
         read=partial(_read_call, clocks),
         start=longest - 1,
@@ -115,9 +115,7 @@ def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> P
     calls = f"{name} · {fmt.plural(trace.calls, 'call')}"
     return Picture(
         (Series(calls, middles, counts, color, bars=True),),
-        Axis(
-            "seconds", log=True, limits=(edges[0], edges[-1]), format=fmt.tick_seconds
-        ),
+        Axis("time", log=True, limits=(edges[0], edges[-1]), format=fmt.tick_seconds),
         Axis("", limits=(0.0, _ABOVE * max(counts)), format=_whole),
         title,
         marks,

@@ -8,7 +8,9 @@ from jaxtui import format as fmt
 from jaxtui.analysis.comparison import UNPAIRED, Comparison, Pair, Side, unlike
 from jaxtui.document import SCHEMA
 from jaxtui.model import Record, Summary
+from jaxtui.model.measurement import is_uncertain
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
+from jaxtui.plot.axes import plain as number
 from jaxtui.text import visible
 from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
 
@@ -59,10 +61,12 @@ def answer(pair: Pair) -> Iterator[Line]:
     if found.ratio is None or found.low is None or found.high is None:
         yield (Span(found.sentence, found.answer),)
         return
-    yield (
-        Span(f"{fmt.ratio(found.ratio)}  ", "hero"),
-        Span(ANSWERS[found.answer], found.answer),
-    )
+    uncertain = is_uncertain(found.low, found.high, found.confidence or 0.0)
+    known = found.answer in ("faster", "slower") and not uncertain
+    head = [Span(f"{fmt.ratio(found.ratio)}  ", "hero" if known else "unknown")]
+    if uncertain:
+        head.append(Span(f"{fmt.UNCERTAIN}  ", "unknown"))
+    yield (*head, Span(ANSWERS[found.answer], found.answer))
     name = fmt.interval_name(found.confidence or 0.0)
     ends = f"{fmt.significant(found.low)}–{fmt.significant(found.high)}"
     chance = ""
@@ -72,34 +76,39 @@ def answer(pair: Pair) -> Iterator[Line]:
 
 
 def bars(sides: Sequence[Side], width: int) -> Iterator[Line]:
-    """The interval of each side on one scale in one unit, and the scale below them."""
+    """The interval of each side on one scale, and the scale below them."""
     clocks = [one.measurement.ready for one in sides]
     known = [one for one in clocks if one is not None]
     if not known or width < LEAST_WIDTH:
         return
     ends = [end for one in known for end in (one.ci_low, one.median, one.ci_high)]
-    unit = fmt.common(ends)
+    unit = fmt.shared((one.median for one in known), ends=ends)
     figures = [
-        (unit.text(one.median), unit.ends(one.ci_low, one.ci_high))
-        if one
-        else (fmt.ABSENT, "")
+        (unit.text(one.median), fmt.ends_beside(one, unit)) if one else (fmt.ABSENT, "")
         for one in clocks
     ]
     margins = [max(map(len, column)) for column in zip(*figures, strict=True)]
     room = max(LEAST_ROOM, width - sum(margins) - 7)
     positive = min(ends) > 0
-    axis = Axis(log=positive and max(ends) > FAR * min(ends))
-    scale = fit((end / unit.factor for end in ends), axis, padded=True)
+    axis = Axis(
+        log=positive and max(ends) > FAR * min(ends),
+        format=lambda value: (
+            number(value / unit.of(value).factor)
+            if unit.name
+            else fmt.tick_seconds(value)
+        ),
+    )
+    scale = fit(ends, axis, padded=True)
     for side, clock, (median, span) in zip(sides, clocks, figures, strict=True):
         role = side.label.lower()
         head = f"{median.rjust(margins[0])}  {span.ljust(margins[1])}  "
-        drawn = "" if clock is None else _segment(clock, unit.factor, scale, room)
+        drawn = "" if clock is None else _segment(clock, scale, room)
         yield (Span(f"{side.label}  ", role), Span(head), Span(drawn, role))
     labels = ticks(scale, axis, room, along=True)
     rule = ""
     for tick in labels:
         rule = rule.ljust(tick.start) + tick.label
-    name = f"{unit.name}{' log' if axis.log else ''}"
+    name = f"{unit.name}{' log' if axis.log else ''}".strip()
     yield (Span(name.rjust(sum(margins) + 5) + "  " + rule, "muted"),)
 
 
@@ -107,9 +116,9 @@ LEAST_WIDTH, LEAST_ROOM = 36, 12
 """Cells of a line with bars, and of the bars."""
 
 
-def _segment(clock: Summary, factor: float, scale: Scale, room: int) -> str:
+def _segment(clock: Summary, scale: Scale, room: int) -> str:
     """``├──•─┤``: both ends of the interval, and the median."""
-    places = (clock.ci_low / factor, clock.median / factor, clock.ci_high / factor)
+    places = (clock.ci_low, clock.median, clock.ci_high)
     low, middle, high = (
         max(0, min(room - 1, int(place))) for place in scale.cells(places, room)
     )
@@ -135,7 +144,7 @@ def _table(pairs: Sequence[Pair]) -> str:
     clocks = [
         one.measurement.ready for pair in pairs for one in (pair.first, pair.second)
     ]
-    unit = fmt.common(clock.median for clock in clocks if clock)
+    unit = fmt.shared(clock.median for clock in clocks if clock)
     rows = [_cells(pair, unit) for pair in pairs]
 
     def drawn(a: str, b: str, *columns: int) -> str:
@@ -144,7 +153,7 @@ def _table(pairs: Sequence[Pair]) -> str:
         return table(head, cells, (a, b, "ratio"))
 
     whole = drawn(first, second, 0, 1, 2, 3, 4, 5)
-    short = (drawn("A", "B", *range(6)), drawn("A", "B", 0, 1, 2, 3, 5))
+    short = (drawn("A", "B", *range(6)), drawn("A", "B", 0, 3, 4, 5))
     parts = [first_fitting((whole, *short))]
     if parts != [whole]:
         parts.insert(0, wrap(f"A is {first}, B is {second}."))
@@ -158,18 +167,17 @@ def _table(pairs: Sequence[Pair]) -> str:
     return "\n\n".join(parts)
 
 
-def _cells(pair: Pair, unit: fmt.Unit) -> tuple[str, ...]:
+def _cells(pair: Pair, unit: fmt.Unit | fmt.OwnUnits) -> tuple[str, ...]:
     clocks = pair.first.measurement.ready, pair.second.measurement.ready
     found = pair.comparison
     ratio = ends = ""
     if found.ratio is not None and found.low is not None and found.high is not None:
         ratio, ends = f"{found.ratio:.3g}", f"[{found.low:.3g}, {found.high:.3g}]"
+        if is_uncertain(found.low, found.high, found.confidence or 0.0):
+            ratio = f"{fmt.UNCERTAIN} {ratio}"
     return (
         pair.first.measurement.case.label,
-        *(
-            f"{unit.text(clock.median)} {unit.name}" if clock else fmt.ABSENT
-            for clock in clocks
-        ),
+        *(unit.whole(clock.median) if clock else fmt.ABSENT for clock in clocks),
         ratio,
         ends,
         found.answer,

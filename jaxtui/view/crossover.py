@@ -320,7 +320,9 @@ def _call_cells(
     if found is not None:
         ends = "…".join(fmt.significant(end, 2) for end in (found.low, found.high))
         if found.confidence != confidence:
-            ends += f" ({fmt.percent(found.confidence)})"
+            ends += f" ({_sure(found.confidence)})"
+        # Who is faster may be sure all the same.
+        ends = f"{fmt.UNCERTAIN} {ends}" if found.vague else ends
     who = faster(point, "call")
     ahead = "neither" if who == "even" else called.of(who) if who else fmt.ABSENT
     if has_few_rounds(point):
@@ -330,9 +332,14 @@ def _call_cells(
         called.first: fmt.median(point.first.ready),
         called.second: fmt.median(point.second.ready),
         head: fmt.ratio(found and found.median),
-        fmt.percent(confidence): ends,
+        _sure(confidence): ends,
         "faster": ahead,
     }
+
+
+def _sure(confidence: float) -> str:
+    """``98 %``; of few rounds the interval is no more than what was seen."""
+    return fmt.interval_name(confidence).removesuffix(" interval")
 
 
 def starts_table(search: Search) -> str:

@@ -18,12 +18,13 @@ from jaxtui.model import Case, Measurement
 from jaxtui.model.own import short_name
 from jaxtui.plot import Axis, Color, Mark, Picture, Reading, Series, Value
 from jaxtui.state import CaseState, Job
+from jaxtui.stats import Interval
 from jaxtui.view import calls
 from jaxtui.view.bench import (
     Clock,
     against_numpy,
+    clock_interval,
     once_per_run,
-    seconds_of,
     share_of_peak,
     times_numpy,
 )
@@ -47,7 +48,7 @@ _CLOCKS: dict[Metric, tuple[Clock, ...]] = {
 
 _RATES: dict[Metric, str] = {
     "flops": "FLOP/s",
-    "bytes": "bytes/s",
+    "bytes": "bandwidth",
     "peak": "% of peak",
 }
 
@@ -64,7 +65,6 @@ _TEXTS: dict[Metric, Callable[[float], fmt.Cell]] = {
     "flops": partial(fmt.figure, quantity="FLOP/s"),
     "bytes": partial(fmt.figure, quantity="B/s"),
     "peak": fmt.percent,
-    "numpy": fmt.ratio,
 }
 """How they are read off; of times the interval stands beside them."""
 
@@ -113,15 +113,15 @@ def picture(
     Crossings with NumPy are read off unless there are others; reading begins at the
     size of the selected case.
     """
-    curves: dict[str, list[tuple[float, float]]] = {label: [] for label in labels(run)}
+    curves: dict[str, list[tuple[float, Interval]]] = {one: [] for one in labels(run)}
     named: set[str] = set()
     for case in run.cases:
-        value = value_of(case, metric, clock, run)
-        if value is not None or _may_come(case, metric, clock):
+        found = interval_of(case, metric, clock, run)
+        if found is not None or _may_come(case, metric, clock):
             named.add(label_of(case, run))
         # A user's function may have no size, and so no place on the axis.
-        if value is not None and value > 0 and case.case.size:
-            curves[label_of(case, run)].append((float(case.case.size), value))
+        if found is not None and found.median > 0 and case.case.size:
+            curves[label_of(case, run)].append((float(case.case.size), found))
     if not any(curves.values()):
         return None
     all_sizes = sizes(run)
@@ -131,8 +131,9 @@ def picture(
         Series(
             label if label in named else "",
             [x for x, _ in sorted(points)],
-            [y for _, y in sorted(points)],
+            [found.median for _, found in sorted(points)],
             colors[tint % len(colors)],
+            spans=[(found.low, found.high) for _, found in sorted(points)],
             points=True,
         )
         for (label, points), tint in zip(curves.items(), tints(run), strict=True)
@@ -234,17 +235,34 @@ def value_of(case: CaseState, metric: Metric, clock: Clock, run: Job) -> float |
 
     It is seconds, a rate, a fraction, or a factor.
     """
+    found = interval_of(case, metric, clock, run)
+    return None if found is None else found.median
+
+
+def interval_of(
+    case: CaseState, metric: Metric, clock: Clock, run: Job
+) -> Interval | None:
+    """The same with the ends of its interval.
+
+    A rate is as uncertain as the seconds that it is made of.
+    """
     measured = case.measurement
     if measured is None or measured.ready is None:
         return None
     shown = clock_of(metric, clock) or "ready"
-    match metric:
-        case "time":
-            return seconds_of(case, shown)
-        case "numpy":
-            return times_numpy(case, run, shown)
-        case _:
-            return _rate(metric, measured)
+    if metric == "time":
+        return clock_interval(case, shown)
+    if metric == "numpy":
+        return against_numpy(case, run, shown)
+    value, per_call = _rate(metric, measured), clock_interval(case, "ready")
+    if value is None or per_call is None or per_call.low <= 0:
+        return None if value is None else Interval(value, value, value)
+    return Interval(
+        value * per_call.median / per_call.high,
+        value,
+        value * per_call.median / per_call.low,
+        per_call.confidence,
+    )
 
 
 def _rate(metric: Metric, measured: Measurement) -> float | None:
@@ -295,6 +313,9 @@ def _text(
         if case.status in ("failed", "not run"):
             return case.status, ""
         return ("no figure" if case.status == "done" else ""), ""
+    if metric == "numpy":
+        found = times_numpy(case, run, clock_of(metric, clock) or "ready")
+        return fmt.factor(found), ""
     if text := _TEXTS.get(metric):
         return text(value), "of peak" if metric == "peak" else ""
     if clock == "pipelined":
@@ -311,9 +332,9 @@ def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:
     numpy = ", numpy: ready" if host else ""
     if metric == "time":
         return {
-            "ready": "ready · seconds per call over size",
-            "dispatch": "dispatch · seconds until the call returned, over size",
-            "pipelined": f"pipelined{numpy} · seconds per call over size",
+            "ready": "ready · time per call over size",
+            "dispatch": "dispatch · time until the call returned, over size",
+            "pipelined": f"pipelined{numpy} · time per call over size",
         }[shown or "ready"]
     if metric == "numpy":
         return f"× NumPy over size · {shown} · above 1 JAX is faster"
@@ -361,6 +382,8 @@ def _crossings(run: Job, clock: Clock) -> Iterator[Mark]:
             (case.case.size, math.log(found.median))
             for case in curve
             if (found := against_numpy(case, run, clock)) is not None
+            # Of single rounds nothing is known.
+            and found.confidence > 0
             and not found.low <= 1 <= found.high
         )
         for low, high in reversed(list(pairwise(points))):

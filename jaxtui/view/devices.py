@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import Examination
@@ -20,7 +21,9 @@ from jaxtui.model import (
     Host,
     explanation,
 )
+from jaxtui.model.base import dtype_label
 from jaxtui.model.machine import chip_count, slice_count
+from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap
 from jaxtui.view.text import Column, Line, Span, fit, fold, meter, plain, table
@@ -129,10 +132,24 @@ def title(devices: Sequence[Device]) -> str:
     return ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
 
 
+class Product(NamedTuple):
+    """How fast a matrix product ran."""
+
+    per_second: float
+    """FLOP/s."""
+    of: str
+    """Size and dtype, and what else names it: ``1000 float32``."""
+    known: bool = True
+    """To within a third."""
+
+
+PRODUCT = "matmul"
+
+
 def columns(
     devices: Sequence[Device],
     width: int,
-    rates: Mapping[str, float],
+    rates: Mapping[str, Product],
     check: Column | None = None,
 ) -> tuple[Column, ...]:
     """What tells the devices apart, as much of it as there is room for.
@@ -140,7 +157,7 @@ def columns(
     A column in which all would be empty, or alike, is left out; so are those that
     matter least where the room ends.
 
-    The rates are FLOP/s of the best matrix product.
+    The rates are those of the best matrix product.
     """
     several = len({one.device_kind for one in devices}) > 1
     others = len({one.process_index for one in devices}) > 1 or any(
@@ -157,7 +174,7 @@ def columns(
         _column("coords", 4, map(_coords, devices)),
         _column("core", 5, cores if shared else ()),
         _memory(devices),
-        _rates(devices, rates),
+        *_rates(devices, rates),
         check,
     ]
     return fit([one for one in possible if one], width - 2).columns
@@ -216,38 +233,59 @@ def _memory(devices: Sequence[Device]) -> Column | None:
     return Column("memory", "memory", cells, rank=2)
 
 
-def _rates(devices: Sequence[Device], rates: Mapping[str, float]) -> Column | None:
-    known = [rates[one.name] for one in devices if one.name in rates]
+def _rates(
+    devices: Sequence[Device], rates: Mapping[str, Product]
+) -> tuple[Column, ...]:
+    """How fast the best product was, and which one that is where there is room."""
+    found = [rates.get(one.name) for one in devices]
+    known = [one.per_second for one in found if one]
     if not known:
-        return None
-    unit = fmt.common(known, "FLOP/s")
-    cells: list[Line] = []
-    for one in devices:
-        rate = rates.get(one.name)
-        text = "" if rate is None else unit.text(rate)
-        cells.append((Span(text.rjust(len(unit.name)), "title"),))
-    return Column("rate", unit.name, cells, rank=3)
+        return ()
+    unit = fmt.shared(known, "FLOP/s")
+    cells: list[Line] = [
+        (Span(unit.text(one.per_second), "title" if one.known else "unknown"),)
+        if one
+        else ()
+        for one in found
+    ]
+    head = f"{PRODUCT} {unit.name}".rstrip()
+    of: list[Line] = [(Span(one.of, "muted"),) if one else () for one in found]
+    return (
+        Column("rate", head, cells, rank=3, right=True),
+        Column("of", "of", of, rank=9),
+    )
 
 
-def product_rates(state: State) -> dict[str, float]:
-    """FLOP/s of the best matrix product that was measured of each device."""
-    found: dict[str, float] = {}
+def product_rates(state: State) -> dict[str, Product]:
+    """The best matrix product that was measured of each device; one that is known to
+    within a third, where there is such a one.
+    """
+    found: dict[str, Product] = {}
 
-    def note(device: str | None, rate: float | None) -> None:
+    def note(device: str | None, rate: float | None, what: str, *, vague: bool) -> None:
         if device is not None and rate:
-            found[device] = max(rate, found.get(device, 0.0))
+            product = Product(rate, what.removeprefix(PRODUCT).strip(), not vague)
+            both = product, found.get(device, product)
+            found[device] = max(both, key=lambda one: (one.known, one.per_second))
 
     for case in state.run.cases if state.run else ():
-        if case.case.op == "matmul" and not case.case.on_host and case.measurement:
-            note(case.case.device, case.measurement.flops_per_second)
+        asked, measured = case.case, case.measurement
+        if asked.op == PRODUCT and not asked.on_host and measured:
+            kind = dtype_label(asked.dtype, asked.precision)
+            vague = measured.ready is None or measured.ready.vague
+            what = f"{asked.size} {kind}"
+            note(asked.device, measured.flops_per_second, what, vague=vague)
     exam = state.series.get("check")
     for reading in exam.readings if isinstance(exam, Examination) else ():
         if reading.test == "compute" and reading.unit == "flop/s" and not reading.fault:
-            note(reading.device, reading.measured)
+            ends = reading.ci_low or 0.0, reading.ci_high or 0.0
+            vague = is_vague(*ends, reading.confidence or 0.0)
+            note(reading.device, reading.measured, reading.what, vague=vague)
     for roofs in state.roofs:
         for roof in roofs.roofs:
             if roof.of is not None:
-                note(roofs.device, roof.per_second)
+                vague = is_vague(roof.ci_low, roof.ci_high, roof.confidence or 0.0)
+                note(roofs.device, roof.per_second, roof.what, vague=vague)
     return found
 
 

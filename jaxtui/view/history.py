@@ -15,6 +15,7 @@ from jaxtui.export import Contents, csv_text, markdown
 from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import PHASES, Measurement, Record
 from jaxtui.model.base import dtype_label
+from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
 from jaxtui.view.text import Column, Line, Span, Table, fit
@@ -107,8 +108,8 @@ def columns(
 
     Without a width there are all columns, with nothing cut.
     """
-    times = fmt.common(row.ready or 0.0 for row in rows)
-    rates = fmt.common((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
+    times = fmt.shared(row.ready or 0.0 for row in rows)
+    rates = fmt.shared((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
     found = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
     texts = {
         name: tuple(visible(each, line=True) for each in column)
@@ -118,7 +119,16 @@ def columns(
         texts["when"] = tuple(short_when(row.at) for row in rows)
         if len(set(texts["host"])) == 1:
             names = [name for name in names if name != "host"]
-    texts["ready"] = fmt.aligned(times.text(row.ready) for row in rows)
+    units = [times.of(row.ready or 0.0) for row in rows]
+    numbers = fmt.aligned(
+        unit.text(row.ready) for row, unit in zip(rows, units, strict=True)
+    )
+    texts["ready"] = numbers
+    if not times.name:
+        texts["ready"] = tuple(
+            f"{number} {unit.name:>2}" if row.ready else number
+            for row, number, unit in zip(rows, numbers, units, strict=True)
+        )
     moved = [
         fmt.figure(
             row.bytes_per_second if row.flops_per_second is None else None, "B/s"
@@ -132,14 +142,20 @@ def columns(
         else rates.text(row.flops_per_second)
         for row, bytes_ in zip(rows, moved, strict=True)
     )
-    heads = {"ready": f"ready {times.name}", "rate": rates.name}
+    heads = {
+        "ready": f"ready {times.name}".rstrip(),
+        "rate": rates.name or "rate",
+    }
     longest = max(map(len, ("op", *texts["op"])))
     possible = []
     for name in names:
         column = Column(
             name,
             heads.get(name, name),
-            [(Span(text, _role(name, text)),) for text in texts[name]],
+            [
+                (Span(text, _role(name, text, row)),)
+                for text, row in zip(texts[name], rows, strict=True)
+            ],
             rank=RANKS.get(name, 0),
             right=name in RIGHT,
         )
@@ -154,9 +170,11 @@ def columns(
     return fit(possible, sys.maxsize if width is None else width - 1, gap)
 
 
-def _role(name: str, text: str) -> str:
+def _role(name: str, text: str, row: Row) -> str:
     if name == "ready":
-        return "value"
+        # A list does not know how many rounds there were.
+        wide = is_vague(row.ci_low or 0.0, row.ci_high or 0.0, 1.0)
+        return "unknown" if wide else "value"
     return "numpy" if (name, text) == ("mode", "numpy") else "label"
 
 
@@ -186,7 +204,7 @@ def headline(one: Measurement) -> Headline:
     )
     name = fmt.interval_name(ready.confidence)
     return Headline(
-        Span(number, "hero"),
+        Span(number, "unknown" if ready.vague else "hero"),
         unit,
         (Span(str(fmt.ends(ready))), Span(f"  {name}", "muted")),
         (Span(fmt.sampled(ready), "muted"),),
@@ -199,8 +217,8 @@ def repeats(rows: Sequence[Row]) -> str:
     The newest row comes first.
     """
     times = [row.ready for row in rows if row.ready is not None]
-    unit = fmt.common(times)
-    ends = f"{unit.ends(min(times), max(times))} {unit.name}"
+    unit = fmt.shared(times)
+    ends = f"{unit.ends(min(times), max(times))} {unit.name}".rstrip()
     since, _ = _day_and_time(rows[-1].at)
     return f"over time: {ends} in {len(times)} runs since {since}"
 
@@ -275,18 +293,20 @@ def _clocks(one: Measurement) -> Iterator[str]:
     if one.pipelined_seconds is not None:
         yield f"pipelined {fmt.seconds(one.pipelined_seconds)}"
     yield fmt.sampled(ready)
+    if one.processes is not None:
+        yield f"processes {fmt.processes(one.processes)}"
 
 
 def _phases(one: Measurement) -> str:
-    """In one unit, which stands at the end."""
+    """In one unit, which stands at the end, unless they are too far apart."""
     found = {
         name.replace("_", " "): seconds
         for name in PHASES
         if (seconds := getattr(one.phases, name)) is not None
     }
-    unit = fmt.common(found.values())
+    unit = fmt.shared(found.values())
     words = ", ".join(f"{name} {unit.text(each)}" for name, each in found.items())
-    return words and f"{words} {unit.name}"
+    return f"{words} {unit.name}".strip()
 
 
 def _rates(one: Measurement) -> Iterator[str]:

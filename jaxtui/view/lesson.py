@@ -216,38 +216,39 @@ _WAITING = {
 
 
 def bars(outcome: Outcome, width: int) -> list[Line]:
-    """What was timed so far as bars to one scale, in one unit.
+    """What was timed so far as bars to one scale, in one unit unless far apart.
 
     Empty where there are not two times to compare.
     """
     times = [
         *(
-            (name, one.seconds.median, "device")
+            (name, one.seconds.median, "device", not one.once and one.seconds.vague)
             for name, one in outcome.timings.items()
         ),
         *_cases(outcome),
         *_loops(outcome),
     ]
-    most = max((seconds for _, seconds, _ in times), default=0.0)
+    most = max((seconds for _, seconds, *_ in times), default=0.0)
     if len(times) < 2 or not most:
         return []
-    unit = fmt.common(seconds for _, seconds, _ in times)
-    texts = [f"{unit.text(seconds)} {unit.name}" for _, seconds, _ in times]
-    name = min(max(len(name) for name, _, _ in times), width // 2)
+    unit = fmt.shared(seconds for _, seconds, *_ in times)
+    texts = [unit.whole(seconds) for _, seconds, *_ in times]
+    name = min(max(len(name) for name, *_ in times), width // 2)
     text = max(map(len, texts))
     room = max(width - name - text - 4, _NARROWEST)
     return [
         (
             Span(f"{fmt.shorten(label, name):{name}}  "),
-            Span(f"{figure:>{text}}  ", "strong"),
+            Span(f"{figure:>{text}}  ", "unknown" if vague else "strong"),
             Span(bar(seconds / most, room) or "▏", role),
         )
-        for (label, seconds, role), figure in zip(times, texts, strict=True)
+        for (label, seconds, role, vague), figure in zip(times, texts, strict=True)
     ]
 
 
-def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
-    """Cases by the words of their labels that not all of them have.
+def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
+    """Cases by the words of their labels that not all of them have, their seconds,
+    colour, and whether these are vague.
 
     A single one is shown with either memory, where they differ. What was interpreted
     is left out: its time says nothing about speed.
@@ -260,22 +261,23 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
     # Not in the order in which they arrive, so that no bar changes its place.
     found.sort(key=lambda one: (one.case.size, one.case.label))
     if len(found) == 1 and (span := found[0].memory) is not None:
-        yield "reused memory", span.reused, "numpy"
-        yield "fresh memory", span.fresh, "numpy"
+        yield "reused memory", span.reused, "numpy", False
+        yield "fresh memory", span.fresh, "numpy", False
         return
     words = [set(one.case.words) for one in found]
     common = set.intersection(*words) if len(words) > 1 else set()
     for one in found:
         label = " ".join(word for word in one.case.words if word not in common)
         if one.ready is not None:
-            yield label, one.ready.median, "numpy" if one.case.on_host else "device"
+            role = "numpy" if one.case.on_host else "device"
+            yield label, one.ready.median, role, one.ready.vague
 
 
-def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
+def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
     for one in outcome.loops:
         waits, clock = one.loop.waits, one.undisturbed
-        yield f"{waits}: stopwatch", clock.stopwatch_seconds, "host"
-        yield f"{waits}: all results", clock.true_seconds, "device"
+        yield f"{waits}: stopwatch", clock.stopwatch_seconds, "host", False
+        yield f"{waits}: all results", clock.true_seconds, "device", False
 
 
 def verdict(

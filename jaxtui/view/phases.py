@@ -74,22 +74,28 @@ def bars(
         "pipelined": pipelined,
         "fetch": phases.fetch,
     }
-    unit = fmt.common(value for value in values.values() if value)
+    unit = fmt.shared(value for value in values.values() if value)
     clocks = {"dispatch": dispatch, "ready": ready}
+    names: list[str] = []
     figures: list[Line] = []
     for label, value in values.items():
-        if clock := clocks.get(label):
-            figures.append(figure(clock, unit))
+        clock = clocks.get(label)
+        own = unit.of(value or 0.0)
+        names.append(own.name if value else "")
+        if clock:
+            figures.append(figure(clock, own))
         else:
             role = "muted" if value is None else "value"
-            figures.append((Span(unit.text(value), role),))
+            figures.append((Span(own.text(value), role),))
     texts = fmt.aligned(map(plain, figures))
     faults = f"  {memory.page_faults:,.0f} faults" if memory else ""
-    most = max(_VALUE_ROOM, len(texts[0]) + len(unit.name) + 1 + len(faults))
+    most = max(_VALUE_ROOM, len(texts[0]) + max(map(len, names)) + 1 + len(faults))
     room = width - _LABEL_ROOM - most - 1
     known = [value for value in values.values() if value and 0 < value < math.inf]
     lines = []
-    for (label, value), text, shown in zip(values.items(), texts, figures, strict=True):
+    for (label, value), name, text, shown in zip(
+        values.items(), names, texts, figures, strict=True
+    ):
         spans = [Span(label.ljust(_LABEL_ROOM), "label")]
         if room > 0:
             share = 0.0
@@ -99,7 +105,7 @@ def bars(
             role = f"bar-{label.strip('· ').replace(' ', '-')}"
             spans += [Span(drawn, role), Span(" " * (room - len(drawn) + 1))]
         before, _, after = text.partition(plain(shown))
-        after = f"{after} {unit.name}" if value is not None else ""
+        after = f"{after} {name}" if value is not None else ""
         if zero_copy and label == "transfer":
             before, shown = "", (Span("zero-copy", "value"),)
         more = faults if label == ENDS[1] else ""

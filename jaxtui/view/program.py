@@ -146,7 +146,7 @@ def _fusions(program: Program, columns: int) -> str:
 def stages(seconds: Mapping[str, float | None]) -> str:
     """What each stage of a compile took."""
     rows = [(name, fmt.figure(each)) for name, each in seconds.items()]
-    return table(("stage", "seconds"), rows, right=("seconds",))
+    return table(("stage", "time"), rows, right=("time",))
 
 
 def counts(
@@ -182,7 +182,7 @@ def memory(needed: ProgramMemory, device_kind: str, *, device_has: bool = True) 
     if aliased := needed.aliased_bytes:
         row = ("of the output, in the arguments", fmt.figure(aliased, "memory"))
         rows.insert(2, row)
-    text = table(("memory", "bytes"), rows, right=("bytes",))
+    text = table(("memory", "size"), rows, right=("size",))
     if needed.limit_bytes is None:
         unknown = f"\nHow much a device {device_kind} has is not known here."
         return text + unknown if device_has else text

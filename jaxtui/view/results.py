@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.model import Measurement, Summary
+from jaxtui.model import Measurement, Ratio, Summary
 from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import dot
 from jaxtui.plot.frame import LEVELS
@@ -43,17 +43,23 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         for case, one, row in zip(cases, summaries, rows, strict=True)
     ]
     found.append(
-        Column("ready", f"ready {unit.name}", ready, right=True, least=len("1st call"))
+        Column(
+            "ready",
+            f"ready {unit.name}".rstrip(),
+            ready,
+            right=True,
+            least=len("1st call"),
+        )
     )
     ends: list[Line] = [
-        (Span(unit.ends(one.ci_low, one.ci_high), "muted"),)
+        (Span(fmt.ends_beside(one, unit), "muted"),)
         if one is not None and one.rounds > 1
         else ()
         for one in summaries
     ]
     if any(ends):
         head = _confidence(summaries)
-        found.append(Column("interval", head, ends, rank=5, least=9))
+        found.append(Column("interval", head, ends, rank=4, least=9))
     found.append(_bars(run, summaries, room))
     found.append(_rates(measured, units))
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
@@ -66,7 +72,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         # What only a wide screen has room for, and what is not known at all nowhere.
         unit = units.dispatch
         lines = [figure(one, unit) if one else () for one in dispatches]
-        head = f"dispatch {unit.name}"
+        head = f"dispatch {unit.name}".rstrip()
         found.append(Column("dispatch", head, lines, rank=7, right=True))
     for key, rank in (("peak", 6), ("error", 8)):
         if any(row[key] not in ("", fmt.ABSENT) for row in rows):
@@ -118,7 +124,7 @@ def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
             if log:
                 share = log_share(one.median, shortest, longest)
             cells.append((Span(bar(share, room), bar_role(case)),))
-    return Column("bar", "log" if log else "", cells, rank=4, least=room)
+    return Column("bar", "log" if log else "", cells, rank=5, least=room)
 
 
 def bar_role(case: CaseState) -> str:
@@ -136,7 +142,11 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
             fmt.speed(one.flops_per_second, one.bytes_per_second) if one else fmt.ABSENT
             for one in measured
         ]
-        cells = [(Span(rate),) for rate in map(fmt.alike(rates), rates)]
+        texts = map(fmt.alike(rates), rates)
+        cells = [
+            (Span(text, rate_role(one)),)
+            for one, text in zip(measured, texts, strict=True)
+        ]
         return Column("rate", "rate", cells, rank=3, right=True, least=12)
     unit = units.bytes if moved else units.flops
     values = [
@@ -144,16 +154,30 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
         for one in measured
     ]
     cells = [
-        (Span(unit.text(value), "value") if value else Span(fmt.ABSENT, "muted"),)
-        for value in values
+        (
+            Span(unit.text(value), rate_role(one))
+            if value
+            else Span(fmt.ABSENT, "muted"),
+        )
+        for one, value in zip(measured, values, strict=True)
     ]
-    head = unit.name if flops or moved else "FLOP/s"
+    head = (unit.name or "rate") if flops or moved else "FLOP/s"
     return Column("rate", head, cells, rank=3, right=True, least=7)
 
 
-def figure(summary: Summary, unit: fmt.Unit) -> Line:
-    """A median in a unit; the digits that its interval does not support are apart."""
-    text, known = unit.text(summary.median), fmt.digits_known(summary)
+def rate_role(one: Measurement | None) -> str:
+    """Of what follows from the seconds of a call: no better known than they are."""
+    return "unknown" if one and one.ready and one.ready.vague else "value"
+
+
+def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
+    """A median in a unit; the digits that its interval does not support are apart, and
+    all of them where it is vague.
+    """
+    known = fmt.digits_known(summary)
+    own = unit.of(summary.median)
+    text = own.text(summary.median)
+    name = "" if unit.name else f" {own.name}"
     seen, end = 0, len(text)
     for place, char in enumerate(text):
         if char.isdigit() and (seen or char != "0"):
@@ -161,9 +185,12 @@ def figure(summary: Summary, unit: fmt.Unit) -> Line:
         if seen == known:
             end = place + 1
             break
+    if summary.vague:
+        return (Span(f"{text}{name}", "unknown"),)
     if known == 3 or "e" in text:
-        return (Span(text, "value"),)
-    return (Span(text[:end], "value"), Span(text[end:], "unknown"))
+        return (Span(f"{text}{name}", "value"),)
+    parts = (Span(text[:end], "value"), Span(text[end:], "unknown"))
+    return (*parts, Span(name, "value")) if name else parts
 
 
 def _confidence(summaries: Sequence[Summary | None]) -> str:
@@ -175,10 +202,14 @@ def _confidence(summaries: Sequence[Summary | None]) -> str:
     return "95 %" if all(sure) else "interval" if any(sure) else "min–max"
 
 
-def _factor(value: float | None) -> Line:
-    if value is None:
+def _factor(found: Ratio | None) -> Line:
+    if found is None:
         return ()
-    return (Span(fmt.ratio(value), "faster" if value >= 1 else "slower"),)
+    if found.uncertain:
+        return (Span(fmt.factor(found), "unknown"),)
+    role = "faster" if found.median >= 1 else "slower"
+    ends = Span(f" {fmt.ratio_ends(found)}", "muted")
+    return (Span(fmt.ratio(found.median), role), ends)
 
 
 def _badge(case: CaseState, run: Job) -> Line:

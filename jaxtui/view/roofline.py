@@ -66,14 +66,15 @@ def verdict(place: Place) -> str:
     percent = fmt.percent(share)
     if share > AT_THE_ROOF:
         return _cause_above(place, percent)
-    if place.intensity is None:
-        words = f"moves data at {percent} of the bandwidth roof"
-        return words if share >= NEAR else f"{words}: {_other_cause(place)}"
+    moves = f"moves data at {percent} of the bandwidth roof"
     if _in_cache(place):
+        words = moves if place.intensity is None else f"{percent} of the memory roof"
         return (
-            f"{percent} of the memory roof, though {_why_in_cache(place)}: it is not "
-            "the memory that limits it"
+            f"{words}, though {_why_in_cache(place)}: it is not the memory that limits "
+            "it"
         )
+    if place.intensity is None:
+        return moves if share >= NEAR else f"{moves}: {_other_cause(place)}"
     if share >= NEAR:
         return f"{place.bound} bound at {percent} of the roof"
     return f"{percent} of the {place.bound} roof: {_other_cause(place)}"

@@ -25,7 +25,7 @@ from jaxtui.state import Job, State
 from jaxtui.view import bench
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import Sentence
-from jaxtui.view.results import bar_role, names
+from jaxtui.view.results import bar_role, names, rate_role
 from jaxtui.view.text import Column, Line, Span, bar
 
 WHAT_IT_IS = """\
@@ -173,7 +173,7 @@ class Roofline:
         rates = [
             one.rate if one and one.intensity is not None else None for one in places
         ]
-        unit = fmt.common([rate for rate in rates if rate], "FLOP/s")
+        unit = fmt.shared([rate for rate in rates if rate], "FLOP/s")
         rows = [bench.row(case, self.run) for case in cases]
         limits: list[Line] = []
         for case, one, row in zip(cases, places, rows, strict=True):
@@ -188,11 +188,14 @@ class Roofline:
             (Span(view.intensity_text(one)),) if one else () for one in places
         ]
         speeds: list[Line] = [
-            (Span(unit.text(rate), "value"),) if rate else (Span(row["rate"]),)
-            for rate, row in zip(rates, rows, strict=True)
+            (Span(unit.text(rate), rate_role(case.measurement)),)
+            if rate
+            else (Span(row["rate"]),)
+            for case, rate, row in zip(cases, rates, rows, strict=True)
         ]
         shares: list[Line] = [
-            (Span(fmt.percent(one.share), "value"),) if one else () for one in places
+            (Span(fmt.percent(one.share), rate_role(one.measurement)),) if one else ()
+            for one in places
         ]
         bars: list[Line] = [
             (Span(bar(one.share or 0.0, room), bar_role(case)),) if one else ()
@@ -202,7 +205,7 @@ class Roofline:
             Column("letter", "", letters, least=1),
             *names(self.run, rows),
             Column("intensity", "flops/byte", intensities, rank=2, right=True),
-            Column("rate", unit.name, speeds, rank=1, right=True, least=7),
+            Column("rate", unit.name or "rate", speeds, rank=1, right=True, least=7),
             Column("share", "of roof", shares, right=True),
             Column("bar", "", bars, rank=3, least=room),
             Column("limit", "limited by", limits, least=14, grows=True),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.model import LoopClock, LoopMeasured
+from jaxtui.model import LoopClock, LoopMeasured, Ratio
 from jaxtui.state import CaseState
-from jaxtui.stats import break_even_calls
+from jaxtui.stats import break_even_calls, interval_of, ratio
 from jaxtui.view.bench import APART, share_of_peak
 from jaxtui.view.text import Line, Span, bar, wrap_spans
 from jaxtui.view.timeline import Timeline
@@ -83,6 +83,11 @@ class Clocks:
         """The one in which both times are written, and those of a clock between."""
         return fmt.common((self.stopwatch, self.work / 10, self.work))
 
+    def texts(self, work: float) -> tuple[str, str]:
+        """The stopwatch and a time of its work in one unit, unless far apart."""
+        write = fmt.shared((self.stopwatch, work / 10, work)).whole
+        return write(self.stopwatch), write(work)
+
     @property
     def verdict(self) -> str:
         """What to think of the stopwatch."""
@@ -145,6 +150,17 @@ def of_case(case: CaseState) -> Clocks | None:
     return Clocks(read, took, measured.flops, peak)
 
 
+def off_by(case: CaseState) -> Ratio | None:
+    """How many times longer the call took than the stopwatch says, with its interval;
+    ``None`` before there are figures.
+    """
+    measured = case.measurement
+    if measured is None or measured.ready is None or measured.dispatch is None:
+        return None
+    found = ratio(interval_of(measured.ready), interval_of(measured.dispatch))
+    return None if found is None else Ratio(**found._asdict())
+
+
 # Of a loop.
 
 
@@ -161,7 +177,7 @@ def bars(
     """
     unit = clocks.unit
     name = len(unit.name) + 1
-    texts = [f"{unit.text(one)} {unit.name}" for one in (clocks.stopwatch, clocks.work)]
+    texts = clocks.texts(clocks.work)
     column = max(7 + name, *map(len, texts))
     room = max(1, width - LABEL - column - 1)
     longest = max(clocks.work, (bet or 0.0) * clocks.stopwatch, 1e-12)
@@ -221,10 +237,10 @@ def _mark(drawn: Span, place: int) -> list[Span]:
 
 def betting(clocks: Clocks, bet: float, width: int) -> tuple[Line, Line, Line]:
     """The same while the work is hidden: the bet, to the scale of itself."""
-    unit, seconds = clocks.unit, bet * clocks.stopwatch
+    seconds = bet * clocks.stopwatch
     column = 11
     room = max(1, width - LABEL - column - 1)
-    texts = [f"{unit.text(one)} {unit.name}" for one in (clocks.stopwatch, seconds)]
+    texts = clocks.texts(seconds)
     short = bar(1 / bet, room)
     return (
         (
@@ -266,6 +282,8 @@ class Bar:
     """What follows from it, the most important first."""
     wrong: bool = False
     """Whether that is a danger."""
+    vague: bool = False
+    """Whether its figure is not known to within a third."""
 
 
 def lines(bars: Sequence[Bar], width: int) -> list[Line]:
@@ -274,14 +292,16 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     What does not fit behind a bar is left out, the least important first.
     """
     known = [one.seconds for one in bars if one.seconds is not None]
-    unit = fmt.common(known)
+    shared = fmt.shared(known)
+    units = [shared.of(one.seconds or 0.0, one.digits) for one in bars]
     figures = fmt.aligned(
         "" if one.seconds is None else unit.text(one.seconds, one.digits)
-        for one in bars
+        for one, unit in zip(bars, units, strict=True)
     )
     label = max((len(one.label) for one in bars), default=0) + 1
     figure = max(map(len, figures), default=0)
-    room = max(1, width - label - (figure + len(unit.name) + 2 if known else 0))
+    name = max((len(unit.name) for unit in units), default=0)
+    room = max(1, width - label - (figure + name + 2 if known else 0))
     longest = max(known, default=1.0) or 1.0
     least = room // 3
     shares = [(one.seconds or 0.0) / longest for one in bars]
@@ -299,13 +319,16 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     )
     full = max(least, min(room, int(scale)))
     found: list[Line] = []
-    for one, shown, share, text in zip(bars, figures, shares, texts, strict=True):
+    for one, unit, shown, share, text in zip(
+        bars, units, figures, shares, texts, strict=True
+    ):
         head = Span(one.label.ljust(label), "muted")
         tail = Span(text, "danger" if one.wrong else "label")
         if one.seconds is None:
             found.append((head, Span(text, "danger" if one.wrong else "muted")))
             continue
-        time = Span(f"{shown} {unit.name} ", "title")
+        role = "unknown" if one.vague else "title"
+        time = Span(f"{shown} {unit.name:{name}} ", role)
         drawn = bar(share, full).rstrip() or "▏"
         found.append((head, time, Span(drawn, one.role), Span(" "), tail))
     return found
@@ -341,24 +364,18 @@ def _verdict(found: Clocks) -> tuple[str, ...]:
 def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
     """Stopwatch and truth of a case of JAX, and NumPy's time for the same."""
     measured, clocks = case.measurement, of_case(case)
-    true_rate = measured.flops_per_second if measured else None
-
-    def in_unit(rate: float) -> str:
-        """A rate in the unit of the true one."""
-        unit = fmt.common([true_rate or rate], "FLOP/s")
-        return f"{unit.text(rate)} {unit.name}"
-
     doing = (case.doing.replace("_", " ") or "waiting",)
     found = [Bar("stopwatch", parts=doing), Bar("truth", parts=doing)]
     if measured and measured.ready and measured.dispatch and clocks is not None:
         rate = clocks.claimed
-        parts = (*((in_unit(rate),) if rate else ()), *_verdict(clocks))
+        parts = (*((fmt.rate(rate),) if rate else ()), *_verdict(clocks))
         digits = fmt.digits_known(measured.dispatch)
         seconds = clocks.stopwatch
-        found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong)
+        vague = measured.dispatch.vague
+        found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong, vague)
         truth = []
         if measured.flops_per_second:
-            truth.append(in_unit(measured.flops_per_second))
+            truth.append(fmt.rate(measured.flops_per_second))
         elif measured.has("host-bound"):
             truth.append("host-bound: no rate")
         if (share := share_of_peak(measured)) is not None:
@@ -366,26 +383,30 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         several = measured.ready.rounds > 1
         truth.append(str(fmt.ends(measured.ready)) if several else "one round")
         digits = fmt.digits_known(measured.ready)
-        found[1] = Bar("truth", clocks.work, "device", digits, tuple(truth))
+        vague = measured.ready.vague
+        found[1] = Bar(
+            "truth", clocks.work, "device", digits, tuple(truth), vague=vague
+        )
     if numpy is not None:
-        found.append(_numpy(numpy, in_unit))
+        found.append(_numpy(numpy))
     return tuple(found)
 
 
-def _numpy(case: CaseState, in_unit: Callable[[float], str]) -> Bar:
+def _numpy(case: CaseState) -> Bar:
     label, measured = "NumPy", case.measurement
     if case.failure is not None:
         return Bar(label, parts=(case.status,), wrong=True)
     if measured is None or measured.ready is None:
         return Bar(label, parts=(case.doing.replace("_", " ") or "waiting",))
     rate = measured.flops_per_second
-    found = (in_unit(rate),) if rate else ()
+    found = (fmt.rate(rate),) if rate else ()
     return Bar(
         label,
         measured.ready.median,
         "numpy",
         fmt.digits_known(measured.ready),
         (*found, case.case.dtype),
+        vague=measured.ready.vague,
     )
 
 

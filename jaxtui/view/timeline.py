@@ -333,16 +333,15 @@ def call_text(
     if not 0 <= index < line.calls:
         return ""
     dispatch, device = line.host[index], line.device[index]
-    unit = fmt.common((dispatch.start, dispatch.end - dispatch.start, device.end))
-
-    def time(seconds: float) -> str:
-        return f"{unit.text(seconds)} {unit.name}"
-
-    parts = [f"entered at {time(dispatch.start)}"]
-    took = time(dispatch.end - dispatch.start)
     wait = next(
         (bar for bar in line.host if bar.kind == "wait" and bar.call == index), None
     )
+    waited = wait.end - wait.start if wait else 0.0
+    hand_over, ahead = dispatch.end - dispatch.start, device.end - dispatch.end
+    times = (dispatch.start, hand_over, device.end, ahead, waited)
+    time = fmt.shared(times).whole
+    parts = [f"entered at {time(dispatch.start)}"]
+    took = time(hand_over)
     if inline:
         parts.append(f"returned after {took} with the result: computed inside the call")
     else:
@@ -350,9 +349,9 @@ def call_text(
         if index in queue.held:
             parts.append(f"{queue.in_flight[index]} in flight: the call was held back")
         elif wait is not None and wait.end >= device.end:
-            parts.append(f"host waited {time(wait.end - wait.start)}")
+            parts.append(f"host waited {time(waited)}")
         elif device.end > dispatch.end:
-            parts.append(f"host {time(device.end - dispatch.end)} ahead")
+            parts.append(f"host {time(ahead)} ahead")
         else:
             parts.append("ready when the call returned")
     text = " · ".join(parts)

@@ -7,9 +7,11 @@ import json
 import pytest
 
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Case, Experiment, Finding, MemorySpan
+from jaxtui.model import Case, Event, Experiment, Finding, MemorySpan, RunFinished
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine
+
+FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 
 
 def test_bench_asks_for_every_combination(capsys) -> None:
@@ -82,3 +84,31 @@ def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
     assert "error: error!" in err
     assert "warning: warning!" in err
     assert "info!" not in err
+
+
+def test_several_processes_are_a_run_each_and_one_measurement(capsys) -> None:
+    engine = FakeEngine(complete)
+    code = run(engine, "bench", "selu", "--processes", "3", "--budget", "6", "--json")
+    assert code == 0
+    assert [one.share for one in engine.works] == [2.0] * 3
+    (measurement,) = json.loads(capsys.readouterr().out)["measurements"]
+    assert measurement["processes"]["n"] == 3
+    assert len(measurement["processes"]["medians"]) == 3
+    assert measurement["ready"]["confidence"] == 0.75
+
+
+def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(capsys) -> None:
+    def answer(work: Experiment) -> list[Event]:
+        *events, _ = complete(work)
+        crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+        return [*events, FINISHED] if len(engine.works) < 3 else [events[0], crashed]
+
+    engine = FakeEngine(answer)
+    assert run(engine, "bench", "selu", "--processes", "5", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["outcome"] == "incomplete"
+    assert document["measurements"][0]["processes"]["n"] == 2
+
+
+def test_no_process_is_no_way_to_measure(capsys) -> None:
+    assert run(FakeEngine(complete), "bench", "selu", "--processes", "0") == 64

@@ -51,8 +51,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             FakeEngine(complete),
             "bench selu --mode jit,numpy --size 256,512",
-            ("ready · seconds per call over size", "selu · vm, jax 0.12.0"),
-            ("ready · seconds per call over size",),
+            ("ready · time per call over size", "selu · vm, jax 0.12.0"),
+            ("ready · time per call over size",),
         ),
         (
             FakeEngine(test_crossover.machine),

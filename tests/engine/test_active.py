@@ -116,14 +116,15 @@ def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
 @pytest.mark.parametrize(
     ("work", "foreign", "patience"),
     [
-        (Inspection(case=OWN), True, None),
-        (Inspection(case=OFFERED), True, None),
-        (Inspection(case=SELU), False, None),
+        (Inspection(case=OWN), True, 600.0),
+        (Inspection(case=OFFERED), True, 600.0),
+        (Inspection(case=SELU, limit_seconds=2.0), False, 2.0),
+        (Loop(case=OFFERED, budget_seconds=3.0), True, 3.0 + PATIENCE_SECONDS),
         (Loop(case=SELU, budget_seconds=3.0), False, None),
         (Loop(case=OWN, budget_seconds=3.0), True, 3.0 + PATIENCE_SECONDS),
     ],
 )
-def test_only_code_that_is_not_jaxtui_s_is_waited_for_with_a_limit(
+def test_code_that_is_not_jaxtui_s_and_inspections_have_a_limit(
     work, foreign, patience
 ):
     run = ActiveRun(1, work, offered={"our-step"})

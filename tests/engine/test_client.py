@@ -7,6 +7,7 @@ import os
 import signal
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
@@ -338,6 +339,20 @@ async def test_release_ends_the_process_and_the_next_run_starts_one(
     await engine.client.release()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
     assert engine.of(CaseMeasured)[-1].measurement.stopped == "cancelled"
+
+
+async def test_each_of_several_processes_is_an_engine_in_which_nothing_has_run(
+    open_engine, experiment
+):
+    engine = await open_engine(grace_seconds=20.0)
+    several = msgspec.structs.replace(experiment("quick"), processes=2)
+    generations = []
+    for work in (several, several, experiment("quick"), several):
+        await engine.run(work)
+        await engine.until(RunFinished)
+        generations.append(engine.client.generation)
+    assert generations == [1, 2, 2, 3]
+    assert not engine.of(EngineDied)
 
 
 async def test_close_during_a_run_leaves_nothing(open_engine, experiment):

@@ -175,6 +175,7 @@ class Jitted:
         self._name = getattr(function, "__name__", "")
         self._call = real_jit(function, **options)
         self._results: Iterator[Any] | None = None
+        self.jaxpr: Any = None
 
     def __call__(self, *args: Any) -> Any:
         if self._results is None:
@@ -182,7 +183,8 @@ class Jitted:
             self._results = cycle([self._call(*args) for _ in range(RESULTS)])
         return WORLD.enqueue(self._name, next(self._results))
 
-    def trace(self, *_: Any) -> Jitted:
+    def trace(self, *args: Any) -> Jitted:
+        self.jaxpr = self._call.trace(*args).jaxpr
         return self._stage("trace", 2 * MS)
 
     def lower(self, *_: Any) -> Jitted:

@@ -16,15 +16,16 @@ import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.history.recording import Recording
+from jaxtui.history.recording import Past, Recording
 from jaxtui.history.store import NO_SQLITE, Filter, History
 from jaxtui.model import Case, CaseMeasured, Event, Measurement
 from jaxtui.tui.run import Recorder
-from tests import fake_engine
+from tests import fake_engine, records
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, READY, held, insert, measurement
 from tests.processes import LIMIT_SECONDS
+from tests.records import case
 from tests.tui.driving import app_on, until, until_done, until_ready
 
 
@@ -92,7 +93,7 @@ def test_what_cannot_be_written_is_said_once_and_not_told(
     assert sentence == f"{NO_SQLITE} Measuring goes on; nothing more is kept."
 
 
-# While another process has the file.
+# What was measured before.
 
 
 @pytest.fixture
@@ -101,6 +102,38 @@ def let_go(data: Path) -> Iterator[Callable[[], object]]:
     insert(History(), HOST, DEVICE, measurement(size=1))
     with held(data / "history.db") as release:
         yield release
+
+
+def test_the_past_of_a_run_is_all_that_was_kept_before_it(data: Path) -> None:
+    found: list[Past] = []
+    keeper = Recording(pytest.fail, found=found.append)
+    old, new, other = measurement(median=1.0), measurement(median=2.0), case(size=3)
+    keeper.observe(READY)
+    keeper.look_back([old.case])
+    keeper.observe(measured(old))
+    keeper.look_back([old.case, other, case(op="/a/mine.py:f")])
+    keeper.observe(measured(new))
+    assert not keeper.close()
+    assert [[one.measurement for one in past.get(old.case, ())] for past in found] == [
+        [],
+        [old],
+    ]
+    assert found[1].keys() == {old.case, other}
+    assert not found[1][other]
+
+
+def test_a_history_that_is_locked_has_no_past_and_delays_nobody(
+    let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.0)
+    keeper = Recording(pytest.fail, found=pytest.fail)
+    keeper.observe(READY)
+    keeper.look_back([measurement().case])
+    assert not keeper.close()
+    let_go()
+
+
+# While another process has the file.
 
 
 def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
@@ -148,6 +181,50 @@ def test_a_lock_that_is_never_let_go_costs_a_few_attempts(
 
 
 # Commands and the app.
+
+
+def keep_earlier(**changes: Any) -> None:
+    """What the fake engine's machine has measured of selu: 5 s for a call."""
+    of = case(size=10**6)
+    host = msgspec.structs.replace(fake_engine.HOST, **changes)
+    insert(History(), host, DEVICE, records.measurement(of, 5.0))
+
+
+@pytest.mark.parametrize(("changes", "said"), [({}, True), ({"jax": "0.6.2"}, False)])
+def test_a_command_says_where_earlier_runs_lie_outside_of_an_interval(
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, str],
+    said: bool,
+) -> None:
+    keep_earlier(**changes)
+    cli.main(("bench", "selu", "--json"), engine=FakeEngine(complete))
+    (found,) = msgspec.json.decode(capsys.readouterr().out)["measurements"]
+    texts = {note["flag"]: note["text"] for note in found["notes"]}
+    assert ("earlier-runs" in texts) == said
+    if said:
+        assert "5.00 s" in texts["earlier-runs"]
+    # It is said of the moment, and not kept.
+    kept = History().entry(2).measurement
+    assert not kept.has("earlier-runs")
+
+
+async def test_the_app_says_so_too(data: Path) -> None:
+    of = case(op="matmul", size=1000)
+    insert(History(), fake_engine.HOST, DEVICE, records.measurement(of, 5.0))
+    app = app_on(fake_engine.FakeEngine())
+    keeping = Recorder(app)
+    async with app.run_test() as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+
+        def noted() -> bool:
+            measured = app.session.state.run.cases[0].measurement
+            return measured is not None and measured.has("earlier-runs")
+
+        await until(pilot, noted)
+    keeping.close()
 
 
 def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:

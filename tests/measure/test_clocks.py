@@ -59,6 +59,27 @@ def test_dispatch_ends_with_the_call_and_ready_with_the_wait(
     assert queued == pytest.approx(36e-6)
 
 
+def test_freeing_ends_when_the_result_is_gone_and_costs_no_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0
+
+    class Slow(FakeResult):
+        def __del__(self) -> None:
+            nonlocal now
+            now += 7_000
+
+    def read() -> int:
+        nonlocal now
+        now += 100
+        return now
+
+    monkeypatch.setattr(clocks, "perf_counter_ns", read)
+    assert clocks.free(Slow, (), clocks.wait_for_array, 3) == [7e-6] * 3
+    # What costs less than reading the clock costs nothing, and never less.
+    assert clocks.free(object, (), clocks.no_wait, 1) == [0.0]
+
+
 def test_a_tree_is_waited_for_with_all_of_its_arrays() -> None:
     @jax.jit
     def both(x: jax.Array) -> dict[str, jax.Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -18,6 +19,7 @@ from jaxtui.measure.experiment import groups, run
 from jaxtui.measure.measurement import thin
 from jaxtui.measure.turns import Turns, is_due
 from jaxtui.model import (
+    CaseFailed,
     Experiment,
     Failure,
     Measurement,
@@ -353,3 +355,13 @@ def test_the_default_budget_has_six_rounds_however_long_a_call_takes(
     assert found.ready is not None
     assert found.ready.median * MINIMUM_ROUNDS > 0.01
     assert found.ready.rounds >= MINIMUM_ROUNDS
+
+
+def test_a_call_must_fit_into_the_share_of_each_process() -> None:
+    slow = case("matmul", 3000, "numpy", "float16")
+    hints = []
+    for processes in (1, 10):
+        asked = Experiment(cases=(slow,), budget_seconds=1.0, processes=processes)
+        (failed,) = (one for one in run(asked) if isinstance(one, CaseFailed))
+        hints.append(int(re.findall(r"--budget (\d+)", failed.failure.hint)[0]))
+    assert hints[1] > 5 * hints[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jaxtui.measure import notes
 from jaxtui.stats import Interval
@@ -39,3 +41,77 @@ def test_two_groups_have_a_gap_between_them(
     assert (found is not None) == groups
     if found:
         assert found == pytest.approx((1.0, high), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "confidence", "noted"),
+    [
+        (0.0345, 16.0, 0.99, True),
+        (0.0, 1.0, 0.99, True),
+        (10.0, 21.0, 0.5, True),
+        (10.0, 19.0, 0.99, False),
+        # Of a single round another note says it.
+        (16.0, 16.0, 0.0, False),
+    ],
+)
+def test_a_figure_is_uncertain_beyond_a_factor_of_two(
+    low: float, high: float, confidence: float, noted: bool
+) -> None:
+    found = notes.uncertain(Interval(low, high, high, confidence))
+    assert (found is not None) == noted
+    if found:
+        assert found.flag in notes.UNSTABLE
+
+
+@pytest.mark.parametrize("fast", [85, 60, 50, 40, 15])
+def test_it_is_all_the_same_which_of_two_groups_is_the_larger(fast: int) -> None:
+    samples = [0.0345] * fast + [16.0] * (100 - fast)
+    assert notes.two_groups(samples) == pytest.approx((0.0345, 16.0))
+
+
+def test_three_groups_are_three() -> None:
+    samples = [1.0] * 30 + [2.0] * 40 + [5.0] * 30
+    assert notes.two_groups(samples) == pytest.approx((1.0, 2.0, 5.0))
+
+
+def test_a_few_calls_between_two_groups_do_not_join_them() -> None:
+    samples = [1.0] * 500 + [1.1 + 0.005 * n for n in range(10)] + [1.6] * 490
+    assert notes.two_groups(samples) == pytest.approx((1.0, 1.6))
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        [40.0],
+        [1.5, 3.0, 9.0, 40.0],
+        # A tenth of the calls, but all over the place.
+        [1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 5.0, 8.0, 13.0, 20.0],
+    ],
+)
+def test_a_tail_is_no_group(tail: list[float]) -> None:
+    body = [1.0 + 0.0005 * n for n in range(100 - len(tail))]
+    assert notes.two_groups(body + tail) is None
+    assert notes.two_groups([1 / one for one in body + tail]) is None
+
+
+@given(
+    st.lists(st.tuples(st.floats(-12, 3), st.integers(1, 60)), min_size=1, max_size=8)
+)
+def test_mirrored_calls_have_the_mirrored_groups(
+    clusters: list[tuple[float, int]],
+) -> None:
+    samples = [2.0**exponent for exponent, count in clusters for _ in range(count)]
+    found = notes.two_groups(samples)
+    mirrored = notes.two_groups([1 / one for one in samples])
+    assert (found is None) == (mirrored is None)
+    if found and mirrored:
+        assert mirrored == pytest.approx([1 / one for one in reversed(found)])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "noted"), [(None, False), (0.0, False), (0.02, False), (0.04, True)]
+)
+def test_freeing_is_noted_above_three_percent_of_a_call(
+    seconds: float | None, noted: bool
+) -> None:
+    assert bool([*notes.of_freeing(seconds, 1.0)]) == noted

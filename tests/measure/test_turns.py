@@ -21,6 +21,7 @@ from tests.measure.running import case
 
 CALL_SECONDS = 0.001
 QUEUED_SECONDS = 0.0004
+FREE_SECONDS = 0.00003
 
 
 @pytest.fixture
@@ -42,6 +43,7 @@ def bursts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(clocks, "calls", calls)
     monkeypatch.setattr(clocks, "burst", burst)
+    monkeypatch.setattr(clocks, "free", lambda *args: [FREE_SECONDS] * args[-1])
     monkeypatch.setattr(clocks, "ready_at_return", lambda *_: 0.0)
     return lengths
 
@@ -159,3 +161,15 @@ def test_threads_that_never_rest_are_waited_for_no_longer_than_told(
 ) -> None:
     monkeypatch.setattr(turns, "process_time", perf_counter)
     assert turns.rest(at_most=0.1) >= 0.1
+
+
+def test_freeing_a_result_is_timed_in_a_twentieth_of_the_calls(
+    bursts: list[int],
+) -> None:
+    one = series()
+    assert one.free_seconds is None
+    one.warm_up()
+    one.turn("latency", 0.1)
+    calls = len(one.rounds[0].ready)
+    assert len(one.freeing) == 1 + calls // turns.CALLS_PER_FREEING
+    assert one.free_seconds == FREE_SECONDS

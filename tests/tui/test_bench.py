@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,23 +10,26 @@ from dataclasses import replace
 import msgspec
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, Label
+from textual.widgets import Button, Input, Label
 
 from jaxtui import format as fmt
 from jaxtui.model import (
     CaseFailed,
+    Event,
     Failure,
     Inspection,
     Logged,
     RunFinished,
     Sampled,
+    Work,
 )
-from jaxtui.tui import form
+from jaxtui.tui import form, status
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.state import view_of
+from jaxtui.tui.status import StatusLine
 from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
@@ -33,6 +37,7 @@ from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
 from jaxtui.view.bench_plot import View
 from tests.fake_engine import FakeEngine, begun, sampled, tpu_devices
+from tests.processes import LIMIT_SECONDS
 from tests.tui.driving import (
     app_on,
     border,
@@ -157,6 +162,51 @@ async def test_a_run_that_begins_elsewhere_fills_the_form() -> None:
         assert set(experiment.cases) <= set(widget.meaning.experiment.cases)
         assert not widget.edited
         assert "matmul · 8192 · bfloat16" in verdict(app)
+
+
+async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> None:
+    engine = FakeEngine(devices=tpu_devices())
+    asked, go = asyncio.Event(), asyncio.Event()
+    run = engine.run
+
+    async def slow(work: Work) -> int | None:
+        if engine.works:
+            asked.set()
+            await go.wait()
+        return await run(work)
+
+    engine.run = slow  # type: ignore[method-assign]
+    async with on_bench(engine) as (app, pilot):
+        now = [0.0]
+        line = app.query_one(StatusLine)
+        line._clock = lambda: now[0]
+
+        def pass_time(event: Event) -> None:
+            if isinstance(event, RunFinished):
+                now[0] += event.elapsed_seconds
+
+        app.session.observers.append(pass_time)
+        app.query_one("#processes", Input).value = "2"
+        app.query_one("#run").focus()
+        await pilot.press("enter")
+        await asyncio.wait_for(asked.wait(), LIMIT_SECONDS)
+        # While the next engine starts, the run goes on, and the form may be edited.
+        await until(pilot, lambda: "process 2 of 2" in status.message(app.state))
+        assert "stop" in str(app.query_one("#run", Button).label)
+        assert "0:04, 0:08 left" in line.render().plain
+        await pilot.press("e")
+        app.query_one("#sizes", Input).value = "77"
+        go.set()
+        await until(pilot, lambda: not app.session.state.busy)
+        assert app.query_one("#sizes", Input).value == "77"
+        assert not app.query_one(CaseForm).folded
+        assert [work.processes for work in engine.works] == [2, 2]
+        job = app.session.state.run
+        assert job is not None
+        found = job.cases[0].measurement
+        assert found is not None
+        assert found.processes is not None
+        assert found.processes.n == 2
 
 
 # The form.
@@ -361,10 +411,11 @@ async def test_the_results_fit(size: tuple[int, int]) -> None:
             return
         assert plot.size.height >= 18
         assert "log" in (app.query_one("#phases-panel").border_title or "")
-        # All figures of a column in one unit, the points one below the other.
-        rows = lines(app, "#phases").splitlines()
-        assert all(row.rstrip().endswith(" ms") for row in rows)
-        assert len({row.rindex(".") for row in rows if "compile" not in row}) == 1
+        # Units one below the other, and so are the points.
+        rows = [row.rstrip() for row in lines(app, "#phases").splitlines()]
+        assert {row[-3:] for row in rows} == {" ms", " µs"}
+        assert len({len(row) for row in rows}) == 1
+        assert len({row.rindex(".") for row in rows if "." in row}) == 1
         assert "█" in lines(app, "#spread")
         # Under an open form no panel is cut.
         await pilot.press("e")
@@ -430,8 +481,8 @@ async def test_metrics_clocks_and_views_go_round() -> None:
         pane = app.query_one(BenchPane)
         for key, titles in (
             ("k", ("dispatch", "pipelined", "ready")),
-            ("m", ("FLOP/s", "bytes/s", "%", "×", "ready")),
-            ("g", ("how calls", "roofline", "seconds", "ready")),
+            ("m", ("FLOP/s", "bandwidth", "%", "×", "ready")),
+            ("g", ("how calls", "roofline", "time per", "ready")),
         ):
             for words in titles:
                 await pilot.press(key)

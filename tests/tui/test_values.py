@@ -27,6 +27,9 @@ VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
         ({"dtypes": ()}, STATE, False, True, "No dtype is chosen"),
         ({"modes": ()}, STATE, False, True, "No mode is chosen"),
         ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
+        ({"processes": "5"}, STATE, True, False, "30 s plus compile and 5 starts"),
+        ({"processes": "0"}, STATE, False, True, '"0" is not a number of processes'),
+        ({"processes": "x"}, STATE, False, True, '"x" is not a number of processes'),
         ({"dtypes": ("int8",)}, STATE, True, True, "does not take int8"),
         ({}, EMPTY, False, False, "JAX is not ready yet."),
         ({}, replace(EMPTY, engine="failed"), False, True, "R tries again"),
@@ -73,6 +76,10 @@ def test_the_cases_of_a_run_give_the_form_that_says_them(form: Values) -> None:
             {"others": ("selu",), "inputs": ("host",), "precisions": ("high",)},
             "matmul, selu · 256..1024 · float32 · jit, numpy · cpu:0 · inputs on the "
             "host · precision high",
+        ),
+        (
+            {"processes": "5", "modes": ("jit",)},
+            "matmul · 256..1024 · float32 · jit · cpu:0 · 5 processes",
         ),
         (
             {"op": "/a/b/mine.py:f", "arguments": "f32[8]", "modes": ("jit",)},

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
+from jaxtui.analysis.processes import fold
 from jaxtui.document import Results, encode
 from jaxtui.engine.protocol import Envelope
 from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import (
+    Case,
     CaseFailed,
     CaseStarted,
     Experiment,
@@ -19,6 +22,7 @@ from jaxtui.model import (
     Measurement,
     Note,
     PhaseStarted,
+    Ratio,
     RunFinished,
     differing,
     run_notes,
@@ -30,6 +34,7 @@ from jaxtui.view import bench
 from jaxtui.view.bench import against_numpy
 from tests import records
 from tests.history.making import HOST
+from tests.records import measurement
 from tests.view.making import JIT, NUMPY, done, run_of
 
 
@@ -83,6 +88,61 @@ def test_a_case_is_compared_with_numpy_over_the_rounds_of_both() -> None:
     assert against_numpy(numpy, run) is None
     assert against_numpy(jit, run_of(jit)) is None
     assert against_numpy(replace(jit, measurement=None), run) is None
+
+
+def test_the_ratio_to_numpy_is_in_every_file() -> None:
+    jit = replace(done(JIT), rounds=(1.0,) * 5 + (2.0,) * 6)
+    numpy = replace(done(NUMPY), rounds=(3.0,) * 5 + (8.0,) * 6)
+    run = run_of(numpy, jit)
+    results = bench.collect(HOST, (), run)
+    found = against_numpy(jit, run)
+    assert (found.low, found.high) == (3.0, 4.0)
+    expected = Ratio(**found._asdict())
+    assert [one.times_numpy for one in results.measurements] == [None, expected]
+    document = msgspec.json.decode(encode(results))
+    told = document["measurements"][1]["times_numpy"]
+    assert (told["low"], told["high"]) == (3.0, 4.0)
+    head, *rows = csv.reader(as_csv(results).splitlines())
+    columns = [head.index(name) for name in ("times_numpy_low", "times_numpy_high")]
+    assert [[row[place] for place in columns] for row in rows] == [
+        ["", ""],
+        ["3.0", "4.0"],
+    ]
+    assert "| 4.0× 3.0–4.0 |" in as_markdown(results)
+    assert "× numpy" not in as_markdown(bench.collect(HOST, (), run_of(jit)))
+    assert bench.rows(run)[1][bench.head(run).index("× numpy")] == "4.0× 3.0–4.0"
+
+
+@pytest.mark.parametrize(
+    ("flag", "comparable"),
+    [("wrong-result", False), ("inaccurate", False), ("kept", True)],
+)
+def test_results_that_do_not_agree_have_no_ratio(flag: str, comparable: bool) -> None:
+    jit, numpy = done(JIT), done(NUMPY)
+    note = Note(flag=flag, text="Something else.")
+    noted = msgspec.structs.replace(jit.measurement, notes=(note,))
+    run = run_of(numpy, jit)
+    found = against_numpy(replace(jit, measurement=noted), run)
+    assert (found is not None) == comparable
+
+
+def test_in_several_processes_these_are_what_took_turns() -> None:
+    def timed(case: Case, *medians: float) -> CaseState:
+        clocks = [measurement(case, records.summary(one)) for one in medians]
+        folded = fold(clocks, Experiment(cases=(case,), processes=len(medians)))
+        return replace(done(case), rounds=(1.0,) * 20, measurement=folded)
+
+    jit = timed(JIT, 1.0, 3.0, 2.0, 1.0, 1.0, 1.0)
+    numpy = timed(NUMPY, 2.0, 6.0, 4.0, 2.0, 2.0, 2.0)
+    found = against_numpy(jit, run_of(numpy, jit))
+    assert found is not None
+    assert found[:3] == (2.0, 2.0, 2.0)
+    (said,) = [
+        one
+        for one in bench.sentences(jit, run_of(numpy, jit))
+        if one.flag == "processes"
+    ]
+    assert said.text == "medians 1.00, 3.00, 2.00, 1.00, 1.00, 1.00 s"
 
 
 def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:

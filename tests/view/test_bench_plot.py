@@ -55,7 +55,7 @@ def test_each_view_has_its_picture_and_title() -> None:
         assert (picture is not None) == (view == "sweep"), "no calls were kept"
     assert titles["live"].endswith("· matmul 256 jit")
     assert titles["histogram"].endswith("· matmul 256 jit")
-    assert "seconds per call over size" in titles["sweep"]
+    assert "time per call over size" in titles["sweep"]
     assert plot(State(), 0, "live", COLORS) == ("", None, "")
     # The roofline is that of the selected case's device.
     cases = [msgspec.structs.replace(JIT, device=name) for name in ("tpu:0", "tpu:1")]

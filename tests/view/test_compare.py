@@ -33,9 +33,12 @@ def drawn(found: Pair) -> list[str]:
     [
         ({"median": 0.004}, "2.0×  B is slower", "ms  0 "),
         ({"median": 0.001, "width": 1e-5}, "0.50×  B is faster", "ms  0 "),
-        ({"median": 0.00205}, "1.0×  no difference: intervals overlap", "ms "),
+        ({"median": 0.00205}, "1.0×  uncertain  no difference: intervals", "ms "),
         ({"median": 0.0023}, "1.1×  cannot tell", "ms "),
+        ({"median": 0.006, "width": 0.003}, "3.0×  uncertain  B is slower", "ms "),
         ({"median": 0.6, "width": 0.05}, "300×  B is slower", "ms log "),
+        # Too far apart for one unit.
+        ({"median": 9.0, "width": 0.05}, "4500×  B is slower", "     log "),
         ({"size": 512}, " not comparable   another size", "ms "),
         ({"op": "selu", "size": 9}, " not comparable   another op and another", "ms "),
     ],
@@ -56,6 +59,33 @@ def test_the_answer_comes_first_and_the_intervals_share_one_scale(
         assert a.index("•") < b.index("•")
     # Nothing follows from the times of different works.
     assert ("×" in "".join(lines)) == (not answer.startswith(" not"))
+
+
+def test_a_ratio_is_large_only_where_it_is_known() -> None:
+    for second, role in (
+        ({"median": 0.004}, "hero"),
+        # Not known to be one, though its interval does not contain 1.
+        ({"median": 0.0023}, "unknown"),
+    ):
+        first, *_ = next(iter(compare.answer(pair({}, second))))
+        assert first.role == role
+
+
+def test_a_ratio_that_is_uncertain_says_so_and_always_has_its_ends() -> None:
+    for second, uncertain in (
+        ({"median": 0.004}, False),
+        ({"median": 0.00205}, True),
+        ({"median": 0.006, "width": 0.003}, True),
+    ):
+        found = pair({}, second)
+        first, *_ = next(iter(compare.answer(found)))
+        assert first.role == ("unknown" if uncertain else "hero")
+        told = compare.text([found])
+        assert ("uncertain" in told or "no difference" in told) == uncertain
+        table = compare.text([found] * 2)
+        assert ("uncertain" in table) == uncertain
+        assert table.count("[") == 2
+        assert max(map(len, table.splitlines())) <= 80
 
 
 def test_what_cannot_be_told_says_what_to_do() -> None:

@@ -83,14 +83,24 @@ def test_every_table_fits_into_80_columns(
         assert max(map(len, one.splitlines())) <= 80, one
 
 
-def test_a_ratio_of_few_rounds_says_how_sure_its_interval_is() -> None:
+def test_an_interval_of_few_rounds_is_what_was_seen() -> None:
     few = Point(64, measurement(NUMPY, 1e-3, rounds=4), measurement(JIT, 1e-3))
     search = replace(tall(NUMPY, JIT), points=(few, *tall(NUMPY, JIT).points[1:]))
     head, first, *others = tables.calls_table(search).splitlines()
     assert "98 %" in head
-    # 1 − (1 − 0.875) − (1 − 0.992)
-    assert "(87 %)" in first
+    assert "(min–max)" in first
     assert "(" not in "".join(others)
+    # One round, or few, everywhere: never "0 %".
+    for rounds in (1, 3):
+        lone = Point(
+            64,
+            measurement(NUMPY, 1e-3, rounds=rounds),
+            measurement(JIT, 1e-3, rounds=rounds),
+        )
+        head, row = tables.calls_table(replace(search, points=(lone,))).splitlines()
+        assert "min–max" in head
+        assert "%" not in head + row
+        assert " uncertain " in row
 
 
 # Sentences.

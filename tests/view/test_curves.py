@@ -42,6 +42,25 @@ def top(drawn: Picture, cursor: int | None = None, width: int = 100) -> str:
     return drawn.draw(width, 9, color=False, cursor=cursor).split("\n")[0]
 
 
+def test_every_curve_has_its_intervals() -> None:
+    wide = msgspec.structs.replace(summary(1e-3), ci_low=0.5e-3, ci_high=4e-3)
+    rates = {"flops_per_second": 2e9, "bytes_per_second": 8e9}
+    jit = [done(at_size(JIT, size), ready=wide, **rates) for size in SIZES]
+    numpy = [done(at_size(NUMPY, size), 4e-3) for size in SIZES]
+    run = run_of(*jit, *numpy)
+    for metric, ends in (
+        ("time", (0.5e-3, 4e-3)),
+        ("flops", (0.5e9, 4e9)),
+        ("bytes", (2e9, 16e9)),
+        ("numpy", (4 / 4 * 0.996, 4 / 0.5 * 1.004)),
+    ):
+        drawn = picture_of(run, metric=metric)
+        assert drawn.series[0].spans == [pytest.approx(ends)] * 3
+    read = picture_of(run, metric="numpy").read(0).values
+    assert [one.text for one in read] == ["uncertain 4.0× 1.0–8.0"]
+    assert "┃" in picture_of(run).draw(60, 16)
+
+
 # Clocks.
 
 
@@ -58,7 +77,7 @@ def top(drawn: Picture, cursor: int | None = None, width: int = 100) -> str:
         ("numpy", "dispatch", "× NumPy over size · ready ", None, 4.0),
         # Rates say their clock and have no other.
         ("flops", "dispatch", "FLOP/s over size · pipelined, numpy: ready", 5e8, 2e9),
-        ("bytes", "ready", "bytes/s over size · pipelined, numpy: ready", 1e8, 3e9),
+        ("bytes", "ready", "bandwidth over size · pipelined, numpy: ready", 1e8, 3e9),
         ("peak", "ready", "% of peak over size · pipelined", None, 3 / 8),
     ],
 )
@@ -229,6 +248,15 @@ def test_where_the_curves_cross(run: Job, marks: list[tuple[float, str]]) -> Non
     assert found == [(pytest.approx(at), label) for at, label in marks]
     drawn = picture_of(run).draw(100, 20, color=False)
     assert not marks or marks[0][1] in drawn
+
+
+def test_no_curves_cross_that_had_single_rounds() -> None:
+    once = []
+    for one in RUN.cases:
+        ready = msgspec.structs.replace(one.measurement.ready, rounds=1)
+        measured = msgspec.structs.replace(one.measurement, ready=ready)
+        once.append(replace(one, measurement=measured, rounds=()))
+    assert picture_of(run_of(*once)).marks == ()
 
 
 def test_there_are_not_too_many_crossings() -> None:

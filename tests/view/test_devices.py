@@ -11,17 +11,22 @@ from jaxtui.machine import topologies
 from jaxtui.model import Device, EngineFailed, Holder
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import devices as view
+from jaxtui.view.devices import Product
 from jaxtui.view.text import Column, Line, plain
+from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.view.making import JIT, at_size, done, run_of
 
 TPUS = tpu_devices()
-RATES = {"tpu:0": 190e12, "tpu:5": 131.4e12}
+RATES = {
+    "tpu:0": Product(190e12, "4096 bfloat16"),
+    "tpu:5": Product(131.4e12, "4096 bfloat16"),
+}
 BADGES = Column("check", "check", ((),) * 8, rank=1)
 
 
 def names(
-    devices: tuple[Device, ...], width: int, rates: dict[str, float] | None = None
+    devices: tuple[Device, ...], width: int, rates: dict[str, Product] | None = None
 ) -> list[str]:
     return [one.key for one in view.columns(devices, width, rates or {})]
 
@@ -67,7 +72,8 @@ def test_columns_that_tell_something_and_fit(
 def test_rates_and_memory_are_in_one_unit_each() -> None:
     shown = {one.key: one for one in view.columns(TPUS, 70, RATES, BADGES)}
     assert list(shown) == ["id", "coords", "memory", "rate", "check"]
-    assert shown["rate"].head == "TFLOP/s"
+    assert names(TPUS, 90, RATES)[-2:] == ["rate", "of"]
+    assert shown["rate"].head == "matmul TFLOP/s"
     assert [text.strip() for text in rows(shown["rate"])][::5] == ["190", "131"]
     assert rows(shown["memory"])[7] == "▏░░░░░░░ 0.1/15.7G"
     full = msgspec.structs.replace(
@@ -75,8 +81,15 @@ def test_rates_and_memory_are_in_one_unit_each() -> None:
     )
     (column,) = [one for one in view.columns((full,), 70, {}) if one.key == "memory"]
     assert {span.role for span in column.cells[0]} >= {"danger"}
-    slow = {one.key: one for one in view.columns(TPUS, 70, {"tpu:0": 0.8e9})}
-    assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == ("MFLOP/s", "800")
+    slow = {
+        one.key: one
+        for one in view.columns(TPUS, 90, {"tpu:0": Product(0.8e9, "9 int8")})
+    }
+    assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == (
+        "matmul MFLOP/s",
+        "800",
+    )
+    assert (rows(slow["of"])[0], rows(slow["of"])[1]) == ("9 int8", "")
 
 
 def test_the_best_product_of_a_device() -> None:
@@ -86,7 +99,14 @@ def test_the_best_product_of_a_device() -> None:
         done(msgspec.structs.replace(JIT, op="selu"), flops_per_second=9e12),
     )
     state = replace(EMPTY, devices=TPUS, jobs={"bench": run})
-    assert view.product_rates(state) == {"tpu:0": 2e12}
+    assert view.product_rates(state) == {"tpu:0": (2e12, "512 float32", True)}
+    # What is known comes before what may be faster.
+    wide = records.summary(1e-3, 0.4)
+    doubtful = done(at_size(JIT, 9), flops_per_second=8e12, ready=wide)
+    state = replace(EMPTY, jobs={"bench": run_of(doubtful)})
+    assert view.product_rates(state) == {"tpu:0": (8e12, "9 float32", False)}
+    state = replace(EMPTY, jobs={"bench": run_of(doubtful, *run.cases)})
+    assert view.product_rates(state)["tpu:0"].of == "512 float32"
     assert view.product_rates(EMPTY) == {}
 
 

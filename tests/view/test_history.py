@@ -68,7 +68,11 @@ def column(key: str, *rows: Row) -> tuple[str, ...]:
 
 
 def test_a_column_has_one_unit_and_its_points_in_line() -> None:
-    assert column("ready", *ROWS) == ("ready ms", "  2.00  ", "  0.0120", "300     ")
+    near = (row(ready=0.002), row(ready=0.012), row(ready=0.3))
+    assert column("ready", *near) == ("ready ms", "  2.00", " 12.0 ", "300   ")
+    # Too far apart for one.
+    cells = ("  2.00 ms", " 12.0  µs", "300    ms")
+    assert column("ready", *ROWS) == ("ready", *cells)
     assert column("rate", *ROWS) == ("TFLOP/s", "1.00", "1.00 GB/s", "1.00")
     # Never seconds below one; a host that all share is no column.
     assert column("ready", row(ready=0.5), row(ready=5.0))[0] == "ready ms"
@@ -96,6 +100,23 @@ def test_one_measurement_has_one_unit() -> None:
     assert [line.split()[0] for line in brief] == heads
     unsampled = msgspec.structs.replace(one, ready=None)
     assert history.headline(unsampled) == history.Headline(Span("no samples", "muted"))
+
+
+def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
+    for width, role in ((0.0002, "hero"), (0.0004, "unknown")):
+        one = measurement(median=0.001, width=width)
+        assert history.headline(one).number.role == role
+    once = msgspec.structs.replace(measurement().ready, rounds=1)
+    lone = msgspec.structs.replace(measurement(), ready=once)
+    assert history.headline(lone).number.role == "unknown"
+    rows = [
+        row(ready=2e-3, ci_low=1e-3, ci_high=high, flops_per_second=None)
+        for high in (1.9e-3, 2.1e-3)
+    ]
+    table = history.columns(rows, 100)
+    place = [column.key for column in table.columns].index("ready")
+    roles = [table.columns[place].cells[index][0].role for index in (0, 1)]
+    assert roles == ["value", "unknown"]
 
 
 def test_repeats_say_their_ends_and_since_when() -> None:

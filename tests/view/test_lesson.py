@@ -14,6 +14,7 @@ from jaxtui.lessons.trial import setting
 from jaxtui.model import MemorySpan, Note, SnippetTimed, Timing
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, plain
+from tests import records
 from tests.fake_engine import HOST, OPS, cpu_devices
 from tests.lessons.figures import after, measured
 from tests.records import case, summary
@@ -111,13 +112,13 @@ def test_a_table_loses_nothing_at_any_width(width: int) -> None:
     assert sorted(words) == sorted([*expected, "yours", "published"])
 
 
-def test_the_times_of_a_table_are_in_one_unit() -> None:
+def test_the_times_of_a_table_are_written_alike() -> None:
     """The learner's, the published ones and those of the remarks; but no words are."""
     lines = [plain(line).split("  ") for line in view.table(ROWS, 200)[1:]]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     assert cells[:2] == [
-        ["it returned", "0.098 ms", "0.269 ms GPU", "the call"],
-        ["the call that waits", "10 ms", "1920 ms", "of 1000 ms"],
+        ["it returned", "98 µs", "269 µs GPU", "the call"],
+        ["the call that waits", "10 ms", "1.92 s", "of 1 s"],
     ]
     assert cells[2][-1] == "after 2 s"
     assert "published" not in text(view.table((Row(what="a", yours="1 s"),), 60))
@@ -138,7 +139,7 @@ def test_a_verdict_and_what_was_predicted(
 ) -> None:
     found = Conclusion(rows=ROWS, holds=holds, sentences=("So it is.",), answer=answer)
     lines = text(view.results(STEP, found, (), prediction, 76))
-    assert all(one in lines for one in (*said, STEP.claim, "So it is.", "0.098 ms"))
+    assert all(one in lines for one in (*said, STEP.claim, "So it is.", "98 µs"))
     assert "Others" not in lines
     doubts = (
         Doubt(text="Others used the cores.", noted=True),
@@ -232,6 +233,17 @@ def test_times_are_bars_on_one_scale_in_one_unit() -> None:
     assert reused.startswith("reused memory  1.00 ms  ███")
     assert fresh.startswith("fresh memory   4.00 ms  ███")
     assert view.bars(after(), 60) == []
+
+
+def test_a_time_that_is_not_known_to_within_a_third_is_dim() -> None:
+    wide = records.summary(2e-3, 0.4)
+    once = Timing(name="the first call", seconds=records.summary(1e-3), once=True)
+    outcome = after(
+        SnippetTimed(timing=Timing(name="wanders", seconds=wide)),
+        SnippetTimed(timing=once),
+    )
+    roles = [line[1].role for line in view.bars(outcome, 60)]
+    assert roles == ["unknown", "strong"]
 
 
 def test_heading_and_source_say_where() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from jaxtui.format import Unit
 from jaxtui.model import Failure, Note
 from jaxtui.state import CaseState, Job
 from jaxtui.view import results
@@ -47,7 +48,7 @@ def test_columns_drop_out_until_the_others_fit(width: int) -> None:
     used = sum(found.widths) + found.gap * (len(shown) - 1)
     assert used <= width or set(shown) == {"size", "mode", "ready"}
     # What matters less goes first.
-    later = (("factor", "interval"), ("bar", "interval"), ("rate", "dispatch"))
+    later = (("factor", "interval"), ("interval", "bar"), ("rate", "dispatch"))
     for one, other in later:
         assert one in shown or other not in shown
 
@@ -123,11 +124,48 @@ def test_rates_are_in_one_unit_where_all_count_the_same() -> None:
 def test_a_factor_says_who_is_faster() -> None:
     found = table(run_of(done(JIT, 1e-3), done(NUMPY, 4e-3)))
     place = keys(found).index("factor")
-    assert column(found, "factor") == ["4.0×", ""]
-    assert roles(found.cell(0, place)) == ["faster"]
+    assert column(found, "factor") == ["4.0× 3.97–4.03", ""]
+    assert roles(found.cell(0, place)) == ["faster", "muted"]
     slower = table(run_of(done(JIT, 8e-3), done(NUMPY, 4e-3)))
-    assert column(slower, "factor")[0] == "0.50×"
-    assert roles(slower.cell(0, place)) == ["slower"]
+    assert column(slower, "factor")[0].startswith("0.50× ")
+    assert roles(slower.cell(0, place)) == ["slower", "muted"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "known"),
+    [
+        (3e-3, 5e-3, True),
+        # It may be 1, or it spans more than a factor of two.
+        (0.9e-3, 5e-3, False),
+        (3e-3, 6.1e-3, False),
+    ],
+)
+def test_a_factor_that_is_not_known_is_dim_and_says_so(
+    low: float, high: float, known: bool
+) -> None:
+    numpy = msgspec.structs.replace(summary(4e-3), ci_low=low, ci_high=high)
+    found = table(run_of(done(JIT, ready=summary(1e-3)), done(NUMPY, ready=numpy)))
+    cell = found.cell(0, keys(found).index("factor"))
+    assert (roles(cell) == ["unknown"]) == (not known)
+    assert ("uncertain" in plain(cell)) == (not known)
+
+
+def test_the_factor_of_single_rounds_has_no_interval() -> None:
+    once = [msgspec.structs.replace(summary(one), rounds=1) for one in (1e-3, 4e-3)]
+    once = [msgspec.structs.replace(o, ci_low=o.median, ci_high=o.median) for o in once]
+    found = table(run_of(done(JIT, ready=once[0]), done(NUMPY, ready=once[1])))
+    assert column(found, "factor") == ["uncertain 4.0×", ""]
+
+
+def test_no_figure_is_bright_that_is_not_known_to_within_a_third() -> None:
+    wide = msgspec.structs.replace(summary(16e-3), ci_low=34.5e-6, ci_high=16e-3)
+    found = table(run_of(done(NUMPY, ready=wide), done(JIT)))
+    for key in ("ready", "rate"):
+        cells = [found.cell(row, keys(found).index(key)) for row in (0, 1)]
+        assert roles(cells[0]) == ["unknown"]
+        assert "value" in roles(cells[1])
+    once = msgspec.structs.replace(summary(1e-3), rounds=1)
+    assert roles(results.figure(once, Unit("ms", 1e-3))) == ["unknown"]
 
 
 def test_every_row_has_the_sign_of_its_curve() -> None:
@@ -137,3 +175,13 @@ def test_every_row_has_the_sign_of_its_curve() -> None:
     assert [plain(cell) for cell in cells] == ["•", "◆"]
     # NumPy has the same colour on every screen.
     assert roles(cells[0]) == ["series-2"]
+
+
+def test_times_that_are_too_far_apart_have_their_units_in_the_cells() -> None:
+    wide = msgspec.structs.replace(summary(247e-6), ci_low=175e-6, ci_high=259e-6)
+    found = table(run_of(done(JIT, ready=wide), done(NUMPY, 0.604)))
+    assert head(found, "ready") == "ready"
+    assert column(found, "ready") == ["247 µs", "604 ms"]
+    assert column(found, "interval") == ["175–259 µs", "602–606 ms"]
+    place = keys(found).index("ready")
+    assert roles(found.cell(0, place)) == ["value", "unknown", "value"]

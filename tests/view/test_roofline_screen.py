@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from jaxtui.analysis.roofline import place
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Case,
@@ -26,6 +27,7 @@ from jaxtui.model import (
 )
 from jaxtui.state import CaseState, Job, State, begin_run, reduce
 from jaxtui.view import roofline_screen, text
+from jaxtui.view.roofline import limit, verdict
 from jaxtui.view.roofline_screen import Roofline
 from tests import records
 from tests.analysis.figures import BFLOAT16, FLOAT32, bandwidth, compute, roofs
@@ -223,6 +225,29 @@ def row(case: CaseState, limits: RoofsMeasured = LIMITS) -> dict[str, text.Line]
     return {one.key: one.cells[0] for one in under(case, limits=limits).columns(8)}
 
 
+@pytest.mark.parametrize("flops", [None, 2e6])
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.8, 1.0, 2.0])
+@pytest.mark.parametrize("cache", [None, 2**30])
+def test_a_row_says_what_the_verdict_says(
+    flops: float | None, share: float, cache: int | None
+) -> None:
+    rates = {"bytes_per_second": share * 20e9}
+    if flops:
+        rates["flops_per_second"] = share * 20e9 / 6
+    figures = records.measurement(case(), flops=flops, bytes=12e6, **rates)
+    found = place(figures, roofs(MEMORY, ARITHMETIC, cache=cache))
+    assert found.share == pytest.approx(share)
+    said = {
+        "memory": ("memory bound at", "moves data at"),
+        "something else": (": ",),
+        "cache": ("faster than the memory roof",),
+        "over the roof": ("over the memory roof",),
+    }[limit(found)]
+    assert any(words in verdict(found) for words in said)
+    # Who says that the memory limits says no more than that.
+    assert (": " in verdict(found)) == (limit(found) != "memory")
+
+
 @pytest.mark.parametrize(
     ("rate", "cache", "limited"),
     [
@@ -233,7 +258,7 @@ def row(case: CaseState, limits: RoofsMeasured = LIMITS) -> dict[str, text.Line]
         (2.0 * 20e9 / 6, None, "over the roof"),
     ],
 )
-def test_a_row_says_what_the_verdict_says(
+def test_a_row_says_what_limits_a_case(
     rate: float, cache: int | None, limited: str
 ) -> None:
     figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=rate)

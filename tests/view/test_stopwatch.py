@@ -10,6 +10,7 @@ from jaxtui.state import CaseState
 from jaxtui.view import bench, stopwatch
 from jaxtui.view.stopwatch import Bar, Clocks, bars, betting
 from jaxtui.view.text import Line, plain
+from tests import records
 from tests.fake_engine import summary
 from tests.view.making import JIT, NUMPY, done, run_of
 from tests.view.test_timeline import measured, timeline
@@ -68,7 +69,7 @@ def test_bars_are_to_scale_and_texts_fit_behind_them(width: int) -> None:
     assert lengths[0] == 1
     assert lengths[1] == pytest.approx(lengths[2] / 2, abs=1)
     assert lengths[2] >= (width - 20) // 3
-    assert {found["title"].split()[-1] for found in spans} == {"ms"}
+    assert [found["title"].split()[-1] for found in spans] == ["µs", "ms", "ms"]
     assert ["danger" in found for found in spans] == [True, False, False]
 
 
@@ -81,6 +82,26 @@ def test_the_first_minute_of_a_chip() -> None:
     assert "% of peak" in truth
     assert "float32" in numpy
     assert cold.startswith("first call ")
+
+
+@pytest.mark.parametrize(
+    ("width", "ends", "uncertain"), [(0.1, (12.7, 15.5), False), (0.4, (8.4, 20), True)]
+)
+def test_the_factor_of_the_first_minute_has_its_interval(
+    width: float, ends: tuple[float, float], uncertain: bool
+) -> None:
+    clocks = {
+        "ready": records.summary(1.4e-3, width),
+        "dispatch": records.summary(1e-4, 0.005),
+    }
+    found = stopwatch.off_by(done(JIT, **clocks))
+    assert (found.low, found.high) == pytest.approx(ends, rel=0.02)
+    assert found.uncertain == uncertain
+    _, truth = stopwatch.comparison(done(JIT, **clocks), None)
+    assert truth.vague == uncertain
+    roles = {span.role for span in stopwatch.lines([truth], 60)[0]}
+    assert ("unknown" in roles, "title" in roles) == (uncertain, not uncertain)
+    assert stopwatch.off_by(CaseState(JIT)) is None
 
 
 @pytest.mark.parametrize(
@@ -202,6 +223,15 @@ def test_both_figures_have_one_unit(
 def test_the_verdict(found: Clocks, wrong: bool, factor: str, verdict: str) -> None:
     assert (found.wrong, found.factor) == (wrong, factor)
     assert found.verdict.startswith(verdict)
+
+
+def test_no_stopwatch_reads_a_small_part_of_a_unit() -> None:
+    clock, work, _ = bars(Clocks(2.14e-6, 0.0123), 70)
+    assert plain(clock).split()[1:3] == ["2.14", "µs"]
+    assert plain(work).split()[1:3] == ["12.3", "ms"]
+    clock, bet, _ = betting(Clocks(2.14e-6, 0.0123), 5000.0, 70)
+    assert plain(clock).split()[1:3] == ["2.14", "µs"]
+    assert plain(bet).split()[1:3] == ["10.7", "ms"]
 
 
 def test_bars_are_to_scale_and_the_claim_is_red() -> None:

@@ -206,6 +206,8 @@ def test_what_happened_in_a_call() -> None:
         "host 15.0 ms ahead"
     )
     assert "32 in flight: the call was held back" in said(40)
+    # Too far apart for one unit.
+    assert "returned after 20.0 µs · ready at 50.0 ms" in said(9)
     assert "computed inside the call" in said(2, inline=True)
     assert said(99) == said(-1) == ""
     line = timeline(calls(3, "each"))

@@ -170,7 +170,7 @@ class ResultsTable(Grid):
         session = base(self).session
         if event.row_key.value is None or not self.has_focus or not session.state.run:
             return
-        picked = session.state.run.number, int(event.row_key.value)
+        picked = session.state.run.origin, int(event.row_key.value)
         session.update(picked=picked)
 
     def _follow(self) -> None:

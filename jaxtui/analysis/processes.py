@@ -1,0 +1,290 @@
+"""A case in several fresh processes, and in the runs before: how far one can be off.
+
+A process keeps the memory, the threads and the clock that it happened to get, so that
+its rounds agree with each other and not with those of the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import msgspec
+
+from jaxtui import format as fmt
+from jaxtui.analysis.comparison import host_facts
+from jaxtui.model import (
+    Event,
+    Experiment,
+    Failure,
+    Host,
+    Measurement,
+    MemorySpan,
+    Note,
+    Phases,
+    Processes,
+    RunFinished,
+    Samples,
+    Stopped,
+    Summary,
+)
+from jaxtui.model.measurement import confidence
+from jaxtui.stats import MINIMUM_ROUNDS, median, rounds_interval
+
+Ended = Measurement | Failure
+"""What one process made of a case."""
+
+ENDINGS: tuple[Stopped, ...] = (
+    "crashed",
+    "cancelled",
+    "budget",
+    "noise floor",
+    "target",
+)
+"""How a case may have stopped; of several processes the first of these counts."""
+
+BROKEN_OFF = ENDINGS[:2]
+"""Ends whose figure is not that of a whole process."""
+
+OF_ROUNDS = frozenset({"few-rounds"})
+"""Flags of notes on an interval that is about the rounds of one process."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """An experiment in several engines: the works of a session, one for each.
+
+    Args:
+        experiment: with the budget of all processes together.
+        done: how many processes have finished.
+        ended: nothing more is run.
+    """
+
+    experiment: Experiment
+    done: int = 0
+    ended: bool = False
+
+    @property
+    def next_work(self) -> Experiment | None:
+        """The experiment again: an engine does its share."""
+        over = self.ended or self.done == self.experiment.processes
+        return None if over else self.experiment
+
+    @property
+    def limit_seconds(self) -> float | None:
+        return None
+
+    def observe(self, event: Event) -> Repetition:
+        if not isinstance(event, RunFinished):
+            return self
+        # Where two engines died over a case, the next ones would as well.
+        ended = event.outcome != "complete"
+        return replace(self, done=self.done + 1, ended=ended)
+
+    def overdue(self) -> Repetition:
+        return self
+
+    def stopped(self) -> Repetition:
+        return replace(self, ended=True)
+
+    def lost(self, why: str) -> Repetition:
+        return replace(self, ended=True)
+
+
+def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
+    """What several processes made of one case, as one measurement.
+
+    ``ready`` and ``dispatch`` have the median of the processes' medians, and the
+    interval that these have by the sign test; ``n``, ``rounds``, ``mean``, ``max`` and
+    ``outliers`` are those of all calls, and every other figure is the median of the
+    processes'. A rate is there if each process has one. The error is the largest. A
+    note is that of the process in the middle if it is there.
+
+    Args:
+        ended: of each process that is over, in their order, at least one.
+        experiment: what was asked for.
+
+    Returns:
+        A failure where no process has a measurement. One that was broken off counts
+        only if there is no other.
+    """
+    measured = [one for one in ended if isinstance(one, Measurement)]
+    whole = [one for one in measured if one.stopped not in BROKEN_OFF]
+    found = [one for one in whole or measured[-1:] if one.ready is not None]
+    if not found:
+        return next((one for one in ended if isinstance(one, Failure)), ended[0])
+    asked = experiment.processes
+    notes = _few(len(found), asked, [one for one in ended if isinstance(one, Failure)])
+    if len(found) == 1:
+        return msgspec.structs.replace(found[0], notes=(*found[0].notes, *notes))
+    clocks = [one.ready for one in found if one.ready is not None]
+    ready = _together(clocks)
+    stable = ready.half_width <= experiment.target_half_width
+    spans = [one.memory for one in found if one.memory is not None]
+    samples = [one.samples for one in found if one.samples]
+    middle = min(found, key=lambda one: abs(_seconds(one) - ready.median))
+    return msgspec.structs.replace(
+        middle,
+        phases=_phases([one.phases for one in found]),
+        dispatch=_together(_known(one.dispatch for one in found))
+        if all(one.dispatch for one in found)
+        else None,
+        ready=ready,
+        pipelined_seconds=_median(one.pipelined_seconds for one in found),
+        flops_per_second=_rate([one.flops_per_second for one in found]),
+        bytes_per_second=_rate([one.bytes_per_second for one in found]),
+        error_vs_float64=max(
+            _known(one.error_vs_float64 for one in found), default=None
+        ),
+        stopped=min(_known(one.stopped for one in found), key=ENDINGS.index),
+        stable=stable and all(one.stable for one in found),
+        notes=(*_notes(found, middle), *notes),
+        memory=_memory(spans) if spans else None,
+        processes=Processes(
+            n=len(clocks),
+            medians=tuple(one.median for one in clocks),
+            low=ready.ci_low,
+            high=ready.ci_high,
+        ),
+        samples=_samples(samples) if len(samples) == len(found) else msgspec.UNSET,
+    )
+
+
+def _together(clocks: Sequence[Summary]) -> Summary:
+    interval = rounds_interval([one.median for one in clocks])
+    calls = sum(one.n for one in clocks)
+    return Summary(
+        n=calls,
+        rounds=sum(one.rounds for one in clocks),
+        median=interval.median,
+        mean=math.fsum(one.n * one.mean for one in clocks) / calls,
+        mad=median([one.mad for one in clocks]),
+        p10=median([one.p10 for one in clocks]),
+        p90=median([one.p90 for one in clocks]),
+        p99=median([one.p99 for one in clocks]),
+        max=max(one.max for one in clocks),
+        ci_low=interval.low,
+        ci_high=interval.high,
+        outliers=sum(one.outliers for one in clocks),
+        processes=len(clocks),
+    )
+
+
+def _phases(found: Sequence[Phases]) -> Phases:
+    medians = {
+        name: _median(getattr(one, name) for one in found)
+        for name in Phases.__struct_fields__
+    }
+    return Phases(**medians)
+
+
+def _memory(spans: Sequence[MemorySpan]) -> MemorySpan:
+    return MemorySpan(
+        fresh=median([one.fresh for one in spans]),
+        reused=median([one.reused for one in spans]),
+        page_faults=median([one.page_faults for one in spans]),
+    )
+
+
+def _samples(found: Sequence[Samples]) -> Samples:
+    """All of them, process by process."""
+    calls = tuple(x for one in found for x in one.dispatch or ())
+    return Samples(
+        ready=tuple(x for one in found for x in one.ready), dispatch=calls or None
+    )
+
+
+def _rate(rates: Sequence[float | None]) -> float | None:
+    """``None`` where a process has none: a note of its says why."""
+    return None if None in rates else _median(rates)
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return median(known) if known else None
+
+
+def _known(values: Iterable[_T | None]) -> list[_T]:
+    return [value for value in values if value is not None]
+
+
+def _seconds(one: Measurement) -> float:
+    return one.ready.median if one.ready is not None else math.inf
+
+
+def _notes(found: Sequence[Measurement], middle: Measurement) -> Iterable[Note]:
+    """One note of each flag; where not all processes have it, it says how many."""
+    for flag in dict.fromkeys(note.flag for one in found for note in one.notes):
+        if flag in OF_ROUNDS:
+            continue
+        having = [one for one in found if one.has(flag)]
+        one = middle if middle in having else having[0]
+        note = next(note for note in one.notes if note.flag == flag)
+        if len(having) < len(found):
+            share = f"In {len(having)} of {len(found)} processes."
+            note = msgspec.structs.replace(note, text=f"{note.text} {share}")
+        yield note
+
+
+def _few(found: int, asked: int, failures: Sequence[Failure]) -> Iterable[Note]:
+    """That processes are missing, or too few for an interval of 95 %."""
+    if asked == 1 or found >= max(asked, MINIMUM_ROUNDS):
+        return
+    text = f"Only {fmt.plural(found, 'process')}"
+    if found < asked:
+        text = f"Only {found} of {asked} processes timed it"
+    if found == 1:
+        text += ": the interval is about that process alone"
+    elif found < MINIMUM_ROUNDS:
+        sure = fmt.percent(confidence(found))
+        text += (
+            ": the interval is the smallest and the largest of their medians,"
+            f" {sure} sure"
+        )
+    reasons = dict.fromkeys(one.error for one in failures)
+    yield Note(flag="few-processes", text=" ".join([f"{text}.", *reasons]))
+
+
+# Runs of the past.
+
+
+def same_machine(first: Host, second: Host) -> bool:
+    """Whether neither hardware nor versions nor settings of the two differ."""
+    return all(one == other for _, one, other in host_facts(first, second))
+
+
+def earlier_runs(measured: Measurement, earlier: Sequence[Measurement]) -> Note | None:
+    """That runs of the past lie outside of an interval that is about one process.
+
+    Args:
+        measured: the new one.
+        earlier: of the same case, on the same machine.
+    """
+    ready = measured.ready
+    if ready is None or measured.processes is not None:
+        return None
+    medians = [
+        seconds
+        for one in earlier
+        if one.case == measured.case and one.stopped not in BROKEN_OFF
+        for seconds in _medians(one)
+    ]
+    if all(ready.ci_low <= seconds <= ready.ci_high for seconds in medians):
+        return None
+    ends = (min(medians), max(medians))
+    span = fmt.Figure(tuple(dict.fromkeys(ends)), "s", fmt.common(ends))
+    text = (
+        f"Earlier runs here: {span} ({fmt.plural(len(medians), 'run')}). This interval"
+        " covers one process: raise processes to cover several."
+    )
+    return Note(flag="earlier-runs", text=text)
+
+
+def _medians(one: Measurement) -> Sequence[float]:
+    if one.processes is not None:
+        return one.processes.medians
+    return () if one.ready is None else (one.ready.median,)

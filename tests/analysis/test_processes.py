@@ -1,0 +1,232 @@
+"""Several processes as one measurement, and what runs of the past say of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from jaxtui.analysis.processes import Repetition, earlier_runs, fold, same_machine
+from jaxtui.model import (
+    Experiment,
+    Failure,
+    Measurement,
+    MemorySpan,
+    Note,
+    Phases,
+    Processes,
+    RunFinished,
+    Samples,
+)
+from tests import records
+from tests.fake_engine import HOST
+from tests.records import case, measurement
+
+CASE = case()
+FAILED = Failure(case=CASE, error="There was no memory.", hint="")
+
+
+def experiment(processes: int, **changes: Any) -> Experiment:
+    return Experiment(cases=(CASE,), processes=processes, **changes)
+
+
+def of(*milliseconds: float, **changes: Any) -> list[Measurement]:
+    """A measurement of each process, which is known to a thousandth in itself."""
+    return [
+        measurement(CASE, records.summary(each / 1e3, 0.001), **changes)
+        for each in milliseconds
+    ]
+
+
+def folded(*ended: Measurement | Failure, asked: int | None = None) -> Measurement:
+    found = fold(ended, experiment(asked or len(ended)))
+    assert isinstance(found, Measurement)
+    return found
+
+
+def test_the_interval_is_about_the_medians_of_the_processes() -> None:
+    found = folded(*of(10.0, 3.1, 8.5))
+    assert found.processes == Processes(
+        n=3, medians=(0.01, 0.0031, 0.0085), low=0.0031, high=0.01
+    )
+    ready = found.ready
+    assert ready is not None
+    assert (ready.ci_low, ready.median, ready.ci_high) == (0.0031, 0.0085, 0.01)
+    assert (ready.processes, ready.confidence) == (3, 0.75)
+    assert (ready.n, ready.rounds) == (300, 24)
+    assert not found.stable
+
+
+@pytest.mark.parametrize(
+    ("count", "sure"), [(2, 0.5), (5, 0.9375), (6, 0.96875), (8, 1 - 2**-7)]
+)
+def test_it_is_as_sure_as_the_sign_test_makes_so_many_processes(
+    count: int, sure: float
+) -> None:
+    found = folded(*of(*range(1, count + 1)))
+    assert found.ready is not None
+    assert found.ready.confidence == sure
+    assert found.has("few-processes") == (count < 6)
+    again = msgspec.json.decode(msgspec.json.encode(found), type=Measurement)
+    assert again == found
+
+
+def test_figures_are_the_processes_medians_and_counts_their_sums() -> None:
+    parts = [
+        measurement(
+            CASE,
+            records.summary(each, n=100),
+            dispatch=records.summary(each / 2),
+            phases=Phases(compile=each, fetch=None),
+            pipelined_seconds=each,
+            flops=6.0,
+            flops_per_second=6.0 / each,
+            error_vs_float64=each,
+            memory=MemorySpan(fresh=each, reused=each / 3, page_faults=each),
+            samples=Samples(ready=(each,), dispatch=(each,)),
+        )
+        for each in (1.0, 3.0, 2.0)
+    ]
+    found = folded(*parts)
+    assert found.dispatch is not None
+    assert (found.dispatch.median, found.dispatch.processes) == (1.0, 3)
+    assert found.phases == Phases(compile=2.0)
+    assert (found.pipelined_seconds, found.flops_per_second) == (2.0, 3.0)
+    assert found.error_vs_float64 == 3.0
+    assert found.memory is not None
+    assert found.memory.fresh == 2.0
+    assert found.samples == Samples(ready=(1.0, 3.0, 2.0), dispatch=(1.0, 3.0, 2.0))
+    assert found.ready is not None
+    assert (found.ready.mean, found.ready.max) == (2.0, 3.0)
+    # A rate that one process may not show is not shown.
+    parts[1] = msgspec.structs.replace(parts[1], flops_per_second=None)
+    assert folded(*parts).flops_per_second is None
+
+
+def test_processes_that_agree_to_the_target_are_stable() -> None:
+    assert folded(*of(1.0, 1.01, 1.02)).stable
+    assert not folded(*of(1.0, 1.01, 1.2)).stable
+    assert not folded(*of(1.0, 1.01, 1.02, stable=False)).stable
+
+
+def test_one_note_of_a_flag_is_that_of_the_middle_and_says_who_has_it() -> None:
+    slow, fast, middle = of(3.0, 1.0, 2.0)
+    rounds = Note(flag="few-rounds", text="Only 3 rounds fitted into the budget.")
+
+    def noted(one: Measurement, *texts: str) -> Measurement:
+        notes = (rounds, *(Note(flag=text[0], text=text) for text in texts))
+        return msgspec.structs.replace(one, notes=notes)
+
+    found = folded(
+        noted(slow, "a slow", "b slow"), noted(fast, "a fast"), noted(middle, "a 2")
+    )
+    texts = {note.flag: note.text for note in found.notes}
+    assert texts["a"] == "a 2"
+    assert texts["b"] == "b slow In 1 of 3 processes."
+    assert "few-rounds" not in texts
+
+
+@pytest.mark.parametrize("last", ["cancelled", "crashed"])
+def test_what_was_broken_off_does_not_count_beside_whole_ones(last: str) -> None:
+    first, second = of(1.0, 2.0)
+    (broken,) = of(9.0, stopped=last)
+    found = folded(first, second, broken, asked=5)
+    assert found.processes is not None
+    assert found.processes.medians == (0.001, 0.002)
+    assert found.stopped == "target"
+    (note,) = found.notes
+    assert note.flag == "few-processes"
+    assert "2 of 5" in note.text
+
+
+def test_one_process_of_several_is_its_own_measurement_with_a_note() -> None:
+    (only,) = of(1.0)
+    for found in (folded(only, asked=5), folded(only, FAILED, asked=2)):
+        assert found.processes is None
+        assert found.ready == only.ready
+        (note,) = found.notes
+        assert note.flag == "few-processes"
+    assert FAILED.error in folded(only, FAILED, asked=2).notes[0].text
+    (broken,) = of(1.0, stopped="cancelled")
+    assert folded(broken, asked=5).stopped == "cancelled"
+
+
+def test_it_has_failed_where_no_process_has_a_measurement() -> None:
+    assert fold([FAILED, FAILED], experiment(2)) == FAILED
+
+
+def test_the_budget_is_shared_out_and_a_run_that_ended_badly_is_the_last() -> None:
+    whole = experiment(3, budget_seconds=6.0)
+    series = Repetition(whole)
+    fine = RunFinished(outcome="complete", elapsed_seconds=1.0)
+    budgets = []
+    while (work := series.next_work) is not None:
+        budgets.append((work.processes, work.share))
+        series = series.observe(fine)
+    assert budgets == [(3, 2.0)] * 3
+    assert Repetition(whole).stopped().next_work is None
+    lost = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+    assert Repetition(whole).observe(lost).next_work is None
+
+
+def test_by_default_each_process_has_a_second_for_each_case() -> None:
+    assert experiment(1).budget == experiment(5).budget == 10.0
+    assert experiment(20).budget == 20.0
+
+
+# Runs of the past.
+
+
+@pytest.mark.parametrize(
+    ("past", "said"),
+    [
+        ([], None),
+        ([3.3], None),
+        ([8.5], "8.50 ms (1 run)"),
+        ([3.1, 3.3, 10.0], "3.10–10.0 ms (3 runs)"),
+    ],
+)
+def test_runs_of_the_past_outside_of_the_interval_are_said(
+    past: list[float], said: str | None
+) -> None:
+    measured = measurement(CASE, records.summary(3.3e-3, 0.01))
+    note = earlier_runs(measured, of(*past))
+    if said is None:
+        assert note is None
+    else:
+        assert note is not None
+        assert note.flag == "earlier-runs"
+        assert said in note.text
+
+
+def test_only_whole_runs_of_the_same_case_count_and_each_of_their_processes() -> None:
+    measured = measurement(CASE, records.summary(3.3e-3, 0.01))
+    (other,) = of(8.5)
+    other = msgspec.structs.replace(other, case=case(size=5))
+    broken = of(8.5, stopped="cancelled")
+    assert earlier_runs(measured, [other, *broken]) is None
+    note = earlier_runs(measured, [folded(*of(1.0, 3.0, 7.0))])
+    assert note is not None
+    assert "1.00–7.00 ms (3 runs)" in note.text
+    # Whose interval is about processes has said it itself.
+    assert earlier_runs(folded(*of(3.0, 3.1)), of(8.5)) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({}, True),
+        ({"memory_bytes": 1}, True),
+        ({"hostname": "other"}, False),
+        ({"jax": "0.6"}, False),
+        ({"jaxlib": "0.6"}, False),
+        ({"numpy": "1.26"}, False),
+        ({"python": "3.10"}, False),
+        ({"settings": {"XLA_FLAGS": "--x"}}, False),
+    ],
+)
+def test_the_same_machine_has_the_same_versions_and_settings(
+    change: dict[str, Any], same: bool
+) -> None:
+    assert same_machine(HOST, msgspec.structs.replace(HOST, **change)) == same
