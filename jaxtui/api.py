@@ -9,17 +9,19 @@ import asyncio
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
-from jaxtui import experiments, selection
+from jaxtui import experiments, functions, selection
 from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
 from jaxtui.history.recording import Past, Recording
 from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
+from jaxtui.measure import own as _own
 from jaxtui.measure import settings as _settings
 from jaxtui.measure.ops import catalogue
 from jaxtui.measurements import Measurements
@@ -34,6 +36,7 @@ from jaxtui.model import (
     Ready,
     SelectionError,
 )
+from jaxtui.selection import SizedOp
 from jaxtui.session import Session, following
 from jaxtui.state import EMPTY, State, begin_run, reduce, with_past
 from jaxtui.view.bench import collect
@@ -56,9 +59,9 @@ def ops() -> tuple[OpInfo, ...]:
 
 
 def bench(
-    *names: Names,
+    *names: Any,
     size: int | str | Iterable[int | str] | None = None,
-    dtype: object = "float32",
+    dtype: object = (),
     device: object = None,
     mode: Names = "jit",
     inputs: Names = "device",
@@ -73,14 +76,18 @@ def bench(
 ) -> Measurements:
     """Time every combination in this process, taking turns.
 
+    ``bench(function, *args)`` times a function of this process with these arguments, of
+    which it is given copies where they are arrays of JAX. Nothing is known then of its
+    cold phases if it is jitted already.
+
     Every argument that selects cases may be a list, or a text as on the command line.
 
     Args:
         names: ops, each with a size of its own if wanted: ``"matmul:2k"``; functions
-            of your own as ``"path/to/file.py:name"``.
+            of your own as ``"path/to/file.py:name"``; or a callable and its arguments.
         size: as on the command line (``"256..4096"``), or numbers; ``None`` is each
             op's default.
-        dtype: of the inputs, by name or as ``jnp.bfloat16``.
+        dtype: of the inputs, by name or as ``jnp.bfloat16``; float32 if left out.
         device: such as ``"tpu:0"``, ``"all"`` or ``jax.devices()[0]``; ``None`` is the
             first.
         mode: ``numpy``, ``eager``, ``jit``.
@@ -109,12 +116,23 @@ def bench(
     """
     count = experiments.parse_processes(str(processes))
     shapes = selection.parse_arguments([args] if isinstance(args, str) else args)
+    scope: AbstractContextManager[None] = nullcontext()
+    chosen: tuple[SizedOp, ...] | None = None
+    if names and callable(names[0]):
+        if size is not None or seed or count > 1 or (args and names[1:]):
+            raise SelectionError(
+                "A function that is given its arguments takes neither size, seed nor"
+                " args, and runs in this process alone."
+            )
+        op = functions.op_of(names[0])
+        chosen = (SizedOp(op),)
+        scope = _own.given(op, names[0], names[1:])
 
     def build(known: Sequence[Device], known_ops: Sequence[OpInfo]) -> Experiment:
         return experiments.build(
-            selection.parse_ops(_listed(names), known_ops, own=True),
+            chosen or selection.parse_ops(_listed(names), known_ops, own=True),
             None if size is None else selection.parse_sizes(_text(size)),
-            selection.parse_dtypes(_text(dtype, _dtype)),
+            selection.parse_dtypes(_text(dtype, _dtype)) if dtype != () else None,
             None
             if device is None
             else selection.parse_devices(_text(device, _device), known),
@@ -145,7 +163,8 @@ def bench(
             ready = Ready(host=_host.host(), devices=known, ops=known_ops)
             events.append(ready)
             cases += experiment.cases
-            state = _run(experiment, ready, events)
+            with scope:
+                state = _run(experiment, ready, events)
     finally:
         if history:
             past += _keep(events, cases)

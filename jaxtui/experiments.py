@@ -63,7 +63,7 @@ def op_info(name: str, catalogue: Sequence[OpInfo]) -> OpInfo | None:
 def build(
     ops: Sequence[SizedOp],
     sizes: Sequence[int] | None = None,
-    dtypes: Sequence[str] = ("float32",),
+    dtypes: Sequence[str] | None = None,
     devices: Sequence[str] | None = None,
     modes: Sequence[Mode] = ("jit",),
     inputs: Sequence[Inputs] = ("device",),
@@ -90,7 +90,7 @@ def build(
     Args:
         ops: what to run; sizes that an op carries replace ``sizes`` for it.
         sizes: ``None`` means each op's own default.
-        dtypes: of the inputs.
+        dtypes: of the inputs; ``None`` means float32.
         devices: by name; ``None`` means the first that this process can address.
         modes: how to execute.
         inputs: where arguments live before each call.
@@ -107,7 +107,7 @@ def build(
 
     Raises:
         SelectionError: if there is no case, or more than ``MAXIMUM_CASES``, or no
-            device, or if no op takes any of the precisions.
+            device, or if no op takes any of the precisions or a dtype.
     """
     if devices is None:
         devices = [first_device(known_devices).name]
@@ -119,7 +119,7 @@ def build(
         info = op_info(choice.name, catalogue)
         assert info is not None, choice
         its_sizes: Sequence[int] = choice.sizes or sizes or (info.default,)
-        its_dtypes = dtypes
+        its_dtypes: Sequence[str] = ("float32",) if dtypes is None else dtypes
         if info.own:  # without typed arguments they are known when they are made
             its_dtypes = (dtype_of(parse_specs(arguments)) if arguments else "",)
             its_sizes = (0,) if arguments else its_sizes
@@ -129,8 +129,13 @@ def build(
         lists[info.name] = before + len(its_sizes), len(its_dtypes)
         count += len(its_sizes) * len(its_dtypes) * len(ways)
     chosen = [info for info, *_ in combined]
+    if dtypes and all(op.own for op in chosen):
+        raise SelectionError(
+            f"The dtype {dtypes[0]} means nothing for {short_name(chosen[0].name)}: a "
+            "function of your own has that of its arguments, as in --arg bf16[8,128]."
+        )
     if "default" not in precisions and not any(op.takes_precision for op in chosen):
-        taking = " and ".join(dict.fromkeys(op.name for op in chosen))
+        taking = " and ".join(dict.fromkeys(short_name(op.name) for op in chosen))
         raise SelectionError(
             f'The precision "{precisions[0]}" is for matrix products: '
             f"{taking} takes only default."

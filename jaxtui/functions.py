@@ -8,9 +8,17 @@ tells, such as which arguments suit a function, the engine says.
 from __future__ import annotations
 
 import ast
+import importlib.util
+import inspect
 import os
+import re
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from types import MethodType
+from typing import Any
 
 from jaxtui.model import SelectionError
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY, is_own, parts
@@ -126,6 +134,48 @@ def read(whole: str, path: str) -> bytes:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise SelectionError(f"{path} cannot be read: {why}.") from error
+
+
+def op_of(function: Callable[..., Any]) -> str:
+    """The op that stands for a function of this process: ``/path/to/file.py:name``.
+
+    One that no file has, such as that of a notebook, is ``__main__.py:name``.
+    """
+    inside: Any = function
+    while isinstance(inside, (partial, MethodType)):
+        inside = inside.func if isinstance(inside, partial) else inside.__func__
+    inside = inspect.unwrap(inside)
+    file = f"{getattr(inside, '__module__', None) or '__main__'}.py"
+    with suppress(TypeError, OSError):
+        found = inspect.getsourcefile(inside) or ""
+        if found.endswith(".py") and os.path.isfile(found):
+            file = os.path.abspath(found)
+    name = str(getattr(inside, "__name__", type(inside).__name__))
+    name = re.sub(r"\W", "", name) or "function"
+    return f"{file}:{name}"
+
+
+def module_file(name: str) -> str | None:
+    """The file of a module in the working directory, or where Python looks for it.
+
+    Nothing is imported: of a package of several parts only the folders are looked at.
+    """
+    first, *rest = name.split(".")
+    folders: list[str] = []
+    with suppress(OSError):
+        folders.append(os.path.join(os.getcwd(), first))
+    # A broken entry of the path may raise anything.
+    with suppress(Exception):
+        spec = importlib.util.find_spec(first)
+        folders += (spec and spec.submodule_search_locations) or ()
+        if spec and spec.origin and not rest:
+            folders.append(spec.origin.removesuffix(".py"))
+    for folder in folders:
+        path = os.path.join(folder, *rest)
+        for file in (f"{path}.py", os.path.join(path, "__init__.py")):
+            if os.path.isfile(file):
+                return file
+    return None
 
 
 def near_file(path: str) -> str:

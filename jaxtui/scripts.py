@@ -36,6 +36,7 @@ Planner = Callable[[Experiment], Awaitable[Plan]]
 """Asks an engine how to do an experiment without jaxtui."""
 
 IMPORTS = {
+    "functools": "import functools",
     "importlib": "import importlib",
     "io": "import io",
     "runpy": "import runpy",

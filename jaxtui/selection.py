@@ -70,6 +70,11 @@ _NUMBER = re.compile(
 _TYPED = re.compile(
     r"(?P<path>.+\.py)(?::(?P<names>[^:]*)(?::(?P<sizes>.*))?)?", re.DOTALL
 )
+_MODULE = re.compile(
+    r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<names>[^\W\d].*)", re.DOTALL
+)
+"""``package.module:name``; a size, which may follow an op, begins with a digit."""
+
 _ARGUMENT = re.compile(r"(?:[^\s,\[]|\[[^\]]*\]?)+")
 
 _Text = TypeVar("_Text", bound=str)
@@ -190,7 +195,7 @@ def parse_ops(
     known = [op.name for op in catalogue]
     choices: list[SizedOp] = []
     for text in texts:
-        if looks_own(text) and (own or ".py" in text):
+        if looks_own(text) and (own or ".py" in text or "/" not in text):
             if not own:
                 raise SelectionError(
                     f'"{text}" is a function of a file: only `jaxtui bench`, '
@@ -357,12 +362,21 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def looks_own(text: str) -> bool:
-    """Whether a text means a function of a file, however it is misspelt."""
-    return _TYPED.fullmatch(text.strip()) is not None or "/" in text
+    """Whether a text means a function of a file or module, however it is misspelt."""
+    text = text.strip()
+    if _TYPED.fullmatch(text) is not None or "/" in text:
+        return True
+    match = _MODULE.fullmatch(text)
+    return match is not None and (
+        "." in match["module"] or functions.module_file(match["module"]) is not None
+    )
 
 
 def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     """The ops that ``path/to/file.py:name`` or ``file.py:one,two:2k`` names.
+
+    ``package.module:name`` is the file of that module, which is found in the working
+    directory or where this Python looks for modules; nothing is imported.
 
     Returns:
         Each as ``/path/to/file.py:name``, and the sizes, if any.
@@ -370,7 +384,16 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     Raises:
         SelectionError: There is no such file, or no function is named.
     """
-    match = _TYPED.fullmatch(text.strip())
+    text = text.strip()
+    if (module := _MODULE.fullmatch(text)) and not _TYPED.fullmatch(text):
+        file = functions.module_file(module["module"])
+        if file is None:
+            raise SelectionError(
+                f"There is no module {module['module']} here, nor where this Python"
+                " looks for modules: name its file, as in path/to/file.py:name."
+            )
+        text = f"{file}:{module['names']}"
+    match = _TYPED.fullmatch(text)
     if match is None:
         raise SelectionError(
             f'"{text}" is neither an op nor a function of a file: '

@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import msgspec
+import numpy as np
 import pytest
 
 import jaxtui
@@ -175,6 +176,28 @@ def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
     assert "int32" in failure.error
     assert failure.error in repr(found)
     assert failure.error.split()[0] in found._repr_html_()
+
+
+def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> None:
+    @functools.partial(jax.jit, donate_argnums=0, static_argnames="scale")
+    def step(state: Any, x: Any, *, scale: int) -> Any:
+        return {"w": state["w"] * scale + x}
+
+    state, x = {"w": jnp.ones(64)}, np.ones(64, np.float32)
+    bound = functools.partial(step, scale=2)
+    (found,) = jaxtui.bench(
+        bound, state, x, mode="jit", budget=1.0, history=False, target=0
+    )
+    assert found.case.op == f"{__file__}:step"
+    assert {note.flag for note in found.notes} >= {"donated", "warm-phases"}
+    assert not state["w"].is_deleted()
+    (plain,) = jaxtui.bench(lambda x: x @ x, jnp.ones((8, 8)), budget=1.0)
+    assert plain.case.op == f"{__file__}:lambda"
+    assert plain.phases.compile
+    with pytest.raises(SelectionError, match="neither size, seed nor args"):
+        jaxtui.bench(step, state, x, size=3)
+    with pytest.raises(SelectionError, match="means nothing for"):
+        jaxtui.bench(step, state, x, dtype="bfloat16")
 
 
 @pytest.mark.parametrize(

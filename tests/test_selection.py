@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -106,6 +107,7 @@ def test_sizes_that_are_refused_are_quoted(text: str) -> None:
         (lambda text: parse_op("matmul", text), "256", "as in matmul:256, or in --siz"),
         (lambda text: parse_op(), "", "Name at least one op: matmul, selu, sigmoid"),
         (parse_op, "x.py:f", "`jaxtui crossover` and `jaxtui hlo` take those"),
+        (parse_op, "nothing.here:f", "`jaxtui crossover` and `jaxtui hlo` take those"),
         (parse_devices, "tpu:2", "tpu:2 belongs to process 1"),
         (parse_devices, "host", "choose the mode numpy"),
         (lambda text: selection.parse_device(text, DEVICES), "tpu", "is 2 devices"),
@@ -158,3 +160,28 @@ def test_a_sweep_halves_its_largest_size(size: int, text: str) -> None:
 )
 def test_several_arguments_on_one_line(text: str, arguments: tuple[str, ...]) -> None:
     assert selection.split_arguments(text) == arguments
+
+
+def test_a_module_is_the_file_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "package" / "inner").mkdir(parents=True)
+    for name in ("alone.py", "package/__init__.py", "package/inner/train.py"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+
+    def parse(text: str) -> tuple[SizedOp, ...]:
+        return selection.parse_ops([text], CATALOGUE, own=True)
+
+    assert parse("package.inner.train:step,Net.loss:2k") == (
+        SizedOp(f"{tmp_path}/package/inner/train.py:step", (2048,)),
+        SizedOp(f"{tmp_path}/package/inner/train.py:Net.loss", (2048,)),
+    )
+    assert parse("package:f") == (SizedOp(f"{tmp_path}/package/__init__.py:f"),)
+    assert parse("alone:net.step") == (SizedOp(f"{tmp_path}/alone.py:net.step"),)
+    assert parse("matmul:2k") == (SizedOp("matmul", (2048,)),)
+    # Of those that Python finds nothing is imported.
+    (found,) = parse("xml.sax.handler:feature")
+    assert found.name.endswith("/xml/sax/handler.py:feature")
+    with pytest.raises(SelectionError, match=r"no module package\.none here"):
+        parse("package.none:f")

@@ -115,7 +115,8 @@ def command(
     """Time ops: every combination of the lists, taking turns.
 
     Lists are separated by commas; an op may carry its own size, as in
-    matmul:2k selu:1e6. A function of your own is path/to/file.py:name.
+    matmul:2k selu:1e6. A function of your own is path/to/file.py:name or
+    package.module:name.
     """
     if not cases.op:
         raise SelectionError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from jaxtui import experiments, selection
@@ -26,6 +27,7 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
+from jaxtui.model.own import is_own
 from jaxtui.selection import SizedOp
 
 _T = TypeVar("_T")
@@ -220,6 +222,7 @@ class Cases:
     op: tuple[str, ...]
     size: tuple[int, ...]
     dtype: tuple[str, ...]
+    """The default of the command, if none was typed."""
     mode: tuple[Mode, ...]
     precision: tuple[Precision, ...]
     inputs: tuple[Inputs, ...] = ("device",)
@@ -229,6 +232,8 @@ class Cases:
     seed: int = 0
     processes: int = 1
     samples: bool = False
+    typed: frozenset[str] = frozenset()
+    """The options that were typed."""
     arg: str | None = None
     """``None`` of a command that takes no function of a file."""
 
@@ -262,10 +267,11 @@ class Cases:
         known_devices: Sequence[Device],
     ) -> Experiment:
         """As ``experiments.build``, with all that was typed."""
+        others = not all(is_own(choice.name) for choice in choices)
         return experiments.build(
             choices,
             self.size,
-            self.dtype,
+            self.dtype if others or "dtype" in self.typed else None,
             devices,
             self.mode,
             self.inputs,
@@ -298,6 +304,9 @@ class Cases:
         return found.cases[0]
 
 
+TYPED = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+
+
 def with_cases(command: Callable[..., Any]) -> Callable[..., Any]:
     """Hand a command its options of cases as one argument, ``cases``."""
     names = [field.name for field in fields(Cases)]
@@ -306,6 +315,9 @@ def with_cases(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def called(*positional: Any, **options: Any) -> Any:
         typed = {name: options.pop(name) for name in names if name in options}
+        context = click.get_current_context()
+        given = [n for n in typed if context.get_parameter_source(n) in TYPED]
+        typed["typed"] = frozenset(given)
         for name in lists:
             if not isinstance(typed[name], tuple):
                 typed[name] = () if typed[name] is None else (typed[name],)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from jaxtui.model import (
+    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -42,6 +43,18 @@ _CASE_EVENTS = (
     CaseMeasured,
     CaseFailed,
 )
+
+
+def has_files(work: Work) -> bool:
+    """Whether it times functions of files."""
+    return any(is_own(case.op) for case in cases_of(work))
+
+
+def cases_of(work: Work) -> tuple[Case, ...]:
+    """Those that may have functions of files."""
+    if isinstance(work, (Inspection, Loop)):
+        return (work.case,)
+    return work.cases if isinstance(work, Experiment) else ()
 
 
 class Ledger:
@@ -169,10 +182,8 @@ class ActiveRun:
     @property
     def foreign(self) -> bool:
         """Whether it runs code that is not jaxtui's: of a file, or of a package."""
-        cases = self.ledger.cases
-        if isinstance(self.work, (Inspection, Loop)):
-            cases = (self.work.case,)
-        return any(is_own(case.op) or case.op in self._offered for case in cases)
+        offered = any(case.op in self._offered for case in cases_of(self.work))
+        return offered or has_files(self.work)
 
     @property
     def patience_seconds(self) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Coroutine
 from typing import Any, cast
 
 from jaxtui.engine import startup
-from jaxtui.engine.active import ActiveRun
+from jaxtui.engine.active import ActiveRun, has_files
 from jaxtui.engine.connection import Connection, EngineUnavailableError
 from jaxtui.engine.process import EngineOptions, EngineProcess, how_ended
 from jaxtui.engine.protocol import (
@@ -63,6 +63,8 @@ class EngineClient:
         """Engines one after the other that served for nothing."""
         self._used = 0
         """The generation in which code was run last that is not jaxtui's."""
+        self._waits = False
+        """The next engine starts JAX with a run of files."""
         self._ran = 0
         """The generation in which anything was run last."""
         self._closed = False
@@ -101,12 +103,15 @@ class EngineClient:
         Raises:
             EngineUnavailableError: The engine cannot serve.
         """
-        fresh = isinstance(work, Experiment) and work.processes > 1
-        # Code that is not jaxtui's may have changed anything there.
-        used = self._ran if fresh else self._used
-        connected = self._connection
-        if connected and connected.generation == used and self._run is None:
-            await self.release()
+        if self._run is None:
+            # A file is imported before JAX starts, as in a program of its own.
+            self._waits = has_files(work)
+            fresh = isinstance(work, Experiment) and work.processes > 1
+            # Code that is not jaxtui's may have changed anything there.
+            used = self._ran if fresh else self._used
+            connected = self._connection
+            if connected and (self._waits or connected.generation == used):
+                await self.release()
         connection = await self._until_ready()
         if self._run is not None:
             self._emit(None, Busy(run=self._run.number))
@@ -196,7 +201,8 @@ class EngineClient:
 
     def _spawn(self) -> EngineProcess:
         try:
-            return EngineProcess.spawn(self._options, self.generation + 1)
+            number = self.generation + 1
+            return EngineProcess.spawn(self._options, number, waits=self._waits)
         except OSError as error:
             failed = EngineFailed(
                 reason="internal",
@@ -267,7 +273,7 @@ class EngineClient:
         for event in events:
             self._emit(run.number, event)
             if isinstance(event, RunFinished):
-                self._run = None
+                self._run, self._waits = None, False
                 self._run_ended.set()
 
     # Endings.

@@ -27,6 +27,7 @@ from jaxtui.model import (
     EngineFailed,
     Event,
     Experiment,
+    Hello,
     Logged,
     Plan,
     Planned,
@@ -88,7 +89,7 @@ class Connection:
         self._receive = receive
         self.generation = process.generation
         self.ready = False
-        """``Ready`` has arrived."""
+        """``Ready`` has arrived, or ``Hello`` from one that waits for its first run."""
         self.offered: frozenset[str] = frozenset()
         """The ops that installed packages offer, by name."""
         self._ready_at = 0.0
@@ -261,7 +262,9 @@ class Connection:
             self._last_event = _loop().time()
             event = envelope.event
             self.start = startup.observe(self.start, event)
-            if isinstance(event, Ready):
+            if isinstance(event, Ready) or (
+                isinstance(event, Hello) and self._process.waits
+            ):
                 self.ready = True
                 self.offered = frozenset(op.name for op in event.ops if op.package)
                 self._ready_at = _loop().time()

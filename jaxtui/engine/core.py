@@ -154,6 +154,21 @@ class Core:
 
         return plan(experiment, recipes=recipes)
 
+    def imports(self, work: Work) -> Iterator[RunEvent]:
+        """Import the files whose functions a work times; JAX has not started yet."""
+        if isinstance(work, (Experiment, Inspection, Loop)):
+            # All that measures: a file may replace what it takes from elsewhere.
+            from jaxtui.measure import (  # noqa: F401
+                devices,
+                experiment,
+                host,
+                inspection,
+                loops,
+                own,
+            )
+
+            yield from own.imports(work)
+
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
         match work:
             case Experiment():

@@ -68,16 +68,27 @@ class EngineProcess:
     """A running engine process and this side's ends of its pipes; see ``spawn``."""
 
     def __init__(
-        self, popen: subprocess.Popen[bytes], generation: int, pipes: tuple[int, ...]
+        self,
+        popen: subprocess.Popen[bytes],
+        generation: int,
+        pipes: tuple[int, ...],
+        *,
+        waits: bool = False,
     ) -> None:
         self.popen = popen
+        self.waits = waits
+        """For its first run, before it starts JAX's backend."""
         self.generation = generation
         self._pipes = pipes
         self._over = False
 
     @classmethod
     def spawn(
-        cls, options: EngineOptions | None = None, generation: int = 1
+        cls,
+        options: EngineOptions | None = None,
+        generation: int = 1,
+        *,
+        waits: bool = False,
     ) -> EngineProcess:
         """Start an engine; it begins to import jax at once.
 
@@ -87,6 +98,8 @@ class EngineProcess:
         Args:
             options: How.
             generation: The number that its events carry.
+            waits: It starts JAX's backend only with its first run, after the files
+                whose functions that times.
 
         Raises:
             OSError: The command cannot be started.
@@ -98,6 +111,8 @@ class EngineProcess:
         command = [*(options.command or DEFAULT_COMMAND)]
         command += ["--requests", str(requests[0]), "--events", str(events[1])]
         command += ["--generation", str(generation)]
+        if waits:
+            command.append("--wait")
         if options.cpu_devices is not None:
             command += ["--cpu-devices", str(options.cpu_devices)]
         try:
@@ -122,7 +137,7 @@ class EngineProcess:
             raise
         finally:
             _close(requests[0], events[1], log[1])
-        return cls(popen, generation, (requests[1], events[0], log[0]))
+        return cls(popen, generation, (requests[1], events[0], log[0]), waits=waits)
 
     def take_pipes(self) -> tuple[int, ...]:
         """This side's ends for requests, events and log lines; the taker closes them.

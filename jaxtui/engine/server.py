@@ -38,16 +38,22 @@ from jaxtui.engine.protocol import (
 from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
     Busy,
+    CaseFailed,
     EngineFailed,
+    Experiment,
     Failure,
     Hello,
     Logged,
     Memory,
+    OpInfo,
     Plan,
     Planned,
     PlannedCase,
     Ready,
+    RunEvent,
     RunFinished,
+    Work,
+    WorkFailed,
 )
 
 EXIT_CANNOT_SERVE = 3
@@ -71,6 +77,7 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     parser.add_argument("--events", type=int, required=True, metavar="FD")
     parser.add_argument("--cpu-devices", type=int, metavar="N")
     parser.add_argument("--generation", type=int, default=1, metavar="N")
+    parser.add_argument("--wait", action="store_true")
     options = parser.parse_args(arguments)
     # jax reads all of this when it is imported, so it comes first.
     os.environ.update(engine_environment(os.environ, options.cpu_devices))
@@ -89,7 +96,8 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     # Nor must one that a user's file forks.
     os.register_at_fork(after_in_child=lambda: os.close(options.events))
     outbox = Outbox(options.events, options.generation)
-    return Server(core or Core(), options.requests, outbox).serve()
+    waits = options.wait
+    return Server(core or Core(), options.requests, outbox, waits=waits).serve()
 
 
 def engine_environment(
@@ -134,8 +142,13 @@ def _die_with_parent() -> None:
 class Server:
     """Serves requests from one pipe with a core until it is told to end."""
 
-    def __init__(self, core: Core, requests_fd: int, outbox: Outbox) -> None:
+    def __init__(
+        self, core: Core, requests_fd: int, outbox: Outbox, *, waits: bool = False
+    ) -> None:
         self._core = core
+        self._waits = waits
+        """The backend starts with the first run, after its files."""
+        self._ops: tuple[OpInfo, ...] = ()
         self._requests_fd = requests_fd
         self._outbox = outbox
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -173,10 +186,15 @@ class Server:
         with self._harmless():
             self._outbox.send(self._core.look())
         with _no_garbage_collection():
-            ops = self._core.load()
-            self._outbox.send(Hello(pid=os.getpid(), ops=ops))
-            host, devices = self._core.start()
-        ready = Ready(host=host, devices=devices, ops=ops)
+            self._ops = self._core.load()
+            self._outbox.send(Hello(pid=os.getpid(), ops=self._ops))
+            if not self._waits:
+                self._start_backend()
+
+    def _start_backend(self) -> None:
+        self._waits = False
+        host, devices = self._core.start()
+        ready = Ready(host=host, devices=devices, ops=self._ops)
         with self._harmless():
             findings = self._core.compare(devices)
             ready = msgspec.structs.replace(ready, findings=findings)
@@ -206,7 +224,7 @@ class Server:
         ledger, began = Ledger(request.work), time.monotonic()
         finished = None
         try:
-            for event in self._core.run(request.work, self._stop.is_set):
+            for event in self._events(request.work):
                 ledger.observe(event)
                 if isinstance(event, RunFinished):
                     finished = event
@@ -226,6 +244,28 @@ class Server:
         with self._lock:
             self._run = None
         self._outbox.send(finished, request.run)
+
+    def _events(self, work: Work) -> Iterator[RunEvent]:
+        """Of a run, after the files of the first one and the backend, if it waits."""
+        if self._waits:
+            yield from self._core.imports(work)
+            try:
+                self._start_backend()
+            except CannotServeError as error:
+                yield from self._unserved(work, error.failed)
+                return
+        yield from self._core.run(work, self._stop.is_set)
+
+    def _unserved(self, work: Work, failed: EngineFailed) -> Iterator[RunEvent]:
+        """Nothing of a work could be run, as JAX did not start after its files."""
+        said, hint, detail = failed.error, failed.hint, failed.detail
+        if not isinstance(work, Experiment):
+            yield WorkFailed(error=said, hint=hint, detail=detail)
+            return
+        for index, case in enumerate(work.cases):
+            failure = Failure(case=case, error=said, hint=hint, detail=detail)
+            yield CaseFailed(index=index, failure=failure)
+        yield RunFinished(outcome="complete", elapsed_seconds=0.0)
 
     def _plan(self, request: PlanRequest) -> None:
         try:

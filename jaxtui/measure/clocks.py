@@ -41,9 +41,9 @@ def time_calls(f, args, wait, seconds):
     """Seconds until each call returned, and until its result was ready."""
     dispatch, ready, end = [], [], perf_counter_ns() + seconds * 1e9
     while not ready or perf_counter_ns() < end:
-        result = None  # freed before the clock starts
+        result, given = None, (*args,)  # the last result is freed before the clock
         start = perf_counter_ns()
-        result = f(*args)
+        result = f(*given)
         returned = perf_counter_ns()
         wait(result)
         ready.append((perf_counter_ns() - start) / 1e9)
@@ -106,9 +106,11 @@ def burst(call: Call, args: Sequence[Any], wait: Wait, count: int) -> float:
     A device executes in order, so the last result being ready means that all are.
     """
     result = None
+    # Before the clock starts: arguments that calls use up are copied each time.
+    each = [(*args,) for _ in range(count)]
     start = perf_counter_ns()
-    for _ in range(count):
-        result = call(*args)
+    for given in each:
+        result = call(*given)
     wait(result)
     return (perf_counter_ns() - start) / 1e9
 
@@ -120,7 +122,8 @@ def pending_after(call: Call, args: Sequence[Any], count: int) -> int:
     call ``d + 1`` on, so for an op that is slow to compute and quick to enqueue this is
     ``d`` for every ``count > d``. Keeps the results: not for timing.
     """
-    results = [call(*args) for _ in range(count)]
+    each = [(*args,) for _ in range(count)]
+    results = [call(*given) for given in each]
     pending = sum(not is_ready(result) for result in results)
     jax.block_until_ready(results[-1])
     return pending

@@ -25,15 +25,15 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import programs, runtime
+from jaxtui.measure import own, programs, runtime
 from jaxtui.measure.clocks import wait_for
-from jaxtui.measure.dataflow import dataflow
+from jaxtui.measure.dataflow import Dataflow, dataflow
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import dtype_of
 from jaxtui.measure.programs import count
-from jaxtui.measure.workload import Workload, arrays_of
+from jaxtui.measure.workload import Workload, arrays_of, spread
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
 from jaxtui.stats import median
 
@@ -99,7 +99,14 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
     if workload.on_return:
         yield "first_call", lambda: _first_call(workload)
         return
-    yield "transfer", lambda: _transfer(workload)
+    if workload.op is None:
+        workload.args = workload.hosts()
+    # What a file has spread over devices nobody sends.
+    if workload.devices == 1 and (workload.op or workload.copies()):
+        yield "transfer", lambda: _transfer(workload)
+    if workload.as_is is not None:
+        yield from _steps_as_is(workload, workload.as_is, cold=cold)
+        return
     if workload.case.mode in COMPILED_MODES:
         stages = _Stages(workload)
         yield "trace", stages.trace
@@ -111,46 +118,114 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
     yield "fetch", lambda: _fetch(workload)
 
 
+_called: set[int] = set()
+"""The functions that files have jitted and that were called here; they live on in the
+modules of those files."""
+
+
+def _steps_as_is(
+    workload: Workload, jitted: own.Jitted, *, cold: bool
+) -> Iterator[tuple[Phase, Step]]:
+    """The phases of what is jitted already, as far as it shows them.
+
+    In another's process it may be compiled already, so none of them is known. In
+    jaxtui's own JAX forgets what was called before.
+    """
+    function = jitted.function
+    stages = _Stages(workload)
+    workload.warm = not cold
+    if cold and id(function) in _called:
+        jax.clear_caches()
+    _called.add(id(function))
+    if not cold or not hasattr(function, "lower"):
+        yield "first_call", lambda: _first_call(workload)
+        with workload.scope():
+            compiled = function
+            if hasattr(function, "lower"):
+                stages.lower()
+                compiled = stages.stage.compile()
+            stages.look(compiled)
+            _count(workload)
+    else:
+        if hasattr(function, "trace"):
+            yield "trace", stages.trace
+        yield "lower", stages.lower
+        yield "compile", stages.compile
+        yield "first_call", lambda: _first_call(workload)
+    yield "fetch", lambda: _fetch(workload)
+
+
 class _Stages:
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
-        self._stage: Any = None
+        self.stage: Any = None
 
     def trace(self) -> Transfer:
-        resident = self._workload.resident()
-        self._workload.call = jitted = self._workload.jitted()
-        with preserved(self._workload):
-            taken = self._time(lambda: jitted.trace(*resident))
-        if self._workload.own:
-            self._workload.dataflow = dataflow(self._stage.jaxpr)
+        workload = self._workload
+        args, keywords = workload.args, workload.keywords
+        if workload.as_is is None:
+            # Arguments that are sent from the host are traced where they will be.
+            args, jitted = workload.resident(), workload.jitted()
+            workload.use(jitted)
+        else:
+            args, keywords, jitted = self._as_is(workload.as_is)
+        with preserved(workload):
+            taken = self._time(lambda: jitted.trace(*args, **keywords))
+        if workload.own:
+            workload.dataflow = _dataflow(self.stage)
         return taken
 
     def lower(self) -> Transfer:
-        taken = self._time(self._stage.lower)
-        if self._workload.own:
-            self._workload.written_flops = programs.counted_flops(self._stage)
+        workload = self._workload
+        if self.stage is None and workload.as_is is not None:
+            args, keywords, jitted = self._as_is(workload.as_is)
+            with preserved(workload):
+                taken = self._time(lambda: jitted.lower(*args, **keywords))
+        else:
+            taken = self._time(self.stage.lower)
+        if workload.own:
+            lowered = programs.inner(self.stage)
+            workload.written_flops = programs.counted_flops(lowered)
         return taken
 
-    def compile(self) -> Transfer:
+    def _as_is(self, jitted: own.Jitted) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        """What a jitted function is traced or lowered with, and the function."""
         workload = self._workload
+        keywords = {**jitted.keywords, **workload.keywords}
+        return (*jitted.args, *workload.args), keywords, jitted.function
+
+    def compile(self) -> Transfer:
         hits = len(runtime.cache_hits())
-        taken = self._time(self._stage.compile)
-        workload.cached_compile = len(runtime.cache_hits()) > hits
+        taken = self._time(self.stage.compile)
+        self._workload.cached_compile = len(runtime.cache_hits()) > hits
+        self.look(self.stage)
+        return taken
+
+    def look(self, stage: Any) -> None:
+        """See what XLA says of what was compiled."""
+        workload = self._workload
+        compiled = programs.inner(stage)
         if workload.op is None:
-            workload.xla_count = count(self._stage, loop=" while(")
-        if workload.own and (text := programs.text_of(self._stage)) is not None:
+            workload.xla_count = count(compiled)
+        if workload.own and (text := programs.text_of(compiled)) is not None:
             workload.computes = programs.computes(text)
         if workload.case.mode == "jit":
             # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
-            workload.compiled_flops = programs.counted_flops(self._stage)
-        needs = probe(self._stage.memory_analysis)
-        workload.block_bytes = needs.temp_size_in_bytes if needs else 0
-        return taken
+            workload.compiled_flops = programs.counted_flops(compiled)
+        needs = probe(lambda: compiled.memory_analysis())
+        temporaries = needs.temp_size_in_bytes if needs else 0
+        workload.block_bytes = max(workload.block_bytes, temporaries)
 
     def _time(self, stage: Callable[[], Any]) -> Transfer:
         start = perf_counter()
-        self._stage = stage()
+        self.stage = stage()
         return Transfer(perf_counter() - start, aliased=False)
+
+
+def _dataflow(traced: Any) -> Dataflow | None:
+    """Of what was traced; a library may not show that."""
+    jaxpr = getattr(programs.inner(traced), "jaxpr", None)
+    return None if jaxpr is None else dataflow(jaxpr)
 
 
 def _transfer(workload: Workload) -> Transfer:
@@ -163,11 +238,15 @@ def _transfer(workload: Workload) -> Transfer:
 
 def count_kernels(workload: Workload) -> None:
     """How many computations an eager call puts in flight, and XLA's count of it."""
+    if not all(map(own.takes, jax.tree.leaves((workload.args, workload.keywords)))):
+        # Tracing could leave its tracers in an object of the file.
+        return
     try:
         with workload.scope(), preserved(workload):
-            traced = workload.jitted().trace(*workload.resident())
+            args, keywords = workload.resident(), workload.keywords
+            traced = workload.jitted().trace(*args, **keywords)
             if workload.op is None:
-                workload.xla_count = count(traced.lower(), loop="stablehlo.while")
+                workload.xla_count = count(traced.lower())
             workload.kernels = max(1, len(traced.jaxpr.eqns))
             if workload.own:
                 workload.dataflow = dataflow(traced.jaxpr)
@@ -224,10 +303,14 @@ def _first_call(workload: Workload) -> Transfer:
     result = workload.call(*workload.args)
     workload.wait(result)
     seconds = perf_counter() - start
+    if workload.op is None:
+        workload.devices = max(workload.devices, spread(result))
     if workload.case.mode == "eager":
         # What a function makes at its first call and keeps is no tracer then.
         count_kernels(workload)
     _look_at(workload, result)
+    if workload.op is None and not workload.on_return:
+        workload.renew()
     return Transfer(seconds, aliased=False)
 
 
@@ -237,10 +320,7 @@ def _look_at(workload: Workload, result: Any) -> None:
         result = np.asarray(result)
     arrays = list(arrays_of(result))
     if workload.op is None:
-        known = workload.xla_count
-        if not known.loops:
-            workload.flops, workload.bytes = known.flops, known.bytes
-        workload.compiled_flops = known.flops
+        _count(workload)
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]
@@ -257,6 +337,17 @@ def _look_at(workload: Workload, result: Any) -> None:
     sizes = [array.nbytes for array in arrays]
     workload.result_bytes = sum(sizes)
     workload.block_bytes = max([workload.block_bytes, *sizes])
+
+
+def _count(workload: Workload) -> None:
+    """Take the work of a function of a file from XLA, where XLA counts all of it."""
+    if workload.devices > 1 and workload.case.mode == "eager":
+        # Op by op XLA counts the work of all of them, however they share it.
+        workload.xla_count = programs.NOTHING
+    known = workload.xla_count
+    if known.is_whole:
+        workload.flops, workload.bytes = known.flops, known.bytes
+    workload.compiled_flops = known.flops
 
 
 def _fetch(workload: Workload) -> Transfer:

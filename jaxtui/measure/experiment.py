@@ -220,7 +220,7 @@ class _Run(Runner):
         turns = Turns(
             made,
             queue_depth=known.queue_depth if known else 1,
-            results_at_most=planning.results_at_most(planned, made.result_bytes),
+            results_at_most=planning.results_at_most(planned, made.call_bytes),
         )
         return Record(index, turns, known)
 
@@ -337,6 +337,9 @@ class _Run(Runner):
         """Both ends of the case's memory, where that is known and matters."""
         made, before = record.workload, perf_counter()
         large = memory.allocates(made.case, made.block_bytes)
+        # Copies for a donation take memory, too: nothing could be told apart.
+        large &= not isinstance(made.args, own.Renewed)
+        large &= not own.is_given(made.case.op)
         if not large or not memory.is_known() or self.stop():
             return
         share = (self.remaining + self._reserved) / self._unfinished

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from jaxtui.measure import devices, ops, own, planning, programs
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Pool, Workload, of_op, own_scope
+from jaxtui.measure.workload import Pool, Workload, of_op, own_scope, spread
 from jaxtui.model import (
     HOST_MODES,
     Case,
@@ -24,6 +25,8 @@ from jaxtui.model import (
     Progress,
     RunEvent,
 )
+from jaxtui.model.own import dtype_of as own_dtype
+from jaxtui.model.own import short_name
 from jaxtui.model.programs import EagerStep, Program
 
 STEPS_AT_MOST = 100
@@ -51,24 +54,30 @@ def run_inspection(
 
 def _of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
     """A function with its arguments; those that were typed are shapes alone."""
-    size = case.size
+    as_is = own.jitted(function.call) if case.mode == "jit" else None
     with own_scope(function, case, device):
-        args: tuple[Any, ...] = tuple(
+        shapes = tuple(
             programs.array_shape(spec.shape, spec.dtype, device)
             for spec in own.specs(case)
         )
-        if not args:
+        made = own.Arguments(shapes, {}, case.size)
+        dtype = own_dtype(own.specs(case)) if shapes else ""
+        if not shapes:
             made = own.make(function, case, SEED)
-            args, size = jax.device_put(made.hosts, device), made.size
-    dtype = own.dtype_of(jax.tree.leaves(args))
+            made = own.settle(function, case, made, device)
+            dtype = own.dtype_of(made.leaves)
+    call = own.eager(function) if case.mode == "eager" else function.call
     # What the function has jitted itself must be as cold as the function.
     jax.clear_caches()
     return Workload(
-        case=msgspec.structs.replace(case, size=size, dtype=dtype),
-        call=function.call,
-        args=args,
+        case=msgspec.structs.replace(case, size=made.size, dtype=dtype),
+        call=call,
+        args=made.args,
+        keywords=made.keywords,
         scope=lambda: own_scope(function, case, device),
-        fresh=lambda: own.fresh(function),
+        fresh=lambda: own.fresh(replace(function, call=call)),
+        as_is=as_is,
+        static={} if shapes else own.static(made),
     )
 
 
@@ -87,7 +96,8 @@ class _Run(Runner):
     phase = "trace"
     _workload: Workload
     _device: jax.Device
-    _traced: Any
+    _traced: Any = None
+    """``None`` of what is jitted already and does not show it."""
     _lowered: Any = None
     _compiled: Any = None
     """The case as one program; ``None`` for an eager one."""
@@ -133,14 +143,18 @@ class _Run(Runner):
             self.phase = "inputs"
             yield self.progress("arguments")
             self._workload = _of_function(function, case, self._device)
-        jitted, args = self._workload.jitted(), self._workload.args
-        self._traced = yield from self._time("trace", lambda: jitted.trace(*args))
+        yield from self._trace()
         if case.mode == "eager":
             yield from self._each_step()
         else:
-            self._lowered = yield from self._time("lower", self._traced.lower)
-            self._compiled = yield from self._time("compile", self._lowered.compile)
-            few = len(self._traced.jaxpr.eqns) <= STEPS_AT_MOST
+            if self._lowered is None:
+                self._lowered = yield from self._time("lower", self._traced.lower)
+            compiled = yield from self._time("compile", self._lowered.compile)
+            self._compiled = programs.inner(compiled)
+            self._lowered = programs.inner(self._lowered)
+            few = self._traced and len(self._traced.jaxpr.eqns) <= STEPS_AT_MOST
+            # Op by op nothing says how devices would share it.
+            few = few and spread(self._workload.args) == 1
             if case.mode == "jit" and (source is None or few):
                 try:
                     yield from self._each_step()
@@ -149,6 +163,30 @@ class _Run(Runner):
                 except Exception:  # the program that was asked for is there
                     self._steps.clear()
         yield self._result()
+
+    def _trace(self) -> Iterator[RunEvent]:
+        """Trace it; what is jitted already may only offer to be lowered."""
+        made = self._workload
+        args, keywords = (*made.args,), made.keywords
+        if (known := made.as_is) is None:
+            jitted = made.jitted()
+        else:
+            jitted, args = known.function, (*known.args, *args)
+            keywords = {**known.keywords, **keywords}
+            if not hasattr(jitted, "lower"):
+                raise RefusedError(
+                    f"{short_name(self.case.op)} is compiled already.",
+                    "Let the file show what it was before.",
+                )
+        if hasattr(jitted, "trace"):
+            self._traced = yield from self._time(
+                "trace", lambda: programs.inner(jitted.trace(*args, **keywords))
+            )
+        else:
+            self._took["trace"] = 0.0
+            self._lowered = yield from self._time(
+                "lower", lambda: jitted.lower(*args, **keywords)
+            )
 
     def _each_step(self) -> Iterator[RunEvent]:
         """The programs of an eager call, equal ones compiled once, as JAX does."""
@@ -199,7 +237,7 @@ class _Run(Runner):
             bytes=made.bytes,
             program=program,
             steps=tuple(each.step for each in steps),
-            jaxpr=str(self._traced.jaxpr),
+            jaxpr=str(self._traced.jaxpr) if self._traced else "",
             stablehlo=stablehlo,
             hlo=hlo,
         )

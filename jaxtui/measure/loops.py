@@ -186,6 +186,8 @@ class _Run(Runner):
             check_repeat(self._loop, self._loop.calls * seconds)
             alive = results_alive(self._loop, depth)
             name = short_name(case.op)
+            if isinstance(made.args, own.Renewed):
+                check_donation(self._loop, made.args.used)
             check_memory(case, name, alive * made.result_bytes, alive)
             self._results = repeats.results_of(self._loop, made, result)
 
@@ -367,6 +369,20 @@ def _medians(taken: list[Totals]) -> tuple[float, float]:
 
 
 # What is refused before it is waited for.
+
+
+def check_donation(loop: Loop, used: tuple[int, ...]) -> None:
+    """Refuse a loop in which a call finds an argument that another has used up."""
+    if loop.chained and used == (0,):
+        return
+    raise RefusedError(
+        f"{short_name(loop.case.op)} donates its arguments, so that no call of a loop"
+        " can be given those of the one before.",
+        "Choose chained calls, which give the first of them the result of the call"
+        " before."
+        if not loop.chained
+        else "Let it donate its first argument alone.",
+    )
 
 
 def plan(loop: Loop) -> PlannedCase:

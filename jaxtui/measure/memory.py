@@ -171,13 +171,16 @@ def _measured(asked: SpanRequest) -> _Turns:
     # Not before malloc has one arena: JAX brings threads, which would have others.
     from jaxtui.measure import clocks, coldpath, devices, ops, own, planning, workload
 
-    case = asked.case
+    case, source = asked.case, own.source(asked.case.op)
+    if source is not None:
+        # Before JAX starts, as a program has it.
+        own.load_before(source.file)
     # What was timed is still there: both must have room.
     (planned,) = planning.plan(Experiment(cases=(case,))).cases
     if planned.problem is not None:
         raise ValueError(planned.problem.error)
     device = None if case.device == HOST else devices.find(case.device)
-    pool, source = workload.Pool(asked.seed), own.source(case.op)
+    pool = workload.Pool(asked.seed)
     if source is None:
         made = workload.of_op(case, ops.get(case.op), device, pool)
     else:

@@ -18,6 +18,7 @@ from jaxtui.measure.activity import Activity, Behaviour
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.own import Renewed
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns
@@ -385,6 +386,7 @@ def of_workload(
         if agreement is not None:
             yield from _of_agreement(agreement)
         yield own(workload, agreement)
+        yield from _as_is(workload)
     if workload.interpreted:
         yield Note(
             flag="interpreted",
@@ -665,7 +667,13 @@ def own(workload: Workload, agreement: Agreement | None = None) -> Note:
         )
     else:
         unchecked = "the results of JAX and NumPy are compared: shapes and values."
-    if counted.loops:
+    if counted.libraries:
+        names = ", ".join(counted.libraries)
+        said = (
+            f"XLA does not count what it leaves to a library ({names}), so no rate is"
+            f" shown; {unchecked}"
+        )
+    elif counted.loops:
         said = (
             "XLA counts the body of a loop once, however often it runs, so no rate"
             f" is shown; {unchecked}"
@@ -676,10 +684,32 @@ def own(workload: Workload, agreement: Agreement | None = None) -> Note:
     else:
         said = (
             "Flops and bytes are as XLA counts them, in jit in the compiled program"
-            " and else op by op, without what it leaves to libraries;"
-            f" {unchecked}"
+            f" and else op by op; {unchecked}"
         )
     return Note(flag="own", text=said)
+
+
+def _as_is(workload: Workload) -> Iterator[Note]:
+    """What a function of a file brings along."""
+    if workload.warm:
+        yield Note(
+            flag="warm-phases",
+            text="It is jitted already and may have been called in this process before:"
+            " trace, lower and compile are not known.",
+        )
+    if isinstance(workload.args, Renewed):
+        numbers = ", ".join(map(str, workload.args.used))
+        yield Note(
+            flag="donated",
+            text=f"It donates its arguments (number {numbers}, from 0): every call gets"
+            " fresh copies of them, which are made outside of the clock.",
+        )
+    if workload.devices > 1:
+        yield Note(
+            flag="sharded",
+            text=f"It runs on {workload.devices} devices, as its file says: XLA counts"
+            " the work of one of them, and so do the rates.",
+        )
 
 
 # A loop.

@@ -1,10 +1,14 @@
 """Functions of a file or of an installed package, timed like ops of the catalogue.
 
+A function is called as its author calls it. One that its file has jitted already is
+what the mode ``jit`` times, as it is; the mode ``eager`` times the function inside.
+
 A function ``step`` may have neighbours in its module:
 
 - ``step_args(size)``, or ``make_args(size)`` for every function of the module that has
-  none of its own: returns the tuple of its arguments. Without a parameter it makes one
-  size only; a parameter ``seed`` is given the seed of the run.
+  none of its own: returns the tuple of its arguments, or a dict of them by name.
+  Without a parameter it makes one size only; a parameter ``seed`` is given the seed of
+  the run.
 - ``step_numpy``: the same in NumPy, which makes the mode ``numpy`` possible.
 
 Only ``workload``, the loops and inspections run their code, in the engine and as phases
@@ -21,10 +25,11 @@ import inspect
 import linecache
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from types import ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import jax
@@ -32,14 +37,23 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
-from jaxtui.measure import settings
+from jaxtui.measure import devices, settings
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops import OPS, plugins
 from jaxtui.measure.ops.arguments import Array, draw_code
 from jaxtui.measure.settings import FileSettings
-from jaxtui.model import Case
+from jaxtui.model import (
+    Case,
+    CaseStarted,
+    Experiment,
+    Inspection,
+    Loop,
+    PhaseStarted,
+    RunEvent,
+    RunStarted,
+)
 from jaxtui.model.own import (
     ARGS,
     ARGUMENTS,
@@ -59,6 +73,7 @@ MODES = ("jit", "eager", "numpy")
 
 @dataclass(frozen=True)
 class Source:
+    op: str
     name: str
     """What its module calls it."""
     file: str
@@ -79,19 +94,43 @@ class Function:
     """Does the same in NumPy."""
     settings: FileSettings
     """JAX's configuration as its file sets it."""
+    given: Arguments | None = None
+    """What a caller in this process gives it, if that is no matter of a file."""
+
+
+_given: dict[str, Function] = {}
+"""Functions that a caller in this process has given, by the op that stands for each."""
+
+
+@contextmanager
+def given(op: str, call: Call, args: tuple[Any, ...]) -> Iterator[None]:
+    """Have an op be this function with these arguments for the length of the block."""
+    arguments = Arguments(args, {}, 0) if args else None
+    *_, name = op.rpartition(":")
+    own_settings = FileSettings(op)
+    _given[op] = Function(name, call, None, None, own_settings, arguments)
+    try:
+        yield
+    finally:
+        del _given[op]
+
+
+def is_given(op: str) -> bool:
+    """Whether its function exists in this process alone."""
+    return op in _given
 
 
 def source(op: str) -> Source | None:
     """Where a case's function comes from; ``None`` if it is an op of the catalogue."""
     if is_own(op):
         path, name = parts(op)
-        return Source(name, path)
+        return Source(op, name, path)
     offered = None if op in OPS else plugins.offers().functions.get(op)
     if offered is None:
         return None
     module, name = offered
     spec = importlib.util.find_spec(module)
-    return Source(name, (spec and spec.origin) or "", module)
+    return Source(op, name, (spec and spec.origin) or "", module)
 
 
 def load(source: Source, device: jax.Device | None) -> Function:
@@ -100,6 +139,8 @@ def load(source: Source, device: jax.Device | None) -> Function:
     Raises:
         RefusedError: There is no such function.
     """
+    if (known := _given.get(source.op)) is not None:
+        return known
     own_settings = settings.of_file(source.file or source.module)
     place = jax.default_device(device) if device is not None else nullcontext()
     *outer, last = source.name.split(".")
@@ -129,17 +170,95 @@ def load(source: Source, device: jax.Device | None) -> Function:
     )
 
 
-def fresh(function: Function) -> Call:
-    """The same as a function that JAX has not seen, so that nothing of it is cached."""
-    call = function.call
+@dataclass(frozen=True)
+class Jitted:
+    """A function that is jitted already, and what is bound to it."""
 
-    def unseen(*args: Any) -> Any:
-        return call(*args)
+    function: Any
+    """What ``jax.jit``, ``nnx.jit``, ``eqx.filter_jit`` or ``jax.pmap`` made."""
+    args: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def inside(self) -> Call | None:
+        """The function that it compiles, to be called op by op, if it shows one.
+
+        Of a plain function with a ``lower``, as of ``jax.pmap``, nobody knows how that
+        differs from what is compiled: its arguments may have other shapes.
+        """
+        mapped = type(self.function).__name__ == "PmapFunction"
+        inside = getattr(self.function, "__wrapped__", None)
+        if mapped or isinstance(self.function, FunctionType) or inside is None:
+            return None
+        return partial(inside, *self.args, **self.keywords)
+
+
+def jitted(call: Any) -> Jitted | None:
+    """What of a function is jitted already; ``None`` if nothing is.
+
+    Bound methods and partial functions are looked through: their own ``lower`` is that
+    of the function, which knows nothing of what is bound to it.
+    """
+    args: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}
+    while True:
+        if isinstance(call, MethodType):
+            call, args = call.__func__, (call.__self__, *args)
+        elif all(hasattr(call, name) for name in ("func", "args", "keywords")):
+            # Also equinox has a partial of its own.
+            args, keywords = (*call.args, *args), {**call.keywords, **keywords}
+            call = call.func
+        else:
+            break
+    compiled = isinstance(call, jax.stages.Compiled)
+    if not compiled and not callable(getattr(call, "lower", None)):
+        return None
+    return Jitted(call, args, keywords)
+
+
+def fresh(function: Function) -> Call:
+    """The same as a function that JAX has not seen, so that nothing of it is cached.
+
+    It is there to be traced, and raises ``RefusedError`` where a compiled program would
+    leave out what the function does.
+    """
+    call, name = function.call, function.name
+
+    def unseen(*args: Any, **keywords: Any) -> Any:
+        before = jax.tree.leaves((args, keywords))
+        result = call(*args, **keywords)
+        after = jax.tree.leaves((args, keywords))
+        if [*map(id, before)] != [*map(id, after)]:
+            raise RefusedError(
+                f"{name} changes its arguments in place: jax.jit would drop that, and"
+                " XLA all the work that is for nothing else.",
+                "Decorate it in its file with what it is written for, such as nnx.jit,"
+                " let it return what is new, or time it in mode eager.",
+            )
+        return result
 
     unseen.__name__ = unseen.__qualname__ = function.name
     # So that JAX calls the arguments what the file calls them, and names its lines.
     unseen.__wrapped__ = call  # type: ignore[attr-defined]
     return unseen
+
+
+def eager(function: Function) -> Call:
+    """What the mode ``eager`` calls: of a jitted function the one inside.
+
+    Raises:
+        RefusedError: It shows none.
+    """
+    known = jitted(function.call)
+    if known is None:
+        return function.call
+    if (inside := known.inside) is None:
+        raise RefusedError(
+            f"{function.name} is compiled by its file, and shows no function that could"
+            " be called op by op.",
+            "Choose mode jit, which calls it as it is.",
+        )
+    return inside
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
@@ -173,22 +292,112 @@ def function_names(module: ModuleType) -> list[str]:
 _loaded: dict[str, tuple[bytes, ModuleType]] = {}
 """By path: the content that was imported, and what came of it."""
 
+_broken: dict[str, tuple[bytes, BaseException]] = {}
+"""By path: the content that was imported before JAX started, and what it raised."""
+
+
+def imports(work: Experiment | Inspection | Loop) -> Iterator[RunEvent]:
+    """Import the files of a work before JAX starts, as ``python train.py`` would.
+
+    What a file sets then means what it says: ``XLA_FLAGS``, ``jax_num_cpu_devices``,
+    ``jax.distributed.initialize``. What it raises is raised again when its case has its
+    turn.
+    """
+    many = isinstance(work, Experiment)
+    cases = work.cases if isinstance(work, Experiment) else (work.case,)
+    budget = 0.0 if isinstance(work, Inspection) else work.budget
+    yield RunStarted(cases=cases if many else (), budget_seconds=budget)
+    first = {parts(one.op)[0]: n for n, one in reversed([*enumerate(cases)])}
+    for path, index in sorted(first.items(), key=lambda item: item[1]):
+        if not is_own(cases[index].op):
+            continue
+        if many:
+            yield CaseStarted(index=index, case=cases[index])
+            yield PhaseStarted(index=index, phase="import")
+        load_before(path)
+
+
+def load_before(path: str) -> None:
+    """Import a file before JAX starts; what that raises is kept for ``load_file``."""
+    searched = [*sys.path]
+    try:
+        with settings.of_file(path):
+            load_file(path)
+    except (Exception, SystemExit) as error:
+        with suppress(RefusedError):
+            _broken[path] = read(path), error
+    # JAX itself still looks for packages.
+    sys.path += [folder for folder in searched if folder not in sys.path]
+
 
 def load_file(path: str) -> ModuleType:
     """The module of a file.
 
     Its folder comes first on ``sys.path``, as with ``python file.py``, so that it finds
-    what lies beside it. Its ``__name__`` is not ``__main__``. A file that has changed
-    is imported afresh; what it imports itself is as old as this process.
+    what lies beside it; one of a package is imported as the module of it. Its
+    ``__name__`` is not ``__main__``. A file that has changed is imported afresh; what
+    it imports itself is as old as this process.
 
     Raises:
-        RefusedError: The file cannot be read.
+        RefusedError: The file cannot be read, or sets what comes too late.
     """
     content = read(path)
     known = _loaded.get(path)
     if known is not None and known[0] == content:
         return known[1]
+    if path in _broken and _broken[path][0] == content:
+        raise _broken[path][1]
     linecache.checkcache(path)
+    with settings.watched(path):
+        module = _import_member(path) or _execute(path, content)
+    _loaded[path] = content, module
+    return module
+
+
+def member(path: str) -> tuple[str, str] | None:
+    """The folder that is searched for the package of a file, and the module's name.
+
+    ``None`` for a file in no package, which is one whose folder has ``__init__.py``.
+    """
+    folder, file = os.path.split(path)
+    names = [file.removesuffix(".py")]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        names.insert(0, name)
+    if len(names) == 1 or not all(map(str.isidentifier, names)):
+        return None
+    return folder, ".".join(names).removesuffix(".__init__")
+
+
+def _import_member(path: str) -> ModuleType | None:
+    """The module of a file of a package; ``None`` if it is of none.
+
+    Raises:
+        RefusedError: Another package of that name is in use here.
+    """
+    found = member(path)
+    if found is None:
+        return None
+    root, name = found
+    package = os.path.join(root, name.partition(".")[0])
+    there = sys.modules.get(name.partition(".")[0])
+    of = str(getattr(there, "__file__", None) or package)
+    if not os.path.realpath(of).startswith(os.path.realpath(package)):
+        raise RefusedError(
+            f"The package {name.partition('.')[0]} is already {os.path.dirname(of)}"
+            " here.",
+            "Time functions of two packages of one name in runs of their own.",
+        )
+    # What lies beside it is found as well, if nothing else has that name.
+    for place, folder in ((0, root), (len(sys.path) + 1, os.path.dirname(path))):
+        if folder not in sys.path:
+            sys.path.insert(place, folder)
+    if path in _loaded:
+        sys.modules.pop(name, None)
+    return importlib.import_module(name)
+
+
+def _execute(path: str, content: bytes) -> ModuleType:
     code = compile(content, path, "exec")
     stem = os.path.basename(path).removesuffix(".py")
     digest = hashlib.sha256(path.encode(errors="replace") + b"\0" + content)
@@ -205,7 +414,6 @@ def load_file(path: str) -> ModuleType:
     except BaseException:
         del sys.modules[module.__name__]
         raise
-    _loaded[path] = content, module
     return module
 
 
@@ -252,7 +460,7 @@ def check(case: Case) -> None:
     The file is not imported: that is left to the run, which can be stopped.
     """
     name = short_name(case.op)
-    if is_own(case.op):
+    if is_own(case.op) and not is_given(case.op):
         read(parts(case.op)[0])
     if case.mode not in MODES:
         has = f"It has {', '.join(MODES)}."
@@ -279,8 +487,8 @@ def input_bytes(case: Case) -> int:
     return sum(spec.nbytes for spec in specs(case))
 
 
-# The arguments: pytrees (tuples, lists, dicts, named tuples and registered classes)
-# whose leaves are arrays or numbers.
+# The arguments: whatever a function takes. Arrays of NumPy among them are put on the
+# device, and all else is left as its file has made it.
 
 NUMBERS = (bool, int, float, complex, np.generic)
 """Leaves that are no arrays; JAX takes them as arrays without a shape."""
@@ -294,46 +502,234 @@ WIDE = ("float64", "complex128", "int64", "uint64")
 
 @dataclass(frozen=True)
 class Arguments:
-    hosts: tuple[Any, ...]
-    """With NumPy arrays for leaves, of which a transfer really copies; keys of
-    ``jax.random`` stay what they are."""
+    """What one call is given."""
+
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
     size: int
     """The size that the factory was given, 0 if it takes none."""
 
     @property
-    def copies(self) -> Any:
-        return jax.tree.map(
-            lambda leaf: (
-                misaligned_copy(leaf) if isinstance(leaf, np.ndarray) else leaf
-            ),
-            self.hosts,
-        )
+    def leaves(self) -> list[Any]:
+        return jax.tree.leaves((self.args, self.keywords))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Those that NumPy can hold too."""
+        return [leaf for leaf in self.leaves if is_array(leaf) and not is_key(leaf)]
+
+    def map(self, change: Callable[[Any], Any]) -> Arguments:
+        """With other leaves; an argument of which none changes stays what it is.
+
+        A copy of a module is not the module that an optimizer knows.
+        """
+
+        def changed(arg: Any) -> Any:
+            leaves, structure = jax.tree.flatten(arg)
+            new = [change(leaf) for leaf in leaves]
+            same = all(one is other for one, other in zip(leaves, new, strict=True))
+            return arg if same else jax.tree.unflatten(structure, new)
+
+        keywords = {name: changed(arg) for name, arg in self.keywords.items()}
+        return Arguments(tuple(map(changed, self.args)), keywords, self.size)
+
+
+class Renewed(Sequence[Any]):
+    """Arguments of calls that use some of them up, as a donation does.
+
+    Whoever takes all of them (``f(*args)``) is given fresh copies of those, which are
+    ready; the others are the same each time.
+
+    Args:
+        args: the originals, which no call is given.
+        used: the indices of those that a call uses up.
+    """
+
+    def __init__(self, args: tuple[Any, ...], used: tuple[int, ...]) -> None:
+        self.used = used
+        self._args = args
+
+    @property
+    def nbytes(self) -> int:
+        """Of all that is copied for one call."""
+        used = [self._args[index] for index in self.used]
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(used) if is_array(leaf))
+
+    def __len__(self) -> int:
+        return len(self._args)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._args[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        made = list(self._args)
+        for index in self.used:
+            made[index] = jax.tree.map(
+                lambda x: _copy(x) if is_jax(x) else x, made[index]
+            )
+        jax.block_until_ready([made[index] for index in self.used])
+        return iter(made)
+
+
+def _copy(array: jax.Array) -> jax.Array:
+    """A copy where the array is, and as committed to that place.
+
+    XLA makes it, as it makes what a loop gives to its next call: with copies that the
+    host made, flax and equinox steps took 6 % longer.
+    """
+    copy: jax.Array = array.copy()
+    if copy.sharding == array.sharding:
+        return copy
+    # A mesh of the file draws what it computes to its devices.
+    placed: jax.Array = jax.device_put(array, may_alias=False)
+    return placed
+
+
+def used_up(args: Sequence[Any]) -> tuple[int, ...]:
+    """The indices of the arguments that a call has used up."""
+    return tuple(
+        index
+        for index, arg in enumerate(args)
+        if any(leaf.is_deleted() for leaf in jax.tree.leaves(arg) if is_jax(leaf))
+    )
 
 
 def make(function: Function, case: Case, seed: int) -> Arguments:
     """Call the factory, or draw what was typed.
 
     Raises:
-        RefusedError: There are no arguments, or they are no pytrees of arrays.
+        RefusedError: There are none.
     """
-    typed = specs(case)
-    if typed:
-        made: Any = draw(typed, seed)
-        size = case.size
-    else:
-        made, size = _from_factory(function, case.size, seed)
-    for path, leaf in jax.tree_util.tree_flatten_with_path(made)[0]:
-        if _is_array(leaf):
-            continue
-        what = type(leaf).__name__
-        if isinstance(leaf, np.ndarray):
-            what = f"NumPy array of {leaf.dtype}"
-        raise RefusedError(
-            f"The argument{jax.tree_util.keystr(path)} of {function.name} is a {what}.",
-            "Arguments are arrays, numbers, and dicts, lists, tuples or registered"
-            " classes of them; bind everything else with functools.partial.",
+    if typed := specs(case):
+        return Arguments(draw(typed, seed), {}, case.size)
+    if function.given is not None:
+        # A donation must not take what the caller goes on with.
+        return function.given.map(
+            lambda x: jax.device_put(x, may_alias=False) if is_jax(x) else x
         )
-    return Arguments(hosts=jax.tree.map(_to_host, made), size=size)
+    return _from_factory(function, case.size, seed)
+
+
+def settle(
+    function: Function, case: Case, made: Arguments, device: jax.Device
+) -> Arguments:
+    """The arguments where calls of a case find them.
+
+    Raises:
+        RefusedError: The case wants them elsewhere than the file has put them.
+    """
+    name = function.name
+    there = _placed(made, name, device)
+    wrapped = case.mode == "jit" and jitted(function.call) is None
+    if wrapped:
+        _refuse_mixed(made, name)
+    if case.inputs == "host":
+        if there or any(not takes(leaf) for leaf in made.leaves):
+            what = "its file has placed them" if there else "they are no arrays alone"
+            raise RefusedError(
+                f"{name} has no inputs on the host: {what}.",
+                "Leave --inputs host out.",
+            )
+        return made.map(lambda leaf: to_host(leaf) if is_array(leaf) else leaf)
+
+    def placed(leaf: Any) -> Any:
+        if isinstance(leaf, np.ndarray) and is_array(leaf):
+            # Not committed: a function may bring a mesh of its own.
+            return jax.device_put(misaligned_copy(leaf))
+        if wrapped and isinstance(leaf, NUMBERS):
+            return jax.device_put(leaf)
+        if is_jax(leaf) and _devices(leaf) not in ({device}, there):
+            return jax.device_put(leaf, device)
+        return leaf
+
+    return made.map(placed)
+
+
+def _devices(leaf: jax.Array) -> set[jax.Device]:
+    return set(leaf.sharding.device_set)
+
+
+def _placed(made: Arguments, name: str, device: jax.Device) -> set[jax.Device]:
+    """The devices over which the file has spread its arguments; empty for one.
+
+    Raises:
+        RefusedError: The case is for another device than that, or than the first of
+            them.
+    """
+    arrays = [leaf for leaf in made.leaves if is_jax(leaf)]
+    spread: set[jax.Device] = set()
+    for leaf in arrays:
+        there = _devices(leaf)
+        if len(there) > 1:
+            spread |= there
+        elif getattr(leaf, "committed", False) and there != {device}:
+            (other,) = map(devices.name, there)
+            raise RefusedError(
+                f"An argument of {name} is placed on {other}, and this case is for"
+                f" {devices.name(device)}.",
+                f"Choose --device {other}.",
+            )
+    first = min(spread, key=lambda one: int(one.id), default=device)
+    if first != device:
+        raise RefusedError(
+            f"The arguments of {name} are placed on {len(spread)} devices, of which"
+            f" {devices.name(device)} is not the first.",
+            f"Leave --device out, or choose {devices.name(first)}.",
+        )
+    return spread
+
+
+def _refuse_mixed(made: Arguments, name: str) -> None:
+    """Refuse what ``jax.jit`` takes neither as arrays nor as static arguments."""
+    for place, arg in (*enumerate(made.args), *made.keywords.items()):
+        for path, leaf in jax.tree_util.tree_flatten_with_path(arg)[0]:
+            if takes(leaf) or (not path and _is_hashable(leaf)):
+                continue
+            where = f"[{place!r}]{jax.tree_util.keystr(path)}"
+            what = type(leaf).__name__
+            if isinstance(leaf, np.ndarray):
+                what = f"NumPy array of {leaf.dtype}"
+            raise RefusedError(
+                f"The argument{where} of {name} is a {what}, which jax.jit does not"
+                " take.",
+                f"Jit {name} in its file as you do for yourself, with eqx.filter_jit,"
+                " nnx.jit or static arguments; bind it with functools.partial; or time"
+                " it in mode eager.",
+            )
+
+
+def static(made: Arguments) -> dict[str, Any]:
+    """The options of ``jax.jit`` under which it takes these arguments."""
+    options: dict[str, Any] = {}
+    numbers = [n for n, arg in enumerate(made.args) if _is_static(arg)]
+    names = [name for name, arg in made.keywords.items() if _is_static(arg)]
+    if numbers:
+        options["static_argnums"] = numbers
+    if names:
+        options["static_argnames"] = names
+    return options
+
+
+def _is_static(arg: Any) -> bool:
+    leaves, structure = jax.tree.flatten(arg)
+    return jax.tree_util.treedef_is_leaf(structure) and not takes(leaves[0])
+
+
+def _is_hashable(leaf: Any) -> bool:
+    try:
+        hash(leaf)
+    except TypeError:
+        return False
+    return True
+
+
+def takes(leaf: Any) -> bool:
+    """Whether ``jax.jit`` takes it: an array, a number, or a ``Ref``."""
+    if isinstance(leaf, (jax.Array, np.ndarray, *NUMBERS)):
+        return is_array(leaf) or isinstance(leaf, NUMBERS)
+    # Without ``typeof`` there are no refs either.
+    read = getattr(jax, "typeof", None)
+    return read is not None and devices.probe(lambda: read(leaf)) is not None
 
 
 def draw(typed: Sequence[Spec], seed: int) -> tuple[Array, ...]:
@@ -344,7 +740,7 @@ def draw(typed: Sequence[Spec], seed: int) -> tuple[Array, ...]:
 
 def dtype_of(leaves: Sequence[Any]) -> str:
     """The dtype of the first floating-point leaf, or else of the first array."""
-    dtypes = [leaf.dtype for leaf in leaves if hasattr(leaf, "dtype")]
+    dtypes = [x.dtype for x in leaves if is_array(x) or isinstance(x, np.generic)]
     floating = [dtype for dtype in dtypes if jnp.issubdtype(dtype, np.floating)]
     return str((floating or dtypes or [""])[0])
 
@@ -356,17 +752,19 @@ def is_key(leaf: Any) -> bool:
     )
 
 
-def _from_factory(
-    function: Function, size: int, seed: int
-) -> tuple[tuple[Any, ...], int]:
+def _from_factory(function: Function, size: int, seed: int) -> Arguments:
     factory = function.factory
     if factory is None:
-        return _without_factory(function), size
+        return _without_factory(function, size)
     name = getattr(factory, "__name__", function.name + ARGS)
-    takes = {one.name: one for one in parameters(factory) or ()}
-    given = {"seed": seed} if takes.pop("seed", None) else {}
+    known = {one.name: one for one in parameters(factory) or ()}
+    if seed and "seed" not in known:
+        raise RefusedError(
+            f"{name} takes no seed.", "Leave --seed out, or let it take one."
+        )
+    given = {"seed": seed} if known.pop("seed", None) else {}
     kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-    sized = next((one for one in takes.values() if one.kind in kinds), None)
+    sized = next((one for one in known.values() if one.kind in kinds), None)
     positional: tuple[int, ...] = (size,) if size else ()
     if sized is None and size:
         raise RefusedError(
@@ -377,22 +775,42 @@ def _from_factory(
             raise RefusedError(f"{name} needs a size.", "Give one, as in --size 1024.")
         size = sized.default if isinstance(sized.default, int) else 0
     made = factory(*positional, **given)
+    if isinstance(made, dict) and all(isinstance(one, str) for one in made):
+        args, keywords = by_name(function, made)
+        return Arguments(args, keywords, size)
     if not isinstance(made, tuple):
         raise RefusedError(
             f"{name} returned a {type(made).__name__}.",
-            "Let it return the tuple of all arguments: for one argument `return (x,)`.",
+            "Let it return the tuple of all arguments, for one argument `return (x,)`,"
+            " or a dict of them by name.",
         )
-    return made, size
+    return Arguments(made, {}, size)
 
 
-def _without_factory(function: Function) -> tuple[Any, ...]:
-    takes = [
+def by_name(
+    function: Function, made: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments by name as a call has them: by position as far as that goes."""
+    args: list[Any] = []
+    left = dict(made)
+    for one in parameters(function.call) or ():
+        positional = one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        if not positional or one.name not in left:
+            break
+        args.append(left.pop(one.name))
+    return tuple(args), left
+
+
+def _without_factory(function: Function, size: int) -> Arguments:
+    required = [
         one.name
         for one in parameters(function.call) or ()
         if one.default is inspect.Parameter.empty
         and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
-    if not takes:
+    if not required and jitted(function.call) is not None and not size:
+        return Arguments((), {}, size)
+    if not required:
         raise RefusedError(
             f"{function.name} takes no arguments, so XLA could compute its result once"
             " and for all while compiling it.",
@@ -400,19 +818,23 @@ def _without_factory(function: Function) -> tuple[Any, ...]:
         )
     name = function.name
     raise RefusedError(
-        f"{name} takes {', '.join(takes)}, and nothing says what to give it.",
+        f"{name} takes {', '.join(required)}, and nothing says what to give it.",
         f"Define {name}{ARGS}(size) or {MAKE_ARGS}(size) beside it, which returns the"
         " tuple of its arguments, or give one --arg such as f32[1024,1024] for each.",
     )
 
 
-def _is_array(leaf: Any) -> bool:
+def is_jax(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array)
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether it is an array of NumPy's or JAX's that holds numbers."""
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind not in NO_NUMBERS
-    return isinstance(leaf, (jax.Array, *NUMBERS))
+    return is_jax(leaf)
 
 
-def _to_host(leaf: Any) -> Any:
-    if isinstance(leaf, NUMBERS) or is_key(leaf):
-        return leaf
-    return misaligned_copy(np.asarray(leaf))
+def to_host(leaf: Any) -> Any:
+    """An array as NumPy's, of which a transfer really copies; a key stays as it is."""
+    return leaf if is_key(leaf) else misaligned_copy(np.asarray(leaf))

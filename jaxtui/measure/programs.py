@@ -65,7 +65,7 @@ def array_shape(dims: tuple[int, ...], dtype: str, device: Any) -> jax.ShapeDtyp
 
 def text_of(stage: Any) -> str | None:
     """The text of a lowered or compiled program; ``None`` where there is none."""
-    text = probe(stage.as_text)
+    text = probe(lambda: stage.as_text())
     return text if isinstance(text, str) else None
 
 
@@ -75,7 +75,7 @@ def costs(stage: Any) -> dict[str, Any] | None:
     It may be missing, raise, or be a list of one, by platform and version: ``None``
     where nothing is known.
     """
-    found = probe(stage.cost_analysis)
+    found = probe(lambda: stage.cost_analysis())
     if isinstance(found, list) and len(found) == 1:
         (found,) = found
     return found if isinstance(found, dict) else None
@@ -90,20 +90,48 @@ class Count(NamedTuple):
     """Bytes that its kernels read and write."""
     loops: bool = False
     """There is a loop in it, whose body XLA counts once."""
+    libraries: tuple[str, ...] = ()
+    """What it leaves to libraries, whose work XLA does not know."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole work."""
+        return not (self.loops or self.libraries)
 
 
 NOTHING = Count()
 """Nothing is known."""
 
 
-def count(stage: Any, loop: str) -> Count:
-    """What XLA says of a lowered or a compiled program whose text names a ``loop``."""
+_LOOP = re.compile(r" while\(|\bstablehlo\.while\b")
+_LIBRARY = re.compile(
+    r'custom_call_target="([^"]+)"|\bstablehlo\.custom_call @([\w.$]+)'
+)
+_COUNTED = re.compile(
+    r"(?:Sharding|SPMD\w+|annotate_device_placement|AllocateBuffer|AssumeGatherIndices\w*"
+    r"|xla\.sdy\..*|sdy\..*|__cublas\$.*|__cudnn\$.*)"
+)
+"""Calls that are marks and no work, and those that XLA for GPUs counts."""
+
+
+def inner(stage: Any) -> Any:
+    """What JAX has traced, lowered or compiled, where a library has wrapped that."""
+    for name in ("traced", "lowered", "compiled"):
+        stage = getattr(stage, name, stage)
+    return stage
+
+
+def count(stage: Any) -> Count:
+    """What XLA says of a lowered or a compiled program."""
     flops = counted_flops(stage)
     if flops is None:
         return NOTHING
     moved = _number(costs(stage) or {}, "bytes accessed")
-    loops = loop in (text_of(stage) or "")
-    return Count(flops if flops > 0 else None, moved or None, loops)
+    text = text_of(stage) or ""
+    called = dict.fromkeys(one or other for one, other in _LIBRARY.findall(text))
+    libraries = tuple(name for name in called if not _COUNTED.fullmatch(name))
+    loops = bool(_LOOP.search(text))
+    return Count(flops if flops > 0 else None, moved or None, loops, libraries)
 
 
 def counted_flops(compiled: Any) -> float | None:
@@ -136,12 +164,15 @@ def _number(known: dict[str, Any], name: str) -> float | None:
 
 
 def _memory(compiled: Any, device_kind: str) -> ProgramMemory | None:
-    stats = probe(compiled.memory_analysis)
+    stats = probe(lambda: compiled.memory_analysis())
     if stats is None:
         return None
     limit = peaks.memory(device_kind)
     # jax older than 0.7 does not say.
     peak = getattr(stats, "peak_memory_in_bytes", None)
+    if peak is not None:
+        # XLA takes all temporaries at once, also where fewer are alive together.
+        peak = max(peak, stats.temp_size_in_bytes)
     return ProgramMemory(
         arguments_bytes=stats.argument_size_in_bytes,
         output_bytes=stats.output_size_in_bytes,

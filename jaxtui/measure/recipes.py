@@ -29,7 +29,7 @@ from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 COLUMNS = 88
 
 MODULES = {
-    *("importlib", "jax", "jnp", "lax", "ml_dtypes", "np"),
+    *("functools", "importlib", "jax", "jnp", "lax", "ml_dtypes", "np"),
     *("runpy", "sys", "tf", "tnp", "types"),
 }
 """What texts may use beside their own names; ``jaxtui.scripts`` imports them."""
@@ -41,6 +41,40 @@ TO_NUMPY = (
     "args = jax.tree.map(lambda x: np.array(x) if isinstance(x, jax.Array) else x,"
     " args)"
 )
+TO_DEVICE = (
+    "args = jax.tree.map(lambda x: jax.device_put(x) if isinstance(x, np.ndarray)"
+    " else x, args)"
+)
+"""What a file has made with JAX stays where that has put it."""
+
+FRESH = """\
+made = args
+
+class Fresh:
+    \"""A call may donate its arguments: each is given copies.\"""
+    def __iter__(self):
+        copies = jax.tree.map(
+            lambda x: x.copy() if isinstance(x, jax.Array) else x, tuple(made)
+        )
+        return iter(jax.block_until_ready(copies))
+
+args = Fresh()"""
+
+
+LOOK = """\
+
+def jitted(f):
+    \"""What the file has jitted stays as it is.\"""
+    return f if hasattr(getattr(f, "func", f), "lower") else jax.jit(f)
+
+def inside(f):
+    \"""The function that runs op by op.\"""
+    if isinstance(f, types.MethodType):
+        return inside(f.__func__).__get__(f.__self__)
+    if hasattr(f, "func"):
+        return functools.partial(inside(f.func), *f.args, **f.keywords)
+    return f.__wrapped__ if hasattr(f, "lower") else f"""
+"""Of a function of a file, for the modes jit and eager."""
 
 
 def recipe(case: Case, seed: int = 0) -> Recipe:
@@ -122,17 +156,21 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
         arguments = _draw(names, codes, seed, _place(case))
     else:
         arguments = [_factory(source, case, seed)]
-        if case.on_host or case.inputs == "host":
-            arguments.append(TO_NUMPY)
-        else:
-            arguments.append(f"args = {_place(case).format('args')}")
+        host = case.on_host or case.inputs == "host"
+        arguments.append(TO_NUMPY if host else TO_DEVICE)
+    named = not typed and _makes_names(source)
+    if named:
+        arguments.append("keywords, args = args, ()")
+    elif not case.on_host and b"donat" in _text(source):
+        arguments.append(FRESH)
     return _recipe(
         case,
         f"own.{source.name}{NUMPY if case.on_host else ''}",
-        function=_import(source),
+        function=f"{_import(source)}\n{LOOK}",
         arguments=arguments,
         wide=any(one.dtype in WIDE for one in typed),
         tree=True,
+        named=named,
     )
 
 
@@ -144,6 +182,7 @@ def _recipe(
     arguments: Sequence[str],
     wide: bool,
     tree: bool = False,
+    named: bool = False,
 ) -> Recipe:
     call, wait = name, "lambda result: result.block_until_ready()"
     remarks, settings = [], []
@@ -160,14 +199,21 @@ def _recipe(
             remarks.append(NEEDS_DEVICES.format(case.device, index + 1))
         if case.mode == "pallas" and case.platform == "cpu":
             remarks.append(INTERPRETED)
-        if case.mode in COMPILED_MODES:
+        if tree and case.mode == "jit":
+            # What its file has jitted is called as it is.
+            call = f"jitted({name})"
+        elif tree:
+            call = f"inside({name})"
+        elif case.mode in COMPILED_MODES:
             call = f"jax.jit({name})"
-        elif case.inputs == "host":
+        if case.mode not in COMPILED_MODES and case.inputs == "host":
             # NumPy's own operators would do the work on arguments that were not sent.
             put = f"jax.device_put(args, {_device_code(case)})"
-            call = f"lambda *args, f={name}: f(*{put})"
+            call = f"lambda *args, f={call}: f(*{put})"
         if tree:
             wait = "jax.block_until_ready"
+    if named:
+        call = f"functools.partial({call}, **keywords)"
     return Recipe(
         modules=tuple(sorted({"np"} | _modules(function, *arguments, call, wait))),
         remarks=tuple(remarks),
@@ -230,6 +276,11 @@ def _import(source: own.Source) -> str:
     """The lines that import a file as ``own``."""
     if source.module:
         return f"own = importlib.import_module({source.module!r})"
+    if (found := own.member(source.file)) is not None:
+        root, module = found
+        return (
+            f"sys.path.insert(0, {root!r})\nown = importlib.import_module({module!r})"
+        )
     # Not by its name, which may be that of another module, or none.
     return (
         f"sys.path.insert(0, {os.path.dirname(source.file)!r})\n"
@@ -249,13 +300,34 @@ def _factory(source: own.Source, case: Case, seed: int) -> str:
     return f"args = own.{factory}({', '.join(given)})"
 
 
+def _makes_names(source: own.Source) -> bool:
+    """Whether the factory, by its text, returns a dict of arguments by name."""
+    try:
+        tree = ast.parse(_text(source))
+    except (SyntaxError, ValueError):
+        return False
+    last = source.name.rpartition(".")[2]
+    found = {x.name: x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef)}
+    factory = found.get(last + ARGS) or found.get(MAKE_ARGS)
+    return factory is not None and any(
+        isinstance(node, ast.Return) and isinstance(node.value, ast.Dict)
+        for node in ast.walk(factory)
+    )
+
+
+def _text(source: own.Source) -> bytes:
+    """The text of a file; empty if it cannot be read."""
+    try:
+        return own.read(source.file) if source.file else b""
+    except RefusedError:
+        return b""
+
+
 def _definitions(source: own.Source) -> dict[str, tuple[str, ...]]:
     """The functions of a file with the names of their parameters, as it is written."""
-    if not source.file:
-        return {}
     try:
-        tree = ast.parse(own.read(source.file))
-    except (RefusedError, SyntaxError, ValueError):
+        tree = ast.parse(_text(source))
+    except (SyntaxError, ValueError):
         return {}
     found: dict[str, tuple[str, ...]] = {}
     for node in ast.walk(tree):

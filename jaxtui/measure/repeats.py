@@ -87,7 +87,7 @@ def results_of(loop: Loop, workload: Workload, result: Any) -> Results:
         ready=block if single else jax.block_until_ready,
         fetch=jax.device_get,
         pick=_number_of,
-        first=loop.chained and _takes_first(loop, workload.args, result),
+        first=loop.chained and _takes_first(loop, (*workload.args,), result),
     )
 
 
@@ -250,7 +250,7 @@ class Body:
     def run(self) -> Totals:
         """One repeat that nobody watches."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
-        call, args = self.workload.call, self.workload.args
+        call, args = self.workload.call, (*self.workload.args,)
         rest, ready = args[1:], self.results.ready
         wait = self.results.wait(style)
         calls, result = 0, None
@@ -280,7 +280,7 @@ class Body:
     def watch(self, stamps: Stamps) -> None:
         """One repeat whose every call is stamped."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
-        call, args = self.workload.call, self.workload.args
+        call, args = self.workload.call, (*self.workload.args,)
         rest, ready = args[1:], self.results.ready
         wait, watch = self.results.wait(style), stamps.watcher.watch
         entered, returned = stamps.entered.append, stamps.returned.append

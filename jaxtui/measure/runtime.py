@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtui.measure import clocks
+from jaxtui.measure import clocks, settings
 from jaxtui.measure.clocks import Call
 from jaxtui.stats import median
 
@@ -122,12 +122,16 @@ class Queue:
 
     def __init__(self, device: jax.Device | None) -> None:
         every = dict.fromkeys([*jax.local_devices(), *([device] if device else [])])
-        self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
+        with settings.no_mesh():
+            self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
         self.drain()
 
     def drain(self, value: object = None) -> None:
         """Wait for a value, and for whatever was dispatched until now."""
-        jax.block_until_ready((value, [_step(place) for place in self._places]))
+        # Under the mesh of a file a computation would be one of all its devices.
+        with settings.no_mesh():
+            steps = [_step(place) for place in self._places]
+        jax.block_until_ready((value, steps))
 
 
 def _compiled(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> Any:

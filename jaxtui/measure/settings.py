@@ -11,12 +11,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import jax
 import jax.experimental
+from jax._src import config as jax_config
+from jax._src import sharding_impls, xla_bridge
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Case, Finding, Note, Precision
@@ -186,23 +188,34 @@ def waiting_notes(on_cpu: bool) -> Iterator[Note]:
 class FileSettings:
     """JAX's configuration as the code of one file sets it, for its own cases only.
 
-    Within the block its settings hold; at the end they are taken back, whenever they
-    were made (import, arguments, calls), and they hold again in the next block.
+    Within the block its settings hold, and the mesh that it has set; at the end they
+    are taken back, whenever they were made (import, arguments, calls), and they hold
+    again in the next block. What JAX reads when a backend starts holds for the process.
     """
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._before: dict[str, object] = {}
         self._own: dict[str, object] = {}
+        self._meshes: tuple[object, ...] = ()
+        self._outer: tuple[object, ...] = ()
 
     def __enter__(self) -> FileSettings:
         self._before = dict(jax.config.values)
         _update(self._own)
+        self._outer = tuple(state.get_local() for state in _MESHES)
+        for state, mesh in zip(_MESHES, self._meshes, strict=False):
+            state.set_local(mesh)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._own = self._changed()
         _update({name: self._before[name] for name in self._own})
+        meshes = [
+            state.swap_local(mesh)
+            for state, mesh in zip(_MESHES, self._outer, strict=True)
+        ]
+        self._meshes = tuple(meshes) if meshes != [*self._outer] else ()
 
     def notes(self) -> Iterator[Note]:
         """Which of its settings change a number; within the block."""
@@ -222,8 +235,146 @@ class FileSettings:
         return {
             name: value
             for name, value in jax.config.values.items()
-            if name in self._before and value != self._before[name]
+            if name in self._before
+            and value != self._before[name]
+            and name not in AT_START
         }
+
+
+AT_START = frozenset(
+    {
+        "jax_num_cpu_devices",
+        "jax_platforms",
+        "jax_platform_name",
+        "jax_cpu_enable_async_dispatch",
+        "jax_cpu_collectives_implementation",
+        "jax_cuda_visible_devices",
+        "jax_rocm_visible_devices",
+        "jax_pjrt_client_create_options",
+    }
+)
+"""What JAX reads when it starts a backend, and never again."""
+
+VARIABLES_AT_START = re.compile(
+    r"XLA_FLAGS|LIBTPU_INIT_ARGS|XLA_PYTHON_CLIENT_\w+|TPU_\w+|CUDA_VISIBLE_DEVICES"
+    r"|(?:HIP|ROCR)_VISIBLE_DEVICES|NCCL_\w+"
+)
+"""Variables that are read when a backend starts, and never again."""
+
+_CACHE = re.compile(r"jax_(?:\w+_)?(?:compilation|persistent)_cache\w*|jax_logging\w*")
+"""Settings of JAX that jaxtui has for itself, whatever a file says."""
+
+_CPU_DEVICES = "--xla_force_host_platform_device_count="
+
+_started_with: dict[str, tuple[str, object]] = {}
+"""The file that has set what JAX reads when it starts, and to what, by its name."""
+
+
+def backend_is_up() -> bool:
+    return bool(xla_bridge.backends_are_initialized())
+
+
+@contextmanager
+def watched(file: str) -> Iterator[None]:
+    """Refuse what a file sets meanwhile if that cannot mean what it does to Python.
+
+    Raises:
+        RefusedError: It came too late, or says other than what was said before.
+    """
+    name, up = os.path.basename(file), backend_is_up()
+    variables, values = dict(os.environ), dict(jax.config.values)
+    yield
+    for variable, text in os.environ.items():
+        if variables.get(variable) == text:
+            continue
+        option = variable.lower()
+        if option in values and not _CACHE.fullmatch(option):
+            _apply(name, variable, option, text, up)
+        elif VARIABLES_AT_START.fullmatch(variable):
+            _refuse_late(name, variable, text, up)
+    for option in AT_START & values.keys():
+        value = jax.config.values[option]
+        if value == values[option]:
+            continue
+        _refuse_late(name, option, value, up)
+        asked = os.environ.get(option.upper(), str(value))
+        if asked != str(value):
+            raise RefusedError(
+                f"{name} sets {option} to {value}, and {asked} was asked for.",
+                "Leave --cpu-devices out, or what the file sets.",
+            )
+    count = int(jax.config.values.get("jax_num_cpu_devices", -1))
+    _, _, flag = os.environ.get("XLA_FLAGS", "").partition(_CPU_DEVICES)
+    if not up and count > 0 and flag and flag.split()[0] != str(count):
+        raise RefusedError(
+            f"{name} sets XLA_FLAGS to {flag.split()[0]} CPU devices, and {count} were"
+            " asked for.",
+            "Leave --cpu-devices out, or what the file sets.",
+        )
+
+
+def _apply(name: str, variable: str, option: str, text: str, up: bool) -> None:
+    """Have a variable that JAX has read before mean the same as its setting."""
+    now = jax.config.values[option]
+    value: object = text
+    if isinstance(now, bool):
+        value = text.lower() in ("1", "true", "yes", "on", "y", "t")
+    elif isinstance(now, int):
+        value = int(text) if text.lstrip("-").isdigit() else text
+    if value == now:
+        return
+    if option not in AT_START:
+        raise RefusedError(
+            f"{name} sets {variable} in its environment, which JAX reads when it is"
+            " imported, and here it was imported before.",
+            f"Let it say jax.config.update({option!r}, {value!r}), or set {variable} in"
+            " the shell.",
+        )
+    _refuse_late(name, variable, value, up)
+    jax.config.update(option, cast("bool", value))
+
+
+def _refuse_late(name: str, what: str, value: object, up: bool) -> None:
+    if up:
+        raise RefusedError(
+            f"{name} sets {what}, which is read when JAX starts its backend, and here"
+            " it has started.",
+            "Time it with `jaxtui bench`, which imports a file before, and which takes"
+            " one such file in a run.",
+        )
+    other, before = _started_with.setdefault(what, (name, value))
+    if before != value:
+        raise RefusedError(
+            f"{name} sets {what} to {value}, and {other} has set it to {before}.",
+            "Time their functions in runs of their own.",
+        )
+
+
+_MESHES: tuple[Any, ...] = tuple(
+    getattr(place, name)
+    for name in ("abstract_mesh_context_manager", "device_context")
+    # Before jax 0.12 they were settings.
+    for place in (sharding_impls, jax_config)
+    if hasattr(place, name)
+)
+"""Where ``jax.set_mesh`` puts the mesh of this thread; there is no other way to take
+back what was set without a ``with``, as ``jax.sharding.set_mesh`` of 0.6.2 does."""
+
+_NO_MESH = tuple(place.get_local() for place in _MESHES)
+"""As it is before anything has set one."""
+
+
+@contextmanager
+def no_mesh() -> Iterator[None]:
+    """A scope without the mesh that a file has set."""
+    meshes = [
+        place.swap_local(none) for place, none in zip(_MESHES, _NO_MESH, strict=True)
+    ]
+    try:
+        yield
+    finally:
+        for place, mesh in zip(_MESHES, meshes, strict=True):
+            place.set_local(mesh)
 
 
 _files: dict[str, FileSettings] = {}

@@ -324,7 +324,8 @@ class Turns:
         try:
             with self._scope():
                 jax.block_until_ready(self.workload.call(*self.workload.args))
-        except jax.errors.JaxRuntimeError as error:
+        # Libraries wrap what JAX raises.
+        except Exception as error:
             if "Disallowed" not in str(error):
                 raise
             self.implicit_transfer = True

@@ -7,9 +7,10 @@ a call is, and what the result is compared with. ``coldpath`` makes it callable,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -17,7 +18,7 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui.measure import accuracy, inputs, peaks, settings, tensorflow_numpy
+from jaxtui.measure import accuracy, inputs, own, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.dataflow import Dataflow
@@ -27,15 +28,16 @@ from jaxtui.measure.own import (
     WIDE,
     Arguments,
     Function,
+    Jitted,
+    Renewed,
     dtype_of,
-    fresh,
     is_key,
-    make,
     specs,
 )
 from jaxtui.measure.programs import NOTHING, Count
 from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
+from jaxtui.model.own import short_name
 
 Scope = Callable[[], AbstractContextManager[Any]]
 """Makes the contexts in which calls run: x64, default device."""
@@ -70,7 +72,10 @@ class Workload:
     """What a program calls: the jitted function once there is one."""
     device: jax.Device | None = None
     """``None`` on the host."""
-    args: tuple[Any, ...] = ()
+    args: Sequence[Any] = ()
+    """Copies are in ``Renewed`` where a call uses some of them up."""
+    keywords: dict[str, Any] = field(default_factory=dict)
+    """Arguments by name, which ``call`` has already."""
     wait: Wait = no_wait
     on_return: bool = False
     """What counts is when a call returns, whatever is waited for afterwards: NumPy is
@@ -78,6 +83,12 @@ class Workload:
     scope: Scope = nullcontext
     fresh: Callable[[], Call] | None = None
     """Makes a function that JAX has not seen, to be traced."""
+    as_is: Jitted | None = None
+    """The function that its file has jitted, where that is what is timed."""
+    static: dict[str, Any] = field(default_factory=dict)
+    """The options of ``jax.jit`` for arguments that are no arrays."""
+    remake: Callable[[], tuple[Any, ...]] | None = None
+    """Makes the arguments anew, for calls that use them up."""
     hosts: Callable[[], tuple[Any, ...]] = tuple
     """The arguments as NumPy has them."""
     copies: Callable[[], Any] = tuple
@@ -112,6 +123,10 @@ class Workload:
     """XLA left something to compute, as far as its program can be read."""
     result_bytes: int = 0
     """Of all arrays of a result."""
+    devices: int = 1
+    """On how many the arguments and the result of a function of a file lie."""
+    warm: bool = False
+    """What its file has jitted may be compiled already, so that no phase is cold."""
     block_bytes: int = 0
     """The largest block of memory that a call asks for, as far as is known: a result,
     or what a compiled program needs meanwhile."""
@@ -121,7 +136,35 @@ class Workload:
     def jitted(self) -> Any:
         """A fresh function, to be traced or called; NumPy has none."""
         assert self.fresh is not None, "a workload of JAX can be traced"
-        return jax.jit(self.fresh())
+        return jax.jit(self.fresh(), **self.static)
+
+    def use(self, jitted: Any) -> None:
+        """Call this."""
+        self.call = partial(jitted, **self.keywords) if self.keywords else jitted
+
+    def renew(self) -> None:
+        """After a call: see to it that the next one has arguments as well.
+
+        Raises:
+            RefusedError: It uses up an argument that it is given by name alone.
+        """
+        used = own.used_up(tuple(self.args))
+        if used and self.remake is not None:
+            originals = self.remake()
+            self.args, self.hosts = Renewed(originals, used), lambda: originals
+        for name, arg in self.keywords.items():
+            if own.used_up((arg,)):
+                raise RefusedError(
+                    f"{short_name(self.case.op)} donates {name}, which it takes by name"
+                    " alone.",
+                    "Let it take what it donates by position.",
+                )
+
+    @property
+    def call_bytes(self) -> int:
+        """Of what each queued call has for itself: its result, and copies for it."""
+        copied = self.args.nbytes if isinstance(self.args, Renewed) else 0
+        return self.result_bytes + copied
 
     @property
     def own(self) -> bool:
@@ -213,7 +256,7 @@ def of_function(
     Its size may be 0 and its dtype empty before.
 
     Raises:
-        RefusedError: There are no arguments, or they are no pytrees of arrays.
+        RefusedError: There are no arguments, or they are not what the case can have.
     """
 
     def scope() -> ExitStack:
@@ -226,45 +269,58 @@ def of_function(
 
     def arguments() -> Arguments:
         with scope():
-            return make(function, case, pool.seed)
-
-    key = ("own", case.op, case.size, str(case.params), device is None)
-    made = pool.once(key, arguments)
-
-    def resident() -> tuple[Any, ...]:
-        # Of each mode its own: an eager call may donate what it is given.
-        place = ("own resident", case.mode, id(made), device)
-        return pool.once(place, lambda: send(made.hosts, device))
+            made = own.make(function, case, pool.seed)
+            return made if device is None else own.settle(function, case, made, device)
 
     if device is None:
-        return _of_numpy_function(function, case, made, scope)
-    with scope():
-        leaves = jax.tree.leaves(resident())
-    if not leaves and case.mode == "jit":
+        return _of_numpy_function(function, case, arguments(), scope)
+    # Of each case its own: a call may change what it is given, or use it up.
+    made = arguments()
+    as_is = own.jitted(function.call) if case.mode == "jit" else None
+    if not made.leaves and case.mode == "jit" and as_is is None:
         raise RefusedError(
             "Without arguments XLA could compute the result while compiling.",
             "Let the function take its data as arguments.",
         )
-    case = msgspec.structs.replace(case, size=made.size, dtype=dtype_of(leaves))
+    dtype = dtype_of(made.leaves)
+    if not dtype and made.leaves and all(map(own.takes, made.leaves)):
+        with scope():
+            dtype = str(jnp.result_type(*made.leaves))
+    case = msgspec.structs.replace(case, size=made.size, dtype=dtype)
+    call = own.eager(function) if case.mode == "eager" else function.call
 
-    def sending(*args: Any) -> Any:
+    def sending(*args: Any, **keywords: Any) -> Any:
         # NumPy's own operators would do the work on arguments that were not sent.
-        return function.call(*jax.device_put(args, device))
+        return call(*jax.device_put(args, device), **jax.device_put(keywords, device))
 
-    return Workload(
+    there = Workload(
         case=case,
-        call=function.call if case.inputs == "device" else sending,
+        call=call,
         device=device,
+        keywords=made.keywords,
         wait=wait_for_tree,
         scope=scope,
-        fresh=lambda: fresh(function),
-        hosts=lambda: made.hosts,
-        copies=lambda: made.copies,
-        resident=resident,
+        fresh=lambda: own.fresh(replace(function, call=call)),
+        as_is=as_is,
+        static=own.static(made),
+        remake=lambda: arguments().args,
+        hosts=lambda: made.args,
+        copies=lambda: [own.to_host(leaf) for leaf in made.arrays],
+        resident=lambda: made.args,
         settings=function.settings,
         # XLA's count does not say what kind of flops they are.
         peak=peaks.of_case(case, device.device_kind, matrix=True),
     )
+    hosted = case.inputs == "host" and case.mode == "eager"
+    there.use(sending if hosted else call)
+    there.devices = spread([made.args, made.keywords])
+    return there
+
+
+def spread(tree: Any) -> int:
+    """On how many devices the arrays of a tree lie, one at least."""
+    arrays = (leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array))
+    return max((len(array.sharding.device_set) for array in arrays), default=1)
 
 
 def _of_numpy_function(
@@ -275,17 +331,20 @@ def _of_numpy_function(
             f"{function.name} has no mode numpy.",
             f"Define {function.name}_numpy beside it, or choose jit or eager.",
         )
-    args = jax.tree.map(for_numpy, made.hosts)
-    dtype = dtype_of(jax.tree.leaves(args))
+    args, keywords = jax.tree.map(for_numpy, (made.args, made.keywords))
+    dtype = dtype_of(jax.tree.leaves((args, keywords)))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
-    return Workload(
+    there = Workload(
         case=settled,
         call=function.numpy,
         args=args,
+        keywords=keywords,
         on_return=True,
         scope=scope,
         settings=function.settings,
     )
+    there.use(function.numpy)
+    return there
 
 
 def for_numpy(leaf: Any) -> Any:
@@ -295,8 +354,9 @@ def for_numpy(leaf: Any) -> Any:
             "NumPy cannot take a key of jax.random.",
             "Let the arguments hold a seed, or the words of the key.",
         )
-    if not isinstance(leaf, np.ndarray):
+    if not own.is_array(leaf):
         return leaf
+    leaf = np.asarray(leaf)
     return leaf.astype(np.float32) if leaf.dtype.kind == "V" else leaf.copy()
 
 

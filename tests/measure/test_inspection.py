@@ -117,7 +117,7 @@ def test_costs_are_read_as_a_dict_and_as_a_list_of_one(wrap: Any) -> None:
             return ""
 
     assert programs.counted_flops(Stage()) == 8.0
-    found = programs.count(Stage(), loop="while")
+    found = programs.count(Stage())
     assert (found.flops, found.bytes) == (8.0, 24.0)
 
 

@@ -482,7 +482,7 @@ def test_what_cannot_be_is_refused_with_a_sentence(
         ("broken", "f32[3,3]", {"chained": True}, "cannot be chained"),
         ("broken", "f32[4,4]", {}, "while JAX traced it (functions.py:"),
         ("leaves", "f32[4]", {}, "sys.exit(3)"),
-        ("update", "f32[4]", {"mode": "eager"}, "donates its arguments"),
+        ("update", "f32[4]", {}, "donates its arguments"),
     ],
 )
 def test_what_goes_wrong_is_told_as_of_a_case(

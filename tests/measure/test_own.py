@@ -213,10 +213,10 @@ def test_mistakes_name_the_line_and_show_only_the_users_frames(
     [
         ("", 0, "f takes x, and nothing says", "f_args"),
         ("def f():\n    return 1\n", 0, "takes no arguments", ""),
-        ("def f_args():\n    return {}\n", 0, "returned a dict", "tuple"),
+        ("def f_args():\n    return [1]\n", 0, "returned a list", "tuple"),
         ("def f_args(n):\n    return (n,)\n", 0, "needs a size", "--size"),
         ("def f_args():\n    return (1,)\n", 7, "takes no size", "--size"),
-        ("def make_args():\n    return ('a',)\n", 0, r"is a str", "functools.partial"),
+        ("def make_args():\n    return ({1: ''},)\n", 0, r"is a str", "partial"),
         ("def make_args():\n    1 / 0\n", 0, "its arguments were made (mine.py:6)", ""),
         ("def make_args():\n    exit()\n", 0, "(mine.py:6) while its arg", "result."),
         ("make_args = 3\n", 0, "nothing says", "make_args"),
@@ -232,8 +232,6 @@ def test_arguments_that_are_none(
 
 
 def test_modes_in_which_a_function_cannot_run_are_explained() -> None:
-    donating = failure(own("update", "f32[100]", "eager"))
-    assert "donates its arguments" in donating.error
     without = failure(own("square", "f32[8,8]", "numpy"))
     assert without.error == "square has no mode numpy."
     assert "square_numpy" in without.hint

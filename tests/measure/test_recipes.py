@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -128,3 +129,38 @@ def test_typed_arguments_are_drawn_alike(typed: str) -> None:
     for made, right in zip(space["args"], drawn, strict=True):
         np.testing.assert_array_equal(made, right)
         assert made.dtype == right.dtype
+
+
+def test_what_a_file_has_jitted_is_called_as_it_is(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        import functools
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def step(x):
+            return x * 2
+
+        def step_args():
+            return (jnp.ones(8),)
+
+        @functools.partial(jax.jit, static_argnames="scale")
+        def named(x, *, scale):
+            return x * scale
+
+        def named_args():
+            return {"x": np.ones(8), "scale": 3}
+        """
+    )
+    space = made(own("step", file=path))
+    assert space["f"] is space["own"].step
+    (first,), (second,) = space["args"], space["args"]
+    space["f"](first)
+    assert first.is_deleted()
+    assert not second.is_deleted()
+    space = made(own("step", mode="eager", file=path))
+    assert space["f"] is space["own"].step.__wrapped__
+    space = made(own("named", file=path))
+    assert float(space["f"](*space["args"])[0]) == 3

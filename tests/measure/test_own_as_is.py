@@ -1,0 +1,468 @@
+"""Functions as their authors call them: jitted, donating, static, sharded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import pytest
+
+from jaxtui.measure import coldpath, experiment, inspection
+from jaxtui.measure import own as files
+from jaxtui.measure.settings import of_file
+from jaxtui.measure.workload import Pool, Workload, of_function
+from jaxtui.model import Case, Failure, Inspected, Inspection, Measurement
+from tests.measure import running
+from tests.measure.running import failure, measured, outcomes, own
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+Write = Callable[..., str]
+
+
+def prepared(one: Case) -> tuple[Any, Workload]:
+    """The module of a case's file, and the case through its cold path."""
+    source = files.source(one.op)
+    assert source is not None
+    device = jax.devices()[0]
+    function = files.load(source, device)
+    made = of_function(function, one, device, Pool(0))
+    for _ in coldpath.prepare(0, made):
+        pass
+    return files.load_file(source.file), made
+
+
+# What is jitted already.
+
+
+def test_what_is_jitted_is_called_as_it_is(write: Write) -> None:
+    path = write(
+        """
+        import functools
+        import jax
+
+        class Compiled:
+            '''What nnx.jit and eqx.filter_jit make: it has `lower` and its own call.'''
+
+            def __init__(self, f):
+                self.jitted, self.__wrapped__, self.calls = jax.jit(f), f, 0
+
+            def __call__(self, *args):
+                self.calls += 1
+                return self.jitted(*args)
+
+            def lower(self, *args):
+                return self.jitted.lower(*args)
+
+        @Compiled
+        def step(x):
+            return x * 2
+
+        class Net:
+            @functools.partial(jax.jit, static_argnums=0)
+            def forward(self, x):
+                return x * 3
+
+        net = Net()
+        bound = functools.partial(step, )
+        """
+    )
+    module, made = prepared(own("step", "f32[8]", file=path))
+    assert made.call is module.step
+    assert module.step.calls
+    # It has no trace of its own, so lowering includes that.
+    assert made.phases.trace is None
+    assert made.phases.lower
+    assert made.phases.compile
+    _, made = prepared(own("net.forward", "f32[8]", file=path))
+    assert made.phases.trace
+    assert made.xla_count.flops == 8
+    module, made = prepared(own("bound", "f32[8]", file=path))
+    assert made.call is module.bound
+
+
+def test_what_changes_its_arguments_in_place_is_called_and_never_wrapped(
+    write: Write,
+) -> None:
+    path = write(
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def update(w):
+            return w + 1
+
+        def train(state):
+            state["w"] = update(state["w"])
+            return state["w"].sum()
+
+        class Jitted:
+            def __init__(self, f):
+                self.f = f
+
+            def __call__(self, state):
+                return self.f(state)
+
+            def lower(self, state):
+                return update.lower(state["w"])
+
+        step = Jitted(train)
+
+        def make_args():
+            return ({"w": jnp.zeros(8)},)
+        """
+    )
+    _, made = prepared(own("step", file=path))
+    before = float(made.args[0]["w"][0])
+    made.call(*made.args)
+    assert before >= 1
+    assert float(made.args[0]["w"][0]) == before + 1
+    failed = failure(own("train", file=path))
+    assert "train changes its arguments in place" in failed.error
+    (eager,) = measured(own("train", mode="eager", file=path))
+    assert eager.ready is not None
+
+
+def test_a_donation_stays_and_every_call_has_arguments(write: Write) -> None:
+    path = write(
+        """
+        import functools
+        import jax
+        import jax.numpy as jnp
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def step(state, x):
+            return jax.tree.map(lambda w: w * 0.5 + x.sum(), state), x
+
+        def make_args():
+            return {"a": jnp.ones((64, 64)), "b": jnp.ones(8)}, jnp.ones(8)
+        """
+    )
+    jit, eager = measured(own("step", file=path), own("step", mode="eager", file=path))
+    assert jit.has("donated")
+    assert not eager.has("donated")
+    assert jit.pipelined_seconds
+    _, made = prepared(own("step", file=path))
+    first, second = tuple(made.args), tuple(made.args)
+    made.call(*first)
+    assert first[0]["a"].is_deleted()
+    assert not second[0]["a"].is_deleted()
+    # What is not donated is the same for every call.
+    assert first[1] is second[1]
+
+
+def test_in_another_process_nothing_cold_is_claimed_of_what_is_jitted(
+    write: Write,
+) -> None:
+    path = write("import jax\nstep = jax.jit(lambda x: x + 1)\n")
+    one = running.experiment(own("step", "f32[8]", file=path))
+    (found,) = running.endings(experiment.run(one, own_process=False))
+    assert isinstance(found, Measurement)
+    assert found.phases.trace is found.phases.compile is None
+    assert found.phases.first_call
+    assert found.has("warm-phases")
+    assert found.xla_flops == 8
+
+
+def test_the_same_jitted_function_is_cold_in_its_next_case(write: Write) -> None:
+    path = write(
+        """
+        import jax
+        traces = []
+
+        @jax.jit
+        def step(x):
+            traces.append(1)
+            return x + 1
+        """
+    )
+    outcomes(own("step", "f32[8]", file=path), own("step", "f32[8]", "jit", file=path))
+    assert len(files.load_file(path).traces) >= 2
+
+
+def test_eager_needs_the_function_inside(write: Write) -> None:
+    path = write(
+        """
+        import jax
+
+        def f(x):
+            seen.append(isinstance(x, jax.core.Tracer))
+            return x + 1
+
+        seen = []
+        step = jax.jit(f)
+        many = jax.pmap(f)
+        many_args = lambda: (jax.numpy.ones((4, 2)),)
+        """
+    )
+    _, made = prepared(own("step", "f32[8]", "eager", file=path))
+    seen = files.load_file(path).seen
+    seen.clear()
+    made.call(*made.args)
+    assert seen == [False]
+    refused = failure(own("many", mode="eager", file=path))
+    assert "many is compiled by its file" in refused.error
+    (found,) = measured(own("many", file=path))
+    assert found.has("sharded")
+
+
+# Arguments.
+
+
+ARGUMENTS = """
+    import functools
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    class Config:
+        scale = 3.0
+
+    config = Config()
+
+    def static(x, config, n):
+        assert isinstance(n, int)
+        return sum([x * config.scale] * n)
+
+    jitted = jax.jit(static, static_argnums=(1, 2))
+
+    def keyword(x, *, scale, y):
+        return x * scale + y
+
+    keyword_jitted = functools.partial(jax.jit, static_argnames="scale")(keyword)
+
+    def plain(x, config):
+        return x * config.scale
+
+    def mixed(tree):
+        return tree["f"](tree["x"])
+
+    def static_args():
+        return np.ones(8, np.float32), config, 3
+
+    jitted_args = static_args
+
+    def keyword_args():
+        return {"x": jnp.ones(8), "scale": 2, "y": np.ones(8, np.float32)}
+
+    keyword_jitted_args = keyword_args
+
+    def plain_args():
+        return jnp.ones(8), config
+
+    def mixed_args():
+        return ({"x": jnp.ones(8), "f": jnp.tanh},)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("static", "eager"),
+        ("jitted", "jit"),
+        ("jitted", "eager"),
+        ("keyword", "jit"),
+        ("keyword", "eager"),
+        ("keyword_jitted", "jit"),
+        ("plain", "jit"),
+        ("mixed", "eager"),
+    ],
+)
+def test_arguments_of_any_kind_are_left_alone(
+    write: Write, name: str, mode: Any
+) -> None:
+    path = write(ARGUMENTS)
+    (found,) = measured(own(name, mode=mode, file=path))
+    assert found.case.dtype == "float32"
+    assert not found.has("implicit-transfer") or name == "keyword"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "error"),
+    [
+        ("mixed", {}, "The argument[0]['f'] of mixed is a "),
+        ("plain", {"inputs": "host"}, "plain has no inputs on the host"),
+        ("plain", {"size": 3}, "takes no size"),
+    ],
+)
+def test_what_jit_cannot_take_is_refused_by_name(
+    write: Write, name: str, more: dict[str, Any], error: str
+) -> None:
+    failed = failure(own(name, file=write(ARGUMENTS), **more))
+    assert error in failed.error
+
+
+def test_a_seed_that_nobody_takes_is_refused(write: Write) -> None:
+    one = running.experiment(own("plain", file=write(ARGUMENTS)), seed=3)
+    (failed,) = running.endings(experiment.run(one))
+    assert isinstance(failed, Failure)
+    assert "plain_args takes no seed" in failed.error
+
+
+# Many devices.
+
+
+SHARDED = """
+    import functools
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+    try:
+        from jax import shard_map
+    except ImportError:
+        from jax.experimental.shard_map import shard_map
+
+    mesh = Mesh(np.array(jax.devices()), ("x",))
+
+    def product(a, b):
+        return a @ b
+
+    def product_args():
+        rows = NamedSharding(mesh, P("x", None))
+        a = jax.device_put(np.ones((64, 64), np.float32), rows)
+        return a, jax.device_put(a, NamedSharding(mesh, P()))
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def donating(a, b):
+        return a + b
+
+    donating_args = product_args
+
+    @functools.partial(shard_map, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    def mapped(x):
+        return x * 2
+
+    def mapped_args():
+        return (jnp.ones(64),)
+
+    def elsewhere(x):
+        return x + 1
+
+    def elsewhere_args():
+        return (jax.device_put(np.ones(8), jax.devices()[2]),)
+"""
+
+
+def test_shardings_are_kept(write: Write) -> None:
+    path = write(SHARDED)
+    _, made = prepared(own("product", file=path))
+    result = made.call(*made.args)
+    assert len(result.sharding.device_set) == 4
+    # XLA's count is that of one device, a fourth of the product.
+    assert made.xla_count.flops == pytest.approx(2 * 64**3 / 4, rel=0.1)
+    assert made.phases.transfer is None
+    _, made = prepared(own("donating", file=path))
+    (first, _) = made.args
+    assert len(first.sharding.device_set) == 4
+    found, mapped = measured(own("product", file=path), own("mapped", file=path))
+    assert found.has("sharded")
+    assert mapped.has("sharded")
+    (eager,) = measured(own("product", mode="eager", file=path))
+    assert eager.flops is eager.flops_per_second is None
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "error"),
+    [
+        ("product", {"device": "cpu:1"}, "placed on 4 devices"),
+        ("product", {"inputs": "host"}, "product has no inputs on the host"),
+        ("elsewhere", {}, "placed on cpu:2"),
+    ],
+)
+def test_a_device_that_the_file_has_not_chosen_is_refused(
+    write: Write, name: str, more: dict[str, Any], error: str
+) -> None:
+    assert error in failure(own(name, file=write(SHARDED), **more)).error
+
+
+def test_a_mesh_that_a_file_sets_holds_for_its_cases_alone(write: Write) -> None:
+    path = write(
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+        mesh = Mesh(np.array(jax.devices()), ("x",))
+        getattr(jax, "set_mesh", None) or jax.sharding.set_mesh
+        (getattr(jax, "set_mesh", None) or jax.sharding.set_mesh)(mesh)
+
+        def step(x):
+            meshes.append(jax.sharding.get_abstract_mesh().shape_tuple)
+            return x * 2
+
+        meshes = []
+
+        def step_args():
+            return (jax.device_put(np.ones(64), NamedSharding(mesh, P("x"))),)
+        """
+    )
+    step, op = measured(own("step", file=path), running.case("matmul", 64))
+    assert files.load_file(path).meshes[-1] == (("x", 4),)
+    assert jax.sharding.get_abstract_mesh().empty
+    assert op.error_vs_float64 is not None
+    assert step.has("sharded")
+
+
+# What XLA says.
+
+
+def test_a_call_of_a_library_has_no_rate(write: Write) -> None:
+    path = write(
+        """
+        import jax.numpy as jnp
+
+        def qr(x):
+            return jnp.linalg.qr(x)
+
+        def product(x):
+            return x @ x
+        """
+    )
+    jit, eager, product = measured(
+        own("qr", "f32[64,64]", file=path),
+        own("qr", "f32[64,64]", "eager", file=path),
+        own("product", "f32[64,64]", file=path),
+    )
+    for found in (jit, eager):
+        assert found.flops is found.bytes is found.flops_per_second is None
+        assert "geqrf" in running.texts(found.notes)["own"]
+    assert product.flops
+
+
+def test_the_memory_of_a_donating_program_is_the_donated_one(write: Write) -> None:
+    path = write(
+        """
+        import functools
+        import jax
+
+        def step(x, y):
+            return x + y
+
+        donating = functools.partial(jax.jit, donate_argnums=0)(step)
+        """
+    )
+
+    def memory(name: str) -> Any:
+        one = own(name, "f32[512,512] f32[512,512]", file=path)
+        events = inspection.run_inspection(Inspection(case=one))
+        (found,) = (event for event in events if isinstance(event, Inspected))
+        assert found.program.memory is not None
+        return found.program.memory
+
+    kept, donated = memory("step"), memory("donating")
+    assert kept.aliased_bytes == 0
+    assert donated.aliased_bytes == 512 * 512 * 4
+    for found in (kept, donated):
+        assert found.peak_bytes is None or found.temporaries_bytes <= found.peak_bytes
+
+
+def test_settings_of_a_file_outlive_no_case(write: Write) -> None:
+    path = write("import jax\njax.config.update('jax_enable_x64', True)\n")
+    with of_file(path):
+        files.load_file(path)
+    assert not jax.config.read("jax_enable_x64")
