@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, process_time, sleep
 from types import FrameType
@@ -197,7 +197,7 @@ def look(
     behaviour = Behaviour(
         kept=kept or (repeated and not returns_arguments and queue is not None),
         returns_arguments=returns_arguments,
-        unwaited=_unwaited(result),
+        unwaited=_unwaited(result, workload.args),
         left_seconds=but_one - median(idle) if goes_on else 0.0,
         alone_seconds=min(alone),
         left_threads=working or (behind if behind >= count else 0),
@@ -316,11 +316,15 @@ def _numpy_keeps(workload: Workload, first: Any, second: Any) -> bool:
     return kept
 
 
-def _unwaited(result: Any) -> str:
-    """The type of a leaf that is no array, number or text; empty if there is none."""
+def _unwaited(result: Any, args: Sequence[Any]) -> str:
+    """The type of a leaf that is no array, number or text; empty if there is none.
+
+    What a module holds beside its arrays, such as an activation, was given to it.
+    """
     known = (jax.Array, np.ndarray, *own.NUMBERS, str, bytes)
+    given = {id(leaf) for leaf in jax.tree.leaves([*args])}
     for leaf in jax.tree.leaves(result):
-        if not isinstance(leaf, known):
+        if not isinstance(leaf, known) and id(leaf) not in given:
             return type(leaf).__name__
     return ""
 
