@@ -146,4 +146,5 @@ async def test_an_engine_that_ran_foreign_code_is_replaced_before_the_next_run(
                     break
     finally:
         await engine.close()
-    assert generations == [1, 2, 2, 2, 3]
+    # A file is imported before JAX starts, so that it has an engine of its own.
+    assert generations == [1, 2, 2, 3, 4]
