@@ -13,7 +13,7 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui.model import Case, Device, Host, Measurement, Record
 from jaxtui.model.own import is_own, parts
-from jaxtui.stats import Interval, interval_of, ratio
+from jaxtui.stats import MINIMUM_ROUNDS, Interval, interval_of, ratio
 
 Answer = Literal["faster", "slower", "no difference", "cannot tell", "not comparable"]
 """What the second is, seen from the first."""
@@ -44,6 +44,8 @@ class Side(Record, frozen=True, kw_only=True):
     host: Host | None
     device: Device | None
     measurement: Measurement
+    earlier: tuple[float, ...] = ()
+    """The medians of the runs before on its machine, with its versions, seconds."""
 
 
 class Comparison(Record, frozen=True, kw_only=True):
@@ -71,9 +73,9 @@ class Pair(Record, frozen=True, kw_only=True):
 def compare(first: Side, second: Side) -> Comparison:
     """Compare the time until the result was ready.
 
-    The two were not measured in turns, so that a difference of less than ``UNPAIRED``
-    is no proof, whatever the intervals say; and nothing follows from the times of two
-    different works.
+    The two were not measured in turns, so that a difference of less than the larger
+    ``allowance`` of both is no proof, whatever the intervals say; and nothing follows
+    from the times of two different works.
     """
     differences = tuple(_differences(first, second))
     a, b = first.measurement.ready, second.measurement.ready
@@ -129,10 +131,11 @@ def _answer(
                 f"{figures} The machine was busy while {side.label} was measured:"
                 " measure it again when it is idle."
             )
-    if found.high < 1 / (1 + UNPAIRED):
+    least = max(allowance(first), allowance(second))
+    if found.high < 1 / (1 + least):
         times = _times(1 / found.high, 1 / found.median, 1 / found.low, found)
         return "faster", f"{figures} {second.label} is really faster, {times}."
-    if found.low > 1 + UNPAIRED:
+    if found.low > 1 + least:
         times = _times(found.low, found.median, found.high, found)
         return "slower", f"{figures} {second.label} is really slower, {times}."
     if found.low <= 1 <= found.high:
@@ -141,8 +144,25 @@ def _answer(
         )
     return "cannot tell", (
         f"{figures} They were not measured in turns, and two runs on one machine may "
-        f"differ by {UNPAIRED:.0%} without a cause: measure both in one run to know."
+        f"differ by {least:.0%} without a cause: time both with --processes 6 to know."
     )
+
+
+def allowance(side: Side) -> float:
+    """By how much two runs of a side may differ without a cause.
+
+    Returns:
+        As a share: 0 where its interval is that of enough processes, the range of
+        enough earlier runs, and else no less than ``UNPAIRED``. Below six of either
+        there is no 95 % interval.
+    """
+    several = side.measurement.processes
+    if several is not None and several.n >= MINIMUM_ROUNDS:
+        return 0.0
+    medians = side.earlier if several is None else several.medians
+    known = [seconds for seconds in medians if seconds > 0]
+    spread = max(known) / min(known) - 1 if known else 0.0
+    return spread if len(known) >= MINIMUM_ROUNDS else max(spread, UNPAIRED)
 
 
 def _times(low: float, median: float, high: float, found: Interval) -> str:

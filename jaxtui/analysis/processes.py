@@ -31,6 +31,7 @@ from jaxtui.model import (
     Summary,
 )
 from jaxtui.model.measurement import confidence
+from jaxtui.model.own import is_own
 from jaxtui.stats import MINIMUM_ROUNDS, median, rounds_interval
 
 Ended = Measurement | Failure
@@ -257,6 +258,27 @@ def same_machine(first: Host, second: Host) -> bool:
     return all(one == other for _, one, other in host_facts(first, second))
 
 
+def spread(measured: Measurement, earlier: Sequence[Measurement]) -> list[float]:
+    """The medians that a case has had, seconds.
+
+    What was broken off has none, and other programs are no property of the case. A
+    function whose source nobody kept may have been another one.
+
+    Args:
+        measured: the case, and the source if it is a function of a file.
+        earlier: on the same machine.
+    """
+    return [
+        seconds
+        for one in earlier
+        if (one.case, one.source) == (measured.case, measured.source)
+        and (one.source or not is_own(one.case.op))
+        and one.stopped not in BROKEN_OFF
+        and not one.has("contended")
+        for seconds in _medians(one)
+    ]
+
+
 def earlier_runs(measured: Measurement, earlier: Sequence[Measurement]) -> Note | None:
     """That runs of the past lie outside of an interval that is about one process.
 
@@ -267,12 +289,7 @@ def earlier_runs(measured: Measurement, earlier: Sequence[Measurement]) -> Note 
     ready = measured.ready
     if ready is None or measured.processes is not None:
         return None
-    medians = [
-        seconds
-        for one in earlier
-        if one.case == measured.case and one.stopped not in BROKEN_OFF
-        for seconds in _medians(one)
-    ]
+    medians = spread(measured, earlier)
     if all(ready.ci_low <= seconds <= ready.ci_high for seconds in medians):
         return None
     ends = (min(medians), max(medians))

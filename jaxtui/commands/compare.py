@@ -15,7 +15,7 @@ from jaxtui.commands.output import close
 from jaxtui.history.store import History, NoEntryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
-from jaxtui.view.compare import Pairs, text
+from jaxtui.view.compare import Pairs, side, text
 
 
 @click.command("compare")
@@ -37,18 +37,16 @@ def command(first: str, second: str, as_json: bool) -> int:
 
 
 def _sides(named: str) -> Iterator[Side]:
+    history = History()
     # Of at most 18 digits, as SQLite's integers have.
     if re.fullmatch(r"[0-9]{1,18}", named):
         number = int(named)
         try:
-            entry = History().entry(number)
+            entry = history.entry(number)
         except NoEntryError as error:
             raise SelectionError(f"{error} `jaxtui history` lists them.") from error
-        yield Side(
-            label=str(number),
-            host=entry.host,
-            device=entry.device,
-            measurement=entry.measurement,
+        yield side(
+            named, entry.host, entry.device, entry.measurement, history.before(entry)
         )
         return
     path = Path(named)
@@ -59,10 +57,8 @@ def _sides(named: str) -> Iterator[Side]:
             f'"{named}" is neither an id of the history nor a file that can be read: '
             f"{error.strerror}."
         ) from error
-    for measurement in found:
-        yield Side(
-            label=visible(path.name, line=True),
-            host=host,
-            device=None,
-            measurement=measurement,
-        )
+    cases = [measurement.case for measurement in found]
+    earlier = history.earlier(cases, host.hostname) if host is not None else {}
+    label = visible(path.name, line=True)
+    for one in found:
+        yield side(label, host, None, one, earlier.get(one.case, ()))

@@ -323,9 +323,14 @@ class History:
         return _entry(*found)
 
     def earlier(
-        self, cases: Iterable[Case], hostname: str
+        self, cases: Iterable[Case], hostname: str, until: float | None = None
     ) -> dict[Case, tuple[Entry, ...]]:
         """The newest measurements of some cases on a host; a damaged one is left out.
+
+        Args:
+            cases: which.
+            hostname: where.
+            until: only what was measured before, seconds since 1970.
 
         Raises:
             HistoryError: The file cannot be read.
@@ -335,7 +340,7 @@ class History:
             found: dict[Case, tuple[Entry, ...]] = {}
             for case in cases:
                 facts: dict[str, Any] = {name: getattr(case, name) for name in _FACTS}
-                wanted = Filter(**facts, device=case.device, host=hostname)
+                wanted = Filter(**facts, device=case.device, host=hostname, until=until)
                 condition, arguments = where(wanted)
                 query = f"{_WHOLE} WHERE {condition} ORDER BY m.at DESC LIMIT {EARLIER}"
                 entries: list[Entry] = []
@@ -346,6 +351,15 @@ class History:
             return found
 
         return self._do(read) or {}
+
+    def before(self, entry: Entry) -> tuple[Entry, ...]:
+        """The newest measurements of a case on its host when this one was taken.
+
+        Raises:
+            HistoryError: The file cannot be read.
+        """
+        case = entry.measurement.case
+        return self.earlier([case], entry.host.hostname, entry.at).get(case, ())
 
     def delete(self, wanted: Filter) -> int:
         """Forget measurements; returns how many.

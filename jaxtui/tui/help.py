@@ -75,7 +75,7 @@ WORDS = {
     "of roof": "the rate as a share of what this device can do at that intensity",
     "A, B": "the two that are marked; the ratio is B's time over A's",
     "not comparable": "another op or size: nothing follows from the times",
-    "cannot tell": "not measured in turns: runs of one machine may differ by 20 %",
+    "cannot tell": "not measured in turns: runs of one machine may differ as much",
     "stopwatch": "what a clock around the loop reads",
     "work": "until the device has done all of it",
     "queue": "calls that were dispatched and are not done",

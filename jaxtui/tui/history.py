@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -19,7 +19,7 @@ from jaxtui import format as fmt
 from jaxtui.analysis.comparison import pairs
 from jaxtui.document import Results, encode
 from jaxtui.export import CASE, ExportError, file_stem, of_cases, stamp
-from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
+from jaxtui.history.store import Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.scripts import Planner
 from jaxtui.selection import DTYPE_ALIASES
@@ -32,7 +32,6 @@ from jaxtui.tui.history_panels import (
     Detail,
     HistoryTable,
     Past,
-    side_of,
 )
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.threads import Latest, in_thread
@@ -274,21 +273,33 @@ class HistoryPane(CasePane):
         past = self.past
         numbers = {*past.marked, *filter(None, [past.cursor])}
         known = {one: past.entries[one] for one in numbers if one in past.entries}
+        before = {one: past.earlier[one] for one in past.marked if one in past.earlier}
         row = self._row
 
-        def read() -> tuple[Mapping[int, Entry], tuple[Row, ...]]:
+        def read() -> Past:
             missing = {one: self._history.entry(one) for one in numbers - known.keys()}
             found = {**known, **missing}
+            news = {
+                one: self._history.before(found[one])
+                for one in past.marked
+                if one not in before
+            }
+            new = replace(past, entries=found, earlier={**before, **news}, repeats=())
             if row is None:
-                return found, ()
+                return new
             same = Filter(host=row.hostname, **_case(row))
             # What is not the same after an edit is no repeat.
             if source := found[row.id].measurement.source:
                 same = replace(same, source=source.digest)
-            return found, self._history.page(same, limit=REPEATS).rows
+            return replace(new, repeats=self._history.page(same, limit=REPEATS).rows)
 
-        def take(found: tuple[Mapping[int, Entry], tuple[Row, ...]]) -> None:
-            self.past = replace(self.past, entries=found[0], repeats=found[1])
+        def take(found: Past) -> None:
+            self.past = replace(
+                self.past,
+                entries=found.entries,
+                earlier=found.earlier,
+                repeats=found.repeats,
+            )
 
         self._ask(self._whole, read, take)
 
@@ -428,10 +439,9 @@ def _pair_files(past: Past) -> Iterable[Format]:
     pair = past.pair
     if pair is None:
         return ()
-    found = [past.entries[one] for one in past.marked]
 
     def document() -> str:
-        sides = [[side_of(one, str(one.id))] for one in found]
+        sides = [[past.side(one, str(one))] for one in past.marked]
         return encode(compare.Pairs(pairs=pairs(*sides))).decode()
 
     def text() -> str:

@@ -48,6 +48,8 @@ class Past:
     """Ids, two at most, in the order in which they were marked."""
     entries: Mapping[int, Entry] = field(default_factory=dict)
     """The whole measurements that are marked or under the cursor, once read."""
+    earlier: Mapping[int, tuple[Entry, ...]] = field(default_factory=dict)
+    """Of those that are marked what was measured of their case before."""
     repeats: tuple[Row, ...] = ()
     """The same case on the same machine, the newest first."""
 
@@ -69,21 +71,19 @@ class Past:
     @property
     def pair(self) -> Pair | None:
         """The two that are marked."""
-        found = [self.entries[one] for one in self.marked if one in self.entries]
-        if len(found) < len(LABELS):
+        if len(self.marked) < len(LABELS):
             return None
-        first, second = map(side_of, found, LABELS)
+        if not all(one in self.earlier for one in self.marked):
+            return None
+        first, second = map(self.side, self.marked, LABELS)
         return pairs([first], [second])[0]
 
-
-def side_of(entry: Entry, label: str) -> Side:
-    """An entry as a side of a comparison."""
-    return Side(
-        label=label,
-        host=entry.host,
-        device=entry.device,
-        measurement=entry.measurement,
-    )
+    def side(self, number: int, label: str) -> Side:
+        """One that is marked, as a side of a comparison."""
+        one = self.entries[number]
+        return compare.side(
+            label, one.host, one.device, one.measurement, self.earlier[number]
+        )
 
 
 class HistoryTable(Grid):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.analysis.comparison import UNPAIRED, Comparison, Pair, Side, unlike
+from jaxtui.analysis.comparison import Comparison, Pair, Side, allowance, unlike
+from jaxtui.analysis.processes import same_machine, spread
 from jaxtui.document import SCHEMA
-from jaxtui.model import Record, Summary
+from jaxtui.history.store import Entry
+from jaxtui.model import Device, Host, Measurement, Record, Summary
 from jaxtui.model.measurement import is_uncertain
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.plot.axes import plain as number
@@ -18,6 +20,34 @@ from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
 class Pairs(Record, frozen=True, kw_only=True):
     schema: int = SCHEMA
     pairs: tuple[Pair, ...]
+
+
+def side(
+    label: str,
+    host: Host | None,
+    device: Device | None,
+    measurement: Measurement,
+    earlier: Iterable[Entry] = (),
+) -> Side:
+    """A measurement with what the history has of its case, on its machine or others."""
+    kind = device and device.device_kind
+    alike = [
+        entry.measurement
+        for entry in earlier
+        if host is not None
+        and same_machine(host, entry.host)
+        # A document does not say which chip it was.
+        and (device is None or kind == (entry.device and entry.device.device_kind))
+        # Of a document it may be the entry.
+        and entry.measurement.ready != measurement.ready
+    ]
+    return Side(
+        label=label,
+        host=host,
+        device=device,
+        measurement=measurement,
+        earlier=tuple(spread(measurement, alike)),
+    )
 
 
 def lines(found: Comparison) -> Iterator[Line]:
@@ -71,7 +101,8 @@ def answer(pair: Pair) -> Iterator[Line]:
     ends = f"{fmt.significant(found.low)}–{fmt.significant(found.high)}"
     chance = ""
     if found.answer == "cannot tell":
-        chance = f" · up to {UNPAIRED:.0%} may be chance: measure both in one run"
+        least = max(allowance(pair.first), allowance(pair.second))
+        chance = f" · up to {least:.0%} may be chance: time both in 6 processes"
     yield (Span(f"{ends}×  {name}{chance}", "muted"),)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from jaxtui.analysis.comparison import Side, compare, pairs
 from jaxtui.document import Results, encode, read
-from jaxtui.model import Note, SourceCode
+from jaxtui.model import Note, Processes, SourceCode
 from tests.history.making import DEVICE, HOST, measurement
 
 
@@ -188,3 +188,63 @@ def test_functions_of_two_working_trees_are_paired() -> None:
         ("matmul", "matmul"),
         ("/a/x.py:f", "/a/x.py:f"),
     ]
+
+
+def in_processes(label: str, median: float, count: int) -> Side:
+    found = side(label, median, 0.00001)
+    assert found.measurement.ready is not None
+    ready = msgspec.structs.replace(found.measurement.ready, processes=count)
+    several = Processes(n=count, medians=(median,) * count, low=median, high=median)
+    measured = msgspec.structs.replace(
+        found.measurement, ready=ready, processes=several
+    )
+    return msgspec.structs.replace(found, measurement=measured)
+
+
+def after(found: Side, *earlier: float) -> Side:
+    return msgspec.structs.replace(found, earlier=earlier)
+
+
+STEADY = (0.00099, 0.001, 0.00101) * 2
+UNSTEADY = (0.0005, 0.0015)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [
+        # Its earlier runs differ by more than the ratio.
+        (after(side("1", 0.001, 0), *UNSTEADY), side("2", 0.0022, 0), "cannot tell"),
+        (side("1", 0.001, 0), after(side("2", 0.0022, 0), *UNSTEADY), "cannot tell"),
+        (side("1", 0.001, 0), after(side("2", 0.0045, 0), *UNSTEADY), "slower"),
+        (side("1", 0.001, 0), after(side("2", 0.0002, 0), *UNSTEADY), "faster"),
+        # The spread of both is known, and the difference is beyond it.
+        (
+            after(side("1", 0.001, 0), *STEADY),
+            after(side("2", 0.00105, 0), *STEADY),
+            "slower",
+        ),
+        (
+            after(side("1", 0.001, 0), *STEADY),
+            after(side("2", 0.00101, 0), *STEADY),
+            "cannot tell",
+        ),
+        (in_processes("1", 0.001, 6), in_processes("2", 0.00105, 6), "slower"),
+        (
+            in_processes("1", 0.001, 6),
+            after(side("2", 0.00095, 0), *STEADY),
+            "faster",
+        ),
+        # That of one is not, or too few processes say it.
+        (
+            after(side("1", 0.001, 0), *STEADY),
+            side("2", 0.00105, 0),
+            "cannot tell",
+        ),
+        (in_processes("1", 0.001, 6), in_processes("2", 0.00105, 5), "cannot tell"),
+        (after(side("1", 0.001, 0), 0.001), side("2", 0.00105, 0), "cannot tell"),
+    ],
+)
+def test_a_difference_is_one_only_beyond_the_spread_between_processes(
+    first: Side, second: Side, answer: str
+) -> None:
+    assert compare(first, second).answer == answer

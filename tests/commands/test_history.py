@@ -137,3 +137,32 @@ def test_what_has_no_case_in_common_is_refused(
     assert (code, out) == (64, "")
     assert "a.json and " in err
     assert "no case in common" in err
+
+
+def test_what_differs_by_less_than_the_runs_before_is_no_difference(
+    run: Run, tmp_path: Path
+) -> None:
+    history = History()
+    medians = (0.001, 0.004, 0.002, 0.005)
+    numbers = [
+        insert(history, HOST, DEVICE, measurement(median=one, width=1e-5), at=float(at))
+        for at, one in enumerate(medians)
+    ]
+    # Of the first pair the second has one run before, of the other one two or three.
+    for first, second, answer in ((0, 1, "slower"), (2, 3, "cannot tell")):
+        code, out, _ = run("compare", numbers[first], numbers[second], "--json")
+        (pair,) = json.loads(out)["pairs"]
+        assert (code, pair["comparison"]["answer"]) == (0, answer)
+    # A document has no time: what the history has of its case counts, but for itself.
+    file = written(tmp_path / "a.json", measurement(median=0.005, width=1e-5))
+    _, out, _ = run("compare", numbers[0], file, "--json")
+    (pair,) = json.loads(out)["pairs"]
+    assert sorted(pair["second"]["earlier"]) == [0.001, 0.002, 0.004]
+    # What was measured with other versions says nothing.
+    other = msgspec.structs.replace(HOST, jax="0.13")
+    upgraded = insert(
+        history, other, DEVICE, measurement(median=0.02, width=1e-5), at=9.0
+    )
+    _, out, _ = run("compare", numbers[0], upgraded, "--json")
+    (pair,) = json.loads(out)["pairs"]
+    assert (pair["comparison"]["answer"], pair["second"]["earlier"]) == ("slower", [])

@@ -466,3 +466,21 @@ def test_a_history_on_screen(
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=WIDE, run_before=drive)
+
+
+async def test_of_two_that_are_marked_the_runs_before_say_how_far_they_may_be_off(
+    history: History,
+) -> None:
+    for at, median in enumerate((0.001, 0.004, 0.002, 0.005)):
+        one = measurement(median=median, width=1e-5)
+        insert(history, HOST, DEVICE, one, NOON + at)
+    async with on_list(WIDE) as (pilot, app, _):
+        # The third and the fourth: what was measured before them differs by more.
+        await pilot.press("down", "space", "up", "space")
+        await until(pilot, lambda: past(app).pair)
+        assert past(app).marked == (3, 4)
+        await until(pilot, lambda: "cannot tell" in detail(app))
+        assert "up to 300%" in detail(app)
+        await pilot.press("escape", "down", "down", "space", "down", "space")
+        await until(pilot, lambda: past(app).marked == (2, 1) and past(app).pair)
+        await until(pilot, lambda: "B is faster" in detail(app))

@@ -90,7 +90,7 @@ def test_a_ratio_that_is_uncertain_says_so_and_always_has_its_ends() -> None:
 
 def test_what_cannot_be_told_says_what_to_do() -> None:
     said = drawn(pair({}, {"median": 0.0023}))[1]
-    assert "20% may be chance: measure both in one run" in said
+    assert "20% may be chance: time both in 6 processes" in said
 
 
 def test_the_points_of_intervals_lie_where_the_scale_says() -> None:
