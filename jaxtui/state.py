@@ -24,6 +24,7 @@ from jaxtui.history.store import Entry
 from jaxtui.machine import messages
 from jaxtui.machine.findings import merge
 from jaxtui.model import (
+    PHASES,
     Busy,
     Case,
     CaseFailed,
@@ -155,6 +156,15 @@ class Job:
     def reported(self) -> bool:
         """Whether the engine has said how far it is."""
         return bool(self.elapsed_seconds or self.remaining_seconds)
+
+    @property
+    def preparing(self) -> str:
+        """The phase for which the default budget waits; empty where there is none."""
+        if self.current is None or not isinstance(self.work, Experiment):
+            return ""
+        doing = self.cases[self.current].doing
+        waits = doing in ("import", "inputs", *PHASES)
+        return doing if self.work.budget_seconds is None and waits else ""
 
     @property
     def origin(self) -> int:

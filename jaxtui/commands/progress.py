@@ -88,9 +88,11 @@ def progress_line(state: State, since_seconds: float) -> str:
             return ""
         return f"{startup.doing(state.start)}, {since_seconds:.0f} s"
     elapsed = job.elapsed_seconds + since_seconds
-    remaining = job.remaining_seconds - since_seconds
     if not job.doing:
         return f"{bar(0.0)} {elapsed:.0f} s"
+    if job.preparing:
+        return f"{elapsed:.0f} s  {job.doing}, {since_seconds:.0f} s"
+    remaining = job.remaining_seconds - since_seconds
     if remaining <= 0:  # a full bar would say that it is done
         return f"{elapsed:.0f} s, {fmt.left(remaining)}  {job.doing}"
     done = bar(elapsed / (elapsed + remaining))

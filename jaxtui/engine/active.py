@@ -190,17 +190,19 @@ class ActiveRun:
         """How long it may say nothing; ``None`` for as long as it takes.
 
         Foreign code may never come back, and only a run with such code is judged: it
-        is past its budget by then, which includes every phase. An inspection has a
-        limit of its own.
+        is past its budget by then. XLA comes to an end, however long it compiles: that
+        counts only where a budget was typed, which includes every phase. An inspection
+        has a limit of its own.
         """
         if isinstance(self.work, Inspection):
             return self.work.limit_seconds
         if not self.foreign or not isinstance(self.work, (Experiment, Loop)):
             return None
-        budget = (
-            self.work.share if isinstance(self.work, Experiment) else self.work.budget
-        )
-        return budget + PATIENCE_SECONDS
+        if isinstance(self.work, Loop):
+            return self.work.budget + PATIENCE_SECONDS
+        if self.phase == "compile" and self.work.budget_seconds is None:
+            return None
+        return self.work.share + PATIENCE_SECONDS
 
     def give_up(self) -> None:
         """Say that nothing has come for too long; its engine is ended then."""

@@ -245,13 +245,13 @@ class EngineClient:
         if run.foreign:
             self._used = connection.generation
         if run.patience_seconds is not None:
-            self._in_background(self._watch_run(connection, run, run.patience_seconds))
+            self._in_background(self._watch_run(connection, run))
 
-    async def _watch_run(
-        self, connection: Connection, run: ActiveRun, limit_seconds: float
-    ) -> None:
+    async def _watch_run(self, connection: Connection, run: ActiveRun) -> None:
         """End the engine if nothing comes of the run any more."""
-        silent = await connection.is_silent(limit_seconds, lambda: self._run is run)
+        silent = await connection.is_silent(
+            lambda: run.patience_seconds, lambda: self._run is run
+        )
         if silent:
             run.give_up()
             connection.abort()

@@ -204,9 +204,13 @@ class Connection:
         self._process.kill()
 
     async def is_silent(
-        self, limit_seconds: float, concerned: Callable[[], bool]
+        self, limit_seconds: Callable[[], float | None], concerned: Callable[[], bool]
     ) -> bool:
         """Wait until no event has come for so long, counted from when it is ready.
+
+        Args:
+            limit_seconds: now; ``None`` for as long as it takes.
+            concerned: whether whoever waits still is.
 
         Returns:
             False as soon as it has ended, or whoever waits is not concerned any more.
@@ -214,10 +218,13 @@ class Connection:
         await self.settled.wait()
         self._last_event = _loop().time()
         while concerned() and not self.ended.is_set():
-            left = self._last_event + limit_seconds - _loop().time()
-            if left <= 0:
-                return True
-            await _wait(self.ended, min(left, _CONCERN_SECONDS))
+            wait, limit = _CONCERN_SECONDS, limit_seconds()
+            if limit is not None:
+                left = self._last_event + limit - _loop().time()
+                if left <= 0:
+                    return True
+                wait = min(left, wait)
+            await _wait(self.ended, wait)
         return False
 
     async def _watch_start(self) -> None:

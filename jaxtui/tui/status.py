@@ -90,9 +90,11 @@ class StatusLine(Widget):
         if job is None:
             return ""
         elapsed = job.before_seconds + now - self._since
-        remaining = job.remaining_seconds - (elapsed - job.elapsed_seconds)
-        left = f", {fmt.left(remaining)}" if job.reported else ""
-        return f"{fmt.duration(elapsed)}{left}"
+        since = elapsed - job.elapsed_seconds
+        more = f", {fmt.left(job.remaining_seconds - since)}" if job.reported else ""
+        if job.preparing:
+            more = f", {job.preparing.replace('_', ' ')} {fmt.duration(since)}"
+        return f"{fmt.duration(elapsed)}{more}"
 
     def _engine(self, now: float) -> str:
         """What is held, or what is being waited for; empty where nothing can be."""

@@ -16,7 +16,16 @@ from jaxtui.commands.progress import live_line, progress_line
 from jaxtui.commands.terminal import put, say
 from jaxtui.engine.process import engine_command
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import Case, Event, Experiment, Progress, Snippet, Work
+from jaxtui.model import (
+    Case,
+    CaseStarted,
+    Event,
+    Experiment,
+    PhaseStarted,
+    Progress,
+    Snippet,
+    Work,
+)
 from jaxtui.state import EMPTY, State, begin_run, reduce
 from jaxtui.text import PLAIN
 from tests.commands.checking import sound
@@ -45,6 +54,19 @@ def test_the_line_of_a_run_counts_on_between_events() -> None:
     # A full bar, or nothing left, would say that it is done.
     late = "101 s, over its time  compiling a"
     assert progress_line(state, 99.0) == late
+
+
+def test_the_default_budget_waits_for_a_compile_which_has_a_clock_of_its_own() -> None:
+    case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
+    begun = (
+        CaseStarted(index=0, case=case),
+        Progress(elapsed_seconds=2.0, remaining_seconds=8.0, doing="compile: a"),
+        PhaseStarted(index=0, phase="compile"),
+    )
+    waits = told(*begun, work=Experiment(cases=(case,)))
+    assert progress_line(waits, 30.0) == "32 s  compile: a, 30 s"
+    typed = told(*begun, work=Experiment(cases=(case,), budget_seconds=10.0))
+    assert progress_line(typed, 30.0) == "32 s, over its time  compile: a"
 
 
 def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:

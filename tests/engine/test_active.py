@@ -9,9 +9,11 @@ from jaxtui.model import (
     Case,
     CaseFailed,
     CaseStarted,
+    Experiment,
     Failure,
     Inspection,
     Loop,
+    PhaseStarted,
     RunFinished,
     RunStarted,
 )
@@ -129,6 +131,22 @@ def test_code_that_is_not_jaxtui_s_and_inspections_have_a_limit(
 ):
     run = ActiveRun(1, work, offered={"our-step"})
     assert (run.foreign, run.patience_seconds) == (foreign, patience)
+
+
+@pytest.mark.parametrize(
+    ("budget", "phase", "patience"),
+    [
+        (None, "compile", None),
+        (None, "trace", 10.0 + PATIENCE_SECONDS),
+        (5.0, "compile", 5.0 + PATIENCE_SECONDS),
+    ],
+)
+def test_xla_compiles_as_long_as_it_takes_unless_a_budget_was_typed(
+    budget, phase, patience
+):
+    run = ActiveRun(1, Experiment(cases=(OWN,), budget_seconds=budget))
+    run.translate(PhaseStarted(index=0, phase=phase))
+    assert run.patience_seconds == patience
 
 
 def test_what_hung_is_not_tried_again(run):

@@ -252,14 +252,14 @@ async def test_one_that_dies_whenever_it_is_ready_is_given_up(open_engine, exper
 async def test_silence_counts_from_when_it_is_waited_for():
     connection = Connection(SimpleNamespace(generation=1), EngineOptions(), print)
     connection.settled.set()
-    waiting = asyncio.ensure_future(connection.is_silent(60.0, lambda: True))
+    waiting = asyncio.ensure_future(connection.is_silent(lambda: 60.0, lambda: True))
     await asyncio.sleep(0)
     assert not waiting.done()
     connection.ended.set()
     assert await waiting is False
     connection.ended.clear()
-    assert await connection.is_silent(60.0, lambda: False) is False
-    assert await connection.is_silent(0.0, lambda: True) is True
+    assert await connection.is_silent(lambda: 60.0, lambda: False) is False
+    assert await connection.is_silent(lambda: 0.0, lambda: True) is True
 
 
 async def test_an_engine_that_never_gets_ready_is_given_up(open_engine, experiment):
