@@ -22,6 +22,7 @@ from jaxtui.commands.options import (
     one_op,
     one_precision,
     one_size,
+    own_arguments,
     refuse_json_beside_code,
     with_cases,
 )
@@ -70,6 +71,7 @@ DEVICE = "tpu:0"
 @one_dtype("bfloat16")
 @one_precision
 @one_mode("jit, or pallas where the op has it.")
+@own_arguments
 @valued("--limit", "SECONDS", "Give it up after this time.  [default: 600]", type=LIMIT)
 @flag("--hlo", "Print the whole optimised HLO, too.")
 @flag("--code", "Print plain Python instead of compiling.")
@@ -90,6 +92,7 @@ def command(
 ) -> int:
     """Compile an op for a TPU that is not here, and say what it would need.
 
+    It may be a function of your own, file.py:name, which is compiled for one device.
     Needs libtpu, and no TPU: pip install "jaxtui[topology]".
     """
     refuse_json_beside_code(code, as_json)

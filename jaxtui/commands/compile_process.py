@@ -47,6 +47,7 @@ DETAIL_LINES = 20
 DOING: dict[Stage, tuple[str, str]] = {
     "start": ("starting JAX", "while JAX started"),
     "topology": ("describing the topology", "while it described the topology"),
+    "inputs": ("importing the file", "while its file and its arguments were made"),
     "warm-up": ("warming the compiler up", "while it compiled a small program first"),
     "trace": ("tracing", "while JAX traced the op"),
     "lower": ("lowering", "while JAX lowered the op"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import jax
 import msgspec
@@ -15,13 +15,13 @@ import numpy as np
 from jax.experimental import topologies
 from jax.sharding import Mesh
 
-from jaxtui.measure import ops, peaks, programs, recipes, settings
+from jaxtui.measure import inspection, ops, own, peaks, programs, recipes, settings
 from jaxtui.measure.devices import describe_device, name
 from jaxtui.measure.errors import RefusedError, full_text
-from jaxtui.measure.failures import translate
+from jaxtui.measure.failures import explain
 from jaxtui.measure.planning import check_op, check_platform
 from jaxtui.measure.settings import enable_x64
-from jaxtui.measure.workload import compiled_form
+from jaxtui.measure.workload import Scope, compiled_form, spread
 from jaxtui.model import Case, Peak, RoofKind, explanation
 from jaxtui.model.ahead import (
     AheadAnswer,
@@ -60,7 +60,15 @@ def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
         try:
             if isinstance(request, CompileRequest):
                 settings.check()
-            check_op(request.case)
+            if own.source(request.case.op) is None:
+                check_op(request.case)
+            else:
+                own.check(request.case)
+                if isinstance(request, CodeRequest):
+                    raise RefusedError(
+                        "--code prints ops of the catalogue, not your own function.",
+                        "`jax.jit(f).lower(*shapes).compile()` compiles it.",
+                    )
             check_platform(request.case, "tpu")
         except RefusedError as refused:
             yield AheadRefused(error=explanation(refused.failed))
@@ -106,59 +114,122 @@ def compile_ahead(
     because the first one sets up MLIR and libtpu for the whole process.
     """
     case = msgspec.structs.replace(case, device=name(device))
-    op = ops.get(case.op)
+    source = own.source(case.op)
     took: dict[Stage, float] = {}
-    stage: Stage = "warm-up"
+    stage: Stage = "inputs"
     try:
+        if source is not None:
+            yield AheadDoing(stage=stage)
+            made = _of_function(case, source, device)
+        else:
+            made = _of_op(case, device)
+        case, stage = made.case, "warm-up"
         yield AheadDoing(stage=stage)
         start, small = perf_counter(), programs.array_shape((8,), "float32", device)
         jax.jit(lambda x: x + 1).trace(small).lower().compile()
         took[stage] = perf_counter() - start
         yield AheadTook(stage=stage, seconds=took[stage])
-        made: Any = None
+        program: Any = None
         for stage in STAGES:
             yield AheadDoing(stage=stage)
-            with enable_x64(case.dtype), _as_if_on(device, case):
+            with made.scope(), _as_if_on(device, case):
                 start = perf_counter()
-                if stage == "trace":
-                    form = compiled_form(op, case, device)
-                    made = jax.jit(form).trace(*programs.shapes(op, case, device))
-                else:
-                    made = made.lower() if stage == "lower" else made.compile()
+                if stage == "compile":
+                    program = program.compile()
+                elif stage == "lower" and program is not None:
+                    program = program.lower()
+                elif stage == "lower" or hasattr(made.jitted, "trace"):
+                    program = getattr(made.jitted, stage)(*made.args, **made.keywords)
                 took[stage] = perf_counter() - start
             yield AheadTook(stage=stage, seconds=took[stage])
-    except Exception as error:  # whatever JAX, XLA or libtpu raises
-        yield AheadFailed(failure=translate(error, case, stage))
+    except Exception as error:  # whatever JAX, XLA, libtpu or a file raises
+        yield AheadFailed(failure=explain(error, case, stage))
         return
-    flops, traffic = op.flops(case.size, case.dtype), op.bytes(case.size, case.dtype)
-    peak = peaks.of_case(case, device.device_kind, matrix=op.takes_precision)
-    seconds, by = bound(flops, traffic, peak)
-    program = programs.read(made, device.device_kind)
-    compiled = Compiled(
-        case=case,
-        device_kind=device.device_kind,
-        warm_up_seconds=took["warm-up"],
-        trace_seconds=took["trace"],
-        lower_seconds=took["lower"],
-        compile_seconds=took["compile"],
-        flops=flops,
-        bytes=traffic,
-        xla_flops=program.xla_flops,
-        xla_bytes=program.xla_bytes,
-        xla_transcendentals=program.xla_transcendentals,
-        memory=program.memory,
-        peak=peak,
-        bound_seconds=seconds,
-        bound_by=by,
-        kernels=program.kernels,
-        instructions=program.instructions,
-        hlo=programs.text_of(made) if keep_hlo else None,
+    compiled = programs.inner(program)
+    found = programs.read(compiled, device.device_kind)
+    peak = peaks.of_case(case, device.device_kind, matrix=made.matrix)
+    seconds, by = bound(made.flops, made.bytes, peak)
+    yield AheadCompiled(
+        compiled=Compiled(
+            case=case,
+            device_kind=device.device_kind,
+            warm_up_seconds=took["warm-up"],
+            trace_seconds=took["trace"],
+            lower_seconds=took["lower"],
+            compile_seconds=took["compile"],
+            flops=made.flops,
+            bytes=made.bytes,
+            xla_flops=found.xla_flops,
+            xla_bytes=found.xla_bytes,
+            xla_transcendentals=found.xla_transcendentals,
+            memory=found.memory,
+            peak=peak,
+            bound_seconds=seconds,
+            bound_by=by,
+            kernels=found.kernels,
+            instructions=found.instructions,
+            hlo=programs.text_of(compiled) if keep_hlo else None,
+        )
     )
-    yield AheadCompiled(compiled=compiled)
+
+
+class _Entry(NamedTuple):
+    """What is compiled, and the work that is known of it."""
+
+    case: Case
+    jitted: Any
+    args: tuple[Any, ...]
+    """Shapes on the device of the topology, where they are arrays."""
+    keywords: dict[str, Any]
+    scope: Scope
+    flops: float | None
+    bytes: float | None
+    """By the op's formulas; those of a function are XLA's affair."""
+    matrix: bool
+
+
+def _of_op(case: Case, device: Any) -> _Entry:
+    op = ops.get(case.op)
+    return _Entry(
+        case,
+        jax.jit(compiled_form(op, case, device)),
+        (*programs.shapes(op, case, device),),
+        {},
+        lambda: enable_x64(case.dtype),
+        op.flops(case.size, case.dtype),
+        op.bytes(case.size, case.dtype),
+        op.takes_precision,
+    )
+
+
+def _of_function(case: Case, source: own.Source, device: Any) -> _Entry:
+    """A function of a file, whose arguments are made on the host, if they are made.
+
+    Raises:
+        RefusedError: It has no arguments, or its file spreads them over devices.
+    """
+    (host, *_) = jax.devices()
+    made = inspection.of_function(own.load(source, host), case, host)
+    jitted, args, keywords = inspection.entry(made)
+    if (devices := spread((args, keywords))) > 1:
+        raise RefusedError(
+            f"{source.name} spreads its arguments over {devices} devices.",
+            "What is compiled here is for one device: let its file place them on one.",
+        )
+    place = jax.sharding.SingleDeviceSharding(device)
+
+    def shape(leaf: Any) -> Any:
+        if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+            return leaf
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place)
+
+    args, keywords = jax.tree.map(shape, (args, keywords))
+    settled = msgspec.structs.replace(made.case, device=case.device)
+    return _Entry(settled, jitted, args, keywords, made.scope, None, None, True)
 
 
 def bound(
-    flops: float | None, traffic: float, peak: Peak | None
+    flops: float | None, traffic: float | None, peak: Peak | None
 ) -> tuple[float | None, RoofKind | None]:
     """Seconds that no call can beat, and what forbids it; ``None`` without peaks.
 
@@ -171,7 +242,7 @@ def bound(
     times: list[tuple[float, RoofKind]] = []
     if flops and peak.flops_per_second:
         times.append((flops / peak.flops_per_second, "compute"))
-    if peak.bytes_per_second:
+    if traffic and peak.bytes_per_second:
         times.append((traffic / peak.bytes_per_second, "bandwidth"))
     return max(times, default=(None, None))
 

@@ -52,7 +52,7 @@ def run_inspection(
     return _Run(inspection, stop).events()
 
 
-def _of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
+def of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
     """A function with its arguments; those that were typed are shapes alone."""
     as_is = own.jitted(function.call) if case.mode == "jit" else None
     with own_scope(function, case, device):
@@ -79,6 +79,23 @@ def _of_function(function: own.Function, case: Case, device: jax.Device) -> Work
         as_is=as_is,
         static={} if shapes else own.static(made),
     )
+
+
+def entry(made: Workload) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """What is traced or lowered, and with which arguments.
+
+    Raises:
+        RefusedError: It is compiled already.
+    """
+    if (known := made.as_is) is None:
+        return made.jitted(), (*made.args,), made.keywords
+    if not hasattr(known.function, "lower"):
+        raise RefusedError(
+            f"{short_name(made.case.op)} is compiled already.",
+            "Let the file show what it was before.",
+        )
+    keywords = {**known.keywords, **made.keywords}
+    return known.function, (*known.args, *made.args), keywords
 
 
 class _Step(NamedTuple):
@@ -142,7 +159,7 @@ class _Run(Runner):
             function = own.load(source, self._device)
             self.phase = "inputs"
             yield self.progress("arguments")
-            self._workload = _of_function(function, case, self._device)
+            self._workload = of_function(function, case, self._device)
         yield from self._trace()
         if case.mode == "eager":
             yield from self._each_step()
@@ -166,18 +183,7 @@ class _Run(Runner):
 
     def _trace(self) -> Iterator[RunEvent]:
         """Trace it; what is jitted already may only offer to be lowered."""
-        made = self._workload
-        args, keywords = (*made.args,), made.keywords
-        if (known := made.as_is) is None:
-            jitted = made.jitted()
-        else:
-            jitted, args = known.function, (*known.args, *args)
-            keywords = {**known.keywords, **keywords}
-            if not hasattr(jitted, "lower"):
-                raise RefusedError(
-                    f"{short_name(self.case.op)} is compiled already.",
-                    "Let the file show what it was before.",
-                )
+        jitted, args, keywords = entry(self._workload)
         if hasattr(jitted, "trace"):
             self._traced = yield from self._time(
                 "trace", lambda: programs.inner(jitted.trace(*args, **keywords))

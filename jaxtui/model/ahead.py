@@ -21,8 +21,8 @@ LIBTPU_DEFAULTS = {
 """What libtpu would otherwise ask a metadata server (half a minute per question where
 there is none), print warnings about, or lock for one process of the machine."""
 
-Stage = Literal["start", "topology", "warm-up", "trace", "lower", "compile"]
-"""What the process does, in this order."""
+Stage = Literal["start", "topology", "inputs", "warm-up", "trace", "lower", "compile"]
+"""What the process does, in this order; ``inputs`` for a function of a file."""
 
 
 class Topology(Record, frozen=True, kw_only=True):
@@ -57,8 +57,9 @@ class Compiled(Record, frozen=True, kw_only=True):
     lower_seconds: float
     compile_seconds: float
     flops: float | None
-    """By the op's own formula; ``None`` for an op that only moves data."""
-    bytes: float
+    """By the op's own formula; ``None`` for an op that only moves data, and for a
+    function of a file."""
+    bytes: float | None
     """Ideal traffic: every input read once, every result written once."""
     xla_flops: float | None
     xla_bytes: float | None

@@ -119,6 +119,9 @@ def _parts(
 def _bound(document: Document) -> Iterator[str]:
     """The lower bound, where it comes from, and what it leaves out."""
     peak, seconds = document.peak, document.bound_seconds
+    if document.bytes is None:
+        yield "lower bound: none. What your own function must move is not known."
+        return
     if peak is None or seconds is None or document.bound_by is None:
         yield f"lower bound: none, no peak of {document.device_kind} is known here."
         return

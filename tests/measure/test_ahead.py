@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from jaxtui import child
+from jaxtui.measure import ahead as ahead_module
 from jaxtui.measure.ahead import answers, bound, compile_ahead, refusal
 from jaxtui.measure.ahead_process import environment, libtpu_version
 from jaxtui.measure.recipes import ahead
@@ -31,7 +32,7 @@ from jaxtui.model.ahead import (
     Topology,
 )
 from jaxtui.scripts import ahead_script
-from tests.measure.running import case
+from tests.measure.running import case, own
 
 MATMUL, V5E = case("matmul", 64), Topology(name="v5e:2x4")
 
@@ -79,13 +80,10 @@ def test_what_cannot_be_compiled_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
         def compile(self) -> Full:
             raise RuntimeError(OUT_OF_MEMORY)
 
-    answers = compile_ahead(case("matmul", 10**6), jax.devices("cpu")[0])
-    # The small program that comes first is really compiled.
-    seen = [next(answers), next(answers)]
-    monkeypatch.setattr(
-        jax, "jit", lambda form: SimpleNamespace(trace=lambda *_: Full())
-    )
-    *seen, last = [*seen, *answers]
+    made = ahead_module._of_op(case("matmul", 10**6), jax.devices("cpu")[0])
+    full = made._replace(jitted=SimpleNamespace(trace=lambda *_: Full()))
+    monkeypatch.setattr(ahead_module, "_of_op", lambda *_: full)
+    *seen, last = compile_ahead(made.case, jax.devices("cpu")[0])
     took = [one.stage for one in seen if isinstance(one, AheadTook)]
     assert took == ["warm-up", "trace", "lower"]
     assert isinstance(last, AheadFailed)
@@ -214,3 +212,31 @@ def test_the_process_answers_on_a_descriptor_of_its_own() -> None:
     assert "matmul" in [op.name for op in ready.ops]
     assert isinstance(refused, AheadRefused)
     assert "did you mean matmul" in refused.error
+
+
+def test_a_function_of_a_file_is_compiled_with_its_arguments_as_shapes() -> None:
+    *answers, last = compile_ahead(own("step", size=16), jax.devices("cpu")[1])
+    doing = [one.stage for one in answers if isinstance(one, AheadDoing)]
+    assert doing == ["inputs", "warm-up", "trace", "lower", "compile"]
+    assert isinstance(last, AheadCompiled)
+    found = last.compiled
+    assert (found.case.size, found.case.device) == (16, "cpu:1")
+    # XLA counts its work, and no formula bounds it.
+    assert found.flops is found.bytes is found.bound_seconds is None
+    assert found.xla_flops
+    typed = own("square", "bf16[64,64]")
+    *_, last = compile_ahead(typed, jax.devices("cpu")[0], keep_hlo=True)
+    assert isinstance(last, AheadCompiled)
+    assert "bf16[64,64]" in (last.compiled.hlo or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "says"),
+    [("step", "f32[8]", "step"), ("add", "", "nothing says what to give it")],
+)
+def test_a_function_that_cannot_be_compiled_is_a_failure(
+    name: str, args: str, says: str
+) -> None:
+    *_, last = compile_ahead(own(name, args), jax.devices("cpu")[0])
+    assert isinstance(last, AheadFailed)
+    assert says in last.failure.error
