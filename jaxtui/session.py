@@ -12,8 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Iterator,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -234,15 +240,36 @@ class Session(Generic[_State]):
         self.update(stopping=False)
         if not isinstance(work, Experiment) or work.processes == 1:
             return await self._run(work, purpose)
+        async with aclosing(self.processes(work, purpose)) as processes:
+            async for _ in processes:
+                pass
+        return self.state.jobs[purpose]
+
+    async def processes(
+        self, work: Experiment, purpose: Purpose = "bench"
+    ) -> AsyncGenerator[Job, None]:
+        """Run an experiment in several fresh engines: a step is one of them.
+
+        Between two steps another session may have its turn. What is closed before its
+        end is a run that was stopped.
+
+        Yields:
+            The run as far as it is.
+
+        Raises:
+            RunRefusedError: Something else runs, or the work means nothing here.
+            EngineUnavailableError: There is no engine to go on with.
+        """
         try:
-            await self.play(Repetition(work), purpose)
+            async with aclosing(self._steps(Repetition(work), purpose)) as steps:
+                async for _ in steps:
+                    yield self.state.jobs[purpose]
         except EngineUnavailableError:
             self._end("crashed")
             raise
         finally:
             # It was to be stopped between two processes.
             self._end("cancelled")
-        return self.state.jobs[purpose]
 
     async def play(
         self,
@@ -261,6 +288,15 @@ class Session(Generic[_State]):
             RunRefusedError: Something else runs, or a work means nothing here.
             EngineUnavailableError: There is no engine to go on with.
         """
+        async with aclosing(self._steps(series, purpose)) as steps:
+            async for reached in steps:
+                after(reached)
+        return self.state.series[purpose]  # type: ignore[return-value]
+
+    async def _steps(
+        self, series: _Series, purpose: Purpose
+    ) -> AsyncGenerator[_Series, None]:
+        """The series after each of its works."""
         if self.state.busy:
             raise RunRefusedError(RUNNING)
 
@@ -279,8 +315,8 @@ class Session(Generic[_State]):
                 await self._run(work, purpose, limit)
                 if self.state.stopping:
                     put(latest().stopped())
-                after(latest())
-        except asyncio.CancelledError:
+                yield latest()
+        except (asyncio.CancelledError, GeneratorExit):
             put(latest().stopped())
             raise
         except EngineUnavailableError as error:
@@ -291,7 +327,6 @@ class Session(Generic[_State]):
         finally:
             self.state = end_message(self.state, "run")
             self.update(playing=None)
-        return latest()
 
     async def _run(
         self, work: Work, purpose: Purpose, limit_seconds: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -413,3 +414,18 @@ async def test_no_engine_for_the_next_process_is_the_end(
     job = session.state.jobs["bench"]
     assert (job.outcome, session.lost) == ("crashed", True)
     assert job.cases[0].measurement is not None
+
+
+async def test_a_run_that_is_left_between_two_processes_was_stopped(
+    opened: Opened,
+) -> None:
+    engine, session = opened
+    timed(engine, 3.0, 1.0)
+    async with contextlib.aclosing(session.processes(in_processes(3))) as processes:
+        job = await anext(processes)
+        assert (job.outcome, len(engine.works)) == (None, 1)
+        await anext(processes)
+    assert session.state.run is not None
+    assert session.state.run.outcome == "cancelled"
+    assert medians(session.state.run) == (3.0, 1.0)
+    assert not session.state.busy

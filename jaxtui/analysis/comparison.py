@@ -13,7 +13,13 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui.model import Case, Device, Host, Measurement, Record
 from jaxtui.model.own import is_own, parts
-from jaxtui.stats import MINIMUM_ROUNDS, Interval, interval_of, ratio
+from jaxtui.stats import (
+    MINIMUM_ROUNDS,
+    Interval,
+    interval_of,
+    ratio,
+    rounds_interval,
+)
 
 Answer = Literal["faster", "slower", "no difference", "cannot tell", "not comparable"]
 """What the second is, seen from the first."""
@@ -99,6 +105,53 @@ def compare(first: Side, second: Side) -> Comparison:
         f" {found.low:.3g} to {found.high:.3g}."
     )
     answer, sentence = _answer(first, second, found, figures)
+    return Comparison(
+        ratio=found.median,
+        low=found.low,
+        high=found.high,
+        confidence=found.confidence,
+        answer=answer,
+        sentence=sentence,
+        differences=differences,
+    )
+
+
+def compare_turns(
+    first: Side, second: Side, turns: Sequence[tuple[float, float]]
+) -> Comparison:
+    """Compare what took turns: what slows the machine down slows both of them alike.
+
+    Args:
+        first: what the second is compared with.
+        second: the other.
+        turns: seconds of the first and of the second, as they followed each other.
+    """
+    differences = tuple(_differences(first, second))
+    ratios = [b / a for a, b in turns if min(a, b) > 0]
+    if not ratios:
+        return Comparison(
+            ratio=None,
+            low=None,
+            high=None,
+            confidence=None,
+            answer="cannot tell",
+            sentence="No pair of processes has timed both of them.",
+            differences=differences,
+        )
+    found = rounds_interval(ratios)
+    count = fmt.plural(len(ratios), "pair")
+    figures = (
+        f"{second.label} takes {found.median:.3g}× the time of {first.label}"
+        f" ({found.low:.3g}–{found.high:.3g}, {fmt.interval_name(found.confidence)}"
+        f" of {count})"
+    )
+    answer: Answer = "faster" if found.high < 1 else "slower"
+    sentence = f"{figures}: {second.label} is {answer}."
+    if found.low <= 1 <= found.high:
+        answer, sentence = "no difference", f"{figures}: no difference seen."
+    if len(ratios) < MINIMUM_ROUNDS and (answer != "no difference" or len(ratios) == 1):
+        answer = "cannot tell"
+        sentence = f"{figures}: {MINIMUM_ROUNDS} pairs or more can tell."
     return Comparison(
         ratio=found.median,
         low=found.low,

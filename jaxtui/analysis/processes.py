@@ -155,6 +155,18 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
     )
 
 
+def turns(first: Sequence[Ended], second: Sequence[Ended]) -> list[tuple[float, float]]:
+    """The medians of processes of one number, seconds, where both are whole."""
+
+    def seconds(one: Ended) -> float | None:
+        if isinstance(one, Failure) or one.stopped in BROKEN_OFF:
+            return None
+        return one.ready.median if one.ready is not None else None
+
+    both = ((seconds(a), seconds(b)) for a, b in zip(first, second, strict=False))
+    return [(a, b) for a, b in both if a is not None and b is not None]
+
+
 def _together(clocks: Sequence[Summary]) -> Summary:
     interval = rounds_interval([one.median for one in clocks])
     calls = sum(one.n for one in clocks)

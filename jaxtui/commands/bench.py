@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from jaxtui import experiments, scripts, selection
-from jaxtui.commands import CASE_FAILED, FINE
+from jaxtui.commands import CASE_FAILED, FINE, turns
 from jaxtui.commands.common import (
     Common,
     Whole,
@@ -74,8 +74,7 @@ from jaxtui.view.curves import of_run
     "--processes",
     "N",
     "Time the cases in N fresh processes, one after the other: the interval is then "
-    "about processes.",
-    1,
+    "about processes.  [default: 1, or 6 of each of two Pythons]",
     type=Whole(1, experiments.MAXIMUM_PROCESSES),
 )
 @valued(
@@ -124,6 +123,10 @@ def command(
             "them."
         )
     environment = malloc.environment(memory) if memory else None
+    if len(common.pythons) > 1:
+        return turns.bench(
+            common, cases, environment, as_json=as_json, sure=yes, exports=exports
+        )
     bench = _Bench(common, environment=environment, record=True)
 
     async def run() -> None:

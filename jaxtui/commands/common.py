@@ -48,6 +48,9 @@ class Number(click.FloatRange):
         return number
 
 
+MOST_PYTHONS = 2
+"""A ratio has two sides."""
+
 # What is known before there is an engine.
 
 
@@ -59,14 +62,27 @@ class Common:
     """
 
     cpu_devices: int | None = None
-    python: tuple[str, ...] = ()
-    """The interpreter, with arguments if it needs any; this one if empty."""
+    pythons: tuple[tuple[str, ...], ...] = ()
+    """Interpreters, with arguments if they need any; this one if there is none."""
     start_limit: float | None = None
     """Seconds that JAX may take to start."""
     record: bool = True
     """Keep what is measured in the history."""
     factory: Callable[[EngineOptions], Any] | None = None
     """Makes an ``EngineClient``; ``None`` starts an engine process."""
+
+    @property
+    def python(self) -> tuple[str, ...]:
+        """The only interpreter; empty for this one.
+
+        Raises:
+            UsageError: several were named.
+        """
+        if len(self.pythons) > 1:
+            raise click.UsageError(
+                "Only `jaxtui bench` takes turns between two Pythons: name one."
+            )
+        return self.pythons[0] if self.pythons else ()
 
     def engine_options(
         self, environment: Mapping[str, str | None] | None = None
@@ -166,14 +182,18 @@ def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> No
     if text is None:
         return
     try:
-        command = tuple(shlex.split(text))
+        commands = tuple(tuple(shlex.split(one)) for one in text.split(","))
     except ValueError as error:
         raise click.BadParameter(f"'{text}' is no command: {error}.") from error
-    if not command:
+    if not all(commands):
         raise click.BadParameter(
             f"'{text}' is no command: name a Python that has jax and msgspec."
         )
-    _keep(ctx, param, command)
+    if len(commands) > MOST_PYTHONS:
+        raise click.BadParameter(
+            f"'{text}' names {len(commands)} Pythons: name one, or two to compare."
+        )
+    ctx.ensure_object(Common).pythons = commands
 
 
 engine_flags = composed(
@@ -194,7 +214,10 @@ engine_flags = composed(
         expose_value=False,
         callback=_keep,
     ),
-    python_flag("Python to run the engine with; it needs jax and msgspec."),
+    python_flag(
+        "Python to run the engine with; it needs jax and msgspec. `bench` takes turns "
+        "between two, as in A,B."
+    ),
 )
 """The options of whatever starts an engine."""
 

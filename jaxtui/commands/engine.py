@@ -17,7 +17,7 @@ from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
 from jaxtui.model import EngineDied, EngineFailed, Event, Experiment, Waiting
 from jaxtui.session import RunRefusedError, Session, following
-from jaxtui.signals import interrupt
+from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view.devices import failure_text, finding_text
 
@@ -71,17 +71,23 @@ class Driver:
             return "cancelled"
         return "incomplete" if self.lost else "complete"
 
-    def drive(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
+    def drive(
+        self, work: Coroutine[Any, Any, _Result], stop: Stop | None = None
+    ) -> _Result | None:
         """What the command's work gives; ``None`` if something broke it off.
 
         A signal stops the current run, and without one breaks everything off, as
         a second signal does.
 
+        Args:
+            work: what the command does.
+            stop: ends the current run, where that may be another's.
+
         Raises:
             CannotRun: if there is no engine.
         """
         try:
-            return interrupt.run(work, self._stop)
+            return interrupt.run(work, stop or self.stop)
         except RunRefusedError as error:
             raise CannotRun(str(error)) from error
         except (CannotRun, EngineUnavailableError) as error:
@@ -164,7 +170,8 @@ class Driver:
             case Waiting(finding=finding):
                 say(finding_text(finding))
 
-    def _stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
+    def stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
+        """End the current run, if there is one; wait no longer where it is urgent."""
         if at_once:
             self._options.grace_seconds = 0.0
         elif self._session is not None and self._session.state.running:

@@ -230,7 +230,8 @@ class Cases:
     budget: float | None = None
     target: str = "3"
     seed: int = 0
-    processes: int = 1
+    processes: int | None = None
+    """``None`` if it was not typed."""
     samples: bool = False
     typed: frozenset[str] = frozenset()
     """The options that were typed."""
@@ -283,7 +284,7 @@ class Cases:
             seed=self.seed,
             keep_samples=self.samples,
             arguments=self.arg or "",
-            processes=self.processes,
+            processes=self.processes or 1,
         )
 
     def case(

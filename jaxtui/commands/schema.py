@@ -21,7 +21,7 @@ from jaxtui.view import ahead, compare, crossover, history, roofline
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "devices": (Devices,),
     "ops": (ops.Document,),
-    "bench": (Results,),
+    "bench": (Results, compare.Turns),
     "crossover": (crossover.Document,),
     "roofline": (roofline.Document,),
     "check": (CheckResults,),
@@ -31,7 +31,8 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "history": (history.Document,),
     "compare": (compare.Pairs,),
 }
-"""The documents of each command; a lesson has one and the list of lessons another."""
+"""The documents of each command; a lesson has one and the list of lessons another,
+and so do one Python and two."""
 
 
 def schema(command: str) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from jaxtui.tui.case_pane import CasePane
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history_panels import (
-    LABELS,
     TO_FORM,
     Detail,
     HistoryTable,
@@ -39,6 +38,7 @@ from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.panel import BorderedInput, Panel
 from jaxtui.view import compare
 from jaxtui.view import history as view
+from jaxtui.view.compare import LABELS
 from jaxtui.view.offers import Format, Offer, formats, script_of
 from jaxtui.view.text import plain
 

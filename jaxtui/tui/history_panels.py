@@ -19,11 +19,9 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper, Write
 from jaxtui.view import compare
 from jaxtui.view import history as view
+from jaxtui.view.compare import LABELS
 from jaxtui.view.phases import bars
 from jaxtui.view.text import Column, Line, Span, Table, fold
-
-LABELS = ("A", "B")
-"""What the two marked measurements are called."""
 
 TO_FORM = "Take the case of the measurement to the form."
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Comparison, Pair, Side, allowance, unlike
 from jaxtui.analysis.processes import same_machine, spread
-from jaxtui.document import SCHEMA
+from jaxtui.document import SCHEMA, Outcome, Results
 from jaxtui.history.store import Entry
-from jaxtui.model import Device, Host, Measurement, Record, Summary
+from jaxtui.model import Case, Device, Host, Measurement, Record, Summary
 from jaxtui.model.measurement import is_uncertain
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.plot.axes import plain as number
@@ -20,6 +20,28 @@ from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
 class Pairs(Record, frozen=True, kw_only=True):
     schema: int = SCHEMA
     pairs: tuple[Pair, ...]
+
+
+LABELS = ("A", "B")
+"""What two measurements, or two Pythons, are called."""
+
+
+class CaseComparison(Record, frozen=True, kw_only=True):
+    case: Case
+    comparison: Comparison
+
+
+class Turns(Record, frozen=True, kw_only=True):
+    """Two Pythons whose engines took turns."""
+
+    schema: int = SCHEMA
+    pythons: tuple[str, str]
+    """A and B, as they were typed."""
+    sides: tuple[Results, Results]
+    """What either has measured."""
+    comparisons: tuple[CaseComparison, ...]
+    """B over A, of what both have."""
+    outcome: Outcome
 
 
 def side(
@@ -167,6 +189,56 @@ def text(pairs: Sequence[Pair]) -> str:
     labels = (f"{side.label}: {side.measurement.case.label}" for side in sides)
     answer, *rest = map(plain, lines(pair.comparison))
     return "\n\n".join([wrap(*labels), wrap(answer), wrap(*rest)])
+
+
+def turns_text(found: Turns, remarks: Sequence[Sequence[str]]) -> str:
+    """The ratio of each case first; then the figures, and what there is to say of them.
+
+    Args:
+        found: what was measured.
+        remarks: of A and of B.
+    """
+    named = len(found.comparisons) > 1
+    headlines = [
+        f"{one.case.label}: {one.comparison.sentence}"
+        if named
+        else one.comparison.sentence
+        for one in found.comparisons
+    ]
+    versions = [
+        f"{label} is {visible(python, line=True)}"
+        + (f": {_versions(side.host)}." if side.host else ".")
+        for label, python, side in zip(LABELS, found.pythons, found.sides, strict=True)
+    ]
+    rows = [
+        (one.case.label, label, *_clock(one.ready))
+        for label, side in zip(LABELS, found.sides, strict=True)
+        for one in side.measurements
+    ]
+    order = [row[0] for row in rows]
+    rows.sort(key=lambda row: order.index(row[0]))
+    parts = [wrap(*headlines), wrap(*versions)] if headlines else [wrap(*versions)]
+    parts.append(table(("case", "", "ready", ""), rows, ("ready",)))
+    for remark in dict.fromkeys(one for side in remarks for one in side):
+        having = [
+            label for label, side in zip(LABELS, remarks, strict=True) if remark in side
+        ]
+        of_one = f"{having[0]}: " * (len(having) == 1)
+        parts.append(f"{of_one}{remark}")
+    return "\n\n".join(parts)
+
+
+def _versions(host: Host) -> str:
+    return (
+        f"Python {host.python}, jax {host.jax}, jaxlib {host.jaxlib},"
+        f" numpy {host.numpy}"
+    )
+
+
+def _clock(clock: Summary | None) -> tuple[str, str]:
+    if clock is None:
+        return fmt.ABSENT, ""
+    return fmt.seconds(clock.median), fmt.interval(clock)
 
 
 def _table(pairs: Sequence[Pair]) -> str:
