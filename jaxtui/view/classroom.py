@@ -68,8 +68,11 @@ class Scene:
         title = "stopwatch and device"
         if self.clocks is None or not self.clocks.repeats:
             return f"{title}, to one scale"
-        turns = ", in turn with those without" if self.step == "fix" else ""
-        return f"{title} · {median_of(self.clocks.repeats)}{turns}"
+        title = f"{title} · {median_of(self.clocks.repeats)}"
+        if self.step == "fix":
+            return f"{title}, in turn with those without"
+        spread = self.clocks.spread if self.step == "factor" else ""
+        return f"{title} · {spread}" if spread else title
 
     def program(self, loop: Loop) -> list[Line]:
         lines: list[Line] = []
@@ -149,8 +152,11 @@ class Scene:
             height: lines that there are.
         """
         text, figure, role = self._headline(waiting)
+        drawn = large(figure, width, height - 2)
+        if figure and not drawn:
+            text = f"{text} · {figure}"
         lines = [(text, "strong"), ("", "label")]
-        lines += [(line, role) for line in large(figure, width, height - 2)]
+        lines += [(line, role) for line in drawn]
         return [
             (Span(" " * max(0, (width - len(text)) // 2)), Span(text, role))
             for text, role in lines
@@ -191,7 +197,9 @@ class Scene:
         return self.time is None or self.time >= seconds
 
     def _reading(self, seconds: float) -> str:
-        """A clock that runs, without digits that would flicker."""
+        """A clock that runs, without the last digit of the work, which would flicker."""
         if self.time is None or self._over(seconds):
             return self.unit.text(seconds)
-        return f"{self.time / self.unit.factor:.0f}"
+        work = self.unit.text(self.clocks.work) if self.clocks else ""
+        decimals = max(0, len(work.partition(".")[2]) - 1)
+        return f"{self.time / self.unit.factor:.{decimals}f}"

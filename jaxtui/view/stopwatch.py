@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jaxtui import format as fmt
 from jaxtui.model import LoopClock, LoopMeasured, Ratio
+from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls, interval_of, ratio
 from jaxtui.view.bench import APART, share_of_peak
@@ -46,7 +47,7 @@ class Clocks:
         """Of a loop: whether the ratio is not known to within a third."""
         if self.repeats is None or self.inline:
             return False
-        return self.ends is None or self.ends[1] > 2 * self.ends[0]
+        return self.ends is None or is_vague(*self.ends, confidence(self.repeats))
 
     @property
     def ratio(self) -> float:
@@ -57,6 +58,14 @@ class Clocks:
     def factor(self) -> str:
         """The ratio as it is written: ``541×``."""
         return fmt.ratio(self.ratio) if self.ratio >= CLOSE else "1×"
+
+    @property
+    def spread(self) -> str:
+        """Between what the ratio lay from turn to turn; empty where none is known."""
+        if self.ends is None:
+            return ""
+        low, high = map(fmt.ratio, self.ends)
+        return f"{fmt.UNCERTAIN} " * self.vague + f"{low[:-1]}–{high}"
 
     @property
     def claimed(self) -> float | None:
@@ -80,8 +89,12 @@ class Clocks:
 
     @property
     def unit(self) -> fmt.Unit:
-        """The one in which both times are written, and those of a clock between."""
-        return fmt.common((self.stopwatch, self.work / 10, self.work))
+        """The one in which both times are written, and those of a clock between: no
+        less than a hundredth of it.
+        """
+        unit = fmt.common((self.stopwatch, self.work / 10, self.work))
+        small = self.stopwatch < fmt.LEAST_OF_UNIT * unit.factor
+        return fmt.common((self.stopwatch,)) if small else unit
 
     def texts(self, work: float) -> tuple[str, str]:
         """The stopwatch and a time of its work in one unit, unless far apart."""
@@ -202,11 +215,9 @@ def bars(
     if clocks.repeats == 0:
         return tuple(stopwatch), tuple(work), (Span("one watched repeat so far"),)
     parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
-    if clocks.vague:
-        parts.append(Span("uncertain", "muted"))
-    if clocks.ends is not None and clocks.wrong:
-        low, high = map(fmt.ratio, clocks.ends)
-        parts.append(Span(f"{low[:-1]}–{high}"))
+    if clocks.vague or clocks.wrong:
+        spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
+        parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
     if bet is not None:
         parts.insert(0, Span(judge_bet(bet, clocks.ratio), "value"))
     if clocks.true:

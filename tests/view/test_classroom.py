@@ -29,6 +29,34 @@ def test_the_bars_say_of_how_many_repeats_they_are() -> None:
     assert "median" not in scene("race").bars_title()
 
 
+def test_the_factor_says_between_what_it_lies() -> None:
+    turns = replace(FOUND, repeats=7, ends=(500.0, 800.0))
+    assert "500–800×" in scene("factor", found=turns).bars_title()
+    assert "×" not in scene("bet", found=turns).bars_title()
+
+
+def test_a_factor_without_room_for_large_characters_is_in_the_sentence() -> None:
+    (text, *_) = fixed().hero("", 76, 2)
+    assert plain(text).endswith("· 1×")
+
+
+@pytest.mark.parametrize(
+    ("clocks", "time", "clock", "hero"),
+    [
+        # One millisecond is not counted as 0, 0, 1.
+        (Clocks(163e-6, 1.05e-3), 0.42e-3, ("0.163", "0.4"), "0.4"),
+        # No reading below a hundredth of its unit.
+        (Clocks(9.3e-6, 6.48e-3), None, ("9.30", "6480"), "6480"),
+    ],
+)
+def test_clocks_of_the_class_can_be_read(
+    clocks: Clocks, time: float | None, clock: tuple[str, str], hero: str
+) -> None:
+    shown = Scene("race", clocks, clocks.unit, 10, time)
+    assert tuple(shown.clock(name)[0] for name in CLOCKS) == clock
+    assert plain(shown.hero("", 20, 3)[2]).strip() == hero
+
+
 def seen(lines: list[Line]) -> str:
     return "\n".join(map(plain, lines))
 

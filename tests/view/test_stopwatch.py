@@ -177,6 +177,10 @@ def test_a_factor_that_differs_from_turn_to_turn_is_uncertain(
     assert ("120×" in last) == (ends is not None)
 
 
+def test_a_factor_of_one_repeat_is_uncertain() -> None:
+    assert Clocks(1e-3, 0.1, repeats=1, ends=(100.0, 100.0)).vague
+
+
 def test_one_watched_repeat_has_no_verdict() -> None:
     one = measured(20)
     found = stopwatch.of_loop(timeline(one.calls), None)
