@@ -13,7 +13,6 @@ from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import roofline_screen
-from jaxtui.view.bench import notes
 
 
 class StatusLine(Widget):
@@ -193,6 +192,4 @@ def message(state: State) -> str:
         case "crashed":
             return "Incomplete: the engine was lost; what had arrived stays."
         case _:
-            flags = ", ".join(note.flag for note in notes(run))
-            whole = f" On the whole run: {flags}." if flags else ""
-            return f"Done in {run.elapsed_seconds:.1f} s{trouble}.{whole}"
+            return f"Done in {run.elapsed_seconds:.1f} s{trouble}."

@@ -341,6 +341,22 @@ def failure_text(failure: Failure, run: Job | None = None) -> str:
 
 # Sentences.
 
+LABELS = {
+    "aliased": "zero-copy inputs",
+    "contended": "busy machine",
+    "memcpy": "transfer is a copy",
+    "no-span": "memory span unknown",
+    "own": "own function",
+    "unchanged": "same result again",
+    "unwaited": "not waited for",
+}
+"""What people read for a flag that names something only to those who know it."""
+
+
+def label(note: Note) -> str:
+    """A note in one to three words."""
+    return LABELS.get(note.flag, note.flag.replace("-", " "))
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -362,7 +378,9 @@ def own_notes(case: CaseState, run: Job) -> tuple[Note, ...]:
 
 
 def run_sentences(run: Job) -> tuple[Sentence, ...]:
-    return tuple(Sentence(f"whole run, {note.flag}", note.text) for note in notes(run))
+    return tuple(
+        Sentence(f"whole run, {label(note)}", note.text) for note in notes(run)
+    )
 
 
 def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
@@ -378,7 +396,7 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
     measured = case.measurement
     if measured is None:
         return ()
-    found = [Sentence(note.flag, note.text) for note in own_notes(case, run)]
+    found = [Sentence(label(note), note.text) for note in own_notes(case, run)]
     if (ready := measured.ready) is not None:
         text = fmt.seconds
         words = (

@@ -197,7 +197,7 @@ class Scene:
         return self.time is None or self.time >= seconds
 
     def _reading(self, seconds: float) -> str:
-        """A clock that runs, without the last digit of the work, which would flicker."""
+        """A clock that runs: without the last digit of the work, which flickers."""
         if self.time is None or self._over(seconds):
             return self.unit.text(seconds)
         work = self.unit.text(self.clocks.work) if self.clocks else ""

@@ -18,6 +18,7 @@ from jaxtui.model.base import dtype_label
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
+from jaxtui.view.bench import label
 from jaxtui.view.text import Column, Line, Span, Table, fit
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
@@ -92,7 +93,7 @@ SHORT = 16
 """To so many cells the name of an op is cut before a column is left out."""
 
 INDENT = 11
-"""Cells of a name before its words: the flags of most notes fit."""
+"""Cells of a name before its words: the labels of most notes fit."""
 
 
 def columns(
@@ -239,7 +240,7 @@ def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
     """What stands below the figures of a measurement.
 
     Where there is no room to draw the phases, it is ``brief``: with them, and with the
-    flags of notes alone.
+    labels of notes alone.
     """
     one = entry.measurement
     place = (
@@ -255,7 +256,7 @@ def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
         yield _named("phases", phases)
     yield rates
     if notes:
-        yield _named("notes", ", ".join(note.flag for note in one.notes))
+        yield _named("notes", ", ".join(map(label, one.notes)))
     yield from place
 
 
@@ -271,7 +272,7 @@ def _named(name: str, words: str) -> Line:
 
 def _rates_and_notes(one: Measurement) -> Iterator[Line]:
     yield _named("rates", ", ".join(_rates(one)) or "none")
-    yield from (_named(note.flag, note.text) for note in one.notes)
+    yield from (_named(label(note), note.text) for note in one.notes)
 
 
 def _where(entry: Entry) -> str:

@@ -215,8 +215,11 @@ def _factor(found: Ratio | None) -> Line:
 def _badge(case: CaseState, run: Job) -> Line:
     if case.failure is not None:
         return (Span(f"✗ {case.failure.error}", "bad"),)
-    flags = [note.flag for note in bench.own_notes(case, run)]
-    return (Span(f"▲ {', '.join(flags)}", "note"),) if flags else ()
+    notes = bench.own_notes(case, run)
+    if not notes:
+        return ()
+    more = f" +{len(notes) - 1}" if notes[1:] else ""
+    return (Span(f"▲ {bench.label(notes[0])}{more}", "note"),)
 
 
 def sparkline(values: Sequence[float]) -> str:

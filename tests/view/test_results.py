@@ -94,16 +94,17 @@ def test_a_case_that_is_sampled_shows_its_rounds() -> None:
 
 def test_a_row_says_what_is_different_about_it() -> None:
     bimodal = Note(flag="bimodal", text="Two speeds.")
+    few = Note(flag="few-rounds", text="Only 2 rounds.")
     failure = Failure(case=JIT, error="Out of memory.", hint="")
     run = run_of(
-        done(JIT, notes=(bimodal,)),
+        done(JIT, notes=(few, bimodal)),
         done(msgspec.structs.replace(JIT, size=9), notes=()),
         CaseState(JIT, status="failed", doing="compile", failure=failure),
         CaseState(JIT, status="running", doing="first_call"),
         CaseState(JIT),
     )
     found = table(run)
-    assert column(found, "notes")[:3] == ["▲ bimodal", "", "✗ Out of memory."]
+    assert column(found, "notes")[:3] == ["▲ few rounds +1", "", "✗ Out of memory."]
     assert column(found, "ready")[2:] == ["failed", "1st call", "waiting"]
     place = keys(found).index("notes")
     assert roles(found.cell(2, place)) == ["bad"]

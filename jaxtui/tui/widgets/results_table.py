@@ -95,8 +95,8 @@ class Results(Panel):
             keys: that act on the selected case beside Enter; may be empty.
         """
         run, case = self.state.run, self.state.case
-        flags = [note.flag for note in bench.notes(run)] if run is not None else []
-        whole = f" · whole run: {', '.join(flags)}" if flags else ""
+        labels = map(bench.label, bench.notes(run)) if run is not None else ()
+        whole = f" · whole run: {words}" if (words := ", ".join(labels)) else ""
         label = "" if case is None else short_label(case.case)
         more = f" · {keys}" if keys else ""
         self.entitle(f"results{whole}", f"{label}: Enter notes{more}")
