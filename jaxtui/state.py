@@ -82,9 +82,9 @@ Purpose = Literal[
 crossover, what XLA made of a case, or the roofs of a device."""
 
 Topic = Literal["machine", "run", "key"]
-"""What a message is about, with which it ends: the machine, its engine and files, until
-a run begins; the current run, until that has ended; the answer to a key, until the next
-key, and until a run begins or ends or the engine is up."""
+"""What a message is about, with which it ends: the machine, its engine and what was
+written to files, until a run begins; the current run, until that has ended; the answer
+to a key, until the next key, and until a run begins or ends or the engine is up."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 

@@ -251,7 +251,8 @@ class BaseApp(App[None]):
         except (ExportError, OSError) as error:
             self.say(f"{copied}; no file: {error}")
         else:
-            self.say(f"{copied}, and written to {folder / name}")
+            # Of a file: a key must not take away where it is.
+            self.session.say(f"{copied}, and written to {folder / name}")
 
     def show_tab(self, tab: str) -> None:
         """Show a tab, with the focus in it.

@@ -225,7 +225,7 @@ class ExportScreen(ModalScreen[None]):
         size = fmt.bytes_text(len(text.encode()))
         copied = f"; {base(self).copy(text)}" if self.query_one(_CopyToo).on else ""
         self._writing = ""
-        base(self).say(f"Wrote {size} to {path}{copied}.")
+        base(self).session.say(f"Wrote {size} to {path}{copied}.")
         self.dismiss()
 
     def _answered(self, yes: bool | None) -> None:

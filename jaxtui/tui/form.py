@@ -316,6 +316,7 @@ class CaseForm(Panel):
         if info is not None and sizes.value in ("", SWEEP, VECTORS):
             usual = SWEEP if info.default <= 4096 else VECTORS
             sizes.value = "" if info.own else usual  # its arguments decide
+            sizes.cursor_position = len(sizes.value)
 
     def _offer_what_the_op_has(self) -> None:
         """The ops' dtypes and modes, of which those stay chosen that were."""

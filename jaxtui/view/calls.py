@@ -108,7 +108,7 @@ def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> P
     marks: tuple[Mark, ...] = ()
     if summary is not None:
         marks = (
-            Mark(summary.median, f"median {fmt.median(summary)}"),
+            Mark(summary.median, f"median {fmt.seconds(summary.median, 2)}"),
             Mark(summary.p99, f"p99 {fmt.seconds(summary.p99, 2)}"),
         )
     middles = [math.sqrt(low * high) for low, high in pairwise(edges)]

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.analysis.check import SEVERITY, Verdict, figure, overall
-from jaxtui.model import CHECK_TESTS, CheckTest, Device
+from jaxtui.model import CHECK_TESTS, CheckTest, Device, Reading
+from jaxtui.model.measurement import is_vague
 from jaxtui.view.check import (
     FINE,
     LOOKS,
@@ -190,10 +191,18 @@ def figures(report: Report, name: str, width: int) -> list[Line]:
         (
             Span(row.members[0].reading.test.ljust(_NAME + 1)),
             Span(f"{row.what[:longest]:{longest}}  ", "muted"),
-            Span(row.figure.rjust(most), "title"),
+            Span(row.figure.rjust(most), _role(row.members[0].reading)),
         )
         for row in found
     ]
+
+
+def _role(reading: Reading) -> str:
+    """Of a figure: one of rounds that is not known to within a third is not bold."""
+    low, high, sure = reading.ci_low, reading.ci_high, reading.confidence
+    if low is None or high is None or sure is None:
+        return "title"
+    return "unknown" if is_vague(low, high, sure) else "title"
 
 
 def _trouble(report: Report, test: CheckTest, longest: int) -> tuple[Line, str]:
@@ -264,7 +273,7 @@ def _readings(verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:
         beside = f" ({row.share})" if row.share else ""
         if row.figure and one.expected is None:
             beside = f" {fmt.ABSENT}"
-        reached = Span(row.figure, "title"), Span(beside, "muted")
+        reached = Span(row.figure, _role(reading)), Span(beside, "muted")
         whole = (*named, Span("  " * bool(row.figure)), *reached)
         if len(plain(whole)) <= width:
             yield whole

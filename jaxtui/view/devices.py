@@ -236,7 +236,9 @@ def _memory(devices: Sequence[Device]) -> Column | None:
 def _rates(
     devices: Sequence[Device], rates: Mapping[str, Product]
 ) -> tuple[Column, ...]:
-    """How fast the best product was, and which one that is where there is room."""
+    """How fast the best product was, in which dtype, and of which size where there is
+    room.
+    """
     found = [rates.get(one.name) for one in devices]
     known = [one.per_second for one in found if one]
     if not known:
@@ -248,8 +250,11 @@ def _rates(
         else ()
         for one in found
     ]
-    head = f"{PRODUCT} {unit.name}".rstrip()
-    of: list[Line] = [(Span(one.of, "muted"),) if one else () for one in found]
+    dtypes = {one.of.partition(" ")[2] for one in found if one}
+    head = f"{dtypes.pop() if len(dtypes) == 1 else PRODUCT} {unit.name}".strip()
+    of: list[Line] = [
+        (Span(f"{PRODUCT} {one.of}", "muted"),) if one else () for one in found
+    ]
     return (
         Column("rate", head, cells, rank=3, right=True),
         Column("of", "of", of, rank=9),

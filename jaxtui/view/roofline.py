@@ -57,6 +57,13 @@ DOTS = 24
 
 
 def verdict(place: Place) -> str:
+    """What limits a case, and whether that rests on an uncertain figure."""
+    words = _verdict(place)
+    rests = place.share is not None and _is_vague(place)
+    return f"{fmt.UNCERTAIN}: {words}" if rests else words
+
+
+def _verdict(place: Place) -> str:
     """What limits a case and how near it comes, e.g. ``memory bound at 71 % of the
     roof``; without a full stop, unless it is the sentence that says why there is none.
     """
@@ -85,11 +92,19 @@ def limit(place: Place) -> str:
     share = place.share
     if share is None:
         return "no rate"
+    if _is_vague(place):
+        return fmt.UNCERTAIN
     if share > AT_THE_ROOF:
         return "cache" if _in_cache(place) else "over the roof"
     if share < NEAR or _in_cache(place):
         return "something else"
     return "memory" if place.bound == "memory" else "arithmetic"
+
+
+def _is_vague(place: Place) -> bool:
+    """Whether its rate is not known to within a third."""
+    ready = place.measurement.ready
+    return ready is not None and ready.vague
 
 
 def roof_name(roof: Roof) -> str:

@@ -190,7 +190,7 @@ class Roofline:
         speeds: list[Line] = [
             (Span(unit.text(rate), rate_role(case.measurement)),)
             if rate
-            else (Span(row["rate"]),)
+            else (Span(row["rate"], rate_role(case.measurement)),)
             for case, rate, row in zip(cases, rates, rows, strict=True)
         ]
         shares: list[Line] = [

@@ -356,7 +356,9 @@ async def test_lists_are_filtered_marked_and_left() -> None:
             assert ops.chosen == chosen  # type: ignore[attr-defined]
             if chosen == ("selu",):
                 # Another op brings its own sizes.
-                assert app.query_one("#sizes", Input).value == form.VECTORS
+                sizes = app.query_one("#sizes", Input)
+                assert sizes.value == form.VECTORS
+                assert sizes.cursor_position == len(form.VECTORS)
 
         # By mouse: a click marks and leaves the other marks alone.
         dtypes = app.query_one("#dtypes")

@@ -472,6 +472,9 @@ async def test_a_copy_leaves_the_working_directory_alone(
         (path,) = (tmp_path / "data" / "copied").iterdir()
         assert path.read_text() == "second"
         assert str(path) in app.session.state.message
+        # The next key does not take away where it is.
+        app.session.end_answer()
+        assert str(path) in app.session.state.message
         # Where there is no room for it, nor on the way to the clipboard.
         monkeypatch.setenv("JAXTUI_DATA", str(path))
         monkeypatch.setattr(base, "CLIPBOARD_BYTES", 3)

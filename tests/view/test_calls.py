@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from jaxtui.state import CaseState
 from jaxtui.stats import bin_of
 from jaxtui.trace import Trace
 from jaxtui.view import calls
+from tests import records
 from tests.view.making import COLORS, JIT, NUMPY, sampled_case
 
 MANY = sampled_case(turns=12)
@@ -85,6 +87,15 @@ def test_both_clocks_stand_side_by_side_with_median_and_p99() -> None:
     text = drawn.draw(100, 9, color=False, cursor=drawn.begin)
     assert re.search(r"ready [\d.]+ ms to [\d.]+ ms:  \d+ calls \([\d.]+ %\)", text)
     assert drawn.draw(100, 9, color=False, cursor=0).startswith("dispatch ")
+
+
+def test_the_median_of_a_histogram_is_in_the_unit_that_suits_it() -> None:
+    assert MANY.measurement is not None
+    # One digit of it is known, which would be 0.02 ms.
+    wide = msgspec.structs.replace(records.summary(18.3e-6, 0.5), p99=99e-6)
+    measured = msgspec.structs.replace(MANY.measurement, ready=wide)
+    drawn = spread(replace(MANY, measurement=measured))[-1]
+    assert [mark.label for mark in drawn.marks] == ["median 18 µs", "p99 99 µs"]
 
 
 def test_every_call_is_in_a_bin_or_counted_as_slower() -> None:

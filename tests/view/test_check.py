@@ -275,6 +275,19 @@ def test_a_device_has_a_line_for_each_figure() -> None:
     assert screen.figures(NO_REPORT, "tpu:0", 76) == []
 
 
+@pytest.mark.parametrize(
+    ("low", "sure", "role"),
+    [(180e12, 0.99, "title"), (80e12, 0.99, "unknown"), (190e12, 0.0, "unknown")],
+)
+def test_a_figure_that_is_not_known_is_not_bold(
+    low: float, sure: float, role: str
+) -> None:
+    found = product("tpu:0", 190e12, ci_low=low, ci_high=195e12, confidence=sure)
+    exam = replace(BEGUN, readings=(found,))
+    (line,) = screen.figures(report(exam), "tpu:0", 76)
+    assert line[-1].role == role
+
+
 def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
     assert row(FAULTY, "tpu:0") == ["✓", "✓", "86%", "86%", "✓", "✓", "✓", "✓", "✓"]
     assert row(FAULTY, SLOW)[2] == "▾56%"

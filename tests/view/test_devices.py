@@ -73,7 +73,7 @@ def test_rates_and_memory_are_in_one_unit_each() -> None:
     shown = {one.key: one for one in view.columns(TPUS, 70, RATES, BADGES)}
     assert list(shown) == ["id", "coords", "memory", "rate", "check"]
     assert names(TPUS, 90, RATES)[-2:] == ["rate", "of"]
-    assert shown["rate"].head == "matmul TFLOP/s"
+    assert shown["rate"].head == "bfloat16 TFLOP/s"
     assert [text.strip() for text in rows(shown["rate"])][::5] == ["190", "131"]
     assert rows(shown["memory"])[7] == "▏░░░░░░░ 0.1/15.7G"
     full = msgspec.structs.replace(
@@ -86,10 +86,10 @@ def test_rates_and_memory_are_in_one_unit_each() -> None:
         for one in view.columns(TPUS, 90, {"tpu:0": Product(0.8e9, "9 int8")})
     }
     assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == (
-        "matmul MFLOP/s",
+        "int8 MFLOP/s",
         "800",
     )
-    assert (rows(slow["of"])[0], rows(slow["of"])[1]) == ("9 int8", "")
+    assert (rows(slow["of"])[0], rows(slow["of"])[1]) == ("matmul 9 int8", "")
 
 
 def test_the_best_product_of_a_device() -> None:

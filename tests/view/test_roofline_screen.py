@@ -268,6 +268,21 @@ def test_a_row_says_what_limits_a_case(
     assert texts == ["A", limited, f"{100 * rate * 6 / 20e9:.0f} %"]
 
 
+@pytest.mark.parametrize("limits", [LIMITS, None])
+def test_what_rests_on_an_uncertain_figure_says_so(
+    limits: RoofsMeasured | None,
+) -> None:
+    figures = records.measurement(
+        case(), ready=records.summary(1e-3, 0.5), flops=2e6, flops_per_second=2e9
+    )
+    figures = msgspec.structs.replace(figures, bytes=12e6)
+    found = row(CaseState(case(), measurement=figures), limits or roofs())
+    assert {span.role for span in found["rate"]} == {"unknown"}
+    if limits is not None:
+        assert text.plain(found["limit"]) == "uncertain"
+        assert verdict(place(figures, limits)).startswith("uncertain: ")
+
+
 @pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jax")])
 def test_a_bar_has_the_colour_of_what_ran(mode: Mode, role: str) -> None:
     one = msgspec.structs.replace(case(), mode=mode)
