@@ -24,11 +24,19 @@ from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import COMPILED_MODES, LoopMeasured, MemorySpan, Note, Summary
-from jaxtui.model.measurement import confidence
+from jaxtui.model.measurement import SPREAD, confidence
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
 UNSTABLE = frozenset(
-    {"drift", "bimodal", "contended", "few-rounds", "no-warm-up", text.UNCERTAIN}
+    {
+        "drift",
+        "bimodal",
+        "contended",
+        "few-rounds",
+        "no-warm-up",
+        "outside-span",
+        text.UNCERTAIN,
+    }
 )
 """The flags under which a measurement is not called stable."""
 
@@ -323,6 +331,14 @@ def of_memory(
             f" before; with {malloc.setting('reused')} in its environment it reuses."
         )
         yield Note(flag="memory", text=said)
+        if ready > SPREAD * span.fresh or span.reused > SPREAD * ready:
+            ends = text.listed(map(text.seconds, (span.reused, span.fresh)))
+            yield Note(
+                flag="outside-span",
+                text=f"{text.seconds(ready)} in turn with the other cases, but between"
+                f" {ends} in loops of its own: something else held the cores in one of"
+                " the two. Time it alone.",
+            )
         return
     if end := malloc.chosen_end():
         said = (

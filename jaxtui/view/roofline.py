@@ -18,6 +18,7 @@ from jaxtui.analysis.roofline import (
 )
 from jaxtui.document import SCHEMA, Outcome, Results
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
+from jaxtui.model.measurement import is_vague
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from jaxtui.plot import Axis, Color, Picture, Series, Spot
 from jaxtui.state import Job
@@ -102,9 +103,15 @@ def limit(place: Place) -> str:
 
 
 def _is_vague(place: Place) -> bool:
-    """Whether its rate is not known to within a third."""
-    ready = place.measurement.ready
-    return ready is not None and ready.vague
+    """Whether its rate or its roof is not known to within a third."""
+    ready, roof = place.measurement.ready, place.roof
+    if ready is not None and ready.vague:
+        return True
+    if roof is None:
+        return False
+    # What was written before roofs had a confidence says nothing of it.
+    sure = 1.0 if roof.confidence is None else roof.confidence
+    return is_vague(roof.ci_low, roof.ci_high, sure)
 
 
 def roof_name(roof: Roof) -> str:

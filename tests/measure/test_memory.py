@@ -237,6 +237,18 @@ def test_memory_is_said_once(
     assert words in " ".join(note.text for note in found)
 
 
+@pytest.mark.parametrize(
+    ("ready", "outside"), [(1.2e-3, False), (3.5e-3, True), (0.2e-3, True)]
+)
+def test_a_median_far_outside_its_span_is_not_to_be_believed(
+    ready: float, outside: bool
+) -> None:
+    turns: Any = SimpleNamespace(page_faults=[980.0])
+    flags = {note.flag for note in notes.of_memory(turns, ready, SPAN)}
+    assert ("outside-span" in flags) == outside
+    assert bool(flags & notes.UNSTABLE) == outside
+
+
 def test_a_child_that_closes_its_pipe_and_lives_on_is_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -283,6 +283,12 @@ def test_what_rests_on_an_uncertain_figure_says_so(
         assert verdict(place(figures, limits)).startswith("uncertain: ")
 
 
+def test_a_roof_that_is_not_known_limits_nothing_for_sure() -> None:
+    figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=3e9)
+    wide = roofs(bandwidth(20e9, ci_low=9e9, ci_high=38e9), ARITHMETIC)
+    assert limit(place(figures, wide)) == "uncertain"
+
+
 @pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jax")])
 def test_a_bar_has_the_colour_of_what_ran(mode: Mode, role: str) -> None:
     one = msgspec.structs.replace(case(), mode=mode)
