@@ -344,9 +344,14 @@ def failure_text(failure: Failure, run: Job | None = None) -> str:
 LABELS = {
     "aliased": "zero-copy inputs",
     "contended": "busy machine",
+    "earlier-runs": "earlier runs differ",
+    "few-processes": "few processes",
+    "few-rounds": "few rounds",
     "memcpy": "transfer is a copy",
     "no-span": "memory span unknown",
+    "outside-span": "outside its span",
     "own": "own function",
+    "page-faults": "page faults",
     "unchanged": "same result again",
     "unwaited": "not waited for",
 }
@@ -355,7 +360,7 @@ LABELS = {
 
 def label(note: Note) -> str:
     """A note in one to three words."""
-    return LABELS.get(note.flag, note.flag.replace("-", " "))
+    return LABELS.get(note.flag, note.flag)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,8 +107,10 @@ def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> P
         title = f"{fmt.count(slower)} slower, to {longest}"
     marks: tuple[Mark, ...] = ()
     if summary is not None:
+        # Not in a larger unit, as where only one digit is known: p99 stands beside it.
+        middle = fmt.seconds(summary.median, max(2, fmt.digits_known(summary)))
         marks = (
-            Mark(summary.median, f"median {fmt.seconds(summary.median, 2)}"),
+            Mark(summary.median, f"median {middle}"),
             Mark(summary.p99, f"p99 {fmt.seconds(summary.p99, 2)}"),
         )
     middles = [math.sqrt(low * high) for low, high in pairwise(edges)]

@@ -66,7 +66,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         cells = [_factor(bench.times_numpy(case, run)) for case in cases]
         found.append(Column("factor", "× NumPy", cells, rank=1, right=True))
     notes = [_badge(case, run) for case in cases]
-    found.append(Column("notes", "", notes, rank=2, least=15, grows=True))
+    found.append(Column("notes", "", notes, rank=2, least=12, grows=True))
     dispatches = [one.dispatch if one else None for one in measured]
     if any(dispatches):
         # What only a wide screen has room for, and what is not known at all nowhere.
@@ -218,8 +218,9 @@ def _badge(case: CaseState, run: Job) -> Line:
     notes = bench.own_notes(case, run)
     if not notes:
         return ()
-    more = f" +{len(notes) - 1}" if notes[1:] else ""
-    return (Span(f"▲ {bench.label(notes[0])}{more}", "note"),)
+    # In front, where no narrow column cuts it.
+    count = str(len(notes)) if notes[1:] else ""
+    return (Span(f"▲{count} {bench.label(notes[0])}", "note"),)
 
 
 def sparkline(values: Sequence[float]) -> str:
