@@ -42,7 +42,7 @@ class Page(ModalScreen[None]):
         #page {
             width: 96%; max-width: 104; max-height: 94%; background: $background;
         }
-        #page-file { color: $text-accent; }
+        #page-file { width: 100%; color: $text-accent; }
     }
     """
 
@@ -64,7 +64,10 @@ class Page(ModalScreen[None]):
     def action_copy(self) -> None:
         app = base(self)
         app.take_away(self._plain, self._file)
-        self.query_one("#page-file", Label).update(app.session.state.message)
+        answer = self.query_one("#page-file", Label)
+        answer.update(app.session.state.message)
+        # It stands below a text that may be longer than the screen.
+        self.call_after_refresh(answer.scroll_visible, animate=False)
 
 
 class CodeScreen(Page):

@@ -28,7 +28,7 @@ from jaxtui.model import Case, Experiment, Plan
 from jaxtui.tui import base, export, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.dialogs import Question
+from jaxtui.tui.dialogs import CodeScreen, Question
 from jaxtui.tui.export import (
     ExportScreen,
     preview,
@@ -456,6 +456,20 @@ async def test_the_one_at_the_cursor_and_the_two_that_are_marked(
     Path(name).write_text(text)
     assert cli.main(["compare", "1", name]) == 0
     assert "a ratio" in capsys.readouterr().out.lower()
+
+
+async def test_where_a_copy_is_can_be_seen_below_a_long_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
+    app = JaxtuiApp(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.push_screen(CodeScreen("case", "x = 1\n" * 60))
+        await pilot.press("y")
+        answer = app.screen.query_one("#page-file")
+        await until(
+            pilot, lambda: answer.region in app.screen.query_one("#page").region
+        )
 
 
 async def test_a_copy_leaves_the_working_directory_alone(
