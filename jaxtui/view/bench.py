@@ -115,23 +115,25 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
 
     Both took turns: see ``stats.ratio``.
 
-    NumPy's clock is ready. Where the results do not agree there is no ratio.
+    NumPy's clock is ready. Where the results do not agree there is no ratio, and of
+    that of a figure outside of its own memory span nothing is known.
     """
-    if case.case.mode == "numpy" or _is_wrong(case):
+    if case.case.mode == "numpy" or _has(case, "wrong-result", "inaccurate"):
         return None
     numpy, mine = numpy_of(case, run), clock_interval(case, clock)
     theirs = None if numpy is None else clock_interval(numpy)
     if mine is None or numpy is None or theirs is None:
         return None
     rounds = (_turns(numpy), _turns(case)) if clock == "ready" else ((), ())
-    return stats.ratio(theirs, mine, rounds)
+    found = stats.ratio(theirs, mine, rounds)
+    if found and (_has(case, "outside-span") or _has(numpy, "outside-span")):
+        found = found._replace(confidence=0.0)
+    return found
 
 
-def _is_wrong(case: CaseState) -> bool:
+def _has(case: CaseState, *flags: str) -> bool:
     measured = case.measurement
-    return measured is not None and any(
-        measured.has(flag) for flag in ("wrong-result", "inaccurate")
-    )
+    return measured is not None and any(map(measured.has, flags))
 
 
 def _turns(case: CaseState) -> Sequence[float]:
