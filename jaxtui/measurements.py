@@ -6,12 +6,12 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import overload
 
-from jaxtui.document import Results, encode
-from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import Failure, Host, Measurement, Note
 from jaxtui.state import Job
 from jaxtui.text import visible
 from jaxtui.view.bench import RIGHT, head, remarks, report, rows
+from jaxtui.view.document import Results, encode
+from jaxtui.view.export import as_csv, as_markdown
 
 
 class Measurements(Sequence[Measurement]):

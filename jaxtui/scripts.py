@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from jaxtui.export import ExportError
 from jaxtui.model import (
     Case,
     Experiment,
@@ -30,6 +29,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.ahead import LIBTPU_DEFAULTS, Topology
 from jaxtui.model.own import short_name
+from jaxtui.places import ExportError
 from jaxtui.text import docstring, literal, visible
 
 Planner = Callable[[Experiment], Awaitable[Plan]]

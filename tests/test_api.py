@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import jaxtui
-from jaxtui.document import Results
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.history.store import History
 from jaxtui.measurements import Measurements
 from jaxtui.model import HOST, EngineFailed, SelectionError
+from jaxtui.view.document import Results
 from tests.fake_engine import FakeEngine
 from tests.records import summary
 

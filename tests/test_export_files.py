@@ -11,13 +11,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxtui.document import Results
-from jaxtui.export import CSV as COLUMNS
-from jaxtui.export import (
+from jaxtui.model import Case, Failure, MemorySpan
+from jaxtui.places import ExportError
+from jaxtui.view.document import Results
+from jaxtui.view.export import CSV as COLUMNS
+from jaxtui.view.export import (
     MARKDOWN,
     MEMORY,
     ExistsError,
-    ExportError,
     as_csv,
     as_markdown,
     check,
@@ -29,7 +30,6 @@ from jaxtui.export import (
     with_ending,
     write,
 )
-from jaxtui.model import Case, Failure, MemorySpan
 from tests.history.making import HOST, measurement
 
 FAILED = Failure(

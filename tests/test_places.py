@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui import document, functions
+from jaxtui import functions
 from jaxtui.analysis import baseline
 from jaxtui.lessons import progress
 from jaxtui.measure import own
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import SelectionError
 from jaxtui.places import LARGEST_BYTES, read_whole
+from jaxtui.view import document
 from tests.processes import jaxtui
 from tests.records import case
 

@@ -33,8 +33,6 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
-from jaxtui.document import Results
-from jaxtui.export import FORMATS, Contents
 from jaxtui.machine import malloc
 from jaxtui.model import Case, PlannedCase, SelectionError
 from jaxtui.plot import COLORS, Picture
@@ -42,6 +40,8 @@ from jaxtui.state import Job
 from jaxtui.text import join_painted
 from jaxtui.view import bench as view
 from jaxtui.view.curves import of_run
+from jaxtui.view.document import Results
+from jaxtui.view.export import FORMATS, Contents
 
 
 @click.command("bench")

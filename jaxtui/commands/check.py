@@ -18,7 +18,6 @@ from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_o
 from jaxtui.commands.output import close
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import in_colour, put, say
-from jaxtui.document import CheckResults, Outcome, check_results
 from jaxtui.format import plural
 from jaxtui.model import (
     CHECK_LEVELS,
@@ -34,6 +33,7 @@ from jaxtui.state import State, with_series
 from jaxtui.text import join_painted
 from jaxtui.view import check as view
 from jaxtui.view.devices import explain, finding_text, machine_line
+from jaxtui.view.document import CheckResults, Outcome, check_results
 from jaxtui.view.text import Line, ansi, wrap
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from jaxtui import document
 from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close
 from jaxtui.history.store import History, NoEntryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
+from jaxtui.view import document
 from jaxtui.view.compare import Pairs, side, text
 
 

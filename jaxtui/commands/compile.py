@@ -29,7 +29,6 @@ from jaxtui.commands.options import (
 from jaxtui.commands.output import close
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, say
-from jaxtui.document import SCHEMA
 from jaxtui.machine.topologies import parse
 from jaxtui.model import (
     COMPILED_MODES,
@@ -55,6 +54,7 @@ from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.signals import interrupt
 from jaxtui.view import ahead
 from jaxtui.view.ahead import CLOCKS, Document, TopologyRow
+from jaxtui.view.document import SCHEMA
 
 DEVICE = "tpu:0"
 """What the first device of a topology is called, until it is known better."""

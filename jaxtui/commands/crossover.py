@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 import click
 
-from jaxtui import experiments, export, selection
+from jaxtui import experiments, selection
 from jaxtui.analysis.crossover import Search, begin, shown_sizes
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
@@ -17,8 +17,6 @@ from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import say
-from jaxtui.document import Results
-from jaxtui.export import PICTURES, Contents
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -34,6 +32,9 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.view import crossover as view
+from jaxtui.view import export
+from jaxtui.view.document import Results
+from jaxtui.view.export import PICTURES, Contents
 
 GROWTH = 4
 """From one size of the grid to the next, unless the range has a factor of its own."""

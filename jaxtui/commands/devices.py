@@ -15,12 +15,12 @@ from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import say
-from jaxtui.document import Devices
 from jaxtui.machine import topologies
 from jaxtui.model import Device
 from jaxtui.model.ahead import AheadDescribed, AheadHello, DescribeRequest, Topology
 from jaxtui.signals import interrupt
 from jaxtui.view.devices import finding_text, overview
+from jaxtui.view.document import Devices
 
 LIMIT_SECONDS = 120.0
 """libtpu describes the largest topology in seconds."""

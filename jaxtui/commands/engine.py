@@ -12,7 +12,6 @@ from jaxtui.commands import CannotRun, Declined
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import say
-from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
 from jaxtui.model import EngineDied, EngineFailed, Event, Experiment, Waiting
@@ -20,6 +19,7 @@ from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view.devices import failure_text, finding_text
+from jaxtui.view.document import Outcome
 
 _Result = TypeVar("_Result")
 

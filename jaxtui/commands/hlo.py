@@ -27,7 +27,6 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import close
 from jaxtui.commands.terminal import say
-from jaxtui.document import SCHEMA
 from jaxtui.model import (
     HOST_MODES,
     Case,
@@ -42,6 +41,7 @@ from jaxtui.model import (
 from jaxtui.model.own import short_name
 from jaxtui.model.programs import LIMIT_SECONDS, EagerStep, Program
 from jaxtui.view import program
+from jaxtui.view.document import SCHEMA
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
 """What can be printed, whole."""

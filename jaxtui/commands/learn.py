@@ -30,14 +30,6 @@ from jaxtui.commands.options import (
 from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
 from jaxtui.commands.terminal import lost, put, say
-from jaxtui.document import (
-    LessonEntry,
-    LessonResults,
-    Lessons,
-    StepResults,
-    StepRow,
-    read,
-)
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Row, Setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
@@ -47,6 +39,14 @@ from jaxtui.scripts import Script, joined
 from jaxtui.selection import choose
 from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
+from jaxtui.view.document import (
+    LessonEntry,
+    LessonResults,
+    Lessons,
+    StepResults,
+    StepRow,
+    read,
+)
 from jaxtui.view.text import COLUMNS, Line, plain
 
 Ghost = tuple[str, tuple[Measurement, ...]]

@@ -10,9 +10,9 @@ from jaxtui.commands.common import Common, engine_flags
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close
-from jaxtui.document import SCHEMA
 from jaxtui.model import OpInfo, Record
 from jaxtui.view.bench import catalogue
+from jaxtui.view.document import SCHEMA
 
 
 class Document(Record, frozen=True, kw_only=True):

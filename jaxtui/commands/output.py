@@ -14,19 +14,19 @@ from typing import Any
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Decorator, composed, flag, valued
 from jaxtui.commands.terminal import in_colour, is_terminal, put, put_bytes, say
-from jaxtui.document import encode
-from jaxtui.export import (
+from jaxtui.model import SelectionError
+from jaxtui.places import ExportError
+from jaxtui.plot import HEIGHT, WIDEST, Picture
+from jaxtui.signals import interrupt
+from jaxtui.view.document import encode
+from jaxtui.view.export import (
     FORMATS,
     Contents,
     ExistsError,
-    ExportError,
     check,
     here,
     write,
 )
-from jaxtui.model import SelectionError
-from jaxtui.plot import HEIGHT, WIDEST, Picture
-from jaxtui.signals import interrupt
 from jaxtui.view.text import INCOMPLETE
 
 INTERRUPTED = "Interrupted: this is what had arrived."

@@ -9,7 +9,7 @@ from functools import partial
 import click
 import msgspec
 
-from jaxtui import export, selection
+from jaxtui import selection
 from jaxtui.analysis.roofline import Place, larger, needed, place
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
@@ -30,14 +30,15 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.terminal import say
-from jaxtui.document import Results
-from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
 from jaxtui.model import Experiment, OpInfo, SelectionError, explanation
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Row
 from jaxtui.text import join_painted
+from jaxtui.view import export
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings
+from jaxtui.view.document import Results
+from jaxtui.view.export import COLUMNS, LINES, PICTURES, Contents, text_rows
 
 ROOF_SECONDS = 10.0
 """For the roofs, unless there is a budget for everything: then it is a third."""

@@ -9,14 +9,14 @@ import msgspec
 
 from jaxtui.commands import FINE, hlo, ops
 from jaxtui.commands.terminal import put
-from jaxtui.document import (
+from jaxtui.view import ahead, compare, crossover, history, roofline
+from jaxtui.view.document import (
     CheckResults,
     Devices,
     LessonResults,
     Lessons,
     Results,
 )
-from jaxtui.view import ahead, compare, crossover, history, roofline
 
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "devices": (Devices,),

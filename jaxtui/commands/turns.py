@@ -19,13 +19,13 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Cases
 from jaxtui.commands.output import Exports, close
 from jaxtui.commands.progress import progress
-from jaxtui.document import Outcome
 from jaxtui.model import Experiment, SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.state import State
 from jaxtui.stats import MINIMUM_ROUNDS
 from jaxtui.view import bench as view
 from jaxtui.view.compare import LABELS, CaseComparison, Turns, turns_text
+from jaxtui.view.document import Outcome
 
 ORDER = (1, 0, 0, 1)
 """Whose turn it is, over and over. The second begins: its engine is up already."""

@@ -15,5 +15,6 @@ from jaxtui.model.loops import *
 from jaxtui.model.machine import *
 from jaxtui.model.measurement import *
 from jaxtui.model.programs import *
+from jaxtui.model.remark import *
 from jaxtui.model.roofs import *
 from jaxtui.model.snippets import *

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from jaxtui.model.base import Record
+from jaxtui.model.remark import Severity
 
 _TENSORCORES = {"TPU v4": 2, "TPU v5": 2, "TPU v5p": 2}
 """Per JAX device, where the device does not say; one on every other kind of TPU."""
@@ -124,10 +125,6 @@ class Holder(Record, frozen=True, kw_only=True):
     """The device files that it has open, e.g. ``/dev/accel0``."""
     age_seconds: float | None = None
     """How long ago it began."""
-
-
-Severity = Literal["error", "warning", "info"]
-"""It will not work; it may not be what is wanted; good to know."""
 
 
 class Finding(Record, frozen=True, kw_only=True):

@@ -16,7 +16,6 @@ from textual.widget import Widget
 
 from jaxtui import model
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.export import ExportError, write
 from jaxtui.model import (
     Case,
     CheckDoing,
@@ -34,13 +33,14 @@ from jaxtui.model import (
     SnippetShown,
     SnippetTimed,
 )
-from jaxtui.places import data_folder, make_private
+from jaxtui.places import ExportError, data_folder, make_private
 from jaxtui.session import RunRefusedError, Session
 from jaxtui.signals import exit_within, interrupt
 from jaxtui.state import Purpose
 from jaxtui.text import visible
 from jaxtui.tui import pace, plain_text, themes
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view.export import write
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient

@@ -10,9 +10,9 @@ from textual.app import App
 from textual.color import Color
 
 from jaxtui import plot
-from jaxtui.export import DARK, Look
 from jaxtui.plot import Picture, Row
 from jaxtui.tui.themes import SERIES_COLORS
+from jaxtui.view.export import DARK, Look
 
 
 def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:

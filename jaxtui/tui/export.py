@@ -16,20 +16,20 @@ from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
 from jaxtui import format as fmt
-from jaxtui.export import (
+from jaxtui.places import ExportError
+from jaxtui.text import visible
+from jaxtui.tui.base import base
+from jaxtui.tui.dialogs import Question
+from jaxtui.tui.threads import Latest, Work, in_thread
+from jaxtui.tui.widgets.panel import BorderedInput, Panel, PanelList, box
+from jaxtui.view.export import (
     ExistsError,
-    ExportError,
     check,
     ending_of,
     here,
     with_ending,
     write,
 )
-from jaxtui.text import visible
-from jaxtui.tui.base import base
-from jaxtui.tui.dialogs import Question
-from jaxtui.tui.threads import Latest, Work, in_thread
-from jaxtui.tui.widgets.panel import BorderedInput, Panel, PanelList, box
 from jaxtui.view.offers import Format, Offer
 
 LABELS = {

@@ -17,10 +17,9 @@ from textual.widgets import Input, Static
 
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import pairs
-from jaxtui.document import Results, encode
-from jaxtui.export import CASE, ExportError, file_stem, of_cases, stamp
 from jaxtui.history.store import Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
+from jaxtui.places import ExportError
 from jaxtui.scripts import Planner
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.tui.case_pane import CasePane
@@ -39,6 +38,8 @@ from jaxtui.tui.widgets.panel import BorderedInput, Panel
 from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
+from jaxtui.view.document import Results, encode
+from jaxtui.view.export import CASE, file_stem, of_cases, stamp
 from jaxtui.view.offers import Format, Offer, formats, script_of
 from jaxtui.view.text import plain
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.document import SCHEMA
 from jaxtui.model import Case, Device, Failure, Peak, Record, explanation
 from jaxtui.model.ahead import Stage, Topology
 from jaxtui.model.programs import ProgramMemory
 from jaxtui.model.roofs import RoofKind
 from jaxtui.view import chipmap, program
+from jaxtui.view.document import SCHEMA
 from jaxtui.view.text import wrap
 
 CLOCKS: dict[Stage, str] = {

@@ -10,8 +10,6 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui import stats
-from jaxtui.document import Outcome, Results, machine
-from jaxtui.export import DARK, FACTS, Contents, Look, contents, text_rows
 from jaxtui.model import (
     USUAL_MODES,
     Case,
@@ -32,6 +30,8 @@ from jaxtui.plot import Picture
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval, interval_of
+from jaxtui.view.document import Outcome, Results, machine
+from jaxtui.view.export import DARK, FACTS, Contents, Look, contents, text_rows
 from jaxtui.view.text import INCOMPLETE, table
 
 Clock = Literal["ready", "dispatch", "pipelined"]

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Comparison, Pair, Side, allowance, unlike
 from jaxtui.analysis.processes import same_machine, spread
-from jaxtui.document import SCHEMA, Outcome, Results
 from jaxtui.history.store import Entry
 from jaxtui.model import Case, Device, Host, Measurement, Record, Summary
 from jaxtui.model.measurement import is_uncertain
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.plot.axes import plain as number
 from jaxtui.text import visible
+from jaxtui.view.document import SCHEMA, Outcome, Results
 from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
 
 

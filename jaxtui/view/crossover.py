@@ -26,7 +26,6 @@ from jaxtui.analysis.crossover import (
     paybacks,
     ratio,
 )
-from jaxtui.document import SCHEMA, split_notes
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record, run_notes
 from jaxtui.model.own import short_name
 from jaxtui.plot import COLORS, Mark, Picture, Series
@@ -36,6 +35,7 @@ from jaxtui.text import join_painted
 from jaxtui.view import curves
 from jaxtui.view.bench import failure_text
 from jaxtui.view.curves import number, place, rounded
+from jaxtui.view.document import SCHEMA, split_notes
 from jaxtui.view.text import INCOMPLETE, first_fitting, table, wrap
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import Examination
-from jaxtui.document import machine
 from jaxtui.format import plural
 from jaxtui.machine import processes
 from jaxtui.machine.topologies import FAMILIES
@@ -26,6 +25,7 @@ from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap
+from jaxtui.view.document import machine
 from jaxtui.view.text import Column, Line, Span, fit, fold, meter, plain, table
 
 MAP_COLUMNS, MAP_LINES = 80, 60

@@ -10,8 +10,6 @@ from datetime import datetime, timezone
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.document import SCHEMA, encode, machine
-from jaxtui.export import Contents, csv_text, markdown
 from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import PHASES, Measurement, Record
 from jaxtui.model.base import dtype_label
@@ -19,6 +17,8 @@ from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
 from jaxtui.view.bench import label
+from jaxtui.view.document import SCHEMA, encode, machine
+from jaxtui.view.export import Contents, csv_text, markdown
 from jaxtui.view.text import Column, Line, Span, Table, fit
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")

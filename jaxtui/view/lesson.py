@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from jaxtui import format as fmt
-from jaxtui.document import machine
 from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Question, Row, Setting
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.trial import Lesson, Step
 from jaxtui.model import Experiment, Failure, Loop, Snippet, Timed, Work, explanation
+from jaxtui.view.document import machine
 from jaxtui.view.text import Column, Line, Span, bar, fit, fold, plain
 
 VERDICTS = {

@@ -7,17 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxtui import scripts
-from jaxtui.document import Devices, Results, check_results, encode
-from jaxtui.export import (
-    COLUMNS,
-    LINES,
-    Look,
-    as_svg,
-    file_stem,
-    of_cases,
-    stamp,
-    target,
-)
 from jaxtui.lessons.play import code_parts
 from jaxtui.model import Case, Experiment, Host
 from jaxtui.plot import Picture
@@ -27,6 +16,17 @@ from jaxtui.view import bench
 from jaxtui.view.bench import collect
 from jaxtui.view.check import Report
 from jaxtui.view.check import text as check_text
+from jaxtui.view.document import Devices, Results, check_results, encode
+from jaxtui.view.export import (
+    COLUMNS,
+    LINES,
+    Look,
+    as_svg,
+    file_stem,
+    of_cases,
+    stamp,
+    target,
+)
 from jaxtui.view.lesson_page import Page
 
 Make = Callable[[], "str | Awaitable[str]"]

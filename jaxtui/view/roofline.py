@@ -16,7 +16,6 @@ from jaxtui.analysis.roofline import (
     compute_roofs,
     ridge,
 )
-from jaxtui.document import SCHEMA, Outcome, Results
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
@@ -24,6 +23,7 @@ from jaxtui.plot import Axis, Color, Picture, Series, Spot
 from jaxtui.state import Job
 from jaxtui.view.bench import failure_text
 from jaxtui.view.curves import NUMPY_COLOR
+from jaxtui.view.document import SCHEMA, Outcome, Results
 from jaxtui.view.text import INCOMPLETE, table, wrap
 
 AT_THE_ROOF = 1.05

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from jaxtui.analysis.comparison import Side, compare, pairs
-from jaxtui.document import Results, encode, read
 from jaxtui.model import Note, Processes, SourceCode
+from jaxtui.view.document import Results, encode, read
 from tests.history.making import DEVICE, HOST, measurement
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.analysis.check import EXIT_CODES, SEVERITY, judge, overall
-from jaxtui.document import CheckResults, check_results, encode
 from jaxtui.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Unit
+from jaxtui.view.document import CheckResults, check_results, encode
 from tests.analysis.figures import (
     baseline,
     cpus,

@@ -14,8 +14,8 @@ from xml.dom import minidom
 import msgspec
 import pytest
 
-from jaxtui.export import as_svg
 from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
+from jaxtui.view.export import as_svg
 from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import RECIPE, FakeEngine, began

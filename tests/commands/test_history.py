@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from jaxtui.commands.history import moment
-from jaxtui.document import Results, encode
 from jaxtui.history.store import History
 from jaxtui.model import SelectionError
+from jaxtui.view.document import Results, encode
 from tests.history.making import DEVICE, HOST, insert, measurement
 
 Run = Callable[..., tuple[int, str, str]]

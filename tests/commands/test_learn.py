@@ -14,7 +14,6 @@ import msgspec
 import pexpect
 import pytest
 
-from jaxtui.document import Results, encode, read
 from jaxtui.model import (
     Case,
     CaseFailed,
@@ -26,6 +25,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.view.document import Results, encode, read
 from tests.commands import fakes
 from tests.commands.fakes import complete
 from tests.fake_engine import RECIPE, FakeEngine, at_once, tpu_devices

@@ -20,11 +20,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from jaxtui import cli, lessons
-from jaxtui.document import Results
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.export import ExportError
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan
+from jaxtui.places import ExportError
 from jaxtui.tui import base, export, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
@@ -36,6 +35,7 @@ from jaxtui.tui.export import (
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.history_panels import Past
 from jaxtui.tui.learn import LearnPane
+from jaxtui.view.document import Results
 from jaxtui.view.offers import Offer, formats
 from tests.fake_engine import FakeEngine, tpu_devices, up
 from tests.history.making import DEVICE, HOST, insert, measurement

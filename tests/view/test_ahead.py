@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from jaxtui.document import SCHEMA
 from jaxtui.model.ahead import Topology
 from jaxtui.view import ahead
 from jaxtui.view.ahead import Document, TopologyRow
+from jaxtui.view.document import SCHEMA
 from tests.fake_engine import tpu_devices
 from tests.records import case
 

@@ -10,9 +10,7 @@ import msgspec
 import pytest
 
 from jaxtui.analysis.processes import fold
-from jaxtui.document import Results, encode
 from jaxtui.engine.protocol import Envelope
-from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import (
     Case,
     CaseFailed,
@@ -32,6 +30,8 @@ from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import bench
 from jaxtui.view.bench import against_numpy
+from jaxtui.view.document import Results, encode
+from jaxtui.view.export import as_csv, as_markdown
 from tests import records
 from tests.history.making import HOST
 from tests.records import measurement

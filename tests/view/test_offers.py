@@ -7,12 +7,13 @@ import asyncio
 import msgspec
 import pytest
 
-from jaxtui.document import Results
 from jaxtui.engine.protocol import Envelope
-from jaxtui.export import DARK, ExportError
 from jaxtui.model import Case, Event, Experiment, Plan, RunStarted
+from jaxtui.places import ExportError
 from jaxtui.state import EMPTY, begin_run, reduce
 from jaxtui.view import offers
+from jaxtui.view.document import Results
+from jaxtui.view.export import DARK
 from jaxtui.view.offers import Offer
 from tests.fake_engine import HOST as VM
 from tests.fake_engine import sampled

@@ -33,6 +33,7 @@ from jaxtui.model import (
 )
 from jaxtui.places import read_whole
 from jaxtui.text import visible_json
+from jaxtui.view import words
 
 SCHEMA = 1
 """Version of every JSON document; a change that breaks a reader raises it."""
@@ -291,8 +292,11 @@ def _check_row(verdict: Verdict) -> CheckRow:
 
 
 def encode(document: object) -> bytes:
-    """One JSON document and a newline; a float that is not finite becomes ``null``."""
-    return visible_json(msgspec.json.encode(document)) + b"\n"
+    """One JSON document and a newline; a float that is not finite becomes ``null``.
+
+    Its remarks have their words.
+    """
+    return visible_json(msgspec.json.encode(words.spoken(document))) + b"\n"
 
 
 # Read again.

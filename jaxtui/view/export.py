@@ -22,13 +22,13 @@ from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
 from jaxtui import format as fmt
-from jaxtui.document import Results, encode, machine
 from jaxtui.model import PHASES, Case, Measurement, Note, explanation
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import is_own, parts, short_name
-from jaxtui.places import write_whole
+from jaxtui.places import ExportError, write_whole
 from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
+from jaxtui.view.document import Results, encode, machine
 
 FORMATS = {
     ".json": "every figure",
@@ -115,10 +115,6 @@ _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 
 
 # Writing.
-
-
-class ExportError(Exception):
-    """A file cannot be written; the text is one sentence for people."""
 
 
 class ExistsError(ExportError):

@@ -1,0 +1,39 @@
+"""What qualifies, explains or refuses something: a code and its facts, no sentence."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Union
+
+import msgspec
+
+from jaxtui.model.base import Record
+
+Severity = Literal["error", "warning", "info"]
+"""It will not work; it may not be what is wanted; good to know."""
+
+Fact = Union[bool, int, float, str, None, tuple[Union[int, float, str], ...]]  # noqa: UP007
+"""A number in base SI units, a name, a code, or several of them."""
+
+
+class Remark(Record, frozen=True, eq=False, omit_defaults=True):
+    """Why a number, a device or a run is to be read with care, or is missing.
+
+    The words of a code stand in ``jaxtui.view.words``. Two remarks are equal that have
+    the same code and the same facts.
+    """
+
+    code: str = msgspec.field(name="flag")
+    facts: dict[str, Fact] = msgspec.field(default_factory=dict)
+    severity: Severity = "info"
+    detail: str = ""
+    """The original text of XLA, CUDA, libtpu or an exception, kept whole."""
+    text: str | msgspec.UnsetType = msgspec.UNSET
+    """Its words, in documents only: of one that was read, those it was written with."""
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, Remark):
+            return NotImplemented
+        return (self.code, self.facts) == (other.code, other.facts)
+
+    def __hash__(self) -> int:
+        return hash(self.code)  # a dict has no hash

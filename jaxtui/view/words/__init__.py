@@ -1,0 +1,72 @@
+"""The words of every remark: a short label, a sentence, and what to do about it.
+
+They stand here and nowhere else. A column of the house has a file of its own, whose
+``WORDS`` maps codes to ``Words``. The voice is that of JAX's own documentation: who
+does what, the number first, what to do last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from jaxtui.model.base import Record
+from jaxtui.model.remark import Remark
+from jaxtui.view.words.base import Facts, Text, Words
+
+__all__ = ["TABLE", "Facts", "Words", "advice", "label", "sentence", "spoken", "text"]
+
+TABLE: dict[str, Words] = {}
+"""By code. A second language is another table."""
+
+
+def label(remark: Remark) -> str:
+    """A noun phrase of one to three words; the code itself where it says as much."""
+    words = TABLE.get(remark.code)
+    return (words and words.label) or remark.code
+
+
+def sentence(remark: Remark) -> str:
+    """What is the matter.
+
+    A remark of a document says what it was written with; one whose code is not known,
+    as of a later version, says its original text.
+    """
+    if remark.text is not msgspec.UNSET:
+        return remark.text
+    words = TABLE.get(remark.code)
+    return _written(words.text, remark) if words else remark.detail or remark.code
+
+
+def advice(remark: Remark) -> str:
+    """What to do about it; may be empty."""
+    words = TABLE.get(remark.code)
+    if words is None or remark.text is not msgspec.UNSET:
+        return ""
+    return _written(words.advice, remark)
+
+
+def text(remark: Remark) -> str:
+    """What is the matter, and what to do about it."""
+    return f"{sentence(remark)} {advice(remark)}".rstrip()
+
+
+def _written(words: Text, remark: Remark) -> str:
+    return words if isinstance(words, str) else words(remark.facts)
+
+
+def spoken(record: object) -> object:
+    """The same record, in which every remark has its words: for a document."""
+    if isinstance(record, Remark):
+        return msgspec.structs.replace(record, text=text(record))
+    if isinstance(record, Record):
+        before = {name: getattr(record, name) for name in record.__struct_fields__}
+        after = {name: spoken(value) for name, value in before.items()}
+        changed = {
+            name: after[name] for name in after if after[name] is not before[name]
+        }
+        return msgspec.structs.replace(record, **changed) if changed else record
+    if isinstance(record, Sequence) and record and isinstance(record[0], Record):
+        return tuple(spoken(item) for item in record)
+    return record

@@ -1,0 +1,23 @@
+"""What the table of words is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Facts = Mapping[str, Any]
+
+Text = str | Callable[[Facts], str]
+"""A sentence, or what makes one of a remark's facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What people read for a code."""
+
+    label: str
+    """A noun phrase of one to three words; empty where the code is one."""
+    text: Text
+    advice: Text = ""
+    """What to do, last; empty where there is nothing to do."""

@@ -1,0 +1,63 @@
+"""The table of words: every code has them, and no words are left over."""
+
+import ast
+from pathlib import Path
+
+import msgspec
+
+import jaxtui
+from jaxtui.model import Remark
+from jaxtui.view import document, words
+from jaxtui.view.words import Words
+
+HOUSE = Path(jaxtui.__file__).parent
+
+
+def codes() -> set[str]:
+    """The codes of all remarks that the house makes."""
+    found = set()
+    for path in HOUSE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "id", "") == "Remark"
+                and node.args
+            ):
+                found |= {
+                    part.value
+                    for part in ast.walk(node.args[0])
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                }
+    return found
+
+
+def test_every_code_has_words():
+    assert codes() - words.TABLE.keys() == set()
+
+
+def test_labels_are_short():
+    assert [
+        entry.label for entry in words.TABLE.values() if entry.label.count(" ") > 2
+    ] == []
+
+
+def test_a_document_has_the_words(monkeypatch):
+    late = Words("late", lambda facts: f"{facts['seconds']} s late.", "Wait.")
+    monkeypatch.setitem(words.TABLE, "late", late)
+    remark = Remark("late", {"seconds": 2})
+    assert words.text(remark) == "2 s late. Wait."
+    written = msgspec.json.decode(document.encode(remark))
+    assert written == {
+        "flag": "late",
+        "facts": {"seconds": 2},
+        "text": "2 s late. Wait.",
+    }
+    read = msgspec.convert(written, Remark)
+    assert read == remark
+    monkeypatch.delitem(words.TABLE, "late")
+    assert words.text(read) == "2 s late. Wait."
+
+
+def test_a_code_that_is_not_known_says_its_original_text():
+    assert words.text(Remark("later", detail="XLA says so.")) == "XLA says so."
+    assert words.label(Remark("later")) == "later"
