@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -34,7 +33,7 @@ from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Row, Setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
 from jaxtui.lessons.trial import Lesson, setting
-from jaxtui.model import Measurement, SelectionError, explanation
+from jaxtui.model import SelectionError, explanation
 from jaxtui.scripts import Script, joined
 from jaxtui.selection import choose
 from jaxtui.text import join_painted
@@ -45,34 +44,12 @@ from jaxtui.view.document import (
     Lessons,
     StepResults,
     StepRow,
-    read,
 )
 from jaxtui.view.text import COLUMNS, Line, plain
-
-Ghost = tuple[str, tuple[Measurement, ...]]
 
 
 def _lesson(name: str) -> Lesson:
     return lessons.load(choose(name, lessons.NAMES, "lesson"))
-
-
-def _ghost(path: str) -> Ghost:
-    """What a saved document holds, to be drawn beside the learner's own figures.
-
-    Returns:
-        Which machine it is from and what computed there, and the measurements.
-
-    Raises:
-        SelectionError: if there is no such file, or it holds no measurements.
-    """
-    try:
-        host, found = read(Path(path))
-    except OSError as error:
-        why = error.strerror or error
-        raise SelectionError(f'"{path}" cannot be read: {why}.') from error
-    hostname = host.hostname if host else "another machine"
-    devices = dict.fromkeys(one.case.device for one in found if not one.case.on_host)
-    return ", ".join([hostname, *list(devices)[:1]]), found
 
 
 @click.command("learn")
@@ -90,12 +67,6 @@ def _ghost(path: str) -> Ghost:
     type=DEVICE,
 )
 @valued("--step", "N", "Only this step.", type=Whole(1))
-@valued(
-    "--ghost",
-    "FILE",
-    "What another machine measured: a document of --json.",
-    type=Parsed("file", _ghost),
-)
 @flag("--code", "Print plain Python instead of running.")
 @click.option(
     "--class",
@@ -115,18 +86,17 @@ def command(
     size: int | None,
     device: str | None,
     step: int | None,
-    ghost: Ghost | None,
     code: bool,
     classroom: bool,
     as_json: bool,
 ) -> int:
     """List the lessons, or run one as text."""
     if classroom:
-        if any((lesson, size, device, step, ghost, code, as_json)):
+        if any((lesson, size, device, step, code, as_json)):
             raise click.UsageError("--class opens the app: leave everything else out.")
         return app.run(common, classroom=True)
     if lesson is None:
-        if code or any(value is not None for value in (size, device, step, ghost)):
+        if code or any(value is not None for value in (size, device, step)):
             raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
         return _list(as_json=as_json)
     refuse_json_beside_code(code, as_json)
@@ -140,7 +110,6 @@ def command(
                 f"{len(lesson.steps)}."
             )
         numbers = [step]
-    label, ghosts = ghost or ("", ())
     course = _Course(common, lesson, as_json)
 
     async def where() -> Setting:
@@ -149,16 +118,7 @@ def command(
             await course.session.ready()
             course.session.refuse("verdicts")
         state = course.state
-        return setting(
-            lesson,
-            state.devices,
-            state.host,
-            state.ops,
-            size,
-            device,
-            ghosts=ghosts,
-            ghost_label=label,
-        )
+        return setting(lesson, state.devices, state.host, state.ops, size, device)
 
     async def script() -> str:
         """Everything that the steps run, as one file."""

@@ -10,7 +10,6 @@ from jaxtui.format import Cell
 from jaxtui.model import (
     Device,
     Host,
-    Measurement,
     OpInfo,
     Snippet,
 )
@@ -30,10 +29,6 @@ class Setting:
     devices: tuple[Device, ...]
     host: Host | None = None
     ops: tuple[OpInfo, ...] = ()
-    ghosts: tuple[Measurement, ...] = ()
-    """What another machine measured, to be drawn beside the learner's own."""
-    ghost_label: str = ""
-    """Which machine that was; empty without ghosts."""
 
     @property
     def platform(self) -> str:

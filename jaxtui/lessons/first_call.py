@@ -69,7 +69,7 @@ def _half_size(setting: Setting) -> int:
 
 # A race between NumPy and JAX, which starts with its first call behind it.
 
-GHOST: Color = (140, 140, 140)
+PUBLISHED: Color = (140, 140, 140)
 """Curves of other machines stay in the background."""
 
 _FEWEST_CALLS = 100
@@ -161,39 +161,28 @@ def _picture_of(op: str) -> Callable[[Setting, Outcome], Picture | None]:
     def picture(setting: Setting, outcome: Outcome) -> Picture | None:
         jax, numpy = _sides(outcome)
         own = [side for side in (jax, numpy) if side is not None]
-        ghosts = _recorded_runners(setting, op)
         title = "time so far, after so many calls"
-        if op == "gram" and not ghosts:
-            ghosts = COLAB
+        if op == "gram":
             title += "; Colab: published, n = 5000"
-        return _race_picture(own, ghosts, meeting(jax, numpy), title) if own else None
+        published = COLAB if op == "gram" else ()
+        meet = meeting(jax, numpy)
+        return _race_picture(own, published, meet, title) if own else None
 
     return picture
 
 
-def _recorded_runners(setting: Setting, op: str) -> Sequence[Runner]:
-    """What another machine measured of this op."""
-    found = []
-    for one in setting.ghosts:
-        who = "NumPy" if one.case.mode == "numpy" else "JAX"
-        side = runner(one, f"{setting.ghost_label} {who} {one.case.size}".strip())
-        if side is not None and one.case.op == op:
-            found.append(side)
-    return found
-
-
 def _race_picture(
-    own: Sequence[Runner], ghosts: Sequence[Runner], meet: int | None, title: str
+    own: Sequence[Runner], published: Sequence[Runner], meet: int | None, title: str
 ) -> Picture:
     """The race on logarithmic axes; a runner gets as far as it was timed so far."""
     # A power of ten with room beyond the meeting.
     last = int(10 ** math.ceil(math.log10(max(_FEWEST_CALLS, 4 * (meet or 1)))))
     series = []
-    for place, one in enumerate((*own, *ghosts)):
+    for place, one in enumerate((*own, *published)):
         end = last if one.calls is None else max(2, min(last, one.calls))
         count = math.ceil(math.log10(end) * _POINTS_PER_DECADE)
         calls = [end ** (index / count) for index in range(count + 1)]
-        color = None if place < len(own) else GHOST
+        color = None if place < len(own) else PUBLISHED
         series.append(Series(one.label, calls, [one.after(x) for x in calls], color))
     mark = () if meet is None or meet < 2 else (Mark(meet, f"call {fmt.count(meet)}"),)
     return Picture(

@@ -31,7 +31,6 @@ from jaxtui.model import (
     Experiment,
     Host,
     Inputs,
-    Measurement,
     Mode,
     OpInfo,
     SelectionError,
@@ -298,9 +297,6 @@ def setting(
     ops: Sequence[OpInfo],
     size: int | None = None,
     device: str | None = None,
-    *,
-    ghosts: Sequence[Measurement] = (),
-    ghost_label: str = "",
 ) -> Setting:
     """Where a lesson is run, checked.
 
@@ -312,8 +308,6 @@ def setting(
         size: the lesson's size parameter; ``None`` is its default here.
         device: by name; ``None`` is the first accelerator of this process, or else
             the first device.
-        ghosts: what another machine measured.
-        ghost_label: which machine that was.
 
     Raises:
         SelectionError: if the lesson has no such size, or there is no such device.
@@ -332,6 +326,4 @@ def setting(
         devices=tuple(devices),
         host=host,
         ops=tuple(ops),
-        ghosts=tuple(ghosts),
-        ghost_label=ghost_label,
     )

@@ -162,8 +162,6 @@ TYPED = [
     ("learn clock --step 0", "--step"),
     ("learn clock --code --json", "--code prints Python"),
     ("learn clock --device tpu:0", "there is cpu:0"),
-    ("learn clock --ghost /no/such/file", "cannot be read"),
-    ("learn clock --ghost mine.py", "does not look like one"),
     ("learn --size 64", "Name a lesson"),
     ("learn clock --class", "--class opens the app"),
 ]

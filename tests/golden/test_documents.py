@@ -44,10 +44,7 @@ SCENARIOS = {
     "check_tpu_baseline": ("check_tpu_fail", "check --baseline tpu"),
     "check_crashed": ("check_crashed", "check"),
     "learn_clock": ("learn_clock", "learn clock"),
-    "learn_race": (
-        "learn_race",
-        "learn first-call --step 4 --ghost KEPT/lesson.json",
-    ),
+    "learn_race": ("learn_race", "learn first-call --step 4"),
     "learn_ahead": ("learn_ahead", "learn ahead --step 2"),
     "crossover": ("crossover", "crossover sigmoid --sizes 64..64k --budget 15"),
     "roofline": ("roofline", "roofline matmul:512 add:1e6 --budget 12 --yes"),

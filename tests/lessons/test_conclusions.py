@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace as replace_struct
 
 from jaxtui import lessons
-from jaxtui.lessons.first_call import COLAB, GHOST, meeting
+from jaxtui.lessons.first_call import COLAB, PUBLISHED, meeting
 from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.sparse import crossover
 from jaxtui.model import LoopSeen, Snippet, Timed
@@ -449,11 +449,13 @@ def test_the_loss_is_drawn_by_step() -> None:
     assert (len(losses.x), losses.label) == (21, "loss")
 
 
-def test_the_published_runs_race_along_as_ghosts_unless_others_were_recorded() -> None:
+def test_the_published_runs_are_in_the_first_race() -> None:
     picture = drawn("first-call", 4)
     labels = [series.label for series in picture.series]
     assert labels == ["JAX", "NumPy", "Colab NumPy", "Colab GPU", "Colab TPU"]
-    assert [one.color == GHOST for one in picture.series] == [False] * 2 + [True] * 3
+    assert [one.color == PUBLISHED for one in picture.series] == [False] * 2 + [
+        True
+    ] * 3
     assert [mark.at for mark in picture.marks] == [10]
     assert "published" in picture.title
     assert picture.series[3].y[0] == pytest.approx(2.160155)
@@ -464,13 +466,7 @@ def test_the_published_runs_race_along_as_ghosts_unless_others_were_recorded() -
     outcome = figures(lesson, 4, on(lesson), BASES["first-call 4"])
     row = lesson.steps[3].conclude(on(lesson), outcome).rows[3]
     assert row.texts()[2] == met
-    recorded = {"ghosts": outcome.measurements, "ghost_label": "v5e"}
-    picture = drawn("first-call", 4, **recorded)
-    labels = [series.label for series in picture.series]
-    assert labels[2:] == ["v5e JAX 600", "v5e NumPy 600"]
-    assert "published" not in picture.title
-    # They ran another op than the second race.
-    assert len(drawn("first-call", 5, **recorded).series) == 2
+    assert len(drawn("first-call", 5).series) == 2
     # While it runs a curve gets as far as the calls.
     assert drawn("first-call", 4, NOTHING) is None
     interim = (
