@@ -56,7 +56,6 @@ from jaxtui.model import (
     PhaseStarted,
     Progress,
     Ready,
-    RoofMeasured,
     Roofs,
     RoofsMeasured,
     RunFinished,
@@ -540,10 +539,9 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
         return state
     if isinstance(event, RunStarted):
         state = say(replace(state, engine="running"), "")
-        # Nothing that an engine sent before it died is the next one's, but roofs stay
-        # until better ones come. Each case begins anew with ``CaseStarted``.
-        kept = job.result if job.purpose == "roofs" else None
-        job = replace(job, failed=None, seen=(), result=kept)
+        # Nothing that an engine sent before it died is the next one's. Each case begins
+        # anew with ``CaseStarted``.
+        job = replace(job, failed=None, seen=(), result=None)
     if isinstance(event, WorkFailed) and job.purpose == "check" and not event.detail:
         event = msgspec.structs.replace(event, detail="\n".join(job.printed))
     job = _job_event(job, event)
@@ -608,12 +606,6 @@ def _job_event(job: Job, event: Event) -> Job:
             return replace(job, seen=event.calls, result=event)
         case Inspected() | RoofsMeasured():
             return replace(job, result=event)
-        case RoofMeasured() if isinstance(job.work, Roofs):
-            new = RoofsMeasured(
-                device=job.work.device, device_kind="", roofs=(event.roof,)
-            )
-            found = job.result if isinstance(job.result, RoofsMeasured) else None
-            return replace(job, result=roofline.merge(new, found))
         case WorkFailed():
             return replace(job, failed=event)
         case _:

@@ -11,7 +11,7 @@ from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
 from jaxtui.model.machine import Device, Finding, Holder, Host
 from jaxtui.model.measurement import Measurement
 from jaxtui.model.programs import Inspected, Inspection
-from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsMeasured
+from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.model.snippets import Snippet, SnippetShown, SnippetTimed
 
 Ending = Literal["complete", "cancelled", "crashed"]
@@ -234,7 +234,6 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
     CheckRead,
     CheckDone,
     Inspected,
-    RoofMeasured,
     RoofsMeasured,
     WorkFailed,
     Progress,

@@ -47,7 +47,7 @@ class Roof(Record, frozen=True, kw_only=True):
     confidence: float | None = None
     """That the roof lies in it."""
     what: str
-    """What reached it, e.g. ``matmul 4096 float32 jit`` or ``NumPy's copy, 512 MB``."""
+    """What reached it, e.g. ``matmul 4096 float32`` or ``copy 33554432 float32``."""
     published: Expected | None = None
     """The dense peak that is published, where there is one."""
     disturbed: str = ""
@@ -63,14 +63,8 @@ class MissingRoof(Record, frozen=True, kw_only=True):
     """One sentence."""
 
 
-class RoofMeasured(Record, frozen=True, kw_only=True, tag=True):
-    """One roof is known; a better one of the same kind replaces it."""
-
-    roof: Roof
-
-
 class RoofsMeasured(Record, frozen=True, kw_only=True, tag=True):
-    """The result: all roofs of a device."""
+    """The roofs of a device, as many as have been measured; the next one has more."""
 
     device: str
     device_kind: str

@@ -3,11 +3,10 @@
     python tests/benchmarks/roofline.py [--rounds 8] [--budget 60] [--python COMMAND]
 
 Fresh processes alternate, in random order within each round: ``jaxtui roofline``, and a
-plain script, which multiplies float32 matrices with ``np.dot`` and with ``jax.jit``,
-whichever is faster on this CPU, and copies arrays of several times the last cache with
-``np.copyto``, one thread per core, as STREAM does. The median of the paired ratios of
-each roof must be within 15 %. Then every op of the catalogue must have a place under
-the roofs, or a sentence that says why it has none.
+plain script, which multiplies the same float32 matrices with ``jax.jit``, and copies
+and adds arrays of the same size into one that is donated, as STREAM's copy and triad.
+The median of the paired ratios of each roof must be within 15 %. Then every op of the
+catalogue must have a place under the roofs, or a sentence that says why it has none.
 """
 
 from __future__ import annotations
@@ -27,12 +26,10 @@ from jaxtui.stats import Interval
 WITHIN = 0.15
 
 PLAIN = """
-import json, os, sys
-from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter, sleep
+import json, sys
+from time import perf_counter
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 def median(values):
     return sorted(values)[len(values) // 2]
@@ -46,34 +43,34 @@ def seconds(call, for_seconds):
         taken.append(perf_counter() - start)
     return median(taken)
 
-n = 2048
-made = np.random.default_rng(0)
-a, b = (made.standard_normal((n, n), np.float32) for _ in range(2))
-c = np.empty_like(a)
-dot = 2 * n**3 / seconds(lambda: np.dot(a, b, out=c), 2.0)
-sleep(0.2)  # OpenBLAS spins on for 0.1 s
+n = int(sys.argv[2])
+x, y = jax.random.uniform(jax.random.key(0), (2, n, n), minval=-1.0)
 product = jax.jit(jnp.dot)
-for n in (1024, 2048):
-    x, y = jnp.array(a[:n, :n]), jnp.array(b[:n, :n])
-    taken = seconds(lambda: product(x, y).block_until_ready(), 2.0)
-    dot = max(dot, 2 * n**3 / taken)
+dot = 2 * n**3 / seconds(lambda: product(x, y).block_until_ready(), 2.0)
 
-size, cores = int(sys.argv[1]), len(os.sched_getaffinity(0))
-read, written = np.ones(size, np.uint8), np.ones(size, np.uint8)
-parts = list(zip(np.array_split(written, cores), np.array_split(read, cores)))
-with ThreadPoolExecutor(cores) as pool:
-    copy = 2 * size / seconds(
-        lambda: list(pool.map(lambda part: np.copyto(*part), parts)), 2.0
-    )
-    alone = 2 * size / seconds(lambda: np.copyto(written, read), 2.0)
-print(json.dumps({"compute": dot, "bandwidth": copy, "one thread": alone}))
+size = int(sys.argv[1]) // 4
+a, b, into = jnp.ones(size), jnp.ones(size), jnp.zeros(size)
+copy = jax.jit(lambda a, b, into: a.copy(), donate_argnums=2, keep_unused=True)
+triad = jax.jit(lambda a, b, into: a + 3.0 * b, donate_argnums=2, keep_unused=True)
+
+def streaming(op):
+    def call():
+        global into
+        into = op(a, b, into).block_until_ready()
+    return call
+
+moved = {
+    "copy": 8 * size / seconds(streaming(copy), 2.0),
+    "triad": 12 * size / seconds(streaming(triad), 2.0),
+}
+print(json.dumps({"compute": dot, "bandwidth": max(moved.values()), **moved}))
 """
 
 
-def plain(size: int) -> dict[str, float]:
-    """FLOP/s and bytes/s by the script."""
+def plain(size: int, n: int) -> dict[str, float]:
+    """FLOP/s of a product of n×n and bytes/s of arrays of so many bytes."""
     done = subprocess.run(
-        [sys.executable, "-c", PLAIN, str(size)],
+        [sys.executable, "-c", PLAIN, str(size), str(n)],
         capture_output=True,
         text=True,
         check=True,
@@ -104,7 +101,9 @@ def roofs(engine: list[str]) -> dict[str, dict[str, Any]]:
     return {one["kind"]: one for one in document["roofs"]["roofs"]}
 
 
-def compared(rounds: int, size: int, engine: list[str]) -> dict[str, list[float]]:
+def compared(
+    rounds: int, size: int, n: int, engine: list[str]
+) -> dict[str, list[float]]:
     """Paired ratios, jaxtui's figure over the script's, by kind of roof."""
     shuffled = random.Random(0)
     ratios: dict[str, list[float]] = {"compute": [], "bandwidth": []}
@@ -115,7 +114,7 @@ def compared(rounds: int, size: int, engine: list[str]) -> dict[str, list[float]
             if side == "ours":
                 ours = roofs(engine)
             else:
-                theirs = plain(size)
+                theirs = plain(size, n)
         parts = []
         for kind, found in ratios.items():
             found.append(ours[kind]["per_second"] / theirs[kind])
@@ -123,8 +122,7 @@ def compared(rounds: int, size: int, engine: list[str]) -> dict[str, list[float]
                 f"{kind} {ours[kind]['per_second']:.3g} ({ours[kind]['what']}) against "
                 f"{theirs[kind]:.3g}: {found[-1]:.3f}"
             )
-        alone = f"one thread copies {theirs['one thread']:.3g}"
-        print(f"round {number + 1}: {'; '.join(parts)}; {alone}", flush=True)
+        print(f"round {number + 1}: {'; '.join(parts)}", flush=True)
     return ratios
 
 
@@ -176,10 +174,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--bytes", type=int, default=128 * 2**20)
+    parser.add_argument("--n", type=int, default=1024)
     parser.add_argument("--python", help="what the engine runs with")
     asked = parser.parse_args()
     engine = ["--python", asked.python] if asked.python else []
-    ratios = compared(asked.rounds, asked.bytes, engine)
+    ratios = compared(asked.rounds, asked.bytes, asked.n, engine)
     fine = [verdict(kind, found) for kind, found in ratios.items()]
     missing = lost(asked.budget, engine)
     if missing:

@@ -10,8 +10,8 @@ import pytest
 
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import Check, CheckRead, Event, Experiment, RunFinished, RunStarted
-from jaxtui.model.roofs import RoofMeasured, Roofs
-from tests.analysis.figures import bandwidth, reading
+from jaxtui.model.roofs import Roofs
+from tests.analysis.figures import bandwidth, reading, roofs
 from tests.commands import test_crossover, test_learn, test_roofline
 from tests.commands.checking import sound
 from tests.commands.fakes import complete, ctrl_c, interrupted, run
@@ -29,7 +29,7 @@ def in_second_case(experiment: Experiment) -> Sequence[Event]:
 
 def in_roofs(work: Roofs) -> Sequence[Event]:
     ctrl_c()
-    return [RunStarted(), RoofMeasured(roof=bandwidth())]
+    return [RunStarted(), roofs(bandwidth())]
 
 
 def in_search(experiment: Experiment) -> Sequence[Event]:

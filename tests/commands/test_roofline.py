@@ -22,7 +22,6 @@ from jaxtui.model import (
 from jaxtui.model.roofs import (
     MissingRoof,
     RoofDtype,
-    RoofMeasured,
     Roofs,
 )
 from tests.analysis.figures import bandwidth, compute, roofs
@@ -56,7 +55,6 @@ def found(work: Roofs) -> list[Event]:
     whole = roofs(*known, device=work.device, missing=missing, cache=2**20)
     return [
         RunStarted(),
-        *(RoofMeasured(roof=one) for one in known),
         whole,
         RunFinished(outcome="complete", elapsed_seconds=2.0),
     ]

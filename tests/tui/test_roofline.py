@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.pilot import Pilot
 
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Progress, RoofMeasured, Roofs, RunStarted, Work
+from jaxtui.model import Progress, Roofs, RunStarted, Work
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.form import CaseForm
@@ -87,10 +87,10 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
         )
         await until(pilot, lambda: "copying 512 MB" in lines(app))
         assert "being measured" in lines(app)
-        engine.emit_run(RoofMeasured(roof=MEMORY))
+        engine.emit_run(roofs(MEMORY))
         await until(pilot, lambda: "20.0 GB/s" in plot(app))
         assert "its roofs are still being measured" in notes(app)
-        engine.emit_run(RoofMeasured(roof=ARITHMETIC))
+        engine.emit_run(roofs(MEMORY, ARITHMETIC))
         await until(pilot, lambda: "float32 2.00 TFLOP/s" in plot(app))
         engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
         await until(pilot, lambda: not app.state.running)
@@ -143,7 +143,7 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
 
         # A stop keeps what was found.
         await ask(pilot, app, engine)
-        engine.emit_run(RoofMeasured(roof=MEMORY))
+        engine.emit_run(roofs(MEMORY))
         await until(pilot, lambda: "20.0 GB/s" in plot(app))
         await pilot.press("s")
         await until(pilot, lambda: "the roofs that were found stay" in lines(app))

@@ -18,7 +18,6 @@ from jaxtui.model import (
     Mode,
     Ready,
     RoofDtype,
-    RoofMeasured,
     Roofs,
     RoofsMeasured,
     RunFinished,
@@ -71,19 +70,16 @@ WHOLE = (started(), roofs(bandwidth(12e9), compute(95e9)), COMPLETE)
 
 
 def test_roofs_are_known_as_soon_as_they_are_found() -> None:
-    state = after(started(), RoofMeasured(roof=bandwidth(10e9)))
+    state = after(started(), roofs(bandwidth(10e9)))
     assert roofline_screen.is_measured(state, "cpu:0")
     assert heights(state) == [10e9]
-    better = (RoofMeasured(roof=bandwidth(11e9)), RoofMeasured(roof=compute(90e9)))
-    state = after(*better, state=state)
-    assert heights(state) == [11e9, 90e9]
     state = after(*WHOLE[1:], state=state)
     assert heights(state) == [12e9, 95e9]
     assert not roofline_screen.is_measured(state, "cpu:0")
 
 
 def test_half_a_measuring_does_not_replace_a_whole_one() -> None:
-    state = after(*WHOLE, started(), RoofMeasured(roof=bandwidth(5e9)))
+    state = after(*WHOLE, started(), roofs(bandwidth(5e9)))
     assert heights(state) == [5e9, 95e9]
     state = after(FAILED, COMPLETE, state=state)
     assert heights(state) == [12e9, 95e9]
@@ -118,7 +114,7 @@ def test_cpu_devices_are_one_and_each_accelerator_has_its_own() -> None:
     [
         (WHOLE, "Roofs of cpu:0: 12.0 GB/s, 95.0 GFLOP/s float32.", [12e9, 95e9]),
         (
-            (started(), RoofMeasured(roof=MEMORY), STOPPED),
+            (started(), roofs(MEMORY), STOPPED),
             "Stopped; the roofs that were found stay. z measures the roofs of cpu:0 "
             "again.",
             [20e9],
@@ -137,7 +133,7 @@ def test_cpu_devices_are_one_and_each_accelerator_has_its_own() -> None:
         ((started(), FAILED, COMPLETE, started()), "", []),
         # Nothing is known of what an engine measured when it died.
         (
-            (started(), RoofMeasured(roof=ARITHMETIC), FAILED, CRASHED),
+            (started(), roofs(ARITHMETIC), FAILED, CRASHED),
             "Incomplete: no new roofs of cpu:0. It broke. Mend it.",
             [],
         ),

@@ -56,21 +56,22 @@ CPUS = Path("/sys/devices/system/cpu")
 
 def test(context: Context) -> Iterator[RunEvent]:
     others = "has the same memory as"
-    yield from by_device(context, "moving large arrays", _streams, others=others)
+    yield from by_device(context, "moving large arrays", streams, others=others)
 
 
-def _streams(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
+def streams(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
+    """What reads bytes/s of copy and triad, at each size of the level."""
     chosen = setting(context, device)
     counts = sizes(chosen, context.check.level, last_cache_bytes())
     share = seconds / len(counts)
     for size in counts:
-        streams = Streams(size, device, context.check.seed)
+        arrays = Streams(size, device, context.check.seed)
         end = perf_counter() + share
         for left, op in zip((2, 1), OPS, strict=True):
             # Making the arrays takes as long as streaming them a few times, and
             # compiling is not to take the rounds away.
             rest = max((end - perf_counter()) / left, share / 4)
-            yield partial(_measure, context, chosen, streams, op, rest)
+            yield partial(_measure, context, chosen, arrays, op, rest)
 
 
 def _measure(

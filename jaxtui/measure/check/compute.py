@@ -59,16 +59,18 @@ def _products(
     wanted = kinds(chosen.device, context.check.level)
     for kind in wanted:
         share = seconds / len(wanted)
-        yield partial(_measure, context, device, chosen, kind, share)
+        yield partial(measure, context, device, kind, share)
 
 
-def _measure(
-    context: Context,
-    device: jax.Device,
-    chosen: Setting,
-    kind: RoofDtype,
-    seconds: float,
+def measure(
+    context: Context, device: jax.Device, kind: RoofDtype, seconds: float
 ) -> Reading | None:
+    """FLOP/s of the product of a kind; ``None`` where the test was stopped.
+
+    Raises:
+        TroubleError: There is no such product on the device.
+    """
+    chosen = setting(context, device)
     product = case(kind, chosen)
     what = label(product, device.platform)
     return work.rate_reading(
