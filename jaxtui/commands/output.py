@@ -27,6 +27,7 @@ from jaxtui.view.export import (
     here,
     write,
 )
+from jaxtui.view.report import Report, terminal
 from jaxtui.view.text import INCOMPLETE
 
 INTERRUPTED = "Interrupted: this is what had arrived."
@@ -117,6 +118,12 @@ def export_flags(what: str, endings: Sequence[str]) -> Decorator:
         )(called)
 
     return decorate
+
+
+def rendered(report: Report) -> str:
+    """A report as stdout shows it: on a terminal of its width, else as a whole."""
+    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    return terminal(report, width, colour=in_colour())
 
 
 def plot(picture: Picture | None, elsewhere: int | None = None) -> str:

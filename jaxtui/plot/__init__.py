@@ -3,12 +3,13 @@
 from jaxtui.plot.axes import Axis
 from jaxtui.plot.cells import Color, Piece, Row, paint
 from jaxtui.plot.header import Reading, Value
-from jaxtui.plot.picture import COLORS, HEIGHT, WIDEST, Picture
+from jaxtui.plot.picture import COLORS, HEIGHT, SERIES, WIDEST, Picture
 from jaxtui.plot.series import Mark, Series, Spot, dot
 
 __all__ = [
     "COLORS",
     "HEIGHT",
+    "SERIES",
     "WIDEST",
     "Axis",
     "Color",

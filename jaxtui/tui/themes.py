@@ -20,7 +20,7 @@ def _variables(
     ``lane-device`` and ``ready`` share one, as ``lane-host`` and ``dispatch`` do.
 
     Args:
-        colors: of the curves of plots: ready, dispatch, NumPy, then the others.
+        colors: of device, host, NumPy, eager, jit and others, as in ``plot.SERIES``.
         axis: of plots.
         bad: of what is impossible.
         check: of the verdicts pass, low and fail.
@@ -31,6 +31,8 @@ def _variables(
         "lane-device": colors[0],
         "lane-host": colors[1],
         "numpy": colors[2],
+        "eager": colors[3],
+        "jit": colors[4],
         "danger": bad,
         "muted": axis,
         "panel-border": axis,
@@ -61,7 +63,7 @@ THEMES: tuple[Theme, ...] = (
         surface="#1b1e2a",
         panel="#262a3a",
         variables=_variables(
-            ("#7dcfff", "#ffb454", "#9ece6a", "#f7768e", "#bb9af7", "#e6db74"),
+            ("#7dcfff", "#ffb454", "#9ece6a", "#f5a5d8", "#bb9af7", "#e6db74"),
             "#6b7394",
             "#ff6b7f",
             ("#9ece6a", "#ffc777", "#ff6b7f"),
@@ -81,7 +83,7 @@ THEMES: tuple[Theme, ...] = (
         surface="#f1f1ec",
         panel="#e2e3dd",
         variables=_variables(
-            ("#0057b8", "#b34700", "#2f7d1c", "#b3123a", "#6a2fb5", "#6b6400"),
+            ("#0057b8", "#b34700", "#2f7d1c", "#a8006d", "#6a2fb5", "#6b6400"),
             "#7a7d88",
             "#b3123a",
             ("#2f7d1c", "#9a5b00", "#b3123a"),
@@ -102,7 +104,7 @@ THEMES: tuple[Theme, ...] = (
         panel="#d8d8d8",
         text_alpha=1.0,
         variables=_variables(
-            ("#0000d0", "#a04000", "#006000", "#800080", "#606000", "#000000"),
+            ("#0000d0", "#a04000", "#006000", "#a00060", "#5a00a0", "#606000"),
             "#000000",
             "#c00000",
             ("#006000", "#8a5a00", "#c00000"),

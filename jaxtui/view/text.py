@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
+from jaxtui.plot import COLORS, SERIES, Color
 from jaxtui.text import Painted, visible
 
 COLUMNS = 80
@@ -28,14 +29,25 @@ LOST = (
 
 INCOMPLETE = f"Incomplete: {LOST}."
 
+
+def _rgb(color: Color) -> str:
+    return f"38;2;{';'.join(map(str, color))}"
+
+
 COLOURS = {
     "pass": "32",
     "low": "33",
     "impossible": "35",
     "fail": "31",
+    "danger": "1;31",
+    "bad": "31",
     "skipped": "2",
     "muted": "2",
+    "unknown": "2",
+    "head": "2",
     "title": "1",
+    "strong": "1",
+    **{role: _rgb(COLORS[place]) for role, place in SERIES.items()},
 }
 """ANSI codes of the roles that have a colour on a command line."""
 
@@ -336,6 +348,15 @@ class Table:
             for row in range(len(self.columns[0].cells))
         ]
         return "\n".join((" " * self.gap).join(row).rstrip() for row in rows)
+
+
+def whole(columns: Sequence[Column], gap: int = 2) -> Table:
+    """All columns, each as wide as its longest cell."""
+    widths = [
+        max((len(column.head), *(len(plain(cell)) for cell in column.cells)))
+        for column in columns
+    ]
+    return Table(tuple(columns), tuple(widths), gap)
 
 
 def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:

@@ -22,6 +22,8 @@ STYLES = {
     "device": "bold $lane-device",
     "host": "bold $lane-host",
     "numpy": "bold $numpy",
+    "eager": "bold $eager",
+    "jit": "bold $jit",
     "danger": "bold $danger",
     "badge": "bold reverse",
     "error": "bold $text-error",

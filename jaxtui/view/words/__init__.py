@@ -13,11 +13,34 @@ import msgspec
 
 from jaxtui.model.base import Record
 from jaxtui.model.remark import Remark
+from jaxtui.view.words import (
+    bench,
+    check,
+    compare,
+    crossover,
+    engine,
+    loops,
+    machine,
+    programs,
+    roofline,
+)
 from jaxtui.view.words.base import Facts, Text, Words
 
 __all__ = ["TABLE", "Facts", "Words", "advice", "label", "sentence", "spoken", "text"]
 
-TABLE: dict[str, Words] = {}
+_COLUMNS = (
+    bench,
+    check,
+    compare,
+    crossover,
+    engine,
+    loops,
+    machine,
+    programs,
+    roofline,
+)
+
+TABLE = {code: entry for column in _COLUMNS for code, entry in column.WORDS.items()}
 """By code. A second language is another table."""
 
 

@@ -1,0 +1,7 @@
+"""Timing cases: what qualifies a measurement."""
+
+from __future__ import annotations
+
+from jaxtui.view.words.base import Words
+
+WORDS: dict[str, Words] = {}

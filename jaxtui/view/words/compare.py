@@ -1,0 +1,7 @@
+"""Comparisons and the history."""
+
+from __future__ import annotations
+
+from jaxtui.view.words.base import Words
+
+WORDS: dict[str, Words] = {}

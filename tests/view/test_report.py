@@ -1,0 +1,65 @@
+"""A report, drawn: what is said once, what drops out, what stays plain."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui.model import Remark
+from jaxtui.view.report import Report, Statement, Table, gather, lines, terminal
+from jaxtui.view.text import Column, Span, plain
+
+
+def column(key, *cells, rank=0):
+    return Column(key, key, [(Span(cell),) for cell in cells], rank=rank, right=True)
+
+
+REPORT = Report(
+    "a race",
+    (Span("JAX is 1.7× faster than NumPy (1.5–1.9×)", "jit"),),
+    (
+        Table(
+            (
+                column("op", "selu"),
+                column("ready", "2.1 µs"),
+                column("error", "0", rank=1),
+            )
+        ),
+    ),
+    (Statement(Remark("slow", {"seconds": 2.0}, "warning", "It is slow."), ("selu",)),),
+    host="box, jax 0.10",
+)
+
+
+def test_the_headline_comes_first_and_a_rank_drops_out():
+    text = [plain(line) for line in lines(REPORT, 16)]
+    assert text[0].startswith("JAX is 1.7×")
+    assert "  op   ready" in text
+    assert any("error" in plain(line) for line in lines(REPORT, 60))
+
+
+def test_a_pipe_has_every_column_and_no_colour():
+    assert "\x1b" not in terminal(REPORT, None, colour=False)
+    assert "error" in terminal(REPORT, None, colour=False)
+    assert "\x1b" in terminal(REPORT, 60, colour=True)
+
+
+def test_a_remark_stands_once_with_its_rows_and_the_worst_first():
+    slow, wrong = Remark("slow", {"n": 1}), Remark("wrong", severity="error")
+    found = gather([("a", [slow]), ("b", [slow, wrong])], of_all=[Remark("whole")])
+    assert [(one.remark.code, one.about) for one in found] == [
+        ("wrong", ("b",)),
+        ("whole", ()),
+        ("slow", ("a", "b")),
+    ]
+
+
+@given(st.integers(1, 200), st.text(max_size=80), st.text(max_size=200))
+def test_no_line_is_wider_than_there_is_room(width, cell, detail):
+    report = Report(
+        "any",
+        (Span(detail),),
+        (Table((column("op", "selu"), column("x", cell, rank=1))),),
+        (Statement(Remark("c", detail=detail), (cell,)),),
+    )
+    assert max(len(plain(line)) for line in lines(report, max(width, 20))) <= max(
+        width, 20
+    )
