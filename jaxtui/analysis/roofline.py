@@ -22,9 +22,6 @@ Bound = Literal["memory", "compute"]
 UNRATED = ("host-bound", "folded", "interpreted", "own")
 """Flags of the notes that say why a measurement has no rate."""
 
-MOVES_ONLY, UNCOUNTED = "none", "not counted"
-"""How the catalogue's words about the flops of an op begin that has no formula."""
-
 USUAL = "float32"
 """What the arguments of a user's function mostly are, before it has run."""
 
@@ -216,9 +213,7 @@ def needed(
     cases: Iterable[Case], device: str, catalogue: Iterable[OpInfo] = ()
 ) -> tuple[RoofDtype, ...]:
     """The compute roofs that these cases stand under, each once, in their order."""
-    without = {
-        op.name for op in catalogue if op.flops.startswith((MOVES_ONLY, UNCOUNTED))
-    }
+    without = {op.name for op in catalogue if op.arithmetic != "flops"}
     wanted = [
         arithmetic(case) if case.dtype else RoofDtype(dtype=USUAL)
         for case in cases
@@ -230,9 +225,7 @@ def needed(
 def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
     """The next size to try; the same one where it is large enough."""
     size, memory = planned.case.size, bandwidth_roof(roofs)
-    # Of an op that only moves data the work is known: there are no flops besides.
-    counted = not info.flops.startswith(UNCOUNTED)
-    if memory is None or not planned.bytes or not counted:
+    if memory is None or not planned.bytes or info.arithmetic == "uncounted":
         return size
     compute = compute_roof(planned.case, roofs)
     moving = planned.bytes / memory.per_second

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from jaxtui.model.base import (
     HOST_MODES,
     USUAL_MODES,
@@ -11,6 +13,10 @@ from jaxtui.model.base import (
     Record,
 )
 from jaxtui.model.own import short_name
+
+Arithmetic = Literal["flops", "moves", "uncounted"]
+"""What an op does: operations that jaxtui counts, none because data are only moved, or
+operations that nobody counts."""
 
 BUDGET_SECONDS, BUDGET_SECONDS_PER_CASE = 10.0, 1.0
 """For measuring, unless a budget was typed: what rounds need that span six seconds."""
@@ -26,7 +32,7 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """What the op's one size parameter counts, e.g. ``n of n×n``."""
     dtypes: tuple[str, ...]
     flops: str
-    """The formula in words of ``n``, e.g. ``2 n³``."""
+    """The formula for people, in words of ``n``, e.g. ``2 n³``."""
     bytes: str
     minimum: int
     default: int
@@ -41,6 +47,7 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """Why an op that a package offers cannot be run."""
     package: str = ""
     """The installed package that offers it; empty for one of jaxtui."""
+    arithmetic: Arithmetic = "flops"
 
     @classmethod
     def of_function(

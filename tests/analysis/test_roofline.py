@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.analysis.roofline import larger, needed, place, ridge
-from jaxtui.model import ITEMSIZE, Case, Expected, Note, OpInfo, PlannedCase
+from jaxtui.model import (
+    ITEMSIZE,
+    Arithmetic,
+    Case,
+    Expected,
+    Note,
+    OpInfo,
+    PlannedCase,
+)
 from jaxtui.model.roofs import MissingRoof, RoofDtype
 from jaxtui.view import roofline as view
 from jaxtui.view.roofline import verdict
@@ -191,13 +199,16 @@ def test_a_case_has_a_place_or_a_reason(
         assert found.bound == ("memory" if found.roof.of is None else "compute")
 
 
-def op(name: str, flops: str, maximum: int = 2**30) -> OpInfo:
+def op(
+    name: str, flops: str, maximum: int = 2**30, *, arithmetic: Arithmetic = "flops"
+) -> OpInfo:
     return OpInfo(
         name=name,
         summary="",
         size_means="n",
         dtypes=("float32",),
         flops=flops,
+        arithmetic=arithmetic,
         bytes="8 n",
         minimum=1,
         default=1000,
@@ -206,7 +217,7 @@ def op(name: str, flops: str, maximum: int = 2**30) -> OpInfo:
 
 
 def test_only_what_cases_stand_under_is_asked_for() -> None:
-    ops = [op("selu", "6 n"), op("copy", "none, data are only moved")]
+    ops = [op("selu", "6 n"), op("copy", "none", arithmetic="moves")]
     cases = [
         measured(dtype="bfloat16").case,
         measured().case,
@@ -229,7 +240,8 @@ def test_only_what_cases_stand_under_is_asked_for() -> None:
         (1000, 6e8, 8e7, op("selu", "6 n"), 2**25, 1000),  # beyond it
         (1000, 2e9, 1e7, op("selu", "2 n³"), 2**25, 1000),  # limited by arithmetic
         (1000, 2e6, 1e5, op("selu", "2 n³"), 2**25, 2000),  # too short for any clock
-        (1000, 2e6, 1e5, op("selu", "not counted"), 2**25, 1000),  # not known how long
+        # Nobody knows how long.
+        (1000, 2e6, 1e5, op("selu", "?", arithmetic="uncounted"), 2**25, 1000),
         (1000, None, 1e6, op("selu", "none"), None, 2000),
         (1000, None, 1e8, op("selu", "none"), None, 1000),
         (1000, None, 3e8, op("selu", "none"), 2**30, 1000),  # long enough anyhow

@@ -30,7 +30,7 @@ from tests.fake_engine import OPS, FakeEngine
 from tests.records import planned
 
 COPY = msgspec.structs.replace(
-    OPS[1], name="copy", flops="none, data are only moved", default=2**16, maximum=2**30
+    OPS[1], name="copy", flops="none", arithmetic="moves", default=2**16, maximum=2**30
 )
 CATALOGUE = (*OPS, COPY)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from jax import Device as JaxDevice
 
 from jaxtui.measure.ops.arguments import Argument, Array, Normal
-from jaxtui.model import ITEMSIZE, MODES, Mode, OpInfo, Precision
+from jaxtui.model import ITEMSIZE, MODES, Arithmetic, Mode, OpInfo, Precision
 
 Rows = slice | Array
 """Which rows of a result: all of them, or the given ones in order."""
@@ -46,14 +45,6 @@ float8 are added up in float32, or in what a matrix unit has for that."""
 
 TF32_TOLERANCE = 5e-3
 """For products whose inputs are rounded to TF32 (10 bits) or to three bfloat16."""
-
-COUNT = re.compile(
-    r"(?P<factors>\d+(?: ?· ?\d+)*)? ?n(?P<power>[²³]?)(?P<log> log2 n)?"
-    r"(?:/(?P<divisor>\d+))?(?: \(complex: (?P<complex>.+)\))?(?:,.*)?"
-)
-"""A formula of flops: numbers times a power of n, and the same of complex numbers."""
-
-POWERS = {"": 1, "²": 2, "³": 3}
 
 
 def wide(array: Array) -> Array:
@@ -92,19 +83,19 @@ def no_count(size: int) -> float | None:
     return None
 
 
-def evaluate(formula: str, size: int, dtype: str) -> float | None:
-    """The number of flops that a formula gives, ``None`` where it gives none."""
-    if (match := COUNT.fullmatch(formula)) is None:
-        return None
-    if dtype.startswith("complex") and match["complex"]:
-        if match["complex"] == "four times that":
-            return 4.0 * (evaluate(formula, size, "float32") or 0.0)
-        return evaluate(match["complex"], size, "float32")
-    factors = re.findall(r"\d+", match["factors"] or "1")
-    count = float(math.prod(map(int, factors)) * size ** POWERS[match["power"]])
-    if match["log"]:
-        count *= math.log2(size)
-    return count / int(match["divisor"] or 1)
+def counted(
+    of_n: Callable[[int], float], *, complex_times: float = 1
+) -> Callable[[int, str], float]:
+    """Flops by size and dtype: those of real numbers, and so many times for complex.
+
+    Complex arithmetic is counted in real operations; XLA counts a complex one as one.
+    """
+
+    def flops(size: int, dtype: str) -> float:
+        times = complex_times if dtype.startswith("complex") else 1
+        return float(times * of_n(size))
+
+    return flops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,12 +122,14 @@ class Op:
     result_shape: Callable[[int], tuple[int, ...]] = lambda size: (size,)
     result_dtype: Callable[[str], str] = lambda dtype: dtype
     flops_formula: str
-    """From it follows ``flops``, see ``COUNT``; any other text gives none. Complex
-    arithmetic is counted in real operations; XLA counts a complex one as one."""
+    """``flops`` for people."""
+    flops: Callable[[int, str], float | None] = lambda _size, _dtype: None
+    """Floating-point (or integer) operations of a call, by size and dtype; ``None``
+    where none are counted."""
+    arithmetic: Arithmetic = "flops"
+    """Whether ``flops`` counts anything, and else why not."""
     bytes_formula: str
-    """What ``bytes`` comes to."""
-    count: Callable[[int, str], float | None] | None = None
-    """``flops``, where no formula of ``COUNT`` gives it."""
+    """``bytes`` for people."""
     traffic: Callable[[int, str], float] | None = None
     """``bytes``, where that leaves small arguments or results out."""
     numpy: Callable[..., Any]
@@ -187,6 +180,7 @@ class Op:
             size_means=self.size_means,
             dtypes=self.dtypes,
             flops=self.flops_formula,
+            arithmetic=self.arithmetic,
             bytes=self.bytes_formula,
             minimum=self.minimum,
             default=self.default,
@@ -226,15 +220,6 @@ class Op:
 
         bound.__name__ = bound.__qualname__ = self.name
         return bound
-
-    def flops(self, size: int, dtype: str) -> float | None:
-        """Floating-point (or integer) operations of one call.
-
-        ``None`` for an op that only moves data or whose work cannot be counted.
-        """
-        if self.count is not None:
-            return self.count(size, dtype)
-        return evaluate(self.flops_formula, size, dtype)
 
     def bytes(self, size: int, dtype: str) -> float:
         """Ideal traffic of a call: each input read once, each result written once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from jaxtui.measure.ops.base import (
     PRODUCT,
     Op,
     Rows,
+    counted,
     in_float64,
     matrix,
     no_count,
@@ -69,6 +71,7 @@ MATMUL = _square(
     arguments=lambda size: 2 * matrix(size),
     result_dtype=sum_dtype,
     flops_formula="2 n³ (complex: 8 n³)",
+    flops=counted(lambda n: 2 * n**3, complex_times=4),
     bytes_formula="3 n² elements (results: int32 of integers, float32 of float8)",
     numpy=matmul_numpy,
     jax=matmul_jax,
@@ -101,6 +104,7 @@ GRAM = _square(
     maximum=32768,
     result_dtype=sum_dtype,
     flops_formula="2 n³ (complex: 8 n³), not using the symmetry",
+    flops=counted(lambda n: 2 * n**3, complex_times=4),
     bytes_formula="2 n² elements (results: int32 of integers, float32 of float8)",
     numpy=gram_numpy,
     jax=gram_jax,
@@ -164,6 +168,7 @@ SCAN = _square(
     # Of that scale a product is about as large as what was multiplied.
     arguments=lambda size: (*matrix(size), Normal(square(size), size**-0.5)),
     flops_formula="10 · 2 n³ (complex: 10 · 8 n³)",
+    flops=counted(lambda n: 10 * 2 * n**3, complex_times=4),
     bytes_formula="3 n² elements, as if nothing were read twice",
     # XLA counts the body of a loop once.
     xla_flops=lambda size: MATMUL.flops(size, "float32"),
@@ -210,6 +215,7 @@ CHOLESKY = _square(
     arguments=lambda size: (PositiveDefinite(square(size)),),
     # To leading order: LAPACK Working Note 41.
     flops_formula="n³/3 (complex: 4 n³/3)",
+    flops=counted(lambda n: n**3 / 3, complex_times=4),
     bytes_formula="2 n² elements",
     # Most of it is a call to a library, of which XLA sees nothing.
     xla_flops=no_count,
@@ -243,6 +249,7 @@ FFT = _square(
     # Of real operations, as benchFFT counts them whatever the algorithm and the dtype:
     # M. Frigo and S. G. Johnson, The Design and Implementation of FFTW3, 2005.
     flops_formula="5 n² log2 n, by convention",
+    flops=counted(lambda n: 5 * n**2 * math.log2(n)),
     bytes_formula="n² elements and n² complex results",
     # "Unexpected operand type for FFT: c128[64,64]" says the compiler for TPUs.
     lacks={"tpu": ("float64",)},

@@ -21,7 +21,12 @@ from jaxtui.measure.ops.base import (
 )
 from jaxtui.model import ITEMSIZE
 
-_moving = partial(Op, flops_formula="none, data are only moved", tolerance=EXACT)
+_moving = partial(
+    Op,
+    flops_formula="none, data are only moved",
+    arithmetic="moves",
+    tolerance=EXACT,
+)
 
 
 def copy_jax(x: jax.Array) -> jax.Array:
@@ -153,6 +158,7 @@ NORMAL = Op(
     default=1 << 20,
     arguments=lambda size: (Key(), Like((size, 0))),
     flops_formula="not counted",
+    arithmetic="uncounted",
     bytes_formula="n elements",
     traffic=lambda size, dtype: size * ITEMSIZE[dtype],
     numpy=normal_numpy,

@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from jaxtui.measure.ops.arguments import Array, Normal
-from jaxtui.measure.ops.base import PRODUCT, Op, Rows, sum_dtype, wide
+from jaxtui.measure.ops.base import PRODUCT, Op, Rows, counted, sum_dtype, wide
 from jaxtui.model import ITEMSIZE
 
 IMAGES, CHANNELS, KERNEL = 8, 64, 3
@@ -79,6 +79,7 @@ CONV2D = Op(
     result_dtype=sum_dtype,
     # Taps that fall on the padding count, as is usual.
     flops_formula="2·8·64·64·9 n² (complex: four times that)",
+    flops=counted(lambda n: 2 * IMAGES * (CHANNELS * KERNEL * n) ** 2, complex_times=4),
     bytes_formula="2·8·64 n² elements and the kernel (results as matmul's)",
     # XLA leaves out the taps on the padding: of 3 n there are 2 in each direction.
     xla_flops=lambda n: 2.0 * IMAGES * CHANNELS**2 * (KERNEL * n - 2) ** 2,
@@ -150,6 +151,7 @@ ATTENTION = Op(
     arguments=lambda size: (Normal((1, size, HEADS, WIDTH)),) * 3,
     result_shape=lambda size: (1, size, HEADS, WIDTH),
     flops_formula="4·8·64 n², the two products",
+    flops=counted(lambda n: 4 * HEADS * WIDTH * n**2),
     bytes_formula="4·8·64 n elements",
     # Its products of float16 ask for an algorithm that only GPUs have.
     lacks={"cpu": ("float16",), "tpu": ("float16",)},
