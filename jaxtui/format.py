@@ -398,11 +398,6 @@ def tick_flops_rate(value: float) -> str:
     return _tick(value, _si(""))
 
 
-def tick_bytes_rate(value: float) -> str:
-    """Bytes per second on an axis: ``100GB/s``."""
-    return _tick(value, _si("B/s"))
-
-
 def percent(fraction: float | None) -> str:
     """A fraction as percents: ``86 %``, ``0.4 %``."""
     if fraction is None or not math.isfinite(fraction):

@@ -30,7 +30,7 @@ from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench, offers, roofline_screen
 from jaxtui.view.bench_plot import short_label
-from jaxtui.view.curves import METRICS, next_clock
+from jaxtui.view.curves import METRICS
 
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
@@ -74,13 +74,7 @@ _KEYS = (
         "View",
         "Draw the calls, the curves over size, how calls spread, or the roofs.",
     ),
-    ("m", "metric", "Metric", "Draw time, FLOP/s, bytes/s, % of peak or × NumPy."),
-    (
-        "k",
-        "clock",
-        "Clock",
-        "Draw the curves by another clock: ready, dispatch or pipelined.",
-    ),
+    ("m", "metric", "Metric", "Draw time, FLOP/s, % of peak or × NumPy."),
     ("b", "phases", "Phases", "Show or hide the phases of the case."),
     ("l", "log", "Log", "Show or hide what XLA has printed."),
     ("y", "copy", "Copy", "Copy the results; a file beside the history has them, too."),
@@ -336,10 +330,6 @@ class BenchPane(CasePane):
     def action_metric(self) -> None:
         index = METRICS.index(self.session.state.metric) + 1
         self.session.update(metric=METRICS[index % len(METRICS)])
-
-    def action_clock(self) -> None:
-        latest = self.session.state
-        self.session.update(clock=next_clock(latest.metric, latest.clock))
 
     def action_phases(self) -> None:
         self._pictures.phases = not self._pictures.phases_shown

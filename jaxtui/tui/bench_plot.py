@@ -23,7 +23,7 @@ from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
 from jaxtui.view import calls, phases
 from jaxtui.view.bench_plot import plot, short_label
-from jaxtui.view.curves import case_at, clock_of, sizes
+from jaxtui.view.curves import case_at, sizes
 
 
 class Side(Vertical):
@@ -122,7 +122,7 @@ class Pictures(Horizontal):
             return
         title, picture, text = self._plot(state)
         view = view_of(state)
-        keys = "g view" + " · m metric · k clock" * (view == "sweep")
+        keys = "g view" + " · m metric" * (view == "sweep")
         self.query_one("#plot-panel", Panel).entitle(title, keys)
         subject = run.origin, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(picture, text, subject)
@@ -130,7 +130,7 @@ class Pictures(Horizontal):
 
     def _plot(self, state: State) -> tuple[str, Picture | None, str]:
         colors, view = series_colors(self.app.theme_variables), view_of(state)
-        return plot(state, state.case_index, view, colors, state.metric, state.clock)
+        return plot(state, state.case_index, view, colors, state.metric)
 
     def _draw_side(self) -> None:
         if self.phases_shown and self._state.case is not None:
@@ -156,7 +156,7 @@ def why_not_plot(action: str, state: State) -> str | None:
         action: its name without arguments.
         state: what is on screen.
     """
-    if action not in ("view", "metric", "clock", "phases"):
+    if action not in ("view", "metric", "phases"):
         return None
     if state.run is None:
         return "There is nothing to draw yet: run something first."
@@ -164,11 +164,6 @@ def why_not_plot(action: str, state: State) -> str | None:
         return None
     if view_of(state) != "sweep":
         if len(sizes(state.run)) > 1:
-            return f"The {action} is of the curves over size: g goes there."
-        return f"The {action} is of curves over size, and there is only one size."
-    if action == "clock" and clock_of(state.metric, state.clock) is None:
-        return (
-            "Rates have one clock, pipelined where it is known: time and × NumPy have "
-            "others (m)."
-        )
+            return "The metric is of the curves over size: g goes there."
+        return "The metric is of curves over size, and there is only one size."
     return None

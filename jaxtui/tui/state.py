@@ -10,7 +10,7 @@ from jaxtui.analysis.examination import Examination
 from jaxtui.model import CheckTest, Device
 from jaxtui.model.own import parts
 from jaxtui.state import CaseState, Job
-from jaxtui.view.bench import Clock, notes
+from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
 from jaxtui.view.curves import Metric, sizes
 
@@ -75,8 +75,6 @@ class State(state.State):
     """What the plot of the tab Bench shows; ``None`` for what fits."""
     metric: Metric = "time"
     """What the curves over size show."""
-    clock: Clock = "ready"
-    """The clock of the curves over size."""
 
     @property
     def no_jax(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -33,9 +33,6 @@ from jaxtui.stats import Interval, interval_of
 from jaxtui.view.document import Outcome, Results, machine
 from jaxtui.view.export import DARK, FACTS, Contents, Look, contents, text_rows
 from jaxtui.view.text import INCOMPLETE, table
-
-Clock = Literal["ready", "dispatch", "pipelined"]
-"""Of the calls of a case."""
 
 WIDE = (
     "op",
@@ -104,28 +101,21 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
 # Figures.
 
 
-def seconds_of(case: CaseState, clock: Clock) -> float | None:
-    """Seconds per call by a clock, or ``None`` if the case was not timed by it."""
-    found = clock_interval(case, clock)
-    return found and found.median
-
-
-def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval | None:
-    """NumPy's seconds for the same op and size over those of a JAX case.
+def against_numpy(case: CaseState, run: Job) -> Interval | None:
+    """NumPy's seconds for the same op and size over those of a JAX case, until ready.
 
     Both took turns: see ``stats.ratio``.
 
-    NumPy's clock is ready. Where the results do not agree there is no ratio, and of
+    Where the results do not agree there is no ratio, and of
     that of a figure outside of its own memory span nothing is known.
     """
     if case.case.mode == "numpy" or _has(case, "wrong-result", "inaccurate"):
         return None
-    numpy, mine = numpy_of(case, run), clock_interval(case, clock)
-    theirs = None if numpy is None else clock_interval(numpy)
+    numpy, mine = numpy_of(case, run), ready_interval(case)
+    theirs = None if numpy is None else ready_interval(numpy)
     if mine is None or numpy is None or theirs is None:
         return None
-    rounds = (_turns(numpy), _turns(case)) if clock == "ready" else ((), ())
-    found = stats.ratio(theirs, mine, rounds)
+    found = stats.ratio(theirs, mine, (_turns(numpy), _turns(case)))
     if found and (_has(case, "outside-span") or _has(numpy, "outside-span")):
         found = found._replace(confidence=0.0)
     return found
@@ -151,38 +141,26 @@ def numpy_of(case: CaseState, run: Job) -> CaseState | None:
     asked = case.case
 
     def order(one: CaseState) -> tuple[bool, bool, float]:
-        seconds = seconds_of(one, "ready")
-        return seconds is None, one.case.dtype != asked.dtype, seconds or 0.0
+        ready = ready_interval(one)
+        seconds = 0.0 if ready is None else ready.median
+        return ready is None, one.case.dtype != asked.dtype, seconds
 
     found = _by_numpy(run).get((asked.op, asked.size), ())
     return min(found, key=order, default=None)
 
 
-def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Ratio | None:
+def times_numpy(case: CaseState, run: Job) -> Ratio | None:
     """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
-    found = against_numpy(case, run, clock)
+    found = against_numpy(case, run)
     return None if found is None else Ratio(**found._asdict())
 
 
-def clock_interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
-    """Seconds per call by a clock.
-
-    What the host computes itself is done when the call returns: it has no dispatch, and
-    in a queue each call takes as long as alone. Queued calls are given the interval of
-    blocked ones.
-    """
+def ready_interval(case: CaseState) -> Interval | None:
+    """Seconds per call until its result was ready."""
     measured = case.measurement
     if measured is None or measured.ready is None:
         return None
-    if clock == "dispatch":
-        return interval_of(measured.dispatch) if measured.dispatch else None
-    ready = interval_of(measured.ready)
-    if clock == "ready" or case.case.on_host:
-        return ready
-    if (seconds := measured.pipelined_seconds) is None:
-        return None
-    scale = seconds / ready.median if ready.median else 1.0
-    return Interval(scale * ready.low, seconds, scale * ready.high, ready.confidence)
+    return interval_of(measured.ready)
 
 
 @once_per_run

@@ -11,7 +11,6 @@ from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.view import calls, curves
-from jaxtui.view.bench import Clock
 from jaxtui.view.curves import Metric
 from jaxtui.view.roofline_screen import Roofline
 
@@ -31,7 +30,6 @@ def plot(
     view: View,
     colors: Sequence[Color],
     metric: Metric = "time",
-    clock: Clock = "ready",
 ) -> tuple[str, Picture | None, str]:
     """One view of the run of cases: its title, the picture, and what stands in its
     place while there is none.
@@ -42,7 +40,6 @@ def plot(
         view: which one.
         colors: of the curves, in turn.
         metric: what curves over size show.
-        clock: theirs.
     """
     run = state.run
     if run is None or not run.cases:
@@ -51,9 +48,9 @@ def plot(
     label = short_label(case.case)
     match view:
         case "sweep":
-            drawn = curves.picture(run, metric, colors, clock=clock, selected=case)
-            title = curves.title_of(metric, clock, run.cases)
-            return title, _bare(drawn), _why_no_curves(run, metric, clock)
+            drawn = curves.picture(run, metric, colors, selected=case)
+            title = curves.title_of(metric, run.cases)
+            return title, _bare(drawn), _why_no_curves(run, metric)
         case "histogram":
             return (
                 f"how calls spread · {label}",
@@ -85,7 +82,7 @@ def _why_no_calls(case: CaseState) -> str:
     return f"No call of {case.case.label} was timed yet{f': {doing}' * bool(doing)}."
 
 
-def _why_no_curves(run: Job, metric: Metric, clock: Clock) -> str:
+def _why_no_curves(run: Job, metric: Metric) -> str:
     """Why there is no curve of what is wanted."""
     timed = [case for case in run.cases if case.measurement and case.measurement.ready]
     if not timed:
@@ -101,10 +98,8 @@ def _why_no_curves(run: Job, metric: Metric, clock: Clock) -> str:
             return "NumPy and JAX have not both been timed at one size yet."
         case "peak":
             return "No published peak of these devices: no share of it."
-        case "flops" | "bytes":
+        case _:
             return (
                 "No case has such a rate: it is not known, or the host hands calls "
                 "over more slowly than they are computed (host-bound)."
             )
-        case _:
-            return f"No case was timed by the clock {curves.clock_of('time', clock)}."

@@ -21,15 +21,14 @@ from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval
 from jaxtui.view import calls
 from jaxtui.view.bench import (
-    Clock,
     against_numpy,
-    clock_interval,
     once_per_run,
+    ready_interval,
     share_of_peak,
     times_numpy,
 )
 
-Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
+Metric = Literal["time", "flops", "peak", "numpy"]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 """What the curves can show, in the order in which the key goes round."""
@@ -40,56 +39,18 @@ NUMPY_COLOR = 2
 MOST = 4
 """Marks of crossings on one plot; more are of no help."""
 
-_CLOCKS: dict[Metric, tuple[Clock, ...]] = {
-    "time": ("ready", "dispatch", "pipelined"),
-    # When a call returned says nothing beside NumPy, which returns with the result.
-    "numpy": ("ready", "pipelined"),
-}
-
-_RATES: dict[Metric, str] = {
-    "flops": "FLOP/s",
-    "bytes": "bandwidth",
-    "peak": "% of peak",
-}
-
 _TICKS: dict[Metric, Callable[[float], str]] = {
     "time": fmt.tick_seconds,
     "flops": fmt.tick_flops_rate,
-    "bytes": fmt.tick_bytes_rate,
     "peak": fmt.percent,
     "numpy": fmt.ratio,
 }
 """How the values of each metric stand on an axis."""
 
-_TEXTS: dict[Metric, Callable[[float], fmt.Cell]] = {
-    "flops": partial(fmt.figure, quantity="FLOP/s"),
-    "bytes": partial(fmt.figure, quantity="B/s"),
-    "peak": fmt.percent,
-}
-"""How they are read off; of times the interval stands beside them."""
-
 
 def sizes(run: Job) -> list[int]:
     """The sizes of a run; a user's function may have none."""
     return sorted({case.case.size for case in run.cases} - {0})
-
-
-def clock_of(metric: Metric, clock: Clock) -> Clock | None:
-    """The clock under a metric; ``None`` for rates, which have one of their own.
-
-    It is ready where the metric does not have the wanted one.
-    """
-    clocks = _CLOCKS.get(metric)
-    if clocks is None:
-        return None
-    return clock if clock in clocks else clocks[0]
-
-
-def next_clock(metric: Metric, clock: Clock) -> Clock:
-    clocks, shown = _CLOCKS.get(metric), clock_of(metric, clock)
-    if clocks is None or shown is None:
-        return clock
-    return clocks[(clocks.index(shown) + 1) % len(clocks)]
 
 
 def of_run(run: Job, case: CaseState | None, colors: Sequence[Color]) -> Picture | None:
@@ -105,7 +66,6 @@ def picture(
     colors: Sequence[Color],
     crossings: Sequence[Mark] | None = None,
     *,
-    clock: Clock = "ready",
     selected: CaseState | None = None,
 ) -> Picture | None:
     """One curve per way of running, over size.
@@ -116,8 +76,8 @@ def picture(
     curves: dict[str, list[tuple[float, Interval]]] = {one: [] for one in labels(run)}
     named: set[str] = set()
     for case in run.cases:
-        found = interval_of(case, metric, clock, run)
-        if found is not None or _may_come(case, metric, clock):
+        found = interval_of(case, metric, run)
+        if found is not None or _may_come(case, metric):
             named.add(label_of(case, run))
         # A user's function may have no size, and so no place on the axis.
         if found is not None and found.median > 0 and case.case.size:
@@ -125,7 +85,7 @@ def picture(
     if not any(curves.values()):
         return None
     all_sizes = sizes(run)
-    # A curve that this clock does not have keeps its place: the colours and shapes of
+    # A curve that this metric does not have keeps its place: the colours and shapes of
     # the others stay.
     series = tuple(
         Series(
@@ -138,11 +98,11 @@ def picture(
         )
         for (label, points), tint in zip(curves.items(), tints(run), strict=True)
     )
-    shown, marks = clock_of(metric, clock), list(crossings or ())
-    if shown is None or shown == "dispatch":
+    marks = list(crossings or ())
+    if metric not in ("time", "numpy"):
         marks = []
     elif crossings is None:
-        marks = list(crossing_marks(run, shown))
+        marks = list(crossing_marks(run))
     if metric in ("numpy", "peak"):
         label = "as fast" if metric == "numpy" else "peak"
         marks.insert(0, Mark(1.0, label, "y"))
@@ -160,24 +120,22 @@ def picture(
         series,
         x,
         Axis("", log=True, format=_TICKS[metric]),
-        title_of(metric, clock, run.cases),
+        title_of(metric, run.cases),
         tuple(marks),
         places=[float(size) for size in all_sizes],
-        read=partial(_read, run, metric, clock, all_sizes, list(curves), named),
+        read=partial(_read, run, metric, all_sizes, list(curves), named),
         start=start,
     )
 
 
-def _may_come(case: CaseState, metric: Metric, clock: Clock) -> bool:
+def _may_come(case: CaseState, metric: Metric) -> bool:
     """Whether a case belongs in the legend without a point, as yet or as it failed.
 
-    NumPy has no dispatch, and is not compared with itself.
+    NumPy is not compared with itself.
     """
     if case.status == "done":
         return False
-    if not case.case.on_host:
-        return True
-    return metric != "numpy" and (metric, clock) != ("time", "dispatch")
+    return metric != "numpy" or not case.case.on_host
 
 
 @once_per_run
@@ -230,31 +188,20 @@ def case_at(run: Job, size: int, selected: CaseState | None) -> int | None:
 # Values, and what is read off.
 
 
-def value_of(case: CaseState, metric: Metric, clock: Clock, run: Job) -> float | None:
+def interval_of(case: CaseState, metric: Metric, run: Job) -> Interval | None:
     """A case's point on the curve over size, or ``None`` where it has none.
 
-    It is seconds, a rate, a fraction, or a factor.
-    """
-    found = interval_of(case, metric, clock, run)
-    return None if found is None else found.median
-
-
-def interval_of(
-    case: CaseState, metric: Metric, clock: Clock, run: Job
-) -> Interval | None:
-    """The same with the ends of its interval.
-
-    A rate is as uncertain as the seconds that it is made of.
+    It is seconds, a rate, a fraction, or a factor. A rate is as uncertain as the
+    seconds that it is made of.
     """
     measured = case.measurement
     if measured is None or measured.ready is None:
         return None
-    shown = clock_of(metric, clock) or "ready"
     if metric == "time":
-        return clock_interval(case, shown)
+        return ready_interval(case)
     if metric == "numpy":
-        return against_numpy(case, run, shown)
-    value, per_call = _rate(metric, measured), clock_interval(case, "ready")
+        return against_numpy(case, run)
+    value, per_call = _rate(metric, measured), ready_interval(case)
     if value is None or per_call is None or per_call.low <= 0:
         return None if value is None else Interval(value, value, value)
     return Interval(
@@ -266,19 +213,14 @@ def interval_of(
 
 
 def _rate(metric: Metric, measured: Measurement) -> float | None:
-    match metric:
-        case "flops":
-            return measured.flops_per_second
-        case "bytes":
-            return measured.bytes_per_second
-        case _:
-            return share_of_peak(measured)
+    if metric == "flops":
+        return measured.flops_per_second
+    return share_of_peak(measured)
 
 
 def _read(
     run: Job,
     metric: Metric,
-    clock: Clock,
     all_sizes: Sequence[int],
     labels: Sequence[str],
     named: Collection[str],
@@ -289,11 +231,10 @@ def _read(
         label = label_of(case, run)
         if case.case.size != all_sizes[place] or label not in named:
             continue
-        text, more = _text(case, metric, clock, run)
+        text, more = _text(case, metric, run)
         if text:
             found.append((labels.index(label), text, more))
-    shown = clock_of(metric, clock)
-    name = fmt.size(all_sizes[place]) + (f" {shown}" if shown else "")
+    name = fmt.size(all_sizes[place])
     if not found:
         return Reading(f"{name}: no figures yet")
     write = fmt.alike(part for _, *parts in found for part in parts)
@@ -304,40 +245,30 @@ def _read(
     return Reading(name, tuple(values))
 
 
-def _text(
-    case: CaseState, metric: Metric, clock: Clock, run: Job
-) -> tuple[fmt.Cell, fmt.Cell]:
+def _text(case: CaseState, metric: Metric, run: Job) -> tuple[fmt.Cell, fmt.Cell]:
     """A value with its unit, or why there is none, and what is to be said of it."""
-    value, measured = value_of(case, metric, clock, run), case.measurement
-    if value is None or measured is None:
+    point, measured = interval_of(case, metric, run), case.measurement
+    if point is None or measured is None:
         if case.status in ("failed", "not run"):
             return case.status, ""
         return ("no figure" if case.status == "done" else ""), ""
     if metric == "numpy":
-        found = times_numpy(case, run, clock_of(metric, clock) or "ready")
-        return fmt.factor(found), ""
-    if text := _TEXTS.get(metric):
-        return text(value), "of peak" if metric == "peak" else ""
-    if clock == "pipelined":
-        return fmt.figure(value), "(ready)" if case.case.on_host else ""
-    summary = measured.dispatch if clock == "dispatch" else measured.ready
+        return fmt.factor(times_numpy(case, run)), ""
+    if metric == "flops":
+        return fmt.figure(point.median, quantity="FLOP/s"), ""
+    if metric == "peak":
+        return fmt.percent(point.median), "of peak"
+    summary = measured.ready
     if summary is None or summary.rounds < 2:
         return fmt.median(summary), ""
     return fmt.median(summary), fmt.ends(summary)
 
 
-def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:
-    shown = clock_of(metric, clock)
-    host = any(case.case.on_host for case in cases)
-    numpy = ", numpy: ready" if host else ""
+def title_of(metric: Metric, cases: Sequence[CaseState]) -> str:
     if metric == "time":
-        return {
-            "ready": "ready · time per call over size",
-            "dispatch": "dispatch · time until the call returned, over size",
-            "pipelined": f"pipelined{numpy} · time per call over size",
-        }[shown or "ready"]
+        return "time per call over size"
     if metric == "numpy":
-        return f"× NumPy over size · {shown} · above 1 JAX is faster"
+        return "× NumPy over size · above 1 JAX is faster"
     # Rates stand on the pipelined clock where it is known. Work that runs inline in
     # the caller is never in a queue.
     modes: dict[bool, set[str]] = {True: set(), False: set()}
@@ -351,13 +282,14 @@ def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:
     elif modes[False]:
         others = ", ".join(sorted(modes[False] - modes[True]))
         clocks = f"pipelined, {others or 'some'}: ready"
-    return f"{_RATES[metric]} over size · {clocks}"
+    name = "FLOP/s" if metric == "flops" else "% of peak"
+    return f"{name} over size · {clocks}"
 
 
 # Where JAX overtakes NumPy, read off between the sizes.
 
 
-def crossing_marks(run: Job, clock: Clock = "ready") -> tuple[Mark, ...]:
+def crossing_marks(run: Job) -> tuple[Mark, ...]:
     """A mark where each way of running crosses NumPy for the last time.
 
     Interpolated between neighbouring sizes on logarithmic axes, without those at which
@@ -368,10 +300,10 @@ def crossing_marks(run: Job, clock: Clock = "ready") -> tuple[Mark, ...]:
     going = any(case.status in ("waiting", "running") for case in run.cases)
     if going or run.outcome == "crashed":
         return ()
-    return tuple(_crossings(run, clock))[:MOST]
+    return tuple(_crossings(run))[:MOST]
 
 
-def _crossings(run: Job, clock: Clock) -> Iterator[Mark]:
+def _crossings(run: Job) -> Iterator[Mark]:
     curves: dict[Case, list[CaseState]] = {}
     for case in run.cases:
         if case.case.mode != "numpy":
@@ -381,7 +313,7 @@ def _crossings(run: Job, clock: Clock) -> Iterator[Mark]:
         points = sorted(
             (case.case.size, math.log(found.median))
             for case in curve
-            if (found := against_numpy(case, run, clock)) is not None
+            if (found := against_numpy(case, run)) is not None
             # Of single rounds nothing is known.
             and found.confidence > 0
             and not found.low <= 1 <= found.high

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from jaxtui.tui.bench_plot import why_not_plot
 from jaxtui.tui.state import State, next_view, view_of
-from tests.view.making import JIT, NUMPY, done, over_sizes, run_of
-
-BOTH = over_sizes(NUMPY, JIT)
+from tests.view.making import JIT, done, over_sizes, run_of
 
 
 def test_views_go_round_and_curves_need_several_sizes() -> None:
@@ -22,8 +20,6 @@ def test_views_go_round_and_curves_need_several_sizes() -> None:
     assert view_of(one) == "live"
     assert next_view(replace(one, view="live")) == "histogram"
     assert "only one size" in (why_not_plot("metric", one) or "")
-    rates = State(jobs={"bench": BOTH}, metric="flops")
-    assert "one clock" in (why_not_plot("clock", rates) or "")
-    for action in ("view", "metric", "clock"):
+    for action in ("view", "metric"):
         assert "run something first" in (why_not_plot(action, State()) or "")
     assert why_not_plot("run", State()) is None

@@ -99,7 +99,7 @@ class Scene:
             "ends": len(self.ends),
             "theme": self.app.theme,
             "tab": self.app.tab,
-            "view": (state.view, state.metric, state.clock),
+            "view": (state.view, state.metric),
             "check": state.check_shown,
             "picked": state.picked,
         }
@@ -256,7 +256,7 @@ BENCH: Effects = {
     "edit": lambda s: s.changed("folded"),
     "open_file": lambda s: s.on(OpenFile),
     "roofs": lambda s: s.begun(Roofs),
-    **dict.fromkeys(("view", "metric", "clock"), lambda s: s.changed("view")),
+    **dict.fromkeys(("view", "metric"), lambda s: s.changed("view")),
     "phases": lambda s: s.changed("phases"),
     "log": lambda s: s.changed("log"),
     "select_cursor": lambda s: s.on(NotesScreen),

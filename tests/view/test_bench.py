@@ -81,10 +81,6 @@ def test_a_case_is_compared_with_numpy_over_the_rounds_of_both() -> None:
     numpy = replace(done(NUMPY), rounds=(3.0,) * 5 + (6.0,) * 6 + (100.0,) * 50)
     run = run_of(numpy, jit)
     assert against_numpy(jit, run)[:3] == (3.0, 3.0, 3.0)
-    # Of a dispatch there are no rounds: it is the ratio of the figures.
-    dispatch = against_numpy(jit, run, "dispatch")
-    figures = numpy.measurement.ready, jit.measurement.dispatch
-    assert dispatch.median == pytest.approx(figures[0].median / figures[1].median)
     assert against_numpy(numpy, run) is None
     assert against_numpy(jit, run_of(jit)) is None
     assert against_numpy(replace(jit, measurement=None), run) is None

@@ -14,7 +14,7 @@ from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.text import PLAIN
 from jaxtui.view import curves
-from jaxtui.view.curves import METRICS, MOST, case_at, next_clock, of_run, title_of
+from jaxtui.view.curves import METRICS, MOST, case_at, of_run
 from tests.fake_engine import measurement, summary
 from tests.view.making import (
     COLORS,
@@ -44,14 +44,13 @@ def top(drawn: Picture, cursor: int | None = None, width: int = 100) -> str:
 
 def test_every_curve_has_its_intervals() -> None:
     wide = msgspec.structs.replace(summary(1e-3), ci_low=0.5e-3, ci_high=4e-3)
-    rates = {"flops_per_second": 2e9, "bytes_per_second": 8e9}
+    rates = {"flops_per_second": 2e9}
     jit = [done(at_size(JIT, size), ready=wide, **rates) for size in SIZES]
     numpy = [done(at_size(NUMPY, size), 4e-3) for size in SIZES]
     run = run_of(*jit, *numpy)
     for metric, ends in (
         ("time", (0.5e-3, 4e-3)),
         ("flops", (0.5e9, 4e9)),
-        ("bytes", (2e9, 16e9)),
         ("numpy", (4 / 4 * 0.996, 4 / 0.5 * 1.004)),
     ):
         drawn = picture_of(run, metric=metric)
@@ -61,28 +60,18 @@ def test_every_curve_has_its_intervals() -> None:
     assert "┃" in picture_of(run).draw(60, 16)
 
 
-# Clocks.
-
-
 @pytest.mark.parametrize(
-    ("metric", "clock", "title", "numpy", "jit"),
+    ("metric", "title", "numpy", "jit"),
     [
-        ("time", "ready", "ready · ", 4e-3, 1e-3),
-        # NumPy has no dispatch, and in a queue each of its calls takes as long.
-        ("time", "dispatch", "dispatch · ", None, 1e-5),
-        ("time", "pipelined", "pipelined, numpy: ready · ", 4e-3, 5e-4),
-        # A factor divides by the clock of the title; dispatch is not compared.
-        ("numpy", "ready", "× NumPy over size · ready ", None, 4.0),
-        ("numpy", "pipelined", "× NumPy over size · pipelined ", None, 8.0),
-        ("numpy", "dispatch", "× NumPy over size · ready ", None, 4.0),
-        # Rates say their clock and have no other.
-        ("flops", "dispatch", "FLOP/s over size · pipelined, numpy: ready", 5e8, 2e9),
-        ("bytes", "ready", "bandwidth over size · pipelined, numpy: ready", 1e8, 3e9),
-        ("peak", "ready", "% of peak over size · pipelined", None, 3 / 8),
+        ("time", "time per call over size", 4e-3, 1e-3),
+        ("numpy", "× NumPy over size", None, 4.0),
+        # Rates say their clock.
+        ("flops", "FLOP/s over size · pipelined, numpy: ready", 5e8, 2e9),
+        ("peak", "% of peak over size · pipelined", None, 3 / 8),
     ],
 )
-def test_a_metric_and_its_clock(
-    metric: str, clock: str, title: str, numpy: float | None, jit: float
+def test_a_metric_has_its_values_and_title(
+    metric: str, title: str, numpy: float | None, jit: float
 ) -> None:
     rates = {
         "numpy": {"flops_per_second": 5e8, "bytes_per_second": 1e8},
@@ -90,7 +79,6 @@ def test_a_metric_and_its_clock(
     }
     peak = measurement(JIT).peak
     of_jit = {
-        "dispatch": summary(1e-5),
         "pipelined_seconds": 5e-4,
         "peak": msgspec.structs.replace(
             peak, flops_per_second=8e9, bytes_per_second=8e9
@@ -100,23 +88,14 @@ def test_a_metric_and_its_clock(
         *(done(at_size(NUMPY, size), 4e-3, **rates["numpy"]) for size in SIZES),
         *(done(at_size(JIT, size), 1e-3, **rates["jit"], **of_jit) for size in SIZES),
     )
-    drawn = picture_of(run, metric=metric, clock=clock)
+    drawn = picture_of(run, metric=metric)
     assert drawn.title.startswith(title)
     first = [one.y[0] if one.y else None for one in drawn.series]
     assert first == [numpy, pytest.approx(jit)]
     assert ("numpy" in top(drawn).replace(title, "")) == (numpy is not None)
-    # A curve without this clock leaves the other its look.
+    # A curve without this metric leaves the other its look.
     assert "◆ jit" in top(drawn)
     assert drawn.series[1].color == picture_of(run).series[1].color
-
-
-def test_the_key_for_the_clock_goes_round() -> None:
-    assert {next_clock("numpy", one) for one in ("ready", "pipelined")} == {
-        "ready",
-        "pipelined",
-    }
-    assert next_clock("flops", "dispatch") == "dispatch"
-    assert title_of("flops", "ready", over_sizes(NUMPY).cases).endswith("· ready")
 
 
 # Reading off.
@@ -126,12 +105,12 @@ def test_a_size_is_read_off_with_intervals() -> None:
     drawn = picture_of(BOTH, selected=done(JIT))
     assert drawn.places[drawn.begin] == 1024
     assert re.match(
-        r"256 ready:  • numpy (\S+ (.s)) \S+–\S+ \2  ◆ jit \S+ \2 \S+–\S+ \2",
+        r"256:  • numpy (\S+ (.s)) \S+–\S+ \2  ◆ jit \S+ \2 \S+–\S+ \2",
         top(drawn, 0),
     )
     cases = [*over_sizes(JIT).cases]
     cases[1] = replace(FAILED, case=at_size(JIT, 512))
-    assert "512 ready:  • jit failed" in top(picture_of(run_of(*cases)), 1)
+    assert "512:  • jit failed" in top(picture_of(run_of(*cases)), 1)
 
 
 def test_intervals_go_first_then_the_last_values_and_no_number_is_cut() -> None:
@@ -145,12 +124,12 @@ def test_intervals_go_first_then_the_last_values_and_no_number_is_cut() -> None:
         seen.add(re.sub(r" +", " ", shape))
     assert seen == {
         "",
-        "512 ready:",
-        "512 ready: +3",
-        "512 ready: • numpy N +2",
-        "512 ready: • numpy N ◆ jit N +1",
-        "512 ready: • numpy N ◆ jit N ▪ eager N",
-        "512 ready: • numpy N N ◆ jit N N ▪ eager N N",
+        "512:",
+        "512: +3",
+        "512: • numpy N +2",
+        "512: • numpy N ◆ jit N +1",
+        "512: • numpy N ◆ jit N ▪ eager N",
+        "512: • numpy N N ◆ jit N N ▪ eager N N",
     }
 
 
@@ -274,22 +253,9 @@ def test_there_are_not_too_many_crossings() -> None:
     [
         ({"metric": "numpy"}, ["as fast", "jit beats numpy from ~380"]),
         ({"metric": "flops"}, []),
-        ({"clock": "dispatch"}, []),
-        # Those of the clock: queued, JAX is ahead everywhere.
-        ({"clock": "pipelined"}, []),
     ],
 )
 def test_marks_stand_where_they_mean_something(
     options: dict[str, str], labels: list[str]
 ) -> None:
-    queued = [
-        replace(
-            one,
-            measurement=msgspec.structs.replace(
-                one.measurement, pipelined_seconds=1e-9 * one.case.size
-            ),
-        )
-        for one in RUN.cases
-    ]
-    run = run_of(*queued) if options.get("clock") else RUN
-    assert [one.label for one in picture_of(run, **options).marks] == labels
+    assert [one.label for one in picture_of(RUN, **options).marks] == labels
