@@ -31,7 +31,7 @@ from jaxtui.commands.common import (
     no_history,
     valued,
 )
-from jaxtui.commands.terminal import guard_streams, lost, say
+from jaxtui.commands.terminal import prepare_streams, say
 from jaxtui.engine.process import EngineOptions
 from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
@@ -113,7 +113,7 @@ def main(
         arguments: without the program's name; ``None`` means those of this process.
         engine: makes the engine; a test's way to put another in its place.
     """
-    guard_streams()
+    prepare_streams()
     with interrupt.heeded():
         try:
             code = cli.main(
@@ -136,9 +136,8 @@ def main(
         else:
             if interrupt.happened:
                 code = interrupt.code
-        why = lost()
-        if why and interrupt.number != signal.SIGHUP:  # the terminal has gone as well
-            code = _refuse(CANNOT_RUN, f"Not all could be printed: {why}.")
+        if interrupt.number == signal.SIGHUP:  # what it printed to has gone as well
+            code = interrupt.code
         return code if isinstance(code, int) else FINE
 
 

@@ -43,7 +43,7 @@ def exit_within(seconds: float, code: int) -> threading.Timer:
     """End this process after ``seconds`` unless it has ended by then.
 
     Writing to a terminal that is gone or is not read blocks for ever. The engine
-    then misses a goodbye and ends too, and the terminal is restored as after a kill.
+    then misses a goodbye and ends too.
     """
     timer = threading.Timer(seconds, os._exit, (code,))
     timer.daemon = True
@@ -167,11 +167,6 @@ class Interrupt:
             if self._limit is not None:
                 self._limit.cancel()
                 self._limit = None
-
-    def hang_up(self) -> None:
-        """End as after a SIGHUP, which this process may ignore; from any thread."""
-        self._arrived(signal.SIGHUP, None)
-        exit_within(PATIENCE_SECONDS, self.code)
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         again = self.happened

@@ -8,7 +8,6 @@ import sys
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.terminal import is_terminal
-from jaxtui.tui.terminal import restored_if_killed
 
 
 def run(
@@ -43,14 +42,13 @@ def run(
     for name in ("COLUMNS", "LINES"):
         # They would outweigh the terminal's own size, also when that changes.
         os.environ.pop(name, None)
-    with restored_if_killed(sys.stderr.fileno()):
-        from jaxtui.tui.run import run_app
+    from jaxtui.tui.run import run_app
 
-        return run_app(
-            options,
-            process,
-            hold=hold,
-            fps=fps,
-            record=common.record,
-            classroom=classroom,
-        )
+    return run_app(
+        options,
+        process,
+        hold=hold,
+        fps=fps,
+        record=common.record,
+        classroom=classroom,
+    )

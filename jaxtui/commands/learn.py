@@ -28,7 +28,7 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
-from jaxtui.commands.terminal import lost, put, say
+from jaxtui.commands.terminal import put, say
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Row, Setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
@@ -141,7 +141,7 @@ def command(
         async with course.started():
             here = await where()
             for number in numbers:
-                if not (course.interrupted or lost()):
+                if not course.interrupted:
                     await course.play_step(number, here)
 
     if code:

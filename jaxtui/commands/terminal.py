@@ -2,77 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
-import select
 import sys
-from typing import Any, TextIO
+from typing import TextIO
 
+from jaxtui.commands import CannotRun
 from jaxtui.text import PLAIN, visible
 
 
-class _Descriptor(io.RawIOBase):
-    """A descriptor that never refuses a write: what it cannot take is lost."""
-
-    def __init__(self, fd: int | None) -> None:
-        """Take the descriptor; ``None`` is one that was closed from the start."""
-        self._fd = fd
-        self.lost = ""
-        """Why something was not written; empty if all of it was."""
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return super().fileno() if self._fd is None else self._fd
-
-    def isatty(self) -> bool:
-        return self._fd is not None and os.isatty(self._fd)
-
-    def write(self, data: Any) -> int:
-        if self._fd is None:
-            self.lost = "stdout is closed"
-        if self._fd is not None and not self.lost:
-            try:
-                return os.write(self._fd, data)
-            except BlockingIOError:  # the process at the other end made it so
-                select.select([], [self._fd], [])
-                return self.write(data)
-            except BrokenPipeError:
-                self.lost = "its reader has closed stdout"
-            except OSError as error:
-                self.lost = f"stdout: {error.strerror}"
-        return memoryview(data).nbytes
-
-
-def guard_streams() -> None:
-    """Let stdout and stderr take whatever is written, also if they are closed or full.
-
-    An error in the middle would cost what is still to be done, such as the files of
-    ``--export`` or the history; ``lost`` tells of it at the end. On stderr it is of no
-    consequence.
-    """
-    for name in ("stdout", "stderr"):
-        stream: TextIO | None = getattr(sys, name)
-        if stream is not getattr(sys, f"__{name}__"):
-            continue  # a test or a notebook has its own
-        raw = _Descriptor(None if stream is None else stream.fileno())
-        guarded = io.TextIOWrapper(
-            io.BufferedWriter(raw),
-            encoding=stream.encoding if stream else "utf-8",
-            errors=PLAIN,
-            line_buffering=name == "stderr" or raw.isatty(),
-        )
-        setattr(sys, name, guarded)
-
-
-def lost() -> str:
-    """Why something is missing on stdout; empty if all of it was written."""
-    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    if not isinstance(raw, _Descriptor):
-        return ""
-    sys.stdout.flush()
-    return raw.lost
+def prepare_streams() -> None:
+    """Have characters that an encoding lacks written as ASCII."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=PLAIN)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -98,20 +42,36 @@ def wipe() -> None:
 
 
 def say(text: str) -> None:
-    """Write lines to stderr."""
-    wipe()
-    if sys.stderr is not None:
-        print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
+    """Write lines to stderr; whether anybody can read them is of no consequence."""
+    with contextlib.suppress(OSError):
+        wipe()
+        if sys.stderr is not None:
+            print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def put(text: str) -> None:
-    """Write a result to stdout; characters that its encoding lacks become ASCII."""
+    """Write a result to stdout; characters that its encoding lacks become ASCII.
+
+    Raises:
+        CannotRun: It could not be written.
+    """
     text = visible(text)
-    put_bytes(text.encode(sys.stdout.encoding or "ascii", errors=PLAIN) + b"\n")
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    put_bytes(text.encode(encoding, errors=PLAIN) + b"\n")
 
 
 def put_bytes(data: bytes) -> None:
+    """Raises ``CannotRun`` if not all could be written."""
     wipe()
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.flush()
+    if sys.stdout is None:
+        raise CannotRun("Nothing could be printed: stdout is closed.")
+    try:
+        sys.stdout.flush()
+        # Where Python's streams are unbuffered, a signal ends a write in its middle.
+        while data:
+            data = data[sys.stdout.buffer.write(data) :]
+        sys.stdout.flush()
+    except OSError as error:
+        # Python writes what is left once more when it ends, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise CannotRun(f"Not all could be printed: {error.strerror}.") from error

@@ -17,7 +17,6 @@ from jaxtui.signals import interrupt
 from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.terminal import when_gone
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
@@ -110,7 +109,6 @@ def run_app(
     from jaxtui.engine.client import EngineClient
 
     with interrupt.heeded():
-        when_gone(sys.stderr.fileno(), interrupt.hang_up)
         engine = EngineClient(options, process)
         open_app = partial(JaxtuiApp, engine, hold=hold, fps=fps, classroom=classroom)
         return asyncio.run(_run(engine, open_app, record))
