@@ -50,21 +50,32 @@ def sides(canvas: Canvas, ticks: Sequence[Tick], margin: int) -> Canvas:
 
 
 def footer(ticks: Sequence[Tick], name: str, columns: int, lines: int) -> Canvas:
-    """The horizontal axis: labels in the rule, or under it where two lines are free."""
+    """The horizontal axis: labels in the rule, or under it where two lines are free.
+
+    Its name stands at the right end, or else in the widest gap between two labels.
+    """
     if lines == 0:
         return []
     rule: list[Cell] = [("└", MUTED), *([("─", MUTED)] * columns)]
     labels = rule if lines == 1 else [BLANK] * (columns + 1)
-    used = 0
+    taken = [0]
     for tick in ticks:
         if lines == 2:
             rule[1 + tick.cell] = ("┬", MUTED)
         text = cells(tick.label)
         labels[1 + tick.start : 1 + tick.start + len(text)] = text
-        used = 1 + tick.start + len(text)
+        taken += [1 + tick.start, 1 + tick.start + len(text)]
     text = [BLANK, *cells(name, MUTED)]
-    if name and used + 2 + len(text) <= columns + 1:
-        labels[columns + 1 - len(text) :] = text
+    start = columns + 1 - len(text)
+    if start < taken[-1] + 2:
+        text.append(BLANK)
+        gaps = zip(taken[::2], taken[1::2], strict=False)
+        begin, end = max(gaps, key=lambda gap: gap[1] - gap[0], default=(0, 0))
+        start = (begin + end - len(text)) // 2
+        if end - begin < len(text):
+            return [rule] if lines == 1 else [rule, labels]
+    if name:
+        labels[start : start + len(text)] = text
     return [rule] if lines == 1 else [rule, labels]
 
 

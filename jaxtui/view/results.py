@@ -36,21 +36,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         dots: list[Line] = [(Span(dot(one), f"series-{tints[one]}"),) for one in signs]
         found.append(Column("mark", "", dots))
     found += names(run, rows)
-    ready = [
-        figure(one, unit)
-        if one is not None
-        else (Span(row["ready"], "bad" if case.failure else "muted"),)
-        for case, one, row in zip(cases, summaries, rows, strict=True)
-    ]
-    found.append(
-        Column(
-            "ready",
-            f"ready {unit.name}".rstrip(),
-            ready,
-            right=True,
-            least=len("1st call"),
-        )
-    )
+    found.append(ready_column(run, rows))
     ends: list[Line] = [
         (Span(fmt.ends_beside(one, unit), "muted"),)
         if one is not None and one.rounds > 1
@@ -79,6 +65,20 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
             texts = [(Span(row[key]),) for row in rows]
             found.append(Column(key, key, texts, rank=rank, right=True, least=6))
     return found
+
+
+def ready_column(run: Job, rows: Sequence[dict[str, str]]) -> Column:
+    """The median seconds per call, or what became of a case without them."""
+    measured = [case.measurement for case in run.cases]
+    unit = fmt.Units.of([one for one in measured if one]).ready
+    cells: list[Line] = [
+        figure(one.ready, unit)
+        if one is not None and one.ready is not None
+        else (Span(row["ready"], "bad" if case.failure else "muted"),)
+        for case, one, row in zip(run.cases, measured, rows, strict=True)
+    ]
+    head = f"ready {unit.name}".rstrip()
+    return Column("ready", head, cells, right=True, least=len("1st call"))
 
 
 def names(run: Job, rows: Sequence[dict[str, str]]) -> Iterator[Column]:

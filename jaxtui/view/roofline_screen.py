@@ -25,7 +25,7 @@ from jaxtui.state import Job, State
 from jaxtui.view import bench
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import Sentence
-from jaxtui.view.results import bar_role, names, rate_role
+from jaxtui.view.results import bar_role, names, rate_role, ready_column
 from jaxtui.view.text import Column, Line, Span, bar
 
 WHAT_IT_IS = """\
@@ -175,14 +175,7 @@ class Roofline:
         ]
         unit = fmt.shared([rate for rate in rates if rate], "FLOP/s")
         rows = [bench.row(case, self.run) for case in cases]
-        limits: list[Line] = []
-        for case, one, row in zip(cases, places, rows, strict=True):
-            if case.measurement is None:
-                # A column of times would say that in other views.
-                role = "bad" if case.failure else "muted"
-                limits.append((Span(row["ready"], role),))
-            else:
-                limits.append((Span(view.limit(one)),) if one else ())
+        limits: list[Line] = [(Span(view.limit(one)),) if one else () for one in places]
         letters: list[Line] = [(Span(letter, "value"),) for letter in self.letters]
         intensities: list[Line] = [
             (Span(view.intensity_text(one)),) if one else () for one in places
@@ -204,6 +197,7 @@ class Roofline:
         return [
             Column("letter", "", letters, least=1),
             *names(self.run, rows),
+            ready_column(self.run, rows),
             Column("intensity", "flops/byte", intensities, rank=2, right=True),
             Column("rate", unit.name or "rate", speeds, rank=1, right=True, least=7),
             Column("share", "of roof", shares, right=True),
