@@ -187,6 +187,17 @@ def test_sizes_of_a_sweep_are_the_ticks():
     assert "".join(text).count("•") == len(sizes)
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("decades", [1, 3, 6])
+@pytest.mark.parametrize("height", [6, 20])
+def test_an_axis_has_its_name_and_two_labels_at_least(width, decades, height):
+    x = Axis("flops per byte", log=True, limits=(0.3, 0.3 * 10**decades))
+    picture = Picture((Series("", [1.0], [1.0], points=True),), x, Axis(""))
+    lines = picture.draw(width, height, color=False).splitlines()
+    assert lines[-1].count("flops per byte") == 1
+    assert len(re.findall(r"[0-9.]+", lines[-1])) >= 2
+
+
 def test_an_interval_is_an_upright_bar_through_its_point():
     series = [
         Series("", (1, 2, 3), (10, 10, 10), spans=[(1, 100), (9.9, 10.1)], points=True)

@@ -49,34 +49,50 @@ def sides(canvas: Canvas, ticks: Sequence[Tick], margin: int) -> Canvas:
     return framed
 
 
+FEWEST_LABELS = 2
+"""Of an axis: more of them give way to its name."""
+
+
+APART = 4
+"""Cells that a gap has beside the name of the axis, so that it belongs to no label."""
+
+
 def footer(ticks: Sequence[Tick], name: str, columns: int, lines: int) -> Canvas:
     """The horizontal axis: labels in the rule, or under it where two lines are free.
 
-    Its name stands at the right end, or else in the widest gap between two labels.
+    Its name stands at the right end, or else in the widest gap between two labels; the
+    last labels give way to it where there is neither.
     """
     if lines == 0:
         return []
     rule: list[Cell] = [("└", MUTED), *([("─", MUTED)] * columns)]
     labels = rule if lines == 1 else [BLANK] * (columns + 1)
-    taken = [0]
-    for tick in ticks:
-        if lines == 2:
+    if lines == 2:
+        for tick in ticks:
             rule[1 + tick.cell] = ("┬", MUTED)
-        text = cells(tick.label)
-        labels[1 + tick.start : 1 + tick.start + len(text)] = text
-        taken += [1 + tick.start, 1 + tick.start + len(text)]
-    text = [BLANK, *cells(name, MUTED)]
-    start = columns + 1 - len(text)
-    if start < taken[-1] + 2:
-        text.append(BLANK)
-        gaps = zip(taken[::2], taken[1::2], strict=False)
-        begin, end = max(gaps, key=lambda gap: gap[1] - gap[0], default=(0, 0))
-        start = (begin + end - len(text)) // 2
-        if end - begin < len(text):
-            return [rule] if lines == 1 else [rule, labels]
-    if name:
-        labels[start : start + len(text)] = text
+    text = cells(name, MUTED)
+    start = _start(ticks, len(text), columns)
+    while start is None and len(ticks) > FEWEST_LABELS:
+        ticks = ticks[:-1]
+        start = _start(ticks, len(text), columns)
+    for tick in ticks:
+        labels[1 + tick.start : 1 + tick.start + len(tick.label)] = cells(tick.label)
+    if name and start is not None:
+        labels[start - 1 : start + len(text)] = [BLANK, *text]
+        if start + len(text) <= columns:
+            labels[start + len(text)] = BLANK
     return [rule] if lines == 1 else [rule, labels]
+
+
+def _start(ticks: Sequence[Tick], width: int, columns: int) -> int | None:
+    """Where a text of some cells fits between the labels of ticks."""
+    begins = [1 + tick.start for tick in ticks]
+    ends = [1 + tick.start + len(tick.label) for tick in ticks]
+    if columns - width > max(ends, default=0):
+        return columns + 1 - width
+    gaps = zip(ends, begins[1:], strict=False)
+    begin, end = max(gaps, key=lambda gap: gap[1] - gap[0], default=(0, 0))
+    return (begin + end - width) // 2 if end - begin >= width + APART else None
 
 
 def grid(canvas: Canvas, ticks: Sequence[Tick]) -> None:
