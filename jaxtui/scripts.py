@@ -18,7 +18,6 @@ from jaxtui.model import (
     Case,
     Experiment,
     Loop,
-    LoopStyle,
     Plan,
     PlannedCase,
     Recipe,
@@ -310,8 +309,6 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
     if recipe is None:
         return missing(planned)
     modules = {*recipe.modules, "perf_counter"}
-    if loop.style == "print":
-        modules.add("io")
     body = "\n".join(_loop(loop, recipe.tree))
     lines = [*recipe.arguments, f"f = {recipe.call}"]
     if recipe.tree and loop.chained:
@@ -327,27 +324,16 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
 def _loop(loop: Loop, tree: bool) -> Iterator[str]:
     """The lines of the function that is the loop."""
     ready = "jax.block_until_ready(result)" if tree else "result.block_until_ready()"
-    waits: dict[LoopStyle, tuple[str, ...]] = {
-        "each": (ready,),
-        "asarray": ("jax.device_get(result)" if tree else "np.asarray(result)",),
-        "print": ("print(result.ravel()[0], file=sink)",),
-    }
-    if tree:
-        waits["print"] = (
-            "arrays = [x for x in jax.tree.leaves(result) if isinstance(x, jax.Array)]",
-            "print(min(arrays, key=np.size).ravel()[0], file=sink)",
-        )
     carried = "result if whole else result[0]" if tree else "result"
     if loop.chained:
         yield "x, *rest = args"
-    if loop.style == "print":
-        yield "sink = io.StringIO()  # a terminal would be timed, too"
     yield "start = perf_counter()"
     yield f"for _ in range({loop.calls}):"
     yield f"    result = f({'x, *rest' if loop.chained else '*args'})"
     if loop.chained:
         yield f"    x = {carried}"
-    yield from (f"    {line}" for line in waits.get(loop.style, ()))
+    if loop.style == "each":
+        yield f"    {ready}"
     if loop.style == "end":
         yield ready
     yield "stopwatch = perf_counter() - start"

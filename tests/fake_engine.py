@@ -458,7 +458,7 @@ def looped(loop: Loop, each: float = 5e-3, dispatch: float = 2e-5) -> LoopMeasur
             now = max(now, calls[index - 32].ready)
         returned = now
         ready = max(returned, calls[-1].ready if calls else 0.0) + each
-        waits = loop.style in ("each", "asarray", "print")
+        waits = loop.style == "each"
         if waits:
             now = ready
         last = loop.style == "end" and index == loop.calls - 1

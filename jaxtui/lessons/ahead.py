@@ -9,7 +9,7 @@ from jaxtui.lessons.base import Setting
 from jaxtui.lessons.figures import All, AtLeast, Figures, Holds, Value, bracket
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.trial import Code, Trial, jax_case, lesson
-from jaxtui.model import Case, Loop, LoopMeasured, LoopStyle, Work
+from jaxtui.model import Case, Loop, LoopMeasured, LoopStyle
 from jaxtui.plot import Axis, Mark, Picture, Series
 from jaxtui.stats import median
 
@@ -21,9 +21,6 @@ DEARER = 1.15
 
 DEPTH = 32
 """Computations in flight at once."""
-
-SMALL, SMALL_CALLS = 64, 100
-"""So little work, n of n×n, that waiting shows beside it; and enough of it to time."""
 
 
 def _slowest_promise(figures: Figures) -> Mapping[str, Value]:
@@ -84,22 +81,6 @@ def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     )
 
 
-def _waiting_loops(setting: Setting) -> tuple[Work, ...]:
-    case = jax_case(setting.device, "matmul", SMALL)
-    styles: tuple[LoopStyle, ...] = ("end", "each", "asarray", "print")
-    # Twice, because the machine may change its pace from one loop to the next.
-    return tuple(_loop(case, style, SMALL_CALLS) for style in styles * 2)
-
-
-def _best_seconds(figures: Figures) -> Mapping[str, Value]:
-    """Seconds per call of the fastest loop of each style."""
-    each = [
-        (loop.loop.style, loop.undisturbed.true_seconds / loop.loop.calls)
-        for loop in figures.outcome.loops
-    ]
-    return {style: min(s for one, s in each if one == style) for style, _ in each}
-
-
 def _held_figures(figures: Figures) -> Mapping[str, Value]:
     loop = _loop_of(figures.outcome, "never")
     calls, plain = (loop.calls, loop.undisturbed) if loop else ((), None)
@@ -150,8 +131,7 @@ LESSON = lesson(
             answer=bracket("work", "stopwatch", 1.5, FAR),
         ),
         "Waiting once, or every time": Trial(
-            works=_waiting_loops,
-            derive=_best_seconds,
+            code=Code(budget=6.0, device=lambda setting: setting.device),
             claim=All(AtLeast("each", DEARER, "end"), AtLeast("print", 1, "each")),
             answer=bracket("print", "end", DEARER, 2),
         ),

@@ -453,8 +453,8 @@ def results_alive(loop: Loop, depth: int) -> int:
         # Every step of an op by op call leaves a result of its own.
         steps = 1 if loop.case.mode != "eager" else 4
         return min(steps * loop.calls, depth + 2)
-    # The new one, the last one, and what printing makes of it.
-    return 4 if loop.style == "print" else 3
+    # The new one, the last one, and the one that the watcher waited for.
+    return 3
 
 
 def check_time(loop: Loop, device: jax.Device) -> None:

@@ -10,7 +10,6 @@ which come the calls that are drawn.
 
 from __future__ import annotations
 
-import io
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,7 @@ from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.notes import INLINE_SHARE
 from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
 from jaxtui.measure.workload import Workload
-from jaxtui.model import Loop, LoopCall, LoopStyle
+from jaxtui.model import Loop, LoopCall
 from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
@@ -50,24 +49,8 @@ class Results:
 
     ready: Wait = block
     """Until the result is ready, and nothing else."""
-    fetch: Wait = np.asarray
-    """Brings it to the host as NumPy's."""
-    pick: Callable[[Any], object] = lambda result: result.ravel()[0]
-    """A number of it, to be printed."""
     first: bool = False
     """Of several results the next call of a chain takes the first."""
-
-    def wait(self, style: LoopStyle) -> Wait | None:
-        """What a style does with each result; ``None`` for nothing."""
-        if style == "each":
-            return self.ready
-        if style == "asarray":
-            return self.fetch
-        if style == "print":
-            # Into memory: the engine's own output would show every line as a log.
-            sink, pick = io.StringIO(), self.pick
-            return lambda result: print(pick(result), file=sink)
-        return None
 
 
 ARRAY = Results()
@@ -77,24 +60,14 @@ ARRAY = Results()
 def results_of(loop: Loop, workload: Workload, result: Any) -> Results:
     """How to treat the results of a function of a file: trees of arrays.
 
-    What is printed is a number of the smallest array, as the loss of a training step.
-
     Raises:
         RefusedError: Its calls cannot be chained.
     """
     single = workload.wait is wait_for_array
     return Results(
         ready=block if single else jax.block_until_ready,
-        fetch=jax.device_get,
-        pick=_number_of,
         first=loop.chained and _takes_first(loop, (*workload.args,), result),
     )
-
-
-def _number_of(result: Any) -> object:
-    leaves = jax.tree.leaves(result)
-    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
-    return min(arrays, key=np.size).ravel()[0]
 
 
 def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
@@ -252,7 +225,7 @@ class Body:
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
         call, args = self.workload.call, (*self.workload.args,)
         rest, ready = args[1:], self.results.ready
-        wait = self.results.wait(style)
+        wait = ready if style == "each" else None
         calls, result = 0, None
         with self.workload.scope():
             turns = self.turns()
@@ -274,7 +247,7 @@ class Body:
 
     def stamps(self) -> Stamps:
         """For ``watch`` to fill while another thread looks at them."""
-        waits = self.results.wait(self.loop.style) is not None
+        waits = self.loop.style == "each"
         return Stamps(waits=waits, watcher=Watcher(self.results.ready))
 
     def watch(self, stamps: Stamps) -> None:
@@ -282,7 +255,7 @@ class Body:
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
         call, args = self.workload.call, (*self.workload.args,)
         rest, ready = args[1:], self.results.ready
-        wait, watch = self.results.wait(style), stamps.watcher.watch
+        wait, watch = ready if style == "each" else None, stamps.watcher.watch
         entered, returned = stamps.entered.append, stamps.returned.append
         waited = stamps.waited.append
         result = None
@@ -319,7 +292,6 @@ def warm_up(body: Body) -> WarmUp:
         )
         one = median(block.ready[len(block.ready) // 2 :])
         inline = runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
-    # Printing compiles something, too, so that the first call is not the loop's pace.
     taken = body.shortened(1).run()
     calls = min(body.loop.calls, int(WARM_LOOP_SECONDS / max(one, 1e-9)))
     if calls > 1:

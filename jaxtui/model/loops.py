@@ -8,9 +8,9 @@ from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.cases import Case, Peak
 from jaxtui.model.measurement import Note
 
-LoopStyle = Literal["never", "end", "each", "asarray", "print"]
-"""When the host waits: never, once at the end, with ``block_until_ready`` after every
-call, with ``np.asarray`` after every call, or by printing a value after every call."""
+LoopStyle = Literal["never", "end", "each"]
+"""When the host waits, with ``block_until_ready``: never, once at the end, or after
+every call."""
 
 LOOP_STYLES: tuple[LoopStyle, ...] = get_args(LoopStyle)
 
@@ -54,8 +54,6 @@ _WAITS: dict[LoopStyle, str] = {
     "never": "never block",
     "end": "block at the end",
     "each": "block every call",
-    "asarray": "np.asarray every call",
-    "print": "print every call",
 }
 
 DeviceLane = Literal["measured", "inferred"]

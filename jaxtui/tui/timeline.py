@@ -46,11 +46,9 @@ CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that the keys go through."""
 
 
-_STYLES = "Block never, at the end, every call; np.asarray or print every call."
-
 _FOOTER = (
     ("escape,q", "close", "Back", "Back to the tabs."),
-    ("b", "style", "Block", _STYLES),
+    ("b", "style", "Block", "Block never, at the end, or after every call."),
     ("c", "chain", "Chain", "Each call takes the last result, or none does."),
     ("k", "more", "More", "More calls, up to 200."),
     ("space", "play", "Play", "Play the repeat; pause."),

@@ -206,8 +206,6 @@ _WAITING = {
     "never": "",
     "end": "y.block_until_ready()",
     "each": "    y.block_until_ready()",
-    "asarray": "    np.asarray(y)",
-    "print": "    print(y.ravel()[0])",
 }
 """The line of a loop in which the host waits."""
 

@@ -234,7 +234,7 @@ def queue_text(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
     """What the queue shows: how many were in flight, and whether that held a call."""
     if measured is not None and measured.inline:
         return "never in flight: the work runs inside the call"
-    if loop.style in ("each", "asarray", "print"):
+    if loop.style == "each":
         return "0 in flight when a call is entered: the loop waits each time"
     most = f"at most {queue.depth} in flight"
     if measured is None:
