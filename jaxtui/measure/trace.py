@@ -1,11 +1,11 @@
-"""The runtime's own trace of a piece of work: when its kernels ran, by its own clock.
+"""The runtime's own trace of a piece of work: when its programs ran, by its own clock.
 
 ``jax.profiler`` writes what the runtime saw, and ``ProfileData`` reads it without any
 other package; ``xspace`` does where JAX has no reader. On CPU kernels are events of the
 plane ``/host:CPU``, on the lines of the client's threads or, for work that runs inline,
 of the calling thread. Such an event ends when the call of the kernel returned; another
 one tells when its work was done. A TPU has a plane per device with a line for whole
-programs and one for their kernels, a GPU one with a line for each stream. The parts of
+programs, a GPU one with a line of kernels for each stream. The parts of
 TPU and GPU follow the format's documentation and were not run.
 
 Tracing costs: what is traced here is not what a stopwatch should read.
@@ -13,13 +13,11 @@ Tracing costs: what is traced here is not what a stopwatch should read.
 
 from __future__ import annotations
 
-import re
 import warnings
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf
 from operator import attrgetter
@@ -33,7 +31,7 @@ import msgspec
 
 from jaxtui import format as text
 from jaxtui.measure import xspace
-from jaxtui.model import LoopCall, LoopKernel
+from jaxtui.model import LoopCall
 
 MOST_EVENTS = 100_000
 """Reading one takes some 5 µs."""
@@ -50,7 +48,7 @@ LINGER_SECONDS = 0.005
 
 HOST = "/host:CPU"
 DEVICES = "/device:"
-PROGRAMS, KERNELS = "XLA Modules", "XLA Ops"
+PROGRAMS = "XLA Modules"
 STREAM = "Stream"
 """Begins the names of a GPU's lines, of which a raw trace has no others."""
 
@@ -61,10 +59,6 @@ the ``_p`` of the kernel's own event."""
 NEXT_NANOSECONDS = 10_000
 """A thread begins its next kernel 0.2 to 3.2 µs after it has called one, where that one
 may still run; one that has finished a kernel was elsewhere meanwhile."""
-
-CALL = re.compile(r"call(\.\d+)?")
-"""Up to 0.6.2 a parallel kernel is recorded twice: inside of a ``call``, which itself
-computes nothing."""
 
 LEVEL_ONE_SINCE = (0, 8, 3)
 """From here on kernels of the CPU are recorded at level 1 of the host's tracer, which
@@ -81,23 +75,20 @@ class Mark(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """One kernel of one run; seconds by ``perf_counter``."""
+    """One kernel of one run; nanoseconds of the trace."""
 
     name: str
     start: float
     end: float
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One execution of a compiled program; seconds by ``perf_counter``."""
 
     program: str
     """Module and its number, the same in every trace of this process."""
     start: float
     end: float
-    kernels: tuple[Kernel, ...]
-    """In the order of their starts; the body of a loop lies inside the loop's own."""
 
 
 class Trace(NamedTuple):
@@ -253,16 +244,11 @@ def _runs(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, R
     same key.
     """
     if PROGRAMS in lines:
-        wanted = KERNELS if KERNELS in lines else STREAM
-        every = [events for name, events in lines.items() if name.startswith(wanted)]
-        kernels = sorted(chain(*every), key=_start)
         for index, event in enumerate(lines[PROGRAMS]):
-            start, end = event.start_ns, event.start_ns + event.duration_ns
-            first = bisect_left(kernels, start, key=_start)
-            inside = kernels[first : bisect_left(kernels, end, key=_start)]
             run_id = dict(event.stats).get("run_id")
             key = (event.name, (plane, index) if run_id is None else run_id)
-            yield key, Run(event.name, start, end, tuple(map(_kernel, inside)))
+            end = event.start_ns + event.duration_ns
+            yield key, Run(event.name, event.start_ns, end)
         return
     found = _on_host(lines) if plane == HOST else _on_streams(plane, lines)
     numbers: Counter[str] = Counter()
@@ -273,7 +259,7 @@ def _runs(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, R
             again = kernel.name == begins.setdefault(program, kernel.name)
             numbers[program] += again
             run_id = numbers[program]
-        yield (program, run_id), Run(program, kernel.start, kernel.end, (kernel,))
+        yield (program, run_id), Run(program, kernel.start, kernel.end)
 
 
 Found = tuple[str, Hashable, Kernel]
@@ -342,33 +328,12 @@ def _program(stats: dict[str, Any]) -> str:
 
 
 def _kernel(event: Any) -> Kernel:
-    # A TPU names a kernel by all its HLO: "%fusion.3 = f32[8]{0} fusion(...)".
-    name = event.name.partition(" = ")[0].removeprefix("%")
-    return Kernel(name, event.start_ns, event.start_ns + event.duration_ns)
+    return Kernel(event.name, event.start_ns, event.start_ns + event.duration_ns)
 
 
 def _merge(parts: Sequence[Run], offset: float) -> Run:
-    def seconds(nanoseconds: float) -> float:
-        return 1e-9 * (nanoseconds + offset)
-
-    kernels: list[Kernel] = []
-    last: dict[str, int] = {}
-    every = chain(*(part.kernels for part in parts))
-    for kernel in sorted(every, key=attrgetter("start")):
-        index = last.get(kernel.name)
-        # Where a run is sharded, all its devices have the kernel at once.
-        if index is not None and kernel.start < kernels[index].end:
-            end = max(kernels[index].end, kernel.end)
-            kernels[index] = kernels[index]._replace(end=end)
-        elif not CALL.fullmatch(kernel.name):
-            last[kernel.name] = len(kernels)
-            kernels.append(kernel)
-    return Run(
-        parts[0].program,
-        seconds(min(part.start for part in parts)),
-        seconds(max(part.end for part in parts)),
-        tuple(Kernel(name, seconds(a), seconds(b)) for name, a, b in kernels),
-    )
+    start, end = min(part.start for part in parts), max(part.end for part in parts)
+    return Run(parts[0].program, 1e-9 * (start + offset), 1e-9 * (end + offset))
 
 
 # What the device did for each call of a loop.
@@ -401,39 +366,23 @@ def on_device(
         for index, each_runs in enumerate(found):
             each_runs += same[index * each : index * each + count]
     return tuple(
-        _with_kernels(call, start, mine)
-        for call, mine in zip(calls, found, strict=True)
+        _with_runs(call, start, mine) for call, mine in zip(calls, found, strict=True)
+    )
+
+
+def _with_runs(call: LoopCall, start: float, runs: Sequence[Run]) -> LoopCall:
+    begun = min(run.start for run in runs) - start
+    # Who loses its core writes late that a run is over.
+    ended = min(max(run.end for run in runs) - start, call.ready)
+    return msgspec.structs.replace(
+        call, device_start=begun, device_end=max(begun, ended)
     )
 
 
 def _in_order(runs: Sequence[Run]) -> list[Run]:
     """Runs of one program, each over when the next one begins."""
     begun = [run.start for run in runs[1:]]
-    return [_until(run, time) for run, time in zip(runs, [*begun, inf], strict=True)]
-
-
-def _until(run: Run, time: float) -> Run:
-    """A run that was over by then: who loses its core writes late that it is."""
-    ended = max(time, run.start)
-    kernels = (
-        kernel._replace(end=max(kernel.start, min(kernel.end, ended)))
-        for kernel in run.kernels
-    )
-    return replace(run, end=min(run.end, ended), kernels=tuple(kernels))
-
-
-def _with_kernels(call: LoopCall, start: float, runs: Sequence[Run]) -> LoopCall:
-    took: dict[str, list[float]] = {}
-    seen = [_until(run, start + call.ready) for run in runs]
-    for run in sorted(seen, key=attrgetter("start")):
-        for kernel in run.kernels:
-            took.setdefault(kernel.name, []).append(kernel.end - kernel.start)
-    return msgspec.structs.replace(
-        call,
-        device_start=min(run.start for run in seen) - start,
-        device_end=max(run.end for run in seen) - start,
-        kernels=tuple(
-            LoopKernel(name=name, count=len(seconds), seconds=sum(seconds))
-            for name, seconds in took.items()
-        ),
-    )
+    return [
+        run._replace(end=max(run.start, min(run.end, time)))
+        for run, time in zip(runs, [*begun, inf], strict=True)
+    ]

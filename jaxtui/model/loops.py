@@ -61,15 +61,6 @@ DeviceLane = Literal["measured", "inferred"]
 in which results became ready."""
 
 
-class LoopKernel(Record, frozen=True, kw_only=True):
-    """What a call ran on the device under one name."""
-
-    name: str
-    count: int
-    seconds: float
-    """Of all of them. The body of a loop counts for itself and in the loop."""
-
-
 class LoopCall(Record, frozen=True, kw_only=True):
     """One call of a loop; seconds since the first call was entered."""
 
@@ -84,8 +75,6 @@ class LoopCall(Record, frozen=True, kw_only=True):
     device_start: float | None = None
     device_end: float | None = None
     """The device's own times, where the lane is measured."""
-    kernels: tuple[LoopKernel, ...] = ()
-    """In the order of their first runs, where the lane is measured."""
 
 
 class LoopClock(Record, frozen=True, kw_only=True):

@@ -151,13 +151,8 @@ class CallPanel(Panel):
         found = view.queue(line, measured)
         inline = measured is not None and measured.inline
 
-        def text(width: int) -> Iterable[Line]:
-            # A line may end early, before a word that does not fit.
-            room = self.ROWS * width - 20 * (self.ROWS - 1)
-            words = view.call_text(line, found, index, inline=inline, room=room)
-            return fold((Span(words),), width)
-
-        self.query_one(Paper).show(text)
+        words = view.call_text(line, found, index, inline=inline)
+        self.query_one(Paper).show(lambda width: fold((Span(words),), width))
 
 
 class QueuePanel(Panel):

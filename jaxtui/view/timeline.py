@@ -16,7 +16,7 @@ from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui import stats
-from jaxtui.model import Loop, LoopCall, LoopKernel, LoopMeasured, Note
+from jaxtui.model import Loop, LoopCall, LoopMeasured, Note
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.state import Job, State
 from jaxtui.view.text import Line, Span
@@ -57,8 +57,6 @@ class Timeline:
     """Every result was ready, and the host through."""
     measured: bool = False
     """The device lane has the device's own times."""
-    kernels: tuple[tuple[LoopKernel, ...], ...] = ()
-    """Of each call, where they are known."""
 
     @property
     def calls(self) -> int:
@@ -81,8 +79,7 @@ def timeline(calls: Sequence[LoopCall]) -> Timeline:
     host = (*dispatches, *_waits(calls, dispatches))
     through = max((bar.end for bar in host), default=0.0)
     total = max((bar.end for bar in (*host, *device)), default=0.0)
-    kernels = tuple(call.kernels for call in calls)
-    return Timeline(host, device, through, total, measured, kernels)
+    return Timeline(host, device, through, total, measured)
 
 
 def _bounded(seconds: float) -> float:
@@ -318,17 +315,14 @@ def _change(ratio: float) -> str:
     return f"{ratio - 1:+.0%}" if ratio < 3 else fmt.ratio(ratio)
 
 
-def call_text(
-    line: Timeline, queue: Queue, index: int, *, inline: bool, room: int
-) -> str:
-    """What happened in one call, and its kernels.
+def call_text(line: Timeline, queue: Queue, index: int, *, inline: bool) -> str:
+    """What happened in one call.
 
     Args:
         line: all calls.
         queue: what they say.
         index: of the call.
         inline: whether it computed before it returned.
-        room: characters for all of it; kernels that do not fit are only counted.
     """
     if not 0 <= index < line.calls:
         return ""
@@ -354,21 +348,4 @@ def call_text(
             parts.append(f"host {time(ahead)} ahead")
         else:
             parts.append("ready when the call returned")
-    text = " · ".join(parts)
-    return text + _kernels_text(line, index, room - len(text))
-
-
-def _kernels_text(line: Timeline, index: int, room: int) -> str:
-    """What a call ran on the device, the longest first, as far as there is room."""
-    known = sorted(line.kernels[index], key=lambda kernel: -kernel.seconds)
-    text = ""
-    for named, kernel in enumerate(known):
-        times = f"{kernel.count}× " if kernel.count > 1 else ""
-        one = f"{times}{kernel.name} {fmt.seconds(kernel.seconds)}"
-        longer = f"{text}, {one}" if text else f" · kernels: {one}"
-        if len(longer) > room - len(" and 99 more"):
-            rest = f" and {len(known) - named} more"
-            count = f" · {fmt.plural(len(known), 'kernel')}"
-            return text + rest if text else count if len(count) <= room else ""
-        text = longer
-    return text
+    return " · ".join(parts)

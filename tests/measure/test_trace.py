@@ -6,7 +6,6 @@ import json
 import re
 import tempfile
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from types import SimpleNamespace
@@ -36,7 +35,7 @@ def products(count: int) -> Callable[[], object]:
     return work
 
 
-def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
+def test_every_run_is_found_on_the_hosts_clock() -> None:
     work = products(5)
     start = perf_counter()
     found = trace.record(work)
@@ -47,7 +46,6 @@ def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
     for run in found.runs:
         assert until < run.start < run.end < end + 1e-5
         until = run.end
-        assert run.kernels
 
 
 def test_nothing_is_left_behind(
@@ -119,7 +117,6 @@ def test_what_jax_cannot_read_is_read_all_the_same(
     monkeypatch.delattr(jax.profiler, "ProfileSession", raising=False)
     found = trace.record(products(3))
     assert len(found.runs) == 3
-    assert all(run.kernels for run in found.runs)
 
 
 def test_it_is_read_as_jax_reads_it(tmp_path: Path) -> None:
@@ -168,23 +165,16 @@ def profile(*planes: tuple[str, dict[str, list[Any]]]) -> Any:
     return SimpleNamespace(planes=made)
 
 
-def nanoseconds(run: Run) -> tuple[float, float, list[str]]:
-    names = [kernel.name for kernel in run.kernels]
-    return round(run.start * 1e9), round(run.end * 1e9), names
+def nanoseconds(run: Run) -> tuple[float, float]:
+    return round(run.start * 1e9), round(run.end * 1e9)
 
 
-@pytest.mark.parametrize("line", ["XLA Ops", "Stream #13(Kernel)"])
-def test_a_device_has_lines_of_programs_and_of_kernels(line: str) -> None:
+def test_a_device_has_a_line_of_programs() -> None:
     modules = [event("jit_f(7)", 100 * n, 40 + 10 * n, run_id=n) for n in (1, 2)]
-    text = "%fusion.3 = f32[8,128]{1,0:T(8,128)} fusion(%p.1), kind=kLoop"
-    spans = ("%while = (s32[]) while(%t)", 100, 40), (text, 110, 20), (text, 200, 60)
-    lines = {line: [event(*span) for span in spans], "Steps": []}
-    plane = ("/device:TPU:0", {"XLA Modules": modules, **lines})
+    kernels = [event("%while = (s32[]) while(%t)", 100, 90)]
+    plane = ("/device:TPU:0", {"XLA Modules": modules, "XLA Ops": kernels, "Steps": []})
     found = trace.read(profile(plane), MARKS)
-    assert [nanoseconds(run) for run in found.runs] == [
-        (2082, 2132, ["while", "fusion.3"]),
-        (2182, 2242, ["fusion.3"]),
-    ]
+    assert [nanoseconds(run) for run in found.runs] == [(2082, 2132), (2182, 2242)]
 
 
 def launched(op: str, start: float, duration: float, **stats: object) -> Any:
@@ -206,9 +196,9 @@ def test_a_gpus_kernels_make_a_run_from_each_first_one_on() -> None:
     other = [launched("dot", 150, 9, hlo_module="jit_g")]
     found = trace.read(gpu(compute, other), MARKS)
     assert [(run.program, *nanoseconds(run)) for run in found.runs] == [
-        ("jit_f(7) on /device:GPU:0", 2082, 2117, ["cuda_dot", "cuda_add"]),
-        ("jit_g(7) on /device:GPU:0", 2132, 2141, ["cuda_dot"]),
-        ("jit_f(7) on /device:GPU:0", 2182, 2218, ["cuda_dot", "cuda_add"]),
+        ("jit_f(7) on /device:GPU:0", 2082, 2117),
+        ("jit_g(7) on /device:GPU:0", 2132, 2141),
+        ("jit_f(7) on /device:GPU:0", 2182, 2218),
     ]
 
 
@@ -217,7 +207,8 @@ def test_what_a_gpu_repeats_in_each_run_is_told_from_a_single_call() -> None:
     runs = trace.read(gpu(passes), MARKS).runs
     calls = [LoopCall(entered=0.0, returned=0.0, ready=1.0)] * 3
     found = trace.on_device(calls, 0.0, runs, runs[:2])
-    assert [call.kernels[0].count for call in found] == [2, 2, 2]
+    ends = [round(call.device_end * 1e9) for call in found]  # type: ignore[operator]
+    assert ends == [2192, 2392, 2592]
     with pytest.raises(MissingTraceError, match="holds 5 runs"):
         trace.on_device(calls, 0.0, runs[:5], runs[:2])
 
@@ -263,16 +254,16 @@ VERSIONS = ("0.6.2", "0.7.2", "0.10.2", "0.12.0.1")
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
-    ("program", "kernel", "share"),
+    ("program", "share"),
     [
-        ("tanh", "tanh", 0.9),  # in parallel
-        ("sort", "sort", 0.9),  # copies and sorts under one name
-        ("add", "add", 0.0),
-        ("steps", "while", 0.25),  # waits for a thread before it begins
+        ("tanh", 0.9),  # in parallel
+        ("sort", 0.9),  # copies and sorts under one name
+        ("add", 0.0),
+        ("steps", 0.25),  # waits for a thread before it begins
     ],
 )
 def test_a_kernel_lasts_until_its_work_is_done(
-    version: str, program: str, kernel: str, share: float
+    version: str, program: str, share: float
 ) -> None:
     one = recorded(version)
     calls = [call for name, call in one.calls if name == program]
@@ -283,21 +274,6 @@ def test_a_kernel_lasts_until_its_work_is_done(
         assert call.device_end is not None
         assert call.entered < call.device_start < call.device_end <= call.ready
         assert call.device_end - call.device_start >= share * wall
-        took = {one.name: one.seconds for one in call.kernels}
-        assert not any(name.startswith("call") for name in took)
-        work = max(took[name] for name in took if kernel in name)
-        assert share * wall <= work <= wall
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_kernels_one_after_the_other_do_not_count_each_other(version: str) -> None:
-    one = recorded(version)
-    for run in one.found.runs:
-        if "jit_steps" not in run.program:
-            continue
-        steps = [kernel for kernel in run.kernels if "while" not in kernel.name]
-        for kernel, following in pairwise(steps):
-            assert kernel.end <= following.start + 1e-6
 
 
 def test_a_trace_that_ends_too_early_is_of_no_use() -> None:
@@ -315,7 +291,7 @@ def test_a_run_on_several_devices_is_one() -> None:
         for i in range(2)
     ]
     found = trace.read(profile(*planes), MARKS)
-    assert [nanoseconds(run) for run in found.runs] == [(2082, 2133, [])]
+    assert [nanoseconds(run) for run in found.runs] == [(2082, 2133)]
 
 
 def test_a_trace_that_lost_its_marks_has_no_clock() -> None:

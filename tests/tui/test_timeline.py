@@ -16,7 +16,6 @@ from jaxtui.model import (
     Case,
     Loop,
     LoopClock,
-    LoopKernel,
     LoopSeen,
     Note,
     Peak,
@@ -260,34 +259,6 @@ async def test_what_runs_inline_is_never_called_asynchronous() -> None:
         assert "device inline" in shown(app, "lanes")
         assert "inside the call" in shown(app, "call")
         assert "never in flight" in shown(app, "queue")
-
-
-async def test_the_kernels_of_the_selected_call_fit_into_its_lines() -> None:
-    engine = FakeEngine()
-    loop = looped(Loop(case=CASE, calls=3))
-    kernels = [
-        LoopKernel(name=f"wrapped_convert_fusion.{index}", count=1, seconds=1e-3)
-        for index in range(9)
-    ]
-    calls = [
-        msgspec.structs.replace(
-            call, device_start=call.ready - 1e-3, device_end=call.ready, kernels=kernels
-        )
-        for call in loop.calls
-    ]
-    answers(engine, calls=tuple(calls), device_lane="measured", traced=loop.watched)
-    async with on_timeline(engine, measured=False) as (pilot, app, screen):
-        screen.run_loop(Loop(case=CASE, calls=3))
-        await until_measured(pilot, app)
-        await pilot.press("right")
-        # Said once.
-        assert "\n".join(frame(app)).count("measured") == 1
-        await until(pilot, lambda: "9 kernels" in "\n".join(frame(app)))
-        await pilot.resize_terminal(*WIDE)
-        await until(pilot, lambda: "kernels:" in shown(app, "call"))
-        await until(pilot, lambda: "more" in "\n".join(frame(app)))
-        await pilot.resize_terminal(*NARROW)
-        await until(pilot, lambda: "9 kernels" in "\n".join(frame(app)))
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])

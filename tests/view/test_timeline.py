@@ -14,7 +14,6 @@ from jaxtui.model import (
     Loop,
     LoopCall,
     LoopClock,
-    LoopKernel,
     LoopMeasured,
     Note,
 )
@@ -53,11 +52,11 @@ def measured(count: int = 40, **changes: object) -> LoopMeasured:
     return msgspec.structs.replace(looped(loop(count)), **changes)
 
 
-def on_device(count: int, *kernels: LoopKernel) -> list[LoopCall]:
+def on_device(count: int) -> list[LoopCall]:
     """Calls that were computed in the last fifth of the time until they were ready."""
     return [
         msgspec.structs.replace(
-            call, device_start=call.ready - 1e-3, device_end=call.ready, kernels=kernels
+            call, device_start=call.ready - 1e-3, device_end=call.ready
         )
         for call in calls(count)
     ]
@@ -148,7 +147,7 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
     found = queue(line, one)
     assert max(found.in_flight) == found.deepest == found.depth == 32
     for index in found.held:
-        said = view.call_text(line, found, index, inline=False, room=400)
+        said = view.call_text(line, found, index, inline=False)
         assert "32 in flight: the call was held back" in said
 
 
@@ -198,7 +197,7 @@ def test_what_happened_in_a_call() -> None:
     found = queue(line, measured(64, held_from=32))
 
     def said(index: int, **how: object) -> str:
-        how = {"inline": False, "room": 400, **how}
+        how = {"inline": False, **how}
         return view.call_text(line, found, index, **how)  # type: ignore[arg-type]
 
     assert said(2) == (
@@ -211,30 +210,7 @@ def test_what_happened_in_a_call() -> None:
     assert "computed inside the call" in said(2, inline=True)
     assert said(99) == said(-1) == ""
     line = timeline(calls(3, "each"))
-    assert "host waited 5.00 ms" in view.call_text(
-        line, queue(line), 1, inline=False, room=400
-    )
-
-
-def test_the_kernels_of_a_call_are_named_as_far_as_there_is_room() -> None:
-    some = (
-        LoopKernel(name="short", count=1, seconds=1e-5),
-        LoopKernel(name="long", count=2, seconds=1e-3),
-    )
-    line = timeline(on_device(3, *some))
-    found = queue(line)
-
-    def said(room: int) -> str:
-        return view.call_text(line, found, 1, inline=False, room=room)
-
-    assert said(400).endswith(" · kernels: 2× long 1.00 ms, short 10.0 µs")
-    without = timeline(calls(3))
-    alone = view.call_text(without, found, 1, inline=False, room=400)
-    assert "kernels" not in alone
-    for room in range(len(alone), 400):
-        assert len(said(room)) <= max(room, len(alone))
-        assert "kernels:" not in said(room) or "long" in said(room)
-    assert said(len(alone) + 18) == f"{alone} · 2 kernels"
+    assert "host waited 5.00 ms" in view.call_text(line, queue(line), 1, inline=False)
 
 
 def test_notes_say_what_the_rest_of_the_screen_does_not() -> None:
