@@ -70,9 +70,6 @@ _HELP = (
     ("right", "move(1)", "Next", "Select the next call; a higher bet."),
     ("home", "move(-1000)", "First", "Select the first call."),
     ("end", "move(1000)", "Last", "Select the last call."),
-    ("plus,equals_sign", "zoom(True)", "Closer", "Zoom in on the call."),
-    ("minus", "zoom(False)", "Wider", "Zoom out."),
-    ("0", "fit", "All", "Show the whole repeat."),
     ("x", "app.release", "Free", "Give the accelerator back."),
     ("R", "app.retry", "Retry", "Start the engine again after it failed."),
     ("t", "app.theme", "Theme", "Dark, light, projector."),
@@ -241,7 +238,7 @@ class TimelineScreen(LoopScreen):
         with Panel("lanes", "Space play · l slow · p bet · d queue", id="lanes"):
             yield LaneView()
             yield PlotView(id="bet")
-        yield CallPanel(keys="← → select · . , step · + - zoom", id="call")
+        yield CallPanel(keys="← → select · . , step", id="call")
         with Horizontal(id="lower"):
             yield QueuePanel("queue", "d hide", id="queue")
             with Panel("notes", id="notes"):
@@ -349,12 +346,6 @@ class TimelineScreen(LoopScreen):
         self.lanes.shot = shot if call is None else shot.selecting(call)
         self.show_loop()
 
-    def action_zoom(self, closer: bool) -> None:
-        self.lanes.shot = self.lanes.shot.zoomed(closer)
-
-    def action_fit(self) -> None:
-        self.lanes.shot = replace(self.lanes.shot, window=None)
-
     def action_depth(self) -> None:
         self.depth = not self.query_one("#queue").display
         self._arrange()
@@ -367,7 +358,7 @@ class TimelineScreen(LoopScreen):
             return "There is no complete repeat yet."
         if action == "depth" and self.has_class("-secret"):
             return "The queue tells the answer: space plays the bet."
-        if action in ("step", "move", "zoom") and not self._calls:
+        if action in ("step", "move") and not self._calls:
             return "There are no calls yet."
         if action == "more" and self.loop.calls >= CALLS[-1]:
             return f"A loop has at most {CALLS[-1]} calls."

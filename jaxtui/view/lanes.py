@@ -22,9 +22,6 @@ SMALLEST_SPAN = 1e-6
 GUTTER = 8
 """Cells at the left for the names of the lanes."""
 
-ZOOM = 2.0
-"""How much closer one key press goes."""
-
 FEW = 4
 """Calls in flight that fill the row of the queue at least: one alone is no queue."""
 
@@ -44,56 +41,6 @@ _HEIGHTS = (
     (2, 5, 6),
 )
 """Rows of host, device and queue, for each row that there is more than four."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The stretch of time that is in view, in seconds."""
-
-    start: float
-    end: float
-
-    @property
-    def span(self) -> float:
-        """How long it is; never zero."""
-        return self.end - self.start
-
-    def shows(self, bar: Bar) -> bool:
-        """Whether any of it is in view."""
-        return bar.end >= self.start and bar.start <= self.end
-
-    def zoomed(self, factor: float, anchor: float, whole: Window) -> Window:
-        """Closer by a factor; the anchor, if it is in view, keeps its place."""
-        span = min(max(self.span / factor, SMALLEST_SPAN), whole.span)
-        anchor = min(max(anchor, self.start), self.end)
-        share = (anchor - self.start) / self.span
-        return _within(anchor - share * span, span, whole)
-
-    def showing(self, bar: Bar, whole: Window) -> Window:
-        """Scrolled as little as needed to see a bar, or its beginning if it is long."""
-        room = 0.1 * self.span
-        start = self.start
-        if bar.end > self.end:
-            start = bar.end + room - self.span
-        if bar.start < start:
-            start = bar.start - room
-        return _within(start, self.span, whole)
-
-    def following(self, time: float, whole: Window) -> Window:
-        """Scrolled on by nearly its length when a cursor has left it."""
-        if self.start <= time <= self.end:
-            return self
-        return _within(time - 0.05 * self.span, self.span, whole)
-
-
-def whole(total: float) -> Window:
-    """All of a loop that took so long."""
-    return Window(0.0, max(total, SMALLEST_SPAN))
-
-
-def _within(start: float, span: float, whole: Window) -> Window:
-    start = max(whole.start, min(start, whole.end - span))
-    return Window(start, start + span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +75,6 @@ class Shot:
 
     line: Timeline
     """The calls that are known."""
-    window: Window | None = None
-    """What is in view; ``None`` for the whole loop, also while it grows."""
     selected: int = 0
     """Index of the call that is pointed out."""
     until: float | None = None
@@ -143,52 +88,18 @@ class Shot:
     depth: int | None = None
     """How many the queue takes, where it was full: no more are ever in flight."""
 
-    @property
-    def in_view(self) -> Window:
-        """The stretch of time that is drawn."""
-        return self.window or whole(self.line.total)
-
     def selecting(self, call: int) -> Shot:
-        """Another call pointed out, and scrolled to in the lane that was looked at."""
-        if not self.line.calls:
-            return self
-        call, window = max(0, min(call, self.line.calls - 1)), self.window
-        if window is not None:
-            window = window.showing(self._lane_in_view[call], whole(self.line.total))
-        return replace(self, selected=call, window=window)
-
-    def zoomed(self, closer: bool) -> Shot:
-        """Closer to the selected call, or further away."""
-        if not self.line.calls:
-            return self
-        everything = whole(self.line.total)
-        anchor = self._lane_in_view[self.selected].start
-        factor = ZOOM if closer else 1 / ZOOM
-        window = self.in_view.zoomed(factor, anchor, everything)
-        return replace(self, window=None if window == everything else window)
+        """Another call pointed out."""
+        return replace(self, selected=max(0, min(call, self.line.calls - 1)))
 
     def playing(self, time: float) -> Shot:
         """Everything up to a time, and the call pointed out that is computed."""
-        window = self.window
-        if window is not None:
-            window = window.following(time, whole(self.line.total))
         call = self.line.computing_at(time)
-        return replace(self, count=None, until=time, selected=call, window=window)
-
-    @property
-    def _lane_in_view(self) -> Sequence[Bar]:
-        """The lane on which the selected call is in view: of both, the device."""
-        host, device, window = self.line.host, self.line.device, self.in_view
-        if window.shows(host[self.selected]) and not window.shows(
-            device[self.selected]
-        ):
-            return host
-        return device
+        return replace(self, count=None, until=time, selected=call)
 
     def bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
         """Those that are drawn, cut off where the drawing ends; the selected last."""
         chosen: list[Bar] = []
-        window = self.in_view
         for bar in bars:
             if self.count is not None and bar.call >= self.count:
                 continue
@@ -197,8 +108,6 @@ class Shot:
                     continue
                 if bar.end > self.until:
                     bar = replace(bar, end=self.until)
-            if not window.shows(bar):
-                continue
             if bar.call == self.selected:
                 chosen.append(bar)
             else:
@@ -224,15 +133,16 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
     if columns < 1:
         return [[BLANK] * width for _ in range(height)]
     host, device, queue = _heights(height - 4)
-    scale = _Scale(shot.in_view, columns)
+    scale = _Scale(max(shot.line.total, SMALLEST_SPAN), columns)
     lanes = [
         *_with_name(_host(shot, scale, host, shades), "host"),
         *_with_name(_device(shot, scale, device, shades), "device"),
         *_with_name(_queue(shot, scale, queue), "queue"),
     ]
     _cursor(lanes, shot, scale)
-    unit = axis_unit(scale.window.start, scale.window.end).name if shot.scale else ""
-    rows = [*lanes, *_with_name([_axis(shot, columns)], unit.rjust(GUTTER - 2))]
+    unit = fmt.common((scale.span, scale.span / 10))
+    name = unit.name if shot.scale else ""
+    rows = [*lanes, *_with_name([_axis(shot, scale, unit)], name.rjust(GUTTER - 2))]
     rows += [[BLANK] * width for _ in range(height - len(rows))]
     return rows[:height]
 
@@ -249,16 +159,16 @@ def _heights(more: int) -> tuple[int, int, int]:
 class _Scale:
     """Which column shows a time."""
 
-    window: Window
+    span: float
+    """Seconds in all columns."""
     columns: int
 
     def place(self, time: float) -> float:
-        """Columns from the left end, kept just outside where it is out of view."""
-        share = (time - self.window.start) / self.window.span
-        return max(-1.0, min(share, 2.0)) * self.columns
+        """Columns from the left end."""
+        return time / self.span * self.columns
 
     def cells(self, start: float, end: float) -> range:
-        """The columns of a stretch that is in view: at least one."""
+        """The columns of a stretch: at least one."""
         last = self.columns - 1
         first = max(0, min(math.floor(self.place(start)), last))
         stop = min(round(self.place(end)), self.columns)
@@ -290,8 +200,7 @@ def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     rows = [list(row) for _ in range(height)]
     stop = shot.line.through
     over = shot.until is None or shot.until >= stop
-    inside = scale.window.start <= stop <= scale.window.end
-    if not (shot.complete and over and inside and shot.count is None):
+    if not (shot.complete and over and shot.count is None):
         return rows
     column = scale.cells(stop, stop).start
     for one in rows:
@@ -306,7 +215,7 @@ def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
 
 def _device(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     bars = shot.line.device
-    each = len(bars) and scale.place(scale.window.start + shot.line.total / len(bars))
+    each = len(bars) and scale.place(shot.line.total / len(bars))
     room = len(str(len(bars))) + 1
     step = next((one for one in (1, 2, 5, 10, 20, 50) if one * each >= room), 100)
     # Calls too short to be told apart share a shade.
@@ -349,7 +258,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
     moments = sorted([(time, 1) for time in entered] + [(time, -1) for time in ready])
     levels, level, index = [], 0, 0
     for column in range(scale.columns):
-        end = scale.window.start + (column + 1) / scale.columns * scale.window.span
+        end = (column + 1) / scale.columns * scale.span
         highest = level
         while index < len(moments) and moments[index][0] <= end:
             level += moments[index][1]
@@ -360,7 +269,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
     most = max(stats.in_flight(entered, ready), default=0)
     most = most if shot.depth is None else min(most, shot.depth)
     for column, count in enumerate(levels):
-        start = scale.window.start + column / scale.columns * scale.window.span
+        start = column / scale.columns * scale.span
         if not count or (shot.until is not None and start > shot.until):
             continue
         eighths = max(1, min(round(count / max(most, FEW) * height * 8), height * 8))
@@ -377,7 +286,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
 
 
 def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale) -> None:
-    if shot.until is None or not scale.window.start <= shot.until <= scale.window.end:
+    if shot.until is None:
         return
     column = GUTTER + scale.cells(shot.until, shot.until).start
     for row in rows:
@@ -385,36 +294,18 @@ def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale) -> None:
             row[column] = Cell("│", "cursor")
 
 
-def _axis(shot: Shot, columns: int) -> Row:
+def _axis(shot: Shot, scale: _Scale, unit: fmt.Unit) -> Row:
     """A rule with the labels of round times in it."""
-    row = [Cell("─", "axis")] * columns
+    row = [Cell("─", "axis")] * scale.columns
     if not shot.scale:
         return row
-    start, end = shot.in_view.start, shot.in_view.end
-    axis = Axis(format=lambda value: tick(value, start, end))
-    marks = list(ticks(Scale(start, end), axis, columns, along=True))
+    axis = Axis(format=lambda seconds: f"{seconds / unit.factor:.6g}")
+    marks = list(ticks(Scale(0.0, scale.span), axis, scale.columns, along=True))
     for mark in marks:
         row[mark.cell] = Cell("┼", "axis")
     for mark in marks:
         _write(row, mark.start, mark.label, "name")
     return row
-
-
-def axis_unit(start: float, end: float) -> fmt.Unit:
-    """The one unit of an axis that shows so much."""
-    return fmt.common((end, (end - start) / 10))
-
-
-def tick(seconds: float, start: float, end: float) -> str:
-    """A time on an axis that shows so much, without the unit: ``100.12``."""
-    span, unit = end - start, axis_unit(start, end).factor
-    if abs(seconds) < 1e-3 * span:
-        return "0"
-    decimals = 0
-    while decimals < 9 and span / 10 / unit < 10.0**-decimals:
-        decimals += 1
-    text = f"{seconds / unit:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _write(row: Row, start: int, text: str, role: str) -> None:

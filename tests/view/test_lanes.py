@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import msgspec
@@ -15,16 +14,12 @@ from jaxtui.view.lanes import (
     BLOCKS,
     EIGHTHS,
     GUTTER,
-    SMALLEST_SPAN,
     SOLID,
     Row,
     Shot,
-    Window,
     draw,
-    tick,
-    whole,
 )
-from jaxtui.view.timeline import Bar, timeline
+from jaxtui.view.timeline import timeline
 from tests.view.test_timeline import call_lists, calls
 
 fractions = st.floats(0, 1)
@@ -54,52 +49,12 @@ def drawn_calls(rows: Sequence[Row], *roles: str) -> set[int]:
     }
 
 
-def windows(total: float, share: float, place: float) -> Window:
-    everything = whole(total)
-    span = max(share * everything.span, min(SMALLEST_SPAN, everything.span))
-    start = place * (everything.end - span)
-    return Window(start, start + span)
-
-
-@given(call_lists, fractions, fractions, st.booleans(), fractions)
-def test_every_zoom_and_scroll_stays_inside(
-    some: list[LoopCall], share: float, place: float, closer: bool, anchor: float
-) -> None:
-    line = timeline(some)
-    everything = whole(line.total)
-    window = windows(line.total, share, place)
-    bar = Bar(0, "compute", anchor * line.total, line.total)
-    for moved in (
-        window.zoomed(2.0 if closer else 0.5, bar.start, everything),
-        window.showing(bar, everything),
-        window.following(bar.start, everything),
-    ):
-        slack = 1e-9 * everything.span
-        assert everything.start - slack <= moved.start < moved.end
-        assert moved.end <= everything.end + slack
-    assert math.isfinite(whole(0.0).span)
-
-
-def test_zooming_keeps_the_anchor_and_scrolling_finds_a_bar() -> None:
-    everything = Window(0.0, 1.0)
-    zoomed = everything.zoomed(2.0, 0.25, everything)
-    assert (0.25 - zoomed.start) / zoomed.span == pytest.approx(0.25)
-    bar = Bar(0, "compute", 0.5, 0.52)
-    window = Window(0.0, 0.1).showing(bar, everything)
-    assert window.start <= bar.start
-    assert bar.end <= window.end
-    assert window.showing(bar, everything) == window
-    assert Window(0.9, 1.0).showing(bar, everything).shows(bar)
-
-
 @given(
     call_lists,
     st.integers(0, 130),
     st.integers(0, 40),
     st.none() | fractions,
     st.none() | st.integers(1, 40),
-    fractions,
-    fractions,
 )
 def test_any_stamps_fill_the_room_exactly(
     some: list[LoopCall],
@@ -107,13 +62,10 @@ def test_any_stamps_fill_the_room_exactly(
     height: int,
     until: float | None,
     count: int | None,
-    share: float,
-    place: float,
 ) -> None:
     line = timeline(some)
-    window = windows(line.total, share, place)
     end = None if until is None else until * line.total
-    shot = Shot(line, window, len(some) // 2, end, count)
+    shot = Shot(line, len(some) // 2, end, count)
     for shades in (BLOCKS, SOLID):
         rows = draw(shot, width, height, shades)
         assert len(rows) == (height if width else 0)
@@ -157,7 +109,7 @@ def test_numbers_stand_on_bars_also_where_a_playback_has_cut_them(count: int) ->
 
 def test_five_microseconds_in_two_hundred_milliseconds_are_a_mark() -> None:
     some = [LoopCall(entered=0.1, returned=0.100005, ready=0.2)]
-    rows = draw(Shot(timeline(some), whole(0.2), complete=False), 80, 8)
+    rows = draw(Shot(timeline(some), complete=False), 80, 8)
     assert text(rows)[0][GUTTER:].strip() == "█"
 
 
@@ -248,13 +200,3 @@ def test_the_axis_has_one_unit_and_no_scale_while_a_bet_is_open() -> None:
     ]
     hidden = text(draw(Shot(line, scale=False), 80, 8))[7]
     assert set(hidden) == {" ", "─"}
-    near = Window(0.1001, 0.1003)
-    labels = text(draw(Shot(line, near), 100, 12))[-1]
-    numbers = labels.replace("─", " ").replace("┼", " ").split()
-    assert len(numbers) == len(set(numbers)) >= 4
-
-
-def test_a_close_up_has_the_digits_that_it_needs() -> None:
-    assert tick(0.10012, 0.1001, 0.1003) == "100.12"
-    assert tick(0.0, 0.0, 0.2) == "0"
-    assert tick(0.05, 0.0, 0.2) == "50"
