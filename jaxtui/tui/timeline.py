@@ -26,7 +26,6 @@ from jaxtui.model import (
 )
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.classroom import Classroom
-from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.lanes import LaneView
 from jaxtui.tui.loops import FIRST_BET, LoopScreen, first_loop, next_bet
@@ -55,7 +54,6 @@ _FOOTER = (
     ("l", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
     ("p", "bet", "Bet", "Bet how long the work takes, then play it."),
     ("g", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
-    ("d", "depth", "Queue", "Plot how long a call took, by the calls in flight."),
     ("v", "code", "Code", "Plain JAX code of this loop."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
 )
@@ -152,28 +150,6 @@ class CallPanel(Panel):
         self.query_one(Paper).show(lambda width: fold((Span(words),), width))
 
 
-class QueuePanel(Panel):
-    """How long calls took to return, by the calls that were in flight."""
-
-    DEFAULT_CSS = """
-    QueuePanel { Paper { height: auto; max-height: 2; } }
-    """
-
-    def compose(self) -> ComposeResult:
-        yield Paper()
-        yield PlotView()
-
-    def show(
-        self, loop: Loop, line: view.Timeline, measured: LoopMeasured | None
-    ) -> None:
-        """Draw the queue."""
-        found = view.queue(line, measured)
-        words = view.queue_text(loop, found, measured) if line.calls else ""
-        self.query_one(Paper).show(lambda _: [(Span(words),)])
-        picture = view.queue_picture(found, series_colors(self.app.theme_variables))
-        self.query_one(PlotView).show(drawing(picture, self.app))
-
-
 class TimelineScreen(LoopScreen):
     """Runs a loop when it opens, and whenever another one is asked for."""
 
@@ -190,23 +166,14 @@ class TimelineScreen(LoopScreen):
         #lanes { height: 1fr; }
         #lower { height: auto; }
         #notes { height: auto; max-height: 3; border: none; overflow: hidden; }
-        #queue { display: none; }
-        &.-flat #call, &.-flat #lower { display: none; }
-        &.-queue #queue { display: block; width: 2fr; height: 1fr; }
-        &.-queue #lower { display: block; height: 1fr; }
-        &.-queue.-flat #lanes, &.-queue.-low #lanes { display: none; }
-        &.-queue.-flat #call, &.-queue.-low #call { display: none; }
-        &.-queue.-flat #notes, &.-queue.-low #notes { display: none; }
+        &.-flat #call, &.-flat #notes { display: none; }
         &.-tall {
-            #lanes { height: 12; }
-            #lower { height: 1fr; }
             #notes {
-                width: 1fr; height: 1fr; max-height: 100%; overflow: hidden auto;
+                max-height: 12; overflow: hidden auto;
                 border: round $panel-border; scrollbar-size-vertical: 1;
             }
         }
-        &.-secret #call, &.-secret #lower { display: none; }
-        &.-secret #lanes { height: 1fr; }
+        &.-secret #call, &.-secret #notes { display: none; }
         #bet { display: none; color: $foreground; }
         &.-betting #bet { display: block; }
         &.-betting LaneView { display: none; }
@@ -217,15 +184,13 @@ class TimelineScreen(LoopScreen):
         super().__init__(loop)
         self.slow = False
         """Whether loops are played in slow motion."""
-        self.depth: bool | None = None
-        """Whether the queue is plotted; ``None`` leaves it to the room there is."""
         self.betting = False
         """Whether the bet is being made, so that the work is hidden."""
         self.bet: int | None = None
         """One of ``BETS``; ``None`` without a bet."""
         self._calls: tuple[LoopCall, ...] = ()
         self._notes_of: object = None
-        """What notes and queue were made from."""
+        """What the notes were made from."""
 
     @property
     def lanes(self) -> LaneView:
@@ -235,24 +200,19 @@ class TimelineScreen(LoopScreen):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.base.clock).data_bind(TimelineScreen.state)
         yield FiguresPanel(id="figures")
-        with Panel("lanes", "Space play · l slow · p bet · d queue", id="lanes"):
+        with Panel("lanes", "Space play · l slow · p bet", id="lanes"):
             yield LaneView()
             yield PlotView(id="bet")
         yield CallPanel(keys="← → select · . , step", id="call")
-        with Horizontal(id="lower"):
-            yield QueuePanel("queue", "d hide", id="queue")
-            with Panel("notes", id="notes"):
-                yield Paper()
+        with Panel("notes", id="notes"):
+            yield Paper()
         yield MessageLine().data_bind(TimelineScreen.state)
         yield KeysLine()
 
     def on_mount(self) -> None:
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._repaint())
-
-    def _repaint(self) -> None:
-        """Draw in the colours of another theme."""
-        self.lanes.watch_shot()
-        self._draw_queue()
+        # Draw in the colours of another theme.
+        repaint = self.lanes.watch_shot
+        self.app.theme_changed_signal.subscribe(self, lambda _: repaint())
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._arrange)
@@ -346,18 +306,12 @@ class TimelineScreen(LoopScreen):
         self.lanes.shot = shot if call is None else shot.selecting(call)
         self.show_loop()
 
-    def action_depth(self) -> None:
-        self.depth = not self.query_one("#queue").display
-        self._arrange()
-
     def why_not(self, action: str) -> str | None:
         state = self.base.session.state
         if action == "code" and state.engine not in ("ready", "running"):
             return "The code of a loop needs JAX: r runs the loop and starts it."
         if action in ("play", "slow", "bet") and not self.complete:
             return "There is no complete repeat yet."
-        if action == "depth" and self.has_class("-secret"):
-            return "The queue tells the answer: space plays the bet."
         if action in ("step", "move") and not self._calls:
             return "There are no calls yet."
         if action == "more" and self.loop.calls >= CALLS[-1]:
@@ -384,7 +338,7 @@ class TimelineScreen(LoopScreen):
             shot,
             complete=self.complete,
             scale=scale,
-            depth=queue.depth if queue.held else None,
+            depth=queue.depth,
         )
         self._hide_work(self.betting)
         self._entitle()
@@ -393,7 +347,6 @@ class TimelineScreen(LoopScreen):
         if (calls, self.measured) != self._notes_of:
             self._notes_of = calls, self.measured
             self._show_notes()
-            self._draw_queue()
 
     def show_moment(self, time: float) -> None:
         self.set_class(False, "-betting")
@@ -453,12 +406,6 @@ class TimelineScreen(LoopScreen):
             ]
         self.query_one("#notes", Panel).query_one(Paper).show(lambda _: lines)
 
-    def _draw_queue(self) -> None:
-        """Draw the queue if it is in view."""
-        if self.has_class("-queue"):
-            line = self.lanes.shot.line
-            self.query_one(QueuePanel).show(self.loop, line, self.measured)
-
     def _hide_work(self, betting: bool) -> None:
         """Show the bet in the place of all that tells how long the work takes."""
         if betting and self.bet is not None:
@@ -469,13 +416,9 @@ class TimelineScreen(LoopScreen):
         self.set_class(betting, "-betting")
 
     def _arrange(self) -> None:
-        """Show what there is room for; a bet leaves no room for the queue."""
-        tall = self.has_class("-tall")
-        queue = tall if self.depth is None else self.depth
-        self.set_class(queue and not self.has_class("-secret"), "-queue")
+        """Show what there is room for."""
         self._show_notes()
         self._show_call()
-        self.call_after_refresh(self._draw_queue)
 
     @on(LaneView.Picked)
     def _select_clicked(self, event: LaneView.Picked) -> None:

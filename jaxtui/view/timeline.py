@@ -17,7 +17,6 @@ from typing import Literal
 from jaxtui import format as fmt
 from jaxtui import stats
 from jaxtui.model import Loop, LoopCall, LoopMeasured, Note
-from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.state import Job, State
 from jaxtui.view.text import Line, Span
 
@@ -133,28 +132,19 @@ def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What the calls of a loop say about the queue between host and device."""
+    """How full the queue between host and device was, and which calls it held."""
 
     in_flight: tuple[int, ...]
     """For each call: how many results were not ready when it was entered.
 
     Never more than the queue takes: a watcher sees late that a result is ready."""
-    dispatch: tuple[float, ...]
-    """Seconds until each call returned."""
-    computation: float
-    """Seconds that one computation took: the median."""
     held: tuple[int, ...] = ()
     """Indices of the calls that were held back because the queue was full."""
 
     @property
-    def deepest(self) -> int:
-        """The most that was in flight when a call was entered."""
-        return max(self.in_flight, default=0)
-
-    @property
-    def depth(self) -> int:
+    def depth(self) -> int | None:
         """What the queue takes: so much was in flight when the first call was held."""
-        return self.in_flight[self.held[0]] if self.held else self.deepest
+        return self.in_flight[self.held[0]] if self.held else None
 
 
 def queue(line: Timeline, measured: LoopMeasured | None = None) -> Queue:
@@ -169,79 +159,13 @@ def queue(line: Timeline, measured: LoopMeasured | None = None) -> Queue:
     entered = [bar.start for bar in dispatches]
     ready = [bar.end for bar in line.device]
     flying = stats.in_flight(entered, ready)
-    lengths = [bar.end - bar.start for bar in line.device]
     held: tuple[int, ...] = ()
     if measured is not None and (first := measured.held_from) is not None:
         returned = [bar.end for bar in dispatches]
         later = stats.held_back(entered, returned, ready, flying[first])
         held = (first, *(index for index in later if index > first))
         flying = [min(count, flying[first]) for count in flying]
-    return Queue(
-        in_flight=tuple(flying),
-        dispatch=tuple(bar.end - bar.start for bar in dispatches),
-        computation=stats.median(lengths) if lengths else 0.0,
-        held=held,
-    )
-
-
-def queue_picture(queue: Queue, colors: Sequence[Color]) -> Picture | None:
-    """Dispatch over calls in flight; ``None`` without calls.
-
-    Args:
-        queue: what the calls say.
-        colors: of the calls, and of the marks.
-    """
-    if not queue.dispatch:
-        return None
-    calls = Series(
-        "a call",
-        [float(count) for count in queue.in_flight],
-        list(queue.dispatch),
-        colors[1],
-        points=True,
-        line=False,
-    )
-    marks = [Mark(queue.computation, "one computation", "y", colors[0])]
-    if queue.held:
-        text = f"held back at {queue.depth}"
-        marks.append(Mark(float(queue.depth), text, "x", colors[3]))
-    # The mark of one computation must be in view, also where no call took so long.
-    ends = [*queue.dispatch, queue.computation]
-    positive = [value for value in ends if value > 0]
-    limits = (min(positive) / 2, max(positive) * 2) if positive else None
-    return Picture(
-        (calls,),
-        Axis(
-            "calls in flight when the call was entered",
-            limits=(0.0, max(4.0, queue.deepest + 1.0)),
-            format=lambda value: f"{value:.0f}" if value == int(value) else "",
-        ),
-        Axis(
-            "until the call returned (log)",
-            log=True,
-            limits=limits,
-            format=fmt.tick_seconds,
-        ),
-        "",
-        tuple(marks),
-    )
-
-
-def queue_text(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
-    """What the queue shows: how many were in flight, and whether that held a call."""
-    if measured is not None and measured.inline:
-        return "never in flight: the work runs inside the call"
-    if loop.style == "each":
-        return "0 in flight when a call is entered: the loop waits each time"
-    most = f"at most {queue.depth} in flight"
-    if measured is None:
-        return most
-    if queue.held:
-        return f"{most} · full from call {queue.held[0] + 1} on: host held back"
-    known = measured.queue_depth
-    if known > len(queue.dispatch):
-        return f"{most} · it takes {known}: a longer loop fills it (k)"
-    return f"{most} · no call held back: 64 calls or more show it (k)"
+    return Queue(tuple(flying), held)
 
 
 # Words.

@@ -34,7 +34,6 @@ from jaxtui.tui.loops import SECONDS, SLOW_SECONDS, loopable
 from jaxtui.tui.timeline import CALLS, TimelineScreen
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.tui.widgets.plot_view import PlotView
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.looping import (
@@ -258,7 +257,6 @@ async def test_what_runs_inline_is_never_called_asynchronous() -> None:
         await until(pilot, lambda: "synchronous: work" in shown(app, "figures"))
         assert "device inline" in shown(app, "lanes")
         assert "inside the call" in shown(app, "call")
-        assert "never in flight" in shown(app, "queue")
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
@@ -271,61 +269,14 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
     )
     answers(engine, peak=peak, held_from=32, notes=notes)
     async with on_timeline(engine, size) as (pilot, app, screen):
-        # The lanes, and the queue.
-        for keys in ((), ("d",)):
-            await pilot.press(*keys)
-            await pilot.pause()
-            await pilot.pause()
-            for widget in (*screen.query(Static), *screen.query(Paper)):
-                if widget.display and widget.size.area:
-                    assert screen.region.contains_region(widget.region)
-            assert screen.max_scroll_y == 0
-            assert lanes(app).size.height >= 6 or not lanes(app).size.area
-            assert "? Help" in frame(app)[-1]
-
-
-@pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
-@pytest.mark.parametrize("keys", [(), ("d",)])
-async def test_a_bet_leaves_no_part_of_the_screen_empty(
-    size: tuple[int, int], keys: tuple[str, ...]
-) -> None:
-    clock = Clock()
-    async with on_timeline(FakeEngine(), size, clock=clock) as (pilot, _, screen):
-        await pilot.press(*keys)
-        queue = screen.query_one("#queue")
-        await until(pilot, lambda: queue.display == (bool(keys) != (size == WIDE)))
-        before = queue.display
-
-        # The bet stands where the lanes were, and the play where the bet was.
-        for key, seen in (("p", "#bet"), ("space", "LaneView")):
-            await pilot.press(key)
-            view = screen.query_one(seen, PlotView)
-            await until(pilot, lambda view=view: view.region.bottom == size[1] - 3)
-            assert view.region.y == screen.query_one("#figures").region.bottom + 1
-            # What tells how long the work takes stays away.
-            await pilot.press("d")
-            assert not queue.display
-            assert "█" in view.text
-        clock.now += SECONDS
-        screen.tick()
-        await until(pilot, lambda: queue.display == before)
-
-
-async def test_the_queue_fills_a_terminal_that_has_grown() -> None:
-    engine = FakeEngine()
-    answers(engine, held_from=32)
-    async with on_timeline(engine) as (pilot, app, screen):
-        await pilot.press("d")
-        plot = screen.query_one("#queue PlotView", PlotView)
-        await until(pilot, lambda: "held back at 32" in plot.text)
-        assert "at most 32 in flight · full from call 33 on" in shown(app, "queue")
-        assert not lanes(app).size.area
-        await pilot.resize_terminal(*WIDE)
-        await until(pilot, lambda: lanes(app).size.area)
-        await until(pilot, lambda: len(plot.text.splitlines()) == plot.size.height)
-        assert screen.query_one("#queue").region.bottom == WIDE[1] - 2
-        await pilot.press("d")
-        await until(pilot, lambda: not plot.size.area)
+        await pilot.pause()
+        await pilot.pause()
+        for widget in (*screen.query(Static), *screen.query(Paper)):
+            if widget.display and widget.size.area:
+                assert screen.region.contains_region(widget.region)
+        assert screen.max_scroll_y == 0
+        assert lanes(app).size.height >= 6
+        assert "? Help" in frame(app)[-1]
 
 
 async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None:

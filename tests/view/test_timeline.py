@@ -114,7 +114,7 @@ def test_any_stamps_give_bars_in_order_and_a_queue(some: list[LoopCall]) -> None
     waits = [bar for bar in line.host if bar.kind == "wait"]
     assert all(one.end <= two.start for one, two in pairwise(waits))
     found = queue(line)
-    assert len(found.in_flight) == len(found.dispatch) == len(some)
+    assert len(found.in_flight) == len(some)
     assert all(0 <= count <= index for index, count in enumerate(found.in_flight))
 
 
@@ -125,7 +125,7 @@ def test_which_calls_are_held_back_is_the_engines_to_say() -> None:
     line = timeline(calls(64))
     found = queue(line, measured(64, held_from=32))
     assert found.held == tuple(range(32, 64))
-    assert found.deepest == found.depth == 32
+    assert found.depth == 32
     # It has not said anything yet, or that none was.
     for one in (None, measured(64)):
         assert queue(line, one).held == ()
@@ -145,36 +145,10 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
     line = timeline([*late[:20], *some[20:]])
     assert max(queue(line).in_flight) > 32
     found = queue(line, one)
-    assert max(found.in_flight) == found.deepest == found.depth == 32
+    assert max(found.in_flight) == found.depth == 32
     for index in found.held:
         said = view.call_text(line, found, index, inline=False)
         assert "32 in flight: the call was held back" in said
-
-
-@pytest.mark.parametrize(
-    ("asked", "one", "words"),
-    [
-        (
-            loop(64),
-            measured(64, held_from=32),
-            "at most 32 in flight · full from call 33 on: host held back",
-        ),
-        # While it is refined, nobody knows.
-        (loop(20), None, "at most 19 in flight"),
-        # A queue that shows nothing says what would.
-        (loop(20), measured(20), "a longer loop fills it"),
-        (loop(20), measured(20, queue_depth=0), "64 calls"),
-        (loop(20, "each"), measured(20), "0 in flight"),
-        (loop(20), measured(20, inline=True), "inside the call"),
-    ],
-)
-def test_what_the_queue_shows(
-    asked: Loop, one: LoopMeasured | None, words: str
-) -> None:
-    found = queue(timeline(calls(asked.calls, asked.style)), one)
-    text = view.queue_text(asked, found, one)
-    assert words in text
-    assert one is not None or text == words
 
 
 # Words.
