@@ -26,10 +26,9 @@ from jaxtui.model import (
     Timed,
     explanation,
 )
-from jaxtui.model.ahead import LIBTPU_DEFAULTS, Topology
 from jaxtui.model.own import short_name
 from jaxtui.places import ExportError
-from jaxtui.text import docstring, literal, visible
+from jaxtui.text import literal, visible
 
 Planner = Callable[[Experiment], Awaitable[Plan]]
 """Asks an engine how to do an experiment without jaxtui."""
@@ -111,47 +110,6 @@ import sys
 # This part has to choose JAX's devices before JAX starts: it gets its own process.
 subprocess.run([sys.executable, "-c", {code}], check=True)
 """
-
-AHEAD = """\
-{title}
-
-{libraries}
-
-# libtpu and JAX read these when they are imported.
-{variables}
-os.environ["JAX_PLATFORMS"] = "cpu"  # the machine's own TPU is left alone
-
-{imports}
-{settings}
-
-{function}
-
-
-topology = topologies.get_topology_desc(
-{topology}
-)
-device = topology.devices[0]
-sharding = SingleDeviceSharding(device)
-args = [
-{arguments}
-]
-{compiled}
-
-print(compiled.cost_analysis())
-print(compiled.memory_analysis())
-print(compiled.as_text())
-"""
-
-COMPILED = """\
-lowered = jax.jit({call}).trace(*args).lower()
-compiled = lowered.compile()"""
-
-COMPILED_KERNEL = """\
-# A kernel is lowered for the device of the mesh, not for that of its arguments.
-mesh = Mesh(np.array([device]), ("device",))
-with jax.sharding.use_abstract_mesh(mesh.abstract_mesh):
-    lowered = jax.jit({call}).trace(*args).lower()
-    compiled = lowered.compile()"""
 
 LOOPED = """\
 repeats = [loop()]  # the first time takes longer
@@ -432,47 +390,6 @@ def _argument(code: str) -> str:
     if "\n" in code or "#" in code:
         return f"(\n{code}\n)"
     return f"({code})" if isinstance(tree, ast.Tuple) else code
-
-
-# Compiling ahead of time.
-
-
-def ahead_script(case: Case, topology: Topology, recipe: Recipe) -> str:
-    """The script that compiles an op for one device of a topology.
-
-    It prints what XLA says of the program, and its optimised HLO.
-    """
-    kernel = case.mode == "pallas"
-    places = "Mesh, SingleDeviceSharding" if kernel else "SingleDeviceSharding"
-    options = {"platform": "tpu", "topology_name": topology.name, **topology.options}
-    return AHEAD.format(
-        title=docstring(
-            f"{case.op} {case.size} {case.dtype} {case.mode},"
-            f" compiled for one device of {topology.name} without jaxtui."
-        ),
-        libraries="import os"
-        if recipe.call == recipe.name
-        else "import functools\nimport os",
-        variables="\n".join(
-            f'os.environ.setdefault("{name}", "{value}")'
-            for name, value in LIBTPU_DEFAULTS.items()
-        ),
-        imports="\n".join(
-            [
-                *_imports({*recipe.modules}),
-                "from jax.experimental import topologies",
-                f"from jax.sharding import {places}",
-            ]
-        ),
-        settings="".join(f"\n{_setting(*each)}\n" for each in recipe.settings),
-        function=recipe.function,
-        topology="\n".join(
-            f"    {name}={literal(value) if isinstance(value, str) else repr(value)},"
-            for name, value in options.items()
-        ),
-        arguments="\n".join(f"    {one}," for one in recipe.arguments),
-        compiled=(COMPILED_KERNEL if kernel else COMPILED).format(call=recipe.call),
-    )
 
 
 # Pieces.

@@ -104,9 +104,3 @@ def literal(text: str) -> str:
     """A text as a literal of Python, all of it visible."""
     # As JSON for its quotes, which are those that formatters prefer.
     return visible(json.dumps(text, ensure_ascii=False))
-
-
-def docstring(text: str) -> str:
-    """A docstring of one line, whatever the text holds."""
-    escaped = visible(text, line=True).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"""{escaped}"""'

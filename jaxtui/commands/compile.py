@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
-
 import click
-import msgspec
 
-from jaxtui import scripts
-from jaxtui.commands import CASE_FAILED, FINE
+from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, flag, python_flag, valued
-from jaxtui.commands.compile_process import NoAnswer, ahead_process, legible
+from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     LIMIT,
     Cases,
@@ -23,41 +17,14 @@ from jaxtui.commands.options import (
     one_precision,
     one_size,
     own_arguments,
-    refuse_json_beside_code,
     with_cases,
 )
 from jaxtui.commands.output import close
-from jaxtui.commands.progress import live_line
-from jaxtui.commands.terminal import put, say
+from jaxtui.commands.terminal import say
 from jaxtui.machine.topologies import parse
-from jaxtui.model import (
-    COMPILED_MODES,
-    Device,
-    Failure,
-    SelectionError,
-)
-from jaxtui.model.ahead import (
-    AheadAnswer,
-    AheadCode,
-    AheadCompiled,
-    AheadDescribed,
-    AheadFailed,
-    AheadHello,
-    AheadReady,
-    AheadTook,
-    CodeRequest,
-    CompileRequest,
-    Topology,
-)
-from jaxtui.model.machine import chip_count
+from jaxtui.model import COMPILED_MODES, Case, Inspected, Inspection, SelectionError
 from jaxtui.model.programs import LIMIT_SECONDS
-from jaxtui.signals import interrupt
 from jaxtui.view import ahead
-from jaxtui.view.ahead import CLOCKS, Document, TopologyRow
-from jaxtui.view.document import SCHEMA
-
-DEVICE = "tpu:0"
-"""What the first device of a topology is called, until it is known better."""
 
 
 @click.command("compile")
@@ -74,7 +41,6 @@ DEVICE = "tpu:0"
 @own_arguments
 @valued("--limit", "SECONDS", "Give it up after this time.  [default: 600]", type=LIMIT)
 @flag("--hlo", "Print the whole optimised HLO, too.")
-@flag("--code", "Print plain Python instead of compiling.")
 @json_flag
 @python_flag("Python to compile with; it needs jax, msgspec and libtpu.")
 @click.pass_obj
@@ -87,7 +53,6 @@ def command(
     topology: str | None,
     limit: float | None,
     hlo: bool,
-    code: bool,
     as_json: bool,
 ) -> int:
     """Compile an op for a TPU that is not here, and say what it would need.
@@ -95,7 +60,6 @@ def command(
     It may be a function of your own, file.py:name, which is compiled for one device.
     Needs libtpu, and no TPU: pip install "jaxtui[topology]".
     """
-    refuse_json_beside_code(code, as_json)
     if not cases.op or topology is None:
         what = "a topology" if cases.op else "an op"
         raise SelectionError(
@@ -107,108 +71,61 @@ def command(
             f"The mode {mode} compiles nothing: there is "
             f"{' and '.join(COMPILED_MODES)}."
         )
-    seconds = limit or LIMIT_SECONDS
-    case = partial(cases.case, DEVICE)
-    found = _Compilation(topology.strip(), parse(topology))
+    compiling = _Compilation(common, topology)
 
-    async def script() -> str:
-        running = ahead_process(common.python, seconds, needs_libtpu=False)
-        async with running as process:
-            ready = await process.answer(AheadReady)
-            request = CodeRequest(topology=found.topology, case=case(ready.ops))
-            await process.ask(request)
-            answer = await process.answer(AheadCode)
-            return scripts.ahead_script(answer.case, found.topology, answer.recipe)
+    async def run() -> None:
+        async with compiling.started() as session, compiling.progress():
+            await session.ready(cases.choice)
+            state = session.state
+            compiling.case = cases.case(state.devices[0].name, state.ops, state.devices)
+            seconds = limit or LIMIT_SECONDS
+            inspection = Inspection(case=compiling.case, limit_seconds=seconds)
+            await session.run(inspection, "inspection")
 
-    if code:
-        if (text := interrupt.run(script())) is not None:
-            put(text.rstrip())
-        return FINE
-
-    async def compiled() -> None:
-        running = ahead_process(common.python, seconds)
-        async with running as process, live_line(process.line):
-            try:
-                async for answer in process.answers(AheadCompiled, AheadFailed):
-                    found.take(answer)
-                    if isinstance(answer, AheadReady):
-                        one = case(answer.ops)
-                        found.update(case=one)
-                        request = CompileRequest(
-                            topology=found.topology, case=one, hlo=hlo
-                        )
-                        await process.ask(request)
-            except NoAnswer as error:
-                if process.stage in ("start", "topology"):
-                    raise
-                found.fail(f"{found.document.label}: {error}", error.hint, error.log)
-
-    interrupt.run(compiled())
-    if interrupt.happened and not (found.document.compiled or found.document.failure):
-        found.fail("The compile was interrupted.", "Run it again.")
-    failure = found.document.failure
-    exit_code = close(
-        document=found.document,
-        text=found.text if found.document.case else None,
-        as_json=as_json,
-        code=CASE_FAILED if failure else FINE,
+    try:
+        compiling.drive(run())
+    except CannotRun as error:
+        refused_topology(compiling, error)
+        raise
+    state = compiling.state
+    job = state.jobs.get("inspection")
+    inspected = job.result if job and isinstance(job.result, Inspected) else None
+    failed = job.failed if job else None
+    document = ahead.document(
+        topology.strip(),
+        compiling.topology,
+        host=state.host,
+        devices=state.devices,
+        case=compiling.case,
+        inspected=inspected,
+        failed=failed,
+        hlo=hlo,
     )
-    if failure and failure.detail and not as_json:
-        say(legible(failure.detail))
-    return exit_code
+    if failed is not None and not as_json:
+        say("\n".join(filter(None, (ahead.why(document), failed.detail))))
+    return close(
+        document=document,
+        text=(lambda: ahead.text(document, state.devices)) if inspected else None,
+        as_json=as_json,
+        code=FINE if inspected else CASE_FAILED,
+        lost=compiling.lost,
+    )
 
 
-class _Compilation:
-    """What has arrived, as the document; read when it is interrupted."""
+class _Compilation(Driver):
+    case: Case | None = None
 
-    def __init__(self, typed: str, topology: Topology) -> None:
-        self.topology = topology
-        self.devices: Sequence[Device] = ()
-        row = TopologyRow(
-            asked=typed,
-            name=topology.name,
-            options=topology.options,
-            devices=None,
-            chips=None,
-            processes=None,
-        )
-        facts: dict[str, Any] = dict.fromkeys(Document.__struct_fields__)
-        self.document = Document(**facts | {"schema": SCHEMA, "topology": row})
+    def __init__(self, common: Common, typed: str) -> None:
+        self.topology = parse(typed)
+        super().__init__(common, topology=self.topology)
 
-    def update(self, **facts: Any) -> None:
-        self.document = msgspec.structs.replace(self.document, **facts)
 
-    def take(self, answer: AheadAnswer) -> None:
-        match answer:
-            case AheadHello(libtpu=version):
-                self.update(libtpu=version)
-            case AheadReady(jax=version):
-                self.update(jax=version)
-            case AheadDescribed(devices=devices):
-                self.devices = devices
-                row = msgspec.structs.replace(
-                    self.document.topology,
-                    devices=len(devices),
-                    chips=chip_count(devices),
-                    processes=len({device.process_index for device in devices}),
-                )
-                self.update(topology=row, device_kind=devices[0].device_kind)
-            case AheadTook(stage=stage, seconds=seconds) if stage in CLOCKS:
-                self.update(**{CLOCKS[stage]: seconds})
-            case AheadCompiled(compiled=compiled):
-                source = compiled.peak.source if compiled.peak else None
-                self.update(**msgspec.structs.asdict(compiled), source=source)
-            case AheadFailed(failure=failure):
-                self.update(failure=failure)
-            case _:
-                pass
+def refused_topology(driver: Driver, error: CannotRun) -> None:
+    """Tell a topology that libtpu does not have from an engine that cannot run.
 
-    def text(self) -> str:
-        return ahead.text(self.document, self.topology, self.devices)
-
-    def fail(self, error: str, hint: str, detail: str = "") -> None:
-        """Give up the case; nothing, before it is known which that is."""
-        if (case := self.document.case) is not None:
-            self.update(
-                failure=Failure(case=case, error=error, hint=hint, detail=detail)
-            )
+    Raises:
+        SelectionError: There is no such topology.
+    """
+    failed = driver.state.failed
+    if failed is not None and failed.reason == "topology":
+        raise SelectionError(str(error)) from error

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import click
 
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
-from jaxtui.commands.compile_process import LibtpuMissing, ahead_process
+from jaxtui.commands.compile import refused_topology
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close
-from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import say
 from jaxtui.machine import topologies
 from jaxtui.model import Device
-from jaxtui.model.ahead import AheadDescribed, AheadHello, DescribeRequest, Topology
-from jaxtui.signals import interrupt
 from jaxtui.view.devices import finding_text, overview
 from jaxtui.view.document import Devices
-
-LIMIT_SECONDS = 120.0
-"""libtpu describes the largest topology in seconds."""
 
 
 @click.command("devices")
@@ -39,7 +32,7 @@ LIMIT_SECONDS = 120.0
 def command(common: Common, topology: str | None, as_json: bool) -> int:
     """List the JAX devices and draw where the chips sit."""
     if topology is not None:
-        return _describe(common.python, topology, as_json=as_json)
+        return _describe(common, topology, as_json=as_json)
     driver = Driver(common)
 
     async def ready() -> None:
@@ -62,7 +55,7 @@ def command(common: Common, topology: str | None, as_json: bool) -> int:
     )
 
 
-def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
+def _describe(common: Common, name: str, *, as_json: bool) -> int:
     """Print the devices of a topology, and return the exit code.
 
     A recorded name needs nothing. libtpu describes every other one, and what happens to
@@ -76,15 +69,29 @@ def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
     recorded: str | None = name
     if name not in topologies.names():
         topology = topologies.parse(name)
+        driver = Driver(common, topology=topology)
+
+        async def ready() -> None:
+            async with driver.started() as session, driver.progress():
+                await session.ready()
+
         try:
-            found = interrupt.run(_describe_ahead(python, topology))
-            recorded = None
-        except LibtpuMissing as missing:
+            driver.drive(ready())
+            recorded, state = None, driver.state
+            if state.host is not None:
+                libtpu = state.host.platform_version
+                source = f"{topology.label}, from libtpu {libtpu}; not this machine."
+                found = source, state.devices
+        except CannotRun as error:
+            refused_topology(driver, error)
+            failed = driver.state.failed
+            if failed is None or failed.reason != "libtpu-missing":
+                raise
             recorded = topologies.recorded_as(topology)
             if recorded is None:
                 known = ", ".join(topologies.names())
                 raise CannotRun(
-                    f'{missing} Without it "{name}" is not known, only {known}.'
+                    f'{error} Without it "{name}" is not known, only {known}.'
                 ) from None
     if recorded is not None:
         source = f"RECORDED: {recorded}, as JAX lists it there; not this machine."
@@ -97,15 +104,3 @@ def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
         text=(lambda: f"{source}\n{overview(None, devices)}") if source else None,
         as_json=as_json,
     )
-
-
-async def _describe_ahead(
-    python: Sequence[str], topology: Topology
-) -> tuple[str, tuple[Device, ...]]:
-    """Where the devices of a topology are from, and those that libtpu makes of it."""
-    running = ahead_process(python, LIMIT_SECONDS)
-    async with running as process, live_line(process.line):
-        libtpu = (await process.answer(AheadHello)).libtpu
-        await process.ask(DescribeRequest(topology=topology))
-        source = f"{topology.label}, from libtpu {libtpu}; not this machine."
-        return source, (await process.answer(AheadDescribed)).devices

@@ -14,7 +14,15 @@ from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import say
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
-from jaxtui.model import EngineDied, EngineFailed, Event, Experiment, Waiting
+from jaxtui.machine.messages import last_words
+from jaxtui.model import (
+    EngineDied,
+    EngineFailed,
+    Event,
+    Experiment,
+    Topology,
+    Waiting,
+)
 from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State
@@ -30,6 +38,7 @@ class Driver:
     Args:
         common: how to start the engine.
         environment: variables to set for it; ``None`` takes one away.
+        topology: a TPU that is not here, to compile for.
         record: keep what is measured in the history, unless ``--no-history``.
     """
 
@@ -38,10 +47,12 @@ class Driver:
         common: Common,
         *,
         environment: Mapping[str, str | None] | None = None,
+        topology: Topology | None = None,
         record: bool = False,
     ) -> None:
         self._factory = common.factory
         self._options = common.engine_options(environment)
+        self._options.topology = topology.label if topology else None
         self._record = record and common.record
         self._session: Session[State] | None = None
         self._lost = False
@@ -159,7 +170,7 @@ class Driver:
             case EngineFailed() as failed if not state.devices:
                 raise CannotRun(failure_text(failed, state.findings))
             case EngineDied() as died if not state.devices:
-                printed = " ".join(line.strip() for line in state.log[-3:])
+                printed = last_words(state.log)
                 said = f" It printed: {printed}" if printed else ""
                 how = f"exit status {died.returncode}"
                 raise CannotRun(

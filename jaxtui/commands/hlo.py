@@ -33,13 +33,14 @@ from jaxtui.model import (
     Host,
     Inspected,
     Inspection,
+    Peak,
     Record,
     SelectionError,
     WorkFailed,
     explanation,
 )
 from jaxtui.model.own import short_name
-from jaxtui.model.programs import LIMIT_SECONDS, EagerStep, Program
+from jaxtui.model.programs import LIMIT_SECONDS, Bound, EagerStep, Program
 from jaxtui.view import program
 from jaxtui.view.document import SCHEMA
 
@@ -144,6 +145,9 @@ class Document(Record, frozen=True, kw_only=True):
     flops: float | None
     bytes: float | None
     program: Program | None
+    peak: Peak | None
+    bound_seconds: float | None
+    bound_by: Bound | None
     steps: tuple[EagerStep, ...] | None
     jaxpr: str | None
     stablehlo: str | None
@@ -156,10 +160,12 @@ def _facts(
     case: Case | None, inspected: Inspected | None, stage: str | None
 ) -> dict[str, Any]:
     """The fields of a document that an inspection fills."""
-    names = (*Inspected.__struct_fields__, "eager_kernels")
+    names = {*Document.__struct_fields__} - {"schema", "host", "failure"}
     facts = {name: getattr(inspected, name, None) for name in names}
     if inspected is None:
         facts["case"] = case
+    else:
+        facts["bound_seconds"], facts["bound_by"] = inspected.bound
     if stage in TEXTS:
         facts |= dict.fromkeys(name for name in TEXTS if name != stage)
     return facts

@@ -9,7 +9,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from jaxtui.engine.process import MOST_CPU_DEVICES
-from jaxtui.machine import findings, gpu_memory, malloc, packages, processes
+from jaxtui.machine import (
+    findings,
+    gpu_memory,
+    malloc,
+    packages,
+    processes,
+    topologies,
+)
 from jaxtui.machine.survey import Survey, blocking, survey
 from jaxtui.measure.errors import translate_backend, translate_import
 from jaxtui.model import (
@@ -53,16 +60,21 @@ class Core:
 
     Args:
         root: where proc, sys and dev are, for tests.
+        topology: a TPU that is not here, whose devices are compiled for.
     """
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    def __init__(self, root: Path = Path("/"), topology: str | None = None) -> None:
         self._root = root
+        self._topology = topology
+        self._libtpu = ""
         self._seen: Survey | None = None
         self._cards: list[gpu_memory.GpuMemory] = []
         self._smi: gpu_memory.Smi | None = None
 
     def look(self) -> Noticed:
         """Survey the machine once; nvidia-smi answers while JAX starts."""
+        if self._topology is not None:
+            return Noticed(findings=(), hardware=self._topology)
         seen = self._survey()
         nvidia = seen.present("cuda") and seen.wanted("cuda")
         self._cards = [*gpu_memory.amd(seen.chips, self._root / "sys")]
@@ -76,6 +88,8 @@ class Core:
 
     def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
         """Compare what JAX has with what was seen before it was touched."""
+        if self._topology is not None:
+            return ()
         seen = self._survey()
         if seen.packages is None:
             seen = replace(seen, packages=packages.installed())
@@ -94,6 +108,11 @@ class Core:
 
     def load(self) -> tuple[OpInfo, ...]:
         """Import jax, check that it will do, and import the catalogue."""
+        if self._topology is not None:
+            # jax says where libtpu is as if the user had.
+            self._libtpu = packages.libtpu_version() or ""
+            if not self._libtpu:
+                raise CannotServeError(_no_libtpu())
         try:
             import jax
         # Also a wrong environment variable or two versions that do not fit end here.
@@ -123,6 +142,8 @@ class Core:
         from jaxtui.measure.devices import describe, simulated
         from jaxtui.measure.host import host
 
+        if self._topology is not None:
+            return self._describe(self._topology)
         for name, count in simulated():
             if count > MOST_CPU_DEVICES:
                 raise CannotServeError(_too_many(name, count))
@@ -132,6 +153,27 @@ class Core:
         except Exception as error:
             raise CannotServeError(self._explained(error)) from error
         return host(), devices
+
+    def _describe(self, name: str) -> tuple[Host, tuple[Device, ...]]:
+        """The devices of a TPU that is not here."""
+        from jaxtui.measure import ahead
+        from jaxtui.measure.errors import RefusedError
+        from jaxtui.measure.host import host
+
+        topology = topologies.parse(name)
+        try:
+            devices = ahead.describe(topology)
+        except RefusedError as refused:
+            failed = refused.failed
+            raise CannotServeError(
+                EngineFailed(
+                    reason="topology",
+                    error=failed.error,
+                    hint=failed.hint,
+                    detail=failed.detail,
+                )
+            ) from refused
+        return replace(host(), platform_version=self._libtpu), devices
 
     def _explained(self, error: Exception) -> EngineFailed:
         failed = translate_backend(error)
@@ -201,6 +243,14 @@ class Core:
         from jaxtui.measure import devices
 
         return devices.memory()
+
+
+def _no_libtpu() -> EngineFailed:
+    return EngineFailed(
+        reason="libtpu-missing",
+        error="libtpu, which brings the TPU's compiler, is not installed.",
+        hint=f"Run `{topologies.INSTALL}` (some 200 MB; it needs no TPU).",
+    )
 
 
 def _too_many(name: str, count: int) -> EngineFailed:

@@ -53,6 +53,9 @@ class EngineOptions:
     """What starts it; by default the Python that runs this."""
     cpu_devices: int | None = None
     """Simulate this many CPU devices and use no accelerator."""
+    topology: str | None = None
+    """The label of a TPU topology that is not here: it is compiled for, and nothing
+    runs."""
     grace_seconds: float = 2.0
     """How long a stop or a goodbye may take before the engine is killed."""
     start_limit_seconds: float = START_LIMIT_SECONDS
@@ -115,6 +118,8 @@ class EngineProcess:
             command.append("--wait")
         if options.cpu_devices is not None:
             command += ["--cpu-devices", str(options.cpu_devices)]
+        if options.topology is not None:
+            command += ["--topology", options.topology]
         try:
             if sys.platform == "linux":
                 # Some kernels allow less; a smaller pipe works too.

@@ -59,6 +59,15 @@ from jaxtui.model import (
 EXIT_CANNOT_SERVE = 3
 """The exit status after ``EngineFailed``."""
 
+LIBTPU_DEFAULTS = {
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-8",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+}
+"""What libtpu would otherwise ask a metadata server (half a minute per question where
+there is none), print warnings about, or lock for one process of the machine."""
+
 _END_SECONDS = 1.0
 """How long an ending may take, JAX's own clean-up included."""
 
@@ -76,11 +85,14 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     parser.add_argument("--requests", type=int, required=True, metavar="FD")
     parser.add_argument("--events", type=int, required=True, metavar="FD")
     parser.add_argument("--cpu-devices", type=int, metavar="N")
+    parser.add_argument("--topology", metavar="NAME")
     parser.add_argument("--generation", type=int, default=1, metavar="N")
     parser.add_argument("--wait", action="store_true")
     options = parser.parse_args(arguments)
     # jax reads all of this when it is imported, so it comes first.
-    os.environ.update(engine_environment(os.environ, options.cpu_devices))
+    topology = options.topology
+    changed = engine_environment(os.environ, options.cpu_devices, topology)
+    os.environ.update(changed)
     _die_with_parent()
     faulthandler.enable()
     # A start that hangs is asked where it is before it is ended.
@@ -97,11 +109,14 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     os.register_at_fork(after_in_child=lambda: os.close(options.events))
     outbox = Outbox(options.events, options.generation)
     waits = options.wait
-    return Server(core or Core(), options.requests, outbox, waits=waits).serve()
+    core = core or Core(topology=topology)
+    return Server(core, options.requests, outbox, waits=waits).serve()
 
 
 def engine_environment(
-    base: Mapping[str, str], cpu_devices: int | None = None
+    base: Mapping[str, str],
+    cpu_devices: int | None = None,
+    topology: str | None = None,
 ) -> dict[str, str]:
     """The environment of an engine process; pure, so it can be shown and tested.
 
@@ -109,8 +124,11 @@ def engine_environment(
         base: The environment that the engine would have otherwise; what it says about
             platforms and logging stays as it is.
         cpu_devices: Simulate this many CPU devices and use no accelerator.
+        topology: Compile for this TPU, and leave the machine's own to others.
     """
     changed = dict(base)
+    if topology is not None:
+        changed = {**LIBTPU_DEFAULTS, **changed, "JAX_PLATFORMS": "cpu"}
     # A warm persistent cache would be read as a compile of a few milliseconds.
     changed["JAX_ENABLE_COMPILATION_CACHE"] = "0"
     # JAX takes 75 % of a GPU at its first op; whoever shares the GPU would mind.

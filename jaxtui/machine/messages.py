@@ -8,7 +8,7 @@ nothing here.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from jaxtui.machine import topologies
@@ -447,6 +447,17 @@ def finding(name: str, how: str) -> Finding:
 
 EXTRAS = {"tpu": "tpu", "cuda": "cuda12", "rocm": "rocm7-local"}
 """Of the package jax, by maker of the accelerator."""
+
+
+_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (\S+:\d+\] .*)")
+"""How absl prints the check whose failure ends a process."""
+
+
+def last_words(log: Sequence[str], lines: int = 3) -> str:
+    """What a process that died printed: the check that failed, or the last lines."""
+    fatal = [found[1] for line in log if (found := _FATAL.match(line))]
+    # Every thread that fails the same check says so.
+    return " ".join([*dict.fromkeys(fatal or map(str.strip, log))][-lines:])
 
 
 def install(maker: str, jax: str | None) -> str:

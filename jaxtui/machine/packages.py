@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -91,6 +93,19 @@ def installed(
             plugins.setdefault(name, version)
     ordered = dict(sorted(plugins.items()))
     return Packages(versions.get("jax"), versions.get("jaxlib"), ordered, pin)
+
+
+def libtpu_version() -> str | None:
+    """The version of libtpu, which is looked for where jax does; ``None`` without it.
+
+    Nothing is imported.
+    """
+    library = os.environ.get("TPU_LIBRARY_PATH")
+    if library and os.path.isfile(library):
+        return f"of {library}"
+    if importlib.util.find_spec("libtpu") is None:
+        return None
+    return installed().plugins.get("libtpu", "of an unknown version")
 
 
 def _installed() -> Iterator[Distribution]:

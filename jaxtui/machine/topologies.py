@@ -17,8 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jaxtui.model import Device
-from jaxtui.model.ahead import Topology
+from jaxtui.model import Device, Topology
 from jaxtui.text import did_you_mean
 
 PATH = Path(__file__).with_name("tpu_topologies.json")

@@ -1,100 +1,47 @@
-"""Topologies of libtpu, and a case that is compiled for a device of one."""
+"""A TPU that is not here: its devices as libtpu describes them, to compile for."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
-from collections.abc import Iterator
+import resource
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import jax
-import msgspec
 import numpy as np
 from jax.experimental import topologies
-from jax.sharding import Mesh
+from jax.sharding import Mesh, SingleDeviceSharding
 
-from jaxtui.measure import inspection, ops, own, peaks, programs, recipes, settings
-from jaxtui.measure.devices import describe_device, name
+from jaxtui.measure import devices, programs
 from jaxtui.measure.errors import RefusedError, full_text
-from jaxtui.measure.failures import explain
-from jaxtui.measure.planning import check_op, check_platform
-from jaxtui.measure.settings import enable_x64
-from jaxtui.measure.workload import Scope, compiled_form, spread
-from jaxtui.model import Case, Peak, RoofKind, explanation
-from jaxtui.model.ahead import (
-    AheadAnswer,
-    AheadCode,
-    AheadCompiled,
-    AheadDescribed,
-    AheadDoing,
-    AheadFailed,
-    AheadReady,
-    AheadRefused,
-    AheadRequest,
-    AheadTook,
-    CodeRequest,
-    Compiled,
-    CompileRequest,
-    DescribeRequest,
-    Stage,
-    Topology,
-)
-
-STAGES: tuple[Stage, ...] = ("trace", "lower", "compile")
+from jaxtui.measure.workload import Workload, spread
+from jaxtui.model import Case, Device, Topology
+from jaxtui.model.own import short_name
 
 
-def ready() -> AheadReady:
-    """JAX is imported, and what it can compile."""
-    return AheadReady(
-        jax=jax.__version__,
-        jaxlib=importlib.metadata.version("jaxlib"),
-        ops=ops.catalogue(),
-    )
+def describe(topology: Topology) -> tuple[Device, ...]:
+    """The devices of a topology, which from now on are those of this process.
 
+    Nothing can be run on them.
 
-def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
-    """Everything that there is to say to a request, in order."""
-    if not isinstance(request, DescribeRequest):
-        try:
-            if isinstance(request, CompileRequest):
-                settings.check()
-            if own.source(request.case.op) is None:
-                check_op(request.case)
-            else:
-                own.check(request.case)
-                if isinstance(request, CodeRequest):
-                    raise RefusedError(
-                        "--code prints ops of the catalogue, not your own function.",
-                        "`jax.jit(f).lower(*shapes).compile()` compiles it.",
-                    )
-            check_platform(request.case, "tpu")
-        except RefusedError as refused:
-            yield AheadRefused(error=explanation(refused.failed))
-            return
-    if isinstance(request, CodeRequest):
-        yield AheadCode(case=request.case, recipe=recipes.ahead(request.case))
-        return
-    yield AheadDoing(stage="topology")
-    start, topology = perf_counter(), request.topology
+    Raises:
+        RefusedError: libtpu has no such topology.
+    """
+    # libtpu may abort: no core file is left behind.
+    most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
     try:
-        # Nothing can be run on its devices.
-        devices = topologies.get_topology_desc(
+        described = topologies.get_topology_desc(
             platform="tpu", topology_name=topology.name, **topology.options
         ).devices
     except Exception as error:  # whatever libtpu raises
-        yield refusal(error, topology)
-        return
-    yield AheadTook(stage="topology", seconds=perf_counter() - start)
-    # Process 0 stands for the own one.
-    found = tuple(describe_device(device, 0) for device in devices)
-    yield AheadDescribed(devices=found)
-    if isinstance(request, CompileRequest):
-        yield from compile_ahead(request.case, devices[0], keep_hlo=request.hlo)
+        raise refusal(error, topology) from error
+    devices.described = tuple(described)
+    return devices.describe()
 
 
-def refusal(error: Exception, topology: Topology) -> AheadRefused:
+def refusal(error: Exception, topology: Topology) -> RefusedError:
     """Why libtpu refuses a topology, in a sentence; the original text is kept."""
     text = full_text(error)
     said = f'libtpu refuses the topology "{topology.label}".'
@@ -102,152 +49,43 @@ def refusal(error: Exception, topology: Topology) -> AheadRefused:
         if found := re.search(pattern, text):
             said = sentence.format(found[0], *found.groups(), name=topology.name)
             break
-    return AheadRefused(error=said, detail=text)
+    return RefusedError(said, "", text)
 
 
-def compile_ahead(
-    case: Case, device: Any, *, keep_hlo: bool = False
-) -> Iterator[AheadAnswer]:
-    """Every stage as it begins and ends, then what came out of it.
+def warm_up(device: Any) -> float:
+    """Compile a small program; returns the seconds.
 
-    The stages are cold: the function is a fresh one. A small program is compiled first,
-    because the first one sets up MLIR and libtpu for the whole process.
+    The first compile sets up MLIR and libtpu for the whole process.
     """
-    case = msgspec.structs.replace(case, device=name(device))
-    source = own.source(case.op)
-    took: dict[Stage, float] = {}
-    stage: Stage = "inputs"
-    try:
-        if source is not None:
-            yield AheadDoing(stage=stage)
-            made = _of_function(case, source, device)
-        else:
-            made = _of_op(case, device)
-        case, stage = made.case, "warm-up"
-        yield AheadDoing(stage=stage)
-        start, small = perf_counter(), programs.array_shape((8,), "float32", device)
-        jax.jit(lambda x: x + 1).trace(small).lower().compile()
-        took[stage] = perf_counter() - start
-        yield AheadTook(stage=stage, seconds=took[stage])
-        program: Any = None
-        for stage in STAGES:
-            yield AheadDoing(stage=stage)
-            with made.scope(), _as_if_on(device, case):
-                start = perf_counter()
-                if stage == "compile":
-                    program = program.compile()
-                elif stage == "lower" and program is not None:
-                    program = program.lower()
-                elif stage == "lower" or hasattr(made.jitted, "trace"):
-                    program = getattr(made.jitted, stage)(*made.args, **made.keywords)
-                took[stage] = perf_counter() - start
-            yield AheadTook(stage=stage, seconds=took[stage])
-    except Exception as error:  # whatever JAX, XLA, libtpu or a file raises
-        yield AheadFailed(failure=explain(error, case, stage))
-        return
-    compiled = programs.inner(program)
-    found = programs.read(compiled, device.device_kind)
-    peak = peaks.of_case(case, device.device_kind, matrix=made.matrix)
-    seconds, by = bound(made.flops, made.bytes, peak)
-    yield AheadCompiled(
-        compiled=Compiled(
-            case=case,
-            device_kind=device.device_kind,
-            warm_up_seconds=took["warm-up"],
-            trace_seconds=took["trace"],
-            lower_seconds=took["lower"],
-            compile_seconds=took["compile"],
-            flops=made.flops,
-            bytes=made.bytes,
-            xla_flops=found.xla_flops,
-            xla_bytes=found.xla_bytes,
-            xla_transcendentals=found.xla_transcendentals,
-            memory=found.memory,
-            peak=peak,
-            bound_seconds=seconds,
-            bound_by=by,
-            kernels=found.kernels,
-            instructions=found.instructions,
-            hlo=programs.text_of(compiled) if keep_hlo else None,
-        )
-    )
+    small = programs.array_shape((8,), "float32", device)
+    start = perf_counter()
+    jax.jit(lambda x: x + 1).trace(small).lower().compile()
+    return perf_counter() - start
 
 
-class _Entry(NamedTuple):
-    """What is compiled, and the work that is known of it."""
-
-    case: Case
-    jitted: Any
-    args: tuple[Any, ...]
-    """Shapes on the device of the topology, where they are arrays."""
-    keywords: dict[str, Any]
-    scope: Scope
-    flops: float | None
-    bytes: float | None
-    """By the op's formulas; those of a function are XLA's affair."""
-    matrix: bool
-
-
-def _of_op(case: Case, device: Any) -> _Entry:
-    op = ops.get(case.op)
-    return _Entry(
-        case,
-        jax.jit(compiled_form(op, case, device)),
-        (*programs.shapes(op, case, device),),
-        {},
-        lambda: enable_x64(case.dtype),
-        op.flops(case.size, case.dtype),
-        op.bytes(case.size, case.dtype),
-        op.takes_precision,
-    )
-
-
-def _of_function(case: Case, source: own.Source, device: Any) -> _Entry:
-    """A function of a file, whose arguments are made on the host, if they are made.
+def place(made: Workload, device: Any) -> None:
+    """Have the arguments be shapes on a device of a topology, where they are arrays.
 
     Raises:
-        RefusedError: It has no arguments, or its file spreads them over devices.
+        RefusedError: The file spreads them over devices.
     """
-    (host, *_) = jax.devices()
-    made = inspection.of_function(own.load(source, host), case, host)
-    jitted, args, keywords = inspection.entry(made)
-    if (devices := spread((args, keywords))) > 1:
+    if (count := spread((made.args, made.keywords))) > 1:
         raise RefusedError(
-            f"{source.name} spreads its arguments over {devices} devices.",
+            f"{short_name(made.case.op)} spreads its arguments over {count} devices.",
             "What is compiled here is for one device: let its file place them on one.",
         )
-    place = jax.sharding.SingleDeviceSharding(device)
+    sharding = SingleDeviceSharding(device)
 
     def shape(leaf: Any) -> Any:
         if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
             return leaf
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place)
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
 
-    args, keywords = jax.tree.map(shape, (args, keywords))
-    settled = msgspec.structs.replace(made.case, device=case.device)
-    return _Entry(settled, jitted, args, keywords, made.scope, None, None, True)
-
-
-def bound(
-    flops: float | None, traffic: float | None, peak: Peak | None
-) -> tuple[float | None, RoofKind | None]:
-    """Seconds that no call can beat, and what forbids it; ``None`` without peaks.
-
-    The roofline (Williams, Waterman and Patterson, 2009): a call takes at least its
-    flops over the peak rate, and at least its ideal traffic over the bandwidth, because
-    its arguments and its result live in device memory.
-    """
-    if peak is None:
-        return None, None
-    times: list[tuple[float, RoofKind]] = []
-    if flops and peak.flops_per_second:
-        times.append((flops / peak.flops_per_second, "compute"))
-    if traffic and peak.bytes_per_second:
-        times.append((traffic / peak.bytes_per_second, "bandwidth"))
-    return max(times, default=(None, None))
+    args, made.keywords = jax.tree.map(shape, (tuple(made.args), made.keywords))
+    made.args, made.resident = args, lambda: args
 
 
-def _as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:
+def as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:
     """A Pallas kernel is lowered for the device of the mesh that is set, not for that
     of its arguments; jax older than 0.8 knows no such mesh.
     """

@@ -106,14 +106,13 @@ class Child:
             self.process.kill()
 
 
-def sender(fd: int | None = None) -> Callable[[object], None]:
+def sender() -> Callable[[object], None]:
     """What a child answers with: a line of JSON each, at once, as it may abort next.
 
-    Without a descriptor they go to fd 1, and what C code prints there goes to fd 2.
+    They go to fd 1, and what C code prints there goes to fd 2.
     """
-    if fd is None:
-        fd = os.dup(1)
-        os.dup2(2, 1)
+    fd = os.dup(1)
+    os.dup2(2, 1)
     os.set_inheritable(fd, False)
     pipe = os.fdopen(fd, "wb")
 

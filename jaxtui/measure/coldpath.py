@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from time import perf_counter
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import msgspec
@@ -27,12 +28,12 @@ import numpy as np
 
 from jaxtui.measure import own, programs, runtime
 from jaxtui.measure.clocks import wait_for
-from jaxtui.measure.dataflow import Dataflow, dataflow
+from jaxtui.measure.dataflow import dataflow
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import dtype_of
-from jaxtui.measure.programs import count
+from jaxtui.measure.programs import count, inner
 from jaxtui.measure.workload import Workload, arrays_of, spread
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
 from jaxtui.stats import median
@@ -108,10 +109,7 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
         yield from _steps_as_is(workload, workload.as_is, cold=cold)
         return
     if workload.case.mode in COMPILED_MODES:
-        stages = _Stages(workload)
-        yield "trace", stages.trace
-        yield "lower", stages.lower
-        yield "compile", stages.compile
+        yield from _cold_stages(workload)
     elif cold:
         jax.clear_caches()
     yield "first_call", lambda: _first_call(workload)
@@ -131,101 +129,109 @@ def _steps_as_is(
     In another's process it may be compiled already, so none of them is known. In
     jaxtui's own JAX forgets what was called before.
     """
-    function = jitted.function
-    stages = _Stages(workload)
     workload.warm = not cold
-    if cold and id(function) in _called:
+    if cold and id(jitted.function) in _called:
         jax.clear_caches()
-    _called.add(id(function))
-    if not cold or not hasattr(function, "lower"):
+    _called.add(id(jitted.function))
+    stages = Stages(workload)
+    if cold and stages.names:
+        yield from _cold_stages(workload)
+        yield "first_call", lambda: _first_call(workload)
+    else:
         yield "first_call", lambda: _first_call(workload)
         with workload.scope():
-            compiled = function
-            if hasattr(function, "lower"):
-                stages.lower()
-                compiled = stages.stage.compile()
-            stages.look(compiled)
+            for stage in stages.names[-2:]:  # lowering traces
+                stages.run(stage)
+            _look_at_program(workload, stages.compiled or inner(jitted.function))
             _count(workload)
-    else:
-        if hasattr(function, "trace"):
-            yield "trace", stages.trace
-        yield "lower", stages.lower
-        yield "compile", stages.compile
-        yield "first_call", lambda: _first_call(workload)
     yield "fetch", lambda: _fetch(workload)
 
 
-class _Stages:
+Stage = Literal["trace", "lower", "compile"]
+
+
+class Stages:
+    """trace, lower and compile of what a workload calls, each timed once.
+
+    Of what a file has jitted, ``traced``, ``lowered`` and ``compiled`` are what JAX has
+    made of it, whatever a library wraps around that.
+    """
+
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
-        self.stage: Any = None
+        self._latest: Any = None
+        self.seconds: dict[Stage, float] = {}
+        self.traced: Any = None
+        self.lowered: Any = None
+        self.compiled: Any = None
 
-    def trace(self) -> Transfer:
+    @property
+    def names(self) -> tuple[Stage, ...]:
+        """Those that it shows; none if it is compiled already."""
+        jitted = self._workload.as_is
+        if jitted is None or hasattr(jitted.function, "trace"):
+            return ("trace", "lower", "compile")
+        return ("lower", "compile") if hasattr(jitted.function, "lower") else ()
+
+    def run(self, stage: Stage) -> float:
+        """Do one, after those before it; returns its seconds."""
+        first = self._latest is None
+        step = self._first(stage) if first else getattr(self._latest, stage)
+        with preserved(self._workload) if first else nullcontext():
+            start = perf_counter()
+            self._latest = step()
+            self.seconds[stage] = perf_counter() - start
+        done = {"trace": "traced", "lower": "lowered", "compile": "compiled"}[stage]
+        setattr(self, done, inner(self._latest))
+        return self.seconds[stage]
+
+    def _first(self, stage: Stage) -> Callable[[], Any]:
         workload = self._workload
-        args, keywords = workload.args, workload.keywords
-        if workload.as_is is None:
-            # Arguments that are sent from the host are traced where they will be.
-            args, jitted = workload.resident(), workload.jitted()
-            workload.use(jitted)
-        else:
-            args, keywords, jitted = self._as_is(workload.as_is)
-        with preserved(workload):
-            taken = self._time(lambda: jitted.trace(*args, **keywords))
-        if workload.own:
-            workload.dataflow = _dataflow(self.stage)
-        return taken
+        if (known := workload.as_is) is not None:
+            args = (*known.args, *workload.args)
+            keywords = {**known.keywords, **workload.keywords}
+            return partial(getattr(known.function, stage), *args, **keywords)
+        jitted = workload.jitted()
+        workload.use(jitted)
+        # Arguments that are sent from the host are traced where they will be.
+        args = workload.resident()
+        return partial(getattr(jitted, stage), *args, **workload.keywords)
 
-    def lower(self) -> Transfer:
-        workload = self._workload
-        if self.stage is None and workload.as_is is not None:
-            args, keywords, jitted = self._as_is(workload.as_is)
-            with preserved(workload):
-                taken = self._time(lambda: jitted.lower(*args, **keywords))
-        else:
-            taken = self._time(self.stage.lower)
-        if workload.own:
-            lowered = programs.inner(self.stage)
-            workload.written_flops = programs.counted_flops(lowered)
-        return taken
 
-    def _as_is(self, jitted: own.Jitted) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-        """What a jitted function is traced or lowered with, and the function."""
-        workload = self._workload
-        keywords = {**jitted.keywords, **workload.keywords}
-        return (*jitted.args, *workload.args), keywords, jitted.function
+def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
+    """Each stage, and what is to be seen of a workload after it."""
+    stages = Stages(workload)
 
-    def compile(self) -> Transfer:
+    def run(stage: Stage) -> Transfer:
         hits = len(runtime.cache_hits())
-        taken = self._time(self.stage.compile)
-        self._workload.cached_compile = len(runtime.cache_hits()) > hits
-        self.look(self.stage)
-        return taken
+        seconds = stages.run(stage)
+        if stage == "trace" and workload.own:
+            # A library may not show it.
+            jaxpr = getattr(stages.traced, "jaxpr", None)
+            workload.dataflow = None if jaxpr is None else dataflow(jaxpr)
+        elif stage == "lower" and workload.own:
+            workload.written_flops = programs.counted_flops(stages.lowered)
+        elif stage == "compile":
+            workload.cached_compile = len(runtime.cache_hits()) > hits
+            _look_at_program(workload, stages.compiled)
+        return Transfer(seconds, aliased=False)
 
-    def look(self, stage: Any) -> None:
-        """See what XLA says of what was compiled."""
-        workload = self._workload
-        compiled = programs.inner(stage)
-        if workload.op is None:
-            workload.xla_count = count(compiled)
-        if workload.own and (text := programs.text_of(compiled)) is not None:
-            workload.computes = programs.computes(text)
-        if workload.case.mode == "jit":
-            # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
-            workload.compiled_flops = programs.counted_flops(compiled)
-        needs = probe(lambda: compiled.memory_analysis())
-        temporaries = needs.temp_size_in_bytes if needs else 0
-        workload.block_bytes = max(workload.block_bytes, temporaries)
-
-    def _time(self, stage: Callable[[], Any]) -> Transfer:
-        start = perf_counter()
-        self.stage = stage()
-        return Transfer(perf_counter() - start, aliased=False)
+    for stage in stages.names:
+        yield stage, partial(run, stage)
 
 
-def _dataflow(traced: Any) -> Dataflow | None:
-    """Of what was traced; a library may not show that."""
-    jaxpr = getattr(programs.inner(traced), "jaxpr", None)
-    return None if jaxpr is None else dataflow(jaxpr)
+def _look_at_program(workload: Workload, compiled: Any) -> None:
+    """What XLA says of what was compiled."""
+    if workload.op is None:
+        workload.xla_count = count(compiled)
+    if workload.own and (text := programs.text_of(compiled)) is not None:
+        workload.computes = programs.computes(text)
+    if workload.case.mode == "jit":
+        # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
+        workload.compiled_flops = programs.counted_flops(compiled)
+    needs = probe(lambda: compiled.memory_analysis())
+    temporaries = needs.temp_size_in_bytes if needs else 0
+    workload.block_bytes = max(workload.block_bytes, temporaries)
 
 
 def _transfer(workload: Workload) -> Transfer:

@@ -66,21 +66,23 @@ def simulated() -> Iterator[tuple[str, int]]:
     yield "JAX_NUM_CPU_DEVICES", int(jax.config.values.get("jax_num_cpu_devices", 0))
 
 
+described: tuple[Any, ...] = ()
+"""The devices of a TPU that is not here, in an engine that compiles for it."""
+
+
 def describe() -> tuple[Device, ...]:
     """Every device of the default backend, those of other processes too."""
-    return tuple(map(describe_device, jax.devices()))
+    return tuple(map(describe_device, described or jax.devices()))
 
 
-def describe_device(device: Any, process_index: int | None = None) -> Device:
+def describe_device(device: Any) -> Device:
     """One device as a record; attributes that it does not have are ``None``.
 
-    The own process is that of the device's client, unless given; devices of others have
-    no memory statistics.
+    The own process is that of the device's client; devices of others have no memory
+    statistics.
     """
-    if process_index is None:
-        process_index = device.client.process_index()
     coords = probe(lambda: device.coords)
-    addressable = bool(device.process_index == process_index)
+    addressable = bool(device.process_index == device.client.process_index())
     return Device(
         id=int(device.id),
         platform=str(device.platform),
@@ -124,7 +126,7 @@ def find(wanted: str) -> jax.Device:
     Raises:
         RefusedError: There is none; the sentence says which there are.
     """
-    devices = {name(device): device for device in jax.devices()}
+    devices = {name(device): device for device in described or jax.devices()}
     if wanted not in devices:
         platform = wanted.partition(":")[0]
         others = probe(lambda: jax.devices(platform)) or []

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import jax
 import msgspec
 
-from jaxtui.measure import devices, ops, own, planning, programs
+from jaxtui.measure import ahead, devices, ops, own, peaks, planning, programs
+from jaxtui.measure.coldpath import Stages
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
@@ -78,24 +78,9 @@ def of_function(function: own.Function, case: Case, device: jax.Device) -> Workl
         fresh=lambda: own.fresh(replace(function, call=call)),
         as_is=as_is,
         static={} if shapes else own.static(made),
+        resident=lambda: made.args,
+        settings=function.settings,
     )
-
-
-def entry(made: Workload) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """What is traced or lowered, and with which arguments.
-
-    Raises:
-        RefusedError: It is compiled already.
-    """
-    if (known := made.as_is) is None:
-        return made.jitted(), (*made.args,), made.keywords
-    if not hasattr(known.function, "lower"):
-        raise RefusedError(
-            f"{short_name(made.case.op)} is compiled already.",
-            "Let the file show what it was before.",
-        )
-    keywords = {**known.keywords, **made.keywords}
-    return known.function, (*known.args, *made.args), keywords
 
 
 class _Step(NamedTuple):
@@ -113,21 +98,17 @@ class _Run(Runner):
     phase = "trace"
     _workload: Workload
     _device: jax.Device
-    _traced: Any = None
-    """``None`` of what is jitted already and does not show it."""
-    _lowered: Any = None
-    _compiled: Any = None
-    """The case as one program; ``None`` for an eager one."""
+    _stages: Stages
 
     def __init__(self, inspection: Inspection, stop: Callable[[], bool]) -> None:
         super().__init__(0.0, stop)
         self.case = inspection.case
-        self._took: dict[str, float] = {}
+        self._warm_up: float | None = None
         self._steps: list[_Step] = []
 
     def work(self) -> Iterator[RunEvent]:
         with suppress(_StoppedError):
-            yield from self._stages()
+            yield from self._inspect()
 
     def progress(self, doing: str) -> Progress:
         """Named with its case; whoever would go on is asked whether to stop."""
@@ -135,7 +116,7 @@ class _Run(Runner):
             raise _StoppedError
         return super().progress(f"{doing}: {self.case.label}")
 
-    def _stages(self) -> Iterator[RunEvent]:
+    def _inspect(self) -> Iterator[RunEvent]:
         case, source = self.case, own.source(self.case.op)
         if case.mode in HOST_MODES:
             raise RefusedError(
@@ -146,33 +127,48 @@ class _Run(Runner):
         # Memory is not asked for: nothing is allocated.
         planning.check(case, planning.Supply())
         self._device = devices.find(case.device)
-        yield from self.warm_up(self._device)
+        here = self._device not in devices.described
+        if here:
+            yield from self.warm_up(self._device)
+        else:
+            yield self.progress("warming up the compiler")
+            self._warm_up = ahead.warm_up(self._device)
         if source is None:
             op = ops.get(case.op)
-            self._workload = of_op(case, op, self._device, Pool(SEED))
-            with self._workload.scope():
-                shapes = programs.shapes(op, case, self._device)
-                self._workload.args = tuple(shapes)
+            made = self._workload = of_op(case, op, self._device, Pool(SEED))
+            with made.scope():
+                shapes = tuple(programs.shapes(op, case, self._device))
+            made.args, made.resident = shapes, lambda: shapes
         else:
             self.phase = "import"
             yield self.progress(self.phase)
-            function = own.load(source, self._device)
+            # Where it computes what it needs; of a TPU that is not here, the host.
+            place = self._device if here else jax.devices()[0]
+            function = own.load(source, place)
             self.phase = "inputs"
             yield self.progress("arguments")
-            self._workload = of_function(function, case, self._device)
-        yield from self._trace()
+            made = self._workload = of_function(function, case, place)
+            made.peak = peaks.of_case(made.case, self._device.device_kind, matrix=True)
+            if not here:
+                ahead.place(made, self._device)
+        stages = self._stages = Stages(made)
+        if not stages.names:
+            raise RefusedError(
+                f"{short_name(case.op)} is compiled already.",
+                "Let the file show what it was before.",
+            )
+        for stage in stages.names[:1] if case.mode == "eager" else stages.names:
+            self.phase = stage
+            yield self.progress(stage)
+            with made.scope(), ahead.as_if_on(self._device, case):
+                stages.run(stage)
         if case.mode == "eager":
             yield from self._each_step()
-        else:
-            if self._lowered is None:
-                self._lowered = yield from self._time("lower", self._traced.lower)
-            compiled = yield from self._time("compile", self._lowered.compile)
-            self._compiled = programs.inner(compiled)
-            self._lowered = programs.inner(self._lowered)
-            few = self._traced and len(self._traced.jaxpr.eqns) <= STEPS_AT_MOST
+        elif here and case.mode == "jit":
+            few = stages.traced and len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
             # Op by op nothing says how devices would share it.
-            few = few and spread(self._workload.args) == 1
-            if case.mode == "jit" and (source is None or few):
+            few = few and spread(made.args) == 1
+            if source is None or few:
                 try:
                     yield from self._each_step()
                 except _StoppedError:
@@ -181,22 +177,9 @@ class _Run(Runner):
                     self._steps.clear()
         yield self._result()
 
-    def _trace(self) -> Iterator[RunEvent]:
-        """Trace it; what is jitted already may only offer to be lowered."""
-        jitted, args, keywords = entry(self._workload)
-        if hasattr(jitted, "trace"):
-            self._traced = yield from self._time(
-                "trace", lambda: programs.inner(jitted.trace(*args, **keywords))
-            )
-        else:
-            self._took["trace"] = 0.0
-            self._lowered = yield from self._time(
-                "lower", lambda: jitted.lower(*args, **keywords)
-            )
-
     def _each_step(self) -> Iterator[RunEvent]:
         """The programs of an eager call, equal ones compiled once, as JAX does."""
-        equations = self._traced.jaxpr.eqns
+        equations = self._stages.traced.jaxpr.eqns
         known: dict[Hashable, _Step] = {}
         for number, equation in enumerate(equations, 1):
             self.phase = "compile"
@@ -207,49 +190,43 @@ class _Run(Runner):
                 step = known[key]._replace(lower_seconds=0.0, compile_seconds=0.0)
             else:
                 with self._workload.scope():
-                    step = known[key] = compile_step(equation, self._device)
+                    step = known[key] = compile_step(
+                        equation, self._workload.case, self._device
+                    )
             self._steps.append(step)
 
-    def _time(
-        self, phase: str, stage: Callable[[], Any]
-    ) -> Generator[RunEvent, None, Any]:
-        self.phase = phase
-        yield self.progress(phase)
-        with self._workload.scope():
-            start = perf_counter()
-            made = stage()
-            self._took[phase] = perf_counter() - start
-        return made
-
     def _result(self) -> Inspected:
-        steps, took, made = self._steps, self._took, self._workload
-        if self._compiled is None:
-            took["lower"] = sum(each.lower_seconds for each in steps)
-            took["compile"] = sum(each.compile_seconds for each in steps)
+        steps, made, stages = self._steps, self._workload, self._stages
+        seconds = stages.seconds
+        if made.case.mode == "eager":
+            seconds["lower"] = sum(each.lower_seconds for each in steps)
+            seconds["compile"] = sum(each.compile_seconds for each in steps)
             program = _sum([each.step.program for each in steps])
             stablehlo = _join([(each.step.name, each.stablehlo) for each in steps])
             hlo = _join([(each.step.name, each.hlo) for each in steps])
         else:
-            program = programs.read(self._compiled, self._device.device_kind)
-            stablehlo = programs.text_of(self._lowered) or ""
-            hlo = programs.text_of(self._compiled) or ""
+            program = programs.read(stages.compiled, self._device.device_kind)
+            stablehlo = programs.text_of(stages.lowered) or ""
+            hlo = programs.text_of(stages.compiled) or ""
         return Inspected(
             case=made.case,
             device_kind=self._device.device_kind,
-            trace_seconds=took["trace"],
-            lower_seconds=took["lower"],
-            compile_seconds=took["compile"],
+            trace_seconds=seconds.get("trace", 0.0),
+            lower_seconds=seconds["lower"],
+            compile_seconds=seconds["compile"],
+            peak=made.peak,
+            warm_up_seconds=self._warm_up,
             flops=made.flops,
             bytes=made.bytes,
             program=program,
             steps=tuple(each.step for each in steps),
-            jaxpr=str(self._traced.jaxpr) if self._traced else "",
+            jaxpr=str(stages.traced.jaxpr) if stages.traced else "",
             stablehlo=stablehlo,
             hlo=hlo,
         )
 
 
-def compile_step(equation: Any, device: jax.Device) -> _Step:
+def compile_step(equation: Any, case: Case, device: jax.Device) -> _Step:
     """The program of one equation of a jaxpr, with the scope of its case around.
 
     A literal in it is an argument of the program, as the scalar is that eager JAX
@@ -262,27 +239,25 @@ def compile_step(equation: Any, device: jax.Device) -> _Step:
         functions, params = made if isinstance(made, tuple) else ((), made)
         return equation.primitive.bind(*functions, *arguments, **params)
 
-    shapes = [
+    shapes = tuple(
         jax.ShapeDtypeStruct(
             aval.shape, aval.dtype, weak_type=bool(getattr(aval, "weak_type", False))
         )
         for aval in (variable.aval for variable in equation.invars)
-    ]
-    start = perf_counter()
-    lowered = jax.jit(step).lower(*shapes)
-    middle = perf_counter()
-    compiled = lowered.compile()
-    end = perf_counter()
+    )
+    alone = Workload(case=case, call=step, fresh=lambda: step, resident=lambda: shapes)
+    stages = Stages(alone)
+    seconds = {stage: stages.run(stage) for stage in stages.names}
     return _Step(
         EagerStep(
             # The primitive, or the function whose ``jit`` it is.
             name=str(equation.params.get("name") or equation.primitive.name),
-            program=programs.read(compiled, device.device_kind),
+            program=programs.read(stages.compiled, device.device_kind),
         ),
-        middle - start,
-        end - middle,
-        programs.text_of(lowered) or "",
-        programs.text_of(compiled) or "",
+        seconds["trace"] + seconds["lower"],
+        seconds["compile"],
+        programs.text_of(stages.lowered) or "",
+        programs.text_of(stages.compiled) or "",
     )
 
 

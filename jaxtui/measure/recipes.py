@@ -85,31 +85,6 @@ def recipe(case: Case, seed: int = 0) -> Recipe:
     return _of_file(source, case, seed)
 
 
-def ahead(case: Case) -> Recipe:
-    """How to compile an op for a TPU that is not here; its arguments are shapes."""
-    op, kernel = ops.get(case.op), case.mode == "pallas"
-    call = op.name
-    if kernel:
-        call = f'functools.partial({op.name}, platform="tpu")'
-    elif op.takes_precision and case.precision != "default":
-        call = f'functools.partial({op.name}, precision="{case.precision}")'
-    function = source_of(op.forms[case.mode], op.name)
-    shapes = [(one.shape, one.dtype(case.dtype)) for one in op.arguments(case.size)]
-    wide = case.dtype == "float64"
-    modules = {"jax", "jnp"} | _modules(function) | ({"np"} if kernel else set())
-    return Recipe(
-        modules=tuple(sorted(modules)),
-        settings=(("jax_enable_x64", "True"),) if wide else (),
-        name=op.name,
-        function=function,
-        arguments=tuple(
-            f"jax.ShapeDtypeStruct({shape}, jnp.{dtype}, sharding=sharding)"
-            for shape, dtype in shapes
-        ),
-        call=call,
-    )
-
-
 def _of_op(op: Op, case: Case, seed: int) -> Recipe:
     form = op.forms[case.mode]
     name = op.name if case.mode in ("jit", "eager") else f"{case.mode}_{op.name}"

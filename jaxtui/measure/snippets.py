@@ -262,7 +262,7 @@ class _Run(Runner):
 
 def check_memory(memory_bytes: int, device: Any) -> None:
     """Count what a snippet needs."""
-    described = devices.describe_device(device, device.process_index)
+    described = devices.describe_device(device)
     free = devices.free_bytes(described, available_host_bytes())
     if free is None or memory_bytes <= free:
         return

@@ -18,7 +18,15 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui.measure import accuracy, inputs, own, peaks, settings, tensorflow_numpy
+from jaxtui.measure import (
+    accuracy,
+    devices,
+    inputs,
+    own,
+    peaks,
+    settings,
+    tensorflow_numpy,
+)
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.dataflow import Dataflow
@@ -393,7 +401,8 @@ def _scope(*, wide: bool, device: jax.Device) -> ExitStack:
     stack = ExitStack()
     if wide != bool(jax.config.read("jax_enable_x64")):
         stack.enter_context(enable_x64("float64" if wide else "float32"))
-    if device != jax.devices()[0]:
+    # On a device that is not here no result can be.
+    if device != jax.devices()[0] and device not in devices.described:
         stack.enter_context(jax.default_device(device))
     return stack
 

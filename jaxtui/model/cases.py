@@ -196,7 +196,7 @@ class Recipe(Record, frozen=True, kw_only=True):
     function: str
     """The source of the op's form, or the lines that import a file as ``own``."""
     arguments: tuple[str, ...]
-    """Lines that define ``args``; to compile ahead of time, its items."""
+    """Lines that define ``args``."""
     call: str
     """An expression: what is called with ``args``."""
     wait: str = ""

@@ -167,7 +167,14 @@ class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
     """The engine cannot serve; it exits after this."""
 
     reason: Literal[
-        "jax-missing", "jax-too-old", "backend", "held", "timeout", "internal"
+        "jax-missing",
+        "jax-too-old",
+        "libtpu-missing",
+        "topology",
+        "backend",
+        "held",
+        "timeout",
+        "internal",
     ]
     error: str
     hint: str

@@ -23,7 +23,8 @@ class Host(Record, frozen=True, kw_only=True):
     jaxlib: str
     numpy: str
     platform_version: str
-    """``client.platform_version`` of the default backend, its first line."""
+    """``client.platform_version`` of the default backend, its first line; the version
+    of libtpu in an engine that compiles for a topology."""
     cpu_model: str | None = None
     cpu_count: int | None = None
     memory_bytes: int | None = None
@@ -113,6 +114,27 @@ def chip_count(devices: Sequence[Device]) -> int:
 def slice_count(devices: Sequence[Device]) -> int:
     """How many slices the devices belong to."""
     return len({one.slice_index for one in devices})
+
+
+class Topology(Record, frozen=True, kw_only=True):
+    """A TPU topology, in the words of ``jax.experimental.topologies``."""
+
+    name: str
+    """As libtpu takes it: ``v5e:2x4``, chips per dimension."""
+    options: dict[str, int | str | tuple[int, ...]] = msgspec.field(
+        default_factory=dict
+    )
+    """More arguments of ``get_topology_desc``, e.g. ``chip_config_name``."""
+
+    @property
+    def label(self) -> str:
+        """Name and options as they can be typed: ``v5e:2x4,num_slices=2``."""
+        pairs = (f",{key}={_typed(value)}" for key, value in self.options.items())
+        return self.name + "".join(pairs)
+
+
+def _typed(value: int | str | tuple[int, ...]) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 class Holder(Record, frozen=True, kw_only=True):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from jaxtui.model.base import Record
-from jaxtui.model.cases import Case
+from jaxtui.model.cases import Case, Peak
+
+Bound = Literal["compute", "bandwidth"]
+"""What keeps a call from being faster."""
 
 
 class Fusion(Record, frozen=True, kw_only=True):
@@ -93,6 +98,10 @@ class Inspected(Record, frozen=True, kw_only=True, tag=True):
     user's function."""
     program: Program
     """The compiled program; of an eager case the sums over its steps."""
+    peak: Peak | None = None
+    """What the device can do at most; ``None`` for a kind that the table lacks."""
+    warm_up_seconds: float | None = None
+    """A throw-away compile before, for a TPU that is not here."""
     steps: tuple[EagerStep, ...]
     """What runs when the op is not compiled as a whole, each compiled alone; empty for
     Pallas, or where a step cannot be compiled alone."""
@@ -108,3 +117,18 @@ class Inspected(Record, frozen=True, kw_only=True, tag=True):
         if not counts:
             return None
         return None if None in counts else sum(count or 0 for count in counts)
+
+    @property
+    def bound(self) -> tuple[float | None, Bound | None]:
+        """Seconds that no call can beat, and what forbids it; ``None`` without peaks.
+
+        The roofline (Williams, Waterman and Patterson, 2009): a call takes at least its
+        flops over the peak rate, and at least its ideal traffic over the bandwidth,
+        because its arguments and its result live in device memory.
+        """
+        times: list[tuple[float, Bound]] = []
+        if self.peak and self.flops and self.peak.flops_per_second:
+            times.append((self.flops / self.peak.flops_per_second, "compute"))
+        if self.peak and self.bytes and self.peak.bytes_per_second:
+            times.append((self.bytes / self.peak.bytes_per_second, "bandwidth"))
+        return max(times, default=(None, None))

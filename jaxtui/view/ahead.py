@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from jaxtui import format as fmt
-from jaxtui.model import Case, Device, Failure, Peak, Record, explanation
-from jaxtui.model.ahead import Stage, Topology
-from jaxtui.model.programs import ProgramMemory
-from jaxtui.model.roofs import RoofKind
+from jaxtui.model import (
+    Case,
+    Device,
+    Host,
+    Inspected,
+    Peak,
+    Record,
+    Topology,
+    WorkFailed,
+    explanation,
+)
+from jaxtui.model.machine import chip_count
+from jaxtui.model.own import short_name
+from jaxtui.model.programs import Bound, ProgramMemory
 from jaxtui.view import chipmap, program
 from jaxtui.view.document import SCHEMA
 from jaxtui.view.text import wrap
-
-CLOCKS: dict[Stage, str] = {
-    "warm-up": "warm_up_seconds",
-    "trace": "trace_seconds",
-    "lower": "lower_seconds",
-    "compile": "compile_seconds",
-}
-"""The stages whose seconds are reported, and their fields in the document."""
 
 NOT_HERE = "compiled, not run: there is no such TPU here"
 
@@ -55,18 +58,13 @@ class Document(Record, frozen=True, kw_only=True):
     memory: ProgramMemory | None
     peak: Peak | None
     bound_seconds: float | None
-    bound_by: RoofKind | None
+    bound_by: Bound | None
     kernels: int | None
     instructions: dict[str, int] | None
     hlo: str | None
     source: str | None
     """Of the peak."""
-    failure: Failure | None
-
-    @property
-    def compiled(self) -> bool:
-        """Whether XLA has come to the end of it."""
-        return self.instructions is not None
+    failure: WorkFailed | None
 
     @property
     def label(self) -> str:
@@ -74,46 +72,103 @@ class Document(Record, frozen=True, kw_only=True):
         return f"{self.case.label} of {self.topology.asked}" if self.case else ""
 
 
-def text(document: Document, topology: Topology, devices: Sequence[Device]) -> str:
+def document(
+    asked: str,
+    topology: Topology,
+    *,
+    host: Host | None,
+    devices: Sequence[Device],
+    case: Case | None,
+    inspected: Inspected | None,
+    failed: WorkFailed | None,
+    hlo: bool,
+) -> Document:
+    """What is known of a compile.
+
+    Args:
+        asked: the topology as it was typed.
+        topology: that it is for.
+        host: of the engine.
+        devices: of the topology, once they are known.
+        case: once it is known.
+        inspected: what came of it.
+        failed: why nothing came of it.
+        hlo: with the text of the program.
+    """
+    row = TopologyRow(
+        asked=asked,
+        name=topology.name,
+        options=topology.options,
+        devices=len(devices) or None,
+        chips=chip_count(devices) or None,
+        processes=len({device.process_index for device in devices}) or None,
+    )
+    facts: dict[str, Any] = dict.fromkeys(Document.__struct_fields__)
+    if inspected is not None:
+        for record in (inspected, inspected.program):
+            facts |= {n: getattr(record, n) for n in facts if hasattr(record, n)}
+        facts["bound_seconds"], facts["bound_by"] = inspected.bound
+        facts["source"] = inspected.peak.source if inspected.peak else None
+        facts["hlo"] = inspected.hlo if hlo else None
+    return Document(
+        **facts
+        | {
+            "schema": SCHEMA,
+            "case": inspected.case if inspected else case,
+            "topology": row,
+            "device_kind": devices[0].device_kind if devices else None,
+            "libtpu": host.platform_version if host else None,
+            "jax": host.jax if host else None,
+            "failure": failed,
+        }
+    )
+
+
+def why(document: Document) -> str:
+    """Why nothing was compiled, and of what that is said."""
+    said = explanation(document.failure)
+    known = document.case is None or short_name(document.case.op) in said
+    return said if known else f"{document.label}: {said}"
+
+
+def text(document: Document, devices: Sequence[Device]) -> str:
     """What was compiled, how long that took, and what the program needs.
 
     Args:
-        document: what has arrived.
-        topology: that it is for.
-        devices: of the topology, once they are known.
+        document: of a compile that has succeeded.
+        devices: of the topology.
     """
-    return "\n\n".join(filter(None, _parts(document, topology, devices)))
+    return "\n\n".join(filter(None, _parts(document, devices)))
 
 
-def _parts(
-    document: Document, topology: Topology, devices: Sequence[Device]
-) -> Iterator[str]:
-    lines = [document.label]
-    if devices:
-        kind = f"{document.device_kind}, {chipmap.summary(devices)}"
-        lines.append(f"{topology.label}: {kind}; for one device of them")
-    lines.append(f"{NOT_HERE} · libtpu {document.libtpu} · jax {document.jax}")
-    yield wrap(*lines, later="  ")
-    if seconds := {
-        str(stage): took
-        for stage, name in CLOCKS.items()
-        if stage != "warm-up" and (took := getattr(document, name)) is not None
-    }:
-        yield program.stages(seconds)
-    if document.compiled:
-        yield program.counts(
-            document.flops, document.bytes, document.xla_flops, document.xla_bytes
-        )
-        if document.memory:
-            yield program.memory(document.memory, document.device_kind or "")
-        yield wrap(*_bound(document), later="  ")
-        kernels = program.kernels(document.kernels, document.instructions or {})
-        hint = "" if document.hlo or document.kernels is None else " (--hlo prints it)"
-        yield wrap(f"program: {kernels}{hint}", later="  ")
-        if document.hlo is not None:
-            yield document.hlo.strip()
-    if failure := document.failure:
-        yield wrap(f"failed: {explanation(failure)}", later="  ")
+def _parts(document: Document, devices: Sequence[Device]) -> Iterator[str]:
+    asked = document.topology
+    label = Topology(name=asked.name, options=asked.options).label
+    kind = f"{document.device_kind}, {chipmap.summary(devices)}"
+    yield wrap(
+        document.label,
+        f"{label}: {kind}; for one device of them",
+        f"{NOT_HERE} · libtpu {document.libtpu} · jax {document.jax}",
+        later="  ",
+    )
+    yield program.stages(
+        {
+            "trace": document.trace_seconds,
+            "lower": document.lower_seconds,
+            "compile": document.compile_seconds,
+        }
+    )
+    yield program.counts(
+        document.flops, document.bytes, document.xla_flops, document.xla_bytes
+    )
+    if document.memory:
+        yield program.memory(document.memory, document.device_kind or "")
+    yield wrap(*_bound(document), later="  ")
+    kernels = program.kernels(document.kernels, document.instructions or {})
+    hint = "" if document.hlo or document.kernels is None else " (--hlo prints it)"
+    yield wrap(f"program: {kernels}{hint}", later="  ")
+    if document.hlo is not None:
+        yield document.hlo.strip()
 
 
 def _bound(document: Document) -> Iterator[str]:

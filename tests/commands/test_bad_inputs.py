@@ -95,7 +95,6 @@ TYPED = [
     (f"{COMPILE} --dtype bf16,f32", "One dtype at a time"),
     (f"{COMPILE} --mode numpy", "The mode numpy compiles nothing"),
     (f"{COMPILE} --limit nan", 'The limit "nan" is not a time'),
-    (f"{COMPILE} --code --json", "leave --json out"),
     ("hlo", "Name an op"),
     ("hlo selu:1,2", "One size"),
     ("hlo selu --mode numpy", "does not go through XLA"),

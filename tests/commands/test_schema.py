@@ -14,7 +14,6 @@ import pytest
 from jaxtui import cli
 from jaxtui.commands.schema import DOCUMENTS
 from tests.commands.fakes import in_process, run
-from tests.commands.test_compile import MATMUL, fake
 from tests.processes import ended
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
@@ -64,8 +63,8 @@ def test_it_prints_one_or_all(tmp_path: Path) -> None:
         ("ops", 0),
         ("hlo selu:64 --stage jaxpr", 0),
         ("hlo mine.py:wrong --arg f32[2,3]", 1),
-        (shlex.join([*MATMUL, *fake("answer")]), 0),
-        (shlex.join([*MATMUL, *fake("abort")]), 1),
+        ("compile matmul:64 --topology v5e:2x4 --hlo", 0),
+        ("compile mine.py:wrong --arg f32[2,3] --topology v5e:2x4", 1),
     ],
     ids=lambda typed: str(typed)[:24],
 )

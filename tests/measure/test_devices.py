@@ -23,6 +23,9 @@ class Client:
     def __init__(self, version: str) -> None:
         self.platform_version = version
 
+    def process_index(self) -> int:
+        return 0
+
 
 class FakeTpu:
     """A device like those of the TPU plugin: what is None in the dump is not there."""
@@ -52,7 +55,7 @@ def test_every_tpu_topology_is_described(name: str) -> None:
     topology = TOPOLOGIES[name]
     version = topology["platform_version"]
     for dumped in topology["devices"]:
-        described = devices.describe_device(FakeTpu(dumped, version), 0)
+        described = devices.describe_device(FakeTpu(dumped, version))
         for fact in ("id", "process_index", "device_kind", "core_on_chip"):
             assert getattr(described, fact) == dumped[fact], fact
         assert described.slice_index == dumped["slice_index"]
