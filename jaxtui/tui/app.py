@@ -6,14 +6,14 @@ import asyncio
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
 from textual.actions import parse
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 from textual.geometry import Size
@@ -22,7 +22,8 @@ from textual.screen import Screen
 from textual.widgets import Static, TabbedContent, TabPane
 from textual.widgets._tabbed_content import ContentTabs
 
-from jaxtui.model import Case
+from jaxtui import format as fmt
+from jaxtui.model import Case, OpInfo
 from jaxtui.signals import interrupt
 from jaxtui.state import RUNNING
 from jaxtui.tui import colors, themes
@@ -51,30 +52,37 @@ processor to come up: Bench once the devices are on screen, the others when they
 first shown."""
 
 TABS = ("devices", *LATE)
-"""In the order in which the key goes round."""
+"""From left to right."""
 
 MINIMUM = Size(60, 15)
 """Below this the screens cannot be read."""
 
 
 class Palette(Provider):
-    """What can be done, in the order of the keys: those of the place first.
+    """What can be done here, in the order of the keys, and all that there is: ops,
+    lessons, devices, recorded TPUs, and what the other tabs do.
 
     Textual's own provider sorts by name, and looks for what is typed only there.
     """
 
     async def discover(self) -> Hits:
-        """All of it."""
-        for title, sentence, run, _ in self.app.get_system_commands(self.screen):
+        """What can be done, then what there is."""
+        for title, sentence, run, _ in self._commands():
             yield DiscoveryHit(title, run, help=escape(sentence))
 
     async def search(self, query: str) -> Hits:
         """Those whose label or sentence matches."""
         matcher = self.matcher(query)
-        for title, sentence, run, _ in self.app.get_system_commands(self.screen):
+        for title, sentence, run, _ in self._commands():
             score = max(matcher.match(title), 0.9 * matcher.match(sentence))
             if score > 0:
                 yield Hit(score, matcher.highlight(title), run, help=escape(sentence))
+
+    def _commands(self) -> Iterator[SystemCommand]:
+        app = cast("JaxtuiApp", self.app)
+        yield from app.get_system_commands(self.screen)
+        if len(app.screen_stack) == 1:
+            yield from app.get_content()
 
 
 def too_small(size: Size) -> bool:
@@ -104,12 +112,12 @@ _KEYS = (
     ("2", "show_tab('bench')", "Bench", "Show the form."),
     ("3", "show_tab('learn')", "Learn", "Show the lessons."),
     ("4", "show_tab('history')", "History", "Show the measurements."),
-    ("ctrl+n", "switch", "Next tab", "Go to the next tab."),
+    ("right", "switch(1)", "Next tab", "Go to the tab at the right."),
+    ("left", "switch(-1)", "Tab before", "Go to the tab at the left."),
     ("f", "open_file", "File", "Time functions of a Python file."),
     ("x", "release", "Free", "Free the accelerator until the next run."),
     ("R", "retry", "Retry", "Start the engine again after it failed."),
     ("t", "theme", "Theme", "Dark, light, projector."),
-    ("p", "projector", "Projector", "High contrast or not."),
     ("ctrl+p,colon", "command_palette", "Commands", "Search all keys."),
     ("question_mark,f1", "help", "Help", "Show all keys."),
     ("q", "quit", "Quit", "Leave jaxtui; in the middle of a run it asks first."),
@@ -144,6 +152,7 @@ class JaxtuiApp(BaseApp):
     Tabs Underline { display: none; }
     Tab { height: 1; padding: 0 1; }
     Tab.-active { text-style: bold reverse; }
+    .-tall LoadPanel { border: round $panel-border; height: 5; }
     """
     COMMANDS: ClassVar = {Palette}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -171,11 +180,10 @@ class JaxtuiApp(BaseApp):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.clock).data_bind(JaxtuiApp.state)
         with TabbedContent(initial="devices"):
-            with TabPane("Devices", id="devices"):
+            with TabPane("1 Devices", id="devices"):
                 yield DevicesPane()
-            yield TabPane("Bench", id="bench")
-            yield TabPane("Learn", id="learn")
-            yield TabPane("History", id="history")
+            for number, tab in enumerate(LATE, 2):
+                yield TabPane(f"{number} {tab.capitalize()}", id=tab)
         yield MessageLine().data_bind(JaxtuiApp.state)
         yield KeysLine()
 
@@ -388,8 +396,8 @@ class JaxtuiApp(BaseApp):
 
     action_show_tab = show_tab
 
-    def action_switch(self) -> None:
-        self.show_tab(TABS[(TABS.index(self.tab) + 1) % len(TABS)])
+    def action_switch(self, by: int) -> None:
+        self.show_tab(TABS[(TABS.index(self.tab) + by) % len(TABS)])
 
     def action_open_file(self) -> None:
         self._on_bench(lambda pane: pane.action_open_file())
@@ -405,10 +413,6 @@ class JaxtuiApp(BaseApp):
         names = [theme.name for theme in themes.THEMES]
         at = names.index(self.theme) if self.theme in names else -1
         self._wear(names[(at + 1) % len(names)])
-
-    def action_projector(self) -> None:
-        on = self.theme == themes.PROJECTOR
-        self._wear(themes.DARK if on else themes.PROJECTOR)
 
     def _wear(self, theme: str) -> None:
         self.theme = theme
@@ -453,6 +457,65 @@ class JaxtuiApp(BaseApp):
                     f"{tooltip}  ({keys})",
                     partial(self._perform_on, node, binding.action),
                 )
+
+    def get_content(self) -> Iterator[SystemCommand]:
+        """The palette: what the other tabs do, and all that can be gone to by name."""
+        for tab, pane in self.panes.items():
+            if tab == self.tab:
+                continue
+            for binding in Binding.make_bindings(pane.BINDINGS):
+                if binding.tooltip:
+                    act = partial(self._perform_in, tab, binding.action)
+                    title = f"{tab.capitalize()}: {binding.description}"
+                    yield SystemCommand(title, binding.tooltip, act)
+        from jaxtui import lessons
+        from jaxtui.machine import topologies
+
+        state = self.session.state
+        for op in state.ops:
+            values = partial(self._edit_op, op)
+            yield SystemCommand(f"Op {op.name}", op.summary, values)
+        for index, lesson in enumerate(lessons.load_all()):
+            read = partial(self._open_lesson, index)
+            yield SystemCommand(f"Lesson {lesson.name}", lesson.title, read)
+        for device in state.devices:
+            select = partial(self._select_device, device.name)
+            yield SystemCommand(f"Device {device.label}", device.device_kind, select)
+        for name in topologies.names():
+            show = partial(self._show_recorded, name)
+            what = "A recorded TPU: its devices and chips."
+            yield SystemCommand(f"Recorded {name}", what, show)
+
+    def _perform_in(self, tab: str, action: str) -> None:
+        self.show_tab(tab)
+        self.call_later(self.panes[tab].perform, action)
+
+    def _edit_op(self, op: OpInfo) -> None:
+        from jaxtui.tui.values import Values
+
+        modes = tuple(mode for mode in ("jit", "numpy") if mode in op.modes)
+        size = fmt.size(op.default) if op.default else ""
+        self.to_form(Values(op=op.name, sizes=size, dtypes=op.dtypes[:1], modes=modes))
+
+    def _open_lesson(self, index: int) -> None:
+        async def show() -> None:
+            await self.fill("learn")
+            from jaxtui.tui.learn import LessonList
+
+            for found in self.query(LessonList):
+                found.post_message(LessonList.Opened(index))
+
+        self.show_tab("learn")
+        self.call_later(show)
+
+    def _select_device(self, name: str) -> None:
+        self.session.update(cursor=name)
+        self.show_tab("devices")
+
+    def _show_recorded(self, name: str) -> None:
+        from jaxtui.tui.recorded import RecordedScreen
+
+        self.push_screen(RecordedScreen(name))
 
     def _perform_on(self, node: DOMNode, action: str) -> None:
         """Do an action of a node; its pane, or the app, says why it cannot be done."""

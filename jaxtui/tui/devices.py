@@ -27,6 +27,7 @@ from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.hardware import Hardware
+from jaxtui.tui.widgets.load import LoadPanel
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
@@ -116,6 +117,7 @@ class DevicesPane(CasePane):
 
     def compose(self) -> ComposeResult:
         yield self._hardware
+        yield LoadPanel()
         with Horizontal(id="below"):
             yield self._first
             with (

@@ -145,7 +145,7 @@ class MessageLine(Widget):
 
     DEFAULT_CSS = """
     MessageLine {
-        height: auto; min-height: 1; max-height: 2; padding: 0 1; color: $text-accent;
+        height: auto; min-height: 1; max-height: 2; padding: 0 1; color: $foreground;
     }
     """
 

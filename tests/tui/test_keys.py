@@ -29,7 +29,6 @@ from jaxtui.model import (
     RunFinished,
     Snippet,
 )
-from jaxtui.tui import themes
 from jaxtui.tui.app import TABS, JaxtuiApp
 from jaxtui.tui.bench_plot import Pictures
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
@@ -219,11 +218,10 @@ EVERYWHERE: Effects = {
     **dict.fromkeys(("quit", "quit_now", "interrupt"), lambda s: s.changed("ends")),
     # Greyed out, as nothing runs and no engine has failed.
     **dict.fromkeys(("stop", "retry"), lambda s: False),
-    "switch": lambda s: s.changed("tab"),
+    **dict.fromkeys(("switch(1)", "switch(-1)"), lambda s: s.changed("tab")),
     "open_file": lambda s: s.on(OpenFile),
     "release": lambda s: s.changed("releases"),
     "theme": lambda s: s.changed("theme"),
-    "projector": lambda s: s.app.theme == themes.PROJECTOR,
     "command_palette": lambda s: s.on(CommandPalette),
     "help": lambda s: s.on(HelpScreen),
 }

@@ -55,6 +55,12 @@ class Grid(DataTable[Text]):
         """What makes another table necessary."""
         self._lines: dict[tuple[str, str], Line] = {}
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the arrows that a cursor of whole rows has no use for to the app."""
+        if action in ("cursor_left", "cursor_right"):
+            return False
+        return super().check_action(action, parameters)
+
     def on_mount(self) -> None:
         """Colours of cells do not follow the theme by themselves."""
         self.app.theme_changed_signal.subscribe(

@@ -21,6 +21,8 @@ STYLES = {
     **dict.fromkeys(("title", "value", "strong", "hero", "info"), "bold"),
     "device": "bold $lane-device",
     "host": "bold $lane-host",
+    "device-curve": "$lane-device",
+    "host-curve": "$lane-host",
     "numpy": "bold $numpy",
     "eager": "bold $eager",
     "jit": "bold $jit",

@@ -1,0 +1,77 @@
+"""The host's load and the memory of the devices, second by second."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+
+from jaxtui.model import Device
+from jaxtui.tui.base import base
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.paper import Paper
+from jaxtui.view.text import Line
+
+if TYPE_CHECKING:
+    from jaxtui.machine.load import Load
+
+MINUTE = 60
+"""Readings, one a second."""
+
+
+class LoadPanel(Panel):
+    """A line; in a tall terminal a panel."""
+
+    DEFAULT_CSS = """
+    LoadPanel {
+        border: none; height: 1; display: none;
+        &.-known { display: block; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("load · last minute", id="load-panel")
+        self._loads: deque[Load] = deque(maxlen=MINUTE)
+        self._devices: deque[Sequence[Device]] = deque(maxlen=MINUTE)
+        self._paper = Paper(id="load")
+
+    def compose(self) -> ComposeResult:
+        yield self._paper
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self.read)
+
+    def on_resize(self, event: events.Resize | None = None) -> None:
+        super().on_resize()
+        self._draw()
+
+    def read(self) -> None:
+        """Take a reading and draw the last minute; nothing while it is not in view."""
+        app = base(self)
+        state = app.session.state
+        # Not before JAX is up: it needs the processor more.
+        if not state.devices:
+            return
+        from jaxtui.machine import load
+
+        self._loads.append(load.read())
+        self._devices.append(state.devices)
+        if state.accelerator is not None and not state.busy:
+            app.background(app.session.engine.refresh_memory, "memory", exclusive=True)
+        self.add_class("-known")
+        if self.screen is app.screen:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._paper.show(self._lines)
+
+    def _lines(self, width: int) -> list[Line]:
+        if not self._loads:
+            return []
+        from jaxtui.view import load
+
+        gauges = load.gauges(tuple(self._loads), tuple(self._devices))
+        return load.lines(gauges, width, max(1, self.content_size.height))
