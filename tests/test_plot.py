@@ -111,7 +111,7 @@ def test_any_floats_at_any_size(
     )
     with pytest.MonkeyPatch.context() as patch:
         if failing:
-            patch.setattr(strokes, "_plotext_text", lambda *_: 1 / 0)
+            patch.setattr(strokes, "_build", lambda *_: 1 / 0)
         cursor = 0 if places else None
         text = made.draw(width, height, color=color, cursor=cursor)
         if places and height > 0:
@@ -302,7 +302,7 @@ def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
     def fail(*_):
         raise ValueError("math domain error")
 
-    monkeypatch.setattr(strokes, "_plotext_text", fail)
+    monkeypatch.setattr(strokes, "_build", fail)
     check_size(two_clocks(10), 78, 10)
     assert "plotext has failed: math domain error" in two_clocks(10)
     strokes._plotext.cache_clear()

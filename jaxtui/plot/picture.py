@@ -345,7 +345,7 @@ class Picture:
             drawn, failed = [], str(error)
         for line, over in zip(canvas, drawn, strict=False):
             for column, cell_over in enumerate(over):
-                if cell_over[0] not in " ⠀":
+                if cell_over is not BLANK:
                     line[column] = cell_over
         placed = (
             (spot, across, up)

@@ -9,7 +9,6 @@ thinned out, and nothing else.
 from __future__ import annotations
 
 import math
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,14 +17,15 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
-from jaxtui.plot.cells import Cell, Color
+from jaxtui.plot.cells import BLANK, Cell, Color
 
 Point = tuple[float, float]
 
+EMPTY = " ⠀"
+"""What plotext writes where nothing is drawn: a blank, or braille without a dot."""
+
 _IN_USE = threading.Lock()
 """plotext's figure is global, and two threads in it raise KeyError."""
-
-_SGR = re.compile(r"\x1b\[([0-9;]*)m")
 
 
 class KernelError(Exception):
@@ -38,7 +38,7 @@ class Stroke:
     """Polylines; one of a single point is a dot."""
     marker: str
     """``braille``, ``hd`` (quarter blocks) or the one character to draw with."""
-    color: Color | None = None
+    color: Color
 
 
 def polylines(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
@@ -150,7 +150,7 @@ def draw(strokes: Sequence[Stroke], width: int, height: int) -> list[list[Cell]]
     across, up = max(2, width), max(2, height)
     try:
         with _IN_USE:
-            rows = _parse(_plotext_text(plotext, strokes, across, up))[:up]
+            rows = _cells(_build(plotext, strokes, across, up))
     except Exception as error:  # whatever a kernel that is not ours may raise
         raise KernelError(f"plotext has failed: {error}") from error
     if [len(row) for row in rows] != [across] * up:
@@ -169,10 +169,8 @@ def _plotext() -> Any:
     return plotext
 
 
-def _plotext_text(
-    plotext: Any, strokes: Sequence[Stroke], width: int, height: int
-) -> str:
-    """Draw on a bare canvas whose unit is one cell."""
+def _build(plotext: Any, strokes: Sequence[Stroke], width: int, height: int) -> Any:
+    """Draw on a bare canvas whose unit is one cell; returns plotext's matrix of it."""
     figure = plotext.figure
     figure.clear()
     figure.theme("simple")
@@ -194,22 +192,16 @@ def _plotext_text(
             signal.line(start, False)
             start += len(part)
         figure.draw(signal)
-    return str(figure.build().string())
+    return figure.build()
 
 
-def _parse(text: str) -> list[list[Cell]]:
-    """Read lines whose only escape codes set or reset a 24-bit foreground."""
-    rows: list[list[Cell]] = []
-    color: Color | None = None
-    for line in text.split("\n"):
-        row: list[Cell] = []
-        for index, part in enumerate(_SGR.split(line)):
-            if index % 2 == 0:
-                row += [(char, color) for char in part]
-            elif part.startswith("38;2;"):
-                red, green, blue = map(int, part.split(";")[2:5])
-                color = (red, green, blue)
-            else:
-                color = None
-        rows.append(row)
-    return rows
+def _cells(matrix: Any) -> list[list[Cell]]:
+    """The characters of a plotext matrix and, where one is drawn, its colour."""
+    rows = matrix.string(colorless=True).split("\n")[: matrix.height()]
+    return [
+        [
+            BLANK if char in EMPTY else (char, matrix.get(row, column).foreground())
+            for column, char in enumerate(line)
+        ]
+        for row, line in enumerate(rows)
+    ]
