@@ -26,8 +26,6 @@ from jaxtui.view.export import (
     markdown,
     of_cases,
     stamp,
-    target,
-    with_ending,
     write,
 )
 from tests.history.making import HOST, measurement
@@ -166,43 +164,3 @@ def test_nothing_in_a_name_needs_quotes() -> None:
     name = file_stem("history", "bf16 µs", "a/b:c*?", "", "tpu:0", stamp(0.0))
     assert re.fullmatch(r"[\w.+-]+", name, re.ASCII)
     assert name.startswith("history-bf16_s-a_b_c-tpu_0-19")
-
-
-# Which file is meant.
-
-
-@pytest.mark.parametrize(
-    ("typed", "path"),
-    [
-        ("a.json", "/here/a.json"),
-        ("a", "/here/a.json"),
-        ("v1.2", "/here/v1.2.json"),
-        ("a.JSON", "/here/a.JSON"),
-        (" a.json ", "/here/a.json"),
-        ("/there/a", "/there/a.json"),
-        ("sub/", "/here/sub/run-1.json"),
-        ("..", "/here/../run-1.json"),
-        ("~/a.json", "/home/ada/a.json"),
-        ("~", "/home/ada/run-1.json"),
-    ],
-)
-def test_the_file_that_is_meant(
-    typed: str, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
-    assert target(typed, "run-1.json", [".json"], Path("/here")) == Path(path)
-
-
-@pytest.mark.parametrize(
-    ("typed", "new"),
-    [
-        ("a.csv", "a.svg"),
-        ("a.b.TXT", "a.b.svg"),
-        ("a.SVG", "a.SVG"),
-        ("a", "a"),
-        ("a.b", "a.b"),
-        ("", ""),
-    ],
-)
-def test_the_ending_follows_the_format(typed: str, new: str) -> None:
-    assert with_ending(typed, ".svg") == new

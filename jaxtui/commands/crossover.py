@@ -257,12 +257,12 @@ def command(
         return view.text(search, means.get(search.first.op, size), drawing)
 
     def contents(search: Search) -> Contents:
+        picture = view.picture(search)
         return export.contents(
             document,
             Results.of(host, view.measurements(search), search.failures),
-            view.picture(search),
             search.first.op,
-            partial(text, search),
+            partial(export.drawn, picture, partial(text, search, "")),
         )
 
     # That there is no crossover is an answer, and no size with both sides is none.

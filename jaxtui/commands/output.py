@@ -61,16 +61,11 @@ class Exports:
         whole = [os.path.realpath(here() / path) for path in found]
         for index, path in enumerate(found):
             try:
-                check(path, replace=force)
+                check(path, endings, replace=force)
             except ExportError as error:
                 exists = isinstance(error, ExistsError)
                 hint = " Add --force to replace it." if exists else ""
                 raise SelectionError(f"{error}{hint}") from error
-            if path.suffix.lower() not in endings:
-                raise SelectionError(
-                    f'"{path}" cannot be written by this command: it writes '
-                    f"{', '.join(endings)}."
-                )
             if whole[index] in whole[:index]:
                 raise SelectionError(f"{path} is named twice: once is enough.")
         return cls(found, force)

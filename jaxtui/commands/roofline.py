@@ -144,8 +144,7 @@ def command(
             above, below = f"{view.head(roofs)}\n", f"{verdicts(roofs)}\n"
             return [*text_rows(above), *drawn, *text_rows(below)]
 
-        title, whole = f"roofline of {roofs.device}", partial(text, roofs)
-        return export.contents(document, results, picture, title, whole, rows=rows)
+        return export.contents(document, results, f"roofline of {roofs.device}", rows)
 
     def shown(roofs: RoofsMeasured) -> str:
         return text(roofs, plot(view.picture(places, roofs, COLORS)))

@@ -349,9 +349,8 @@ class BenchPane(CasePane):
         if state.run is None:
             return
         picture = self._pictures.on_paper(state)
-        case = state.case.case if state.case else None
         look, plan = look_of(self.app), self.base.recipes
-        offer = offers.of_run(state.host, state.run, case, picture, look, plan)
+        offer = offers.of_run(state.host, state.run, picture, look, plan)
         self.app.push_screen(ExportScreen(offer))
 
     # What happens in the parts.

@@ -273,18 +273,15 @@ class DevicesPane(CasePane):
         from jaxtui.tui.export import ExportScreen
         from jaxtui.view import offers
 
-        state, offer = self.session.state, None
+        state = self.session.state
         if (report := self.shown_check) is not None:
             offer = offers.of_check(state, report)
         elif state.run is None:
             offer = offers.of_devices(state)
         else:
-            case = state.case.case if state.case else None
             picture, look = self._first.picture, look_of(self.app)
-            run = offers.of_run(
-                state.host, state.run, case, picture, look, self.base.recipes
-            )
-            offer = offers.with_devices(run, state)
+            plan = self.base.recipes
+            offer = offers.of_run(state.host, state.run, picture, look, plan)
         self.app.push_screen(ExportScreen(offer))
 
     def action_check(self, level: CheckLevel) -> None:

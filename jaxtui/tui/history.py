@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -16,11 +16,10 @@ from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from jaxtui import format as fmt
-from jaxtui.analysis.comparison import pairs
+from jaxtui.analysis.comparison import Pair, pairs
 from jaxtui.history.store import Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.places import ExportError
-from jaxtui.scripts import Planner
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.tui.case_pane import CasePane
 from jaxtui.tui.dialogs import Question
@@ -38,10 +37,9 @@ from jaxtui.tui.widgets.panel import BorderedInput, Panel
 from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
-from jaxtui.view.document import Results, encode
-from jaxtui.view.export import CASE, file_stem, of_cases, stamp
-from jaxtui.view.offers import Format, Offer, formats, script_of
-from jaxtui.view.text import plain
+from jaxtui.view.document import encode
+from jaxtui.view.export import CASE, file_stem, stamp
+from jaxtui.view.offers import Offer
 
 PAGE = 200
 """Rows that are read at once."""
@@ -392,22 +390,26 @@ class HistoryPane(CasePane):
         self.base.take_away(listing(self.past), "history.md")
 
     def exports(self) -> Offer:
-        """What is marked, what is listed, and what is at the cursor."""
+        """The two that are marked, or else all that the words mean."""
         past = self.past
-        every = (
-            *_pair_files(past),
-            *_list_files(past, self._all),
-            *_entry_files(past, self.base.recipes),
-        )
-        return Offer(what="the history", formats=every)
+        if (pair := past.pair) is not None:
+            return Offer(
+                file_stem("compare", *map(str, past.marked), stamp()),
+                {".json": partial(_document, past), ".md": partial(_text, pair)},
+            )
+        stem = file_stem("history", *past.text.split(), stamp())
+        # It may be a hundred thousand rows, and not all of them are on the list yet.
+        write = {
+            ending: partial(self._file, ending) for ending in (".csv", ".md", ".json")
+        }
+        return Offer(stem, write)
 
-    async def _all(self) -> Page:
-        """All that the words mean, also what is not on the list yet."""
-        question = partial(self._page, self.past.text, EVERY, 0)
-        page = await in_thread(partial(_answer_or_error, question))
-        if isinstance(page, HistoryError):
-            raise ExportError(str(page))
-        return page
+    def _file(self, ending: str) -> str:
+        try:
+            page = self._page(self.past.text, EVERY, 0)
+        except HistoryError as error:
+            raise ExportError(str(error)) from error
+        return view.files(page)[ending]()
 
     # Asking.
 
@@ -436,59 +438,13 @@ class HistoryPane(CasePane):
 # What it has to export.
 
 
-def _pair_files(past: Past) -> Iterable[Format]:
-    pair = past.pair
-    if pair is None:
-        return ()
-
-    def document() -> str:
-        sides = [[past.side(one, str(one))] for one in past.marked]
-        return encode(compare.Pairs(pairs=pairs(*sides))).decode()
-
-    def text() -> str:
-        return compare.text([pair]) + "\n"
-
-    return formats(
-        file_stem("compare", *map(str, past.marked), stamp()),
-        (".json", "the two that are marked, as jaxtui compare --json", document),
-        (".txt", "the two that are marked, in words", text),
-    )
+def _document(past: Past) -> str:
+    sides = [[past.side(one, str(one))] for one in past.marked]
+    return encode(compare.Pairs(pairs=pairs(*sides))).decode()
 
 
-def _list_files(past: Past, read: Callable[[], Awaitable[Page]]) -> Iterable[Format]:
-    async def written(ending: str) -> str:
-        # It may be a hundred thousand rows.
-        return await in_thread(view.files(await read())[ending])
-
-    count = (past.count or past.read) - past.unreadable
-    many = f"all {count} that are listed" if count > 1 else "the one that is listed"
-    stem = file_stem("history", *past.text.split(), stamp())
-    return formats(
-        stem,
-        (".csv", f"{many}, a row each in base units", partial(written, ".csv")),
-        (".md", f"{many}, as a table for people", partial(written, ".md")),
-        (".json", f"{many}, as jaxtui history --json", partial(written, ".json")),
-    )
-
-
-def _entry_files(past: Past, plan: Planner) -> Iterable[Format]:
-    entry = past.entry
-    if entry is None:
-        return ()
-    one = entry.measurement
-
-    def document() -> str:
-        return encode(Results.of(entry.host, (one,), ())).decode()
-
-    def text() -> str:
-        return "\n".join(map(plain, view.whole(entry))) + "\n"
-
-    whole = formats(
-        file_stem(of_cases((one.case,)), stamp(entry.at)),
-        (".json", "the one at the cursor, for jaxtui compare", document),
-        (".txt", "the one at the cursor, in words", text),
-    )
-    return (*whole, script_of(one.case, plan))
+def _text(pair: Pair) -> str:
+    return compare.text([pair]) + "\n"
 
 
 # Words.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -30,8 +31,8 @@ from jaxtui.plot import Picture
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval, interval_of
-from jaxtui.view.document import Outcome, Results, machine
-from jaxtui.view.export import DARK, FACTS, Contents, Look, contents, text_rows
+from jaxtui.view.document import Outcome, Results
+from jaxtui.view.export import DARK, Contents, Look, contents, drawn
 from jaxtui.view.text import INCOMPLETE, table
 
 WIDE = (
@@ -413,22 +414,8 @@ def files(
     script: Callable[[], str],
     look: Look = DARK,
 ) -> Contents:
-    where = machine(results.host, *FACTS)
-
-    def text(drawing: str) -> str:
-        """The plot, if there is one, the table, and all that is to be said of it."""
-        whole = "\n\n".join(filter(None, [drawing, report(run), where]))
-        return "\n".join(line.rstrip() for line in whole.split("\n"))
-
-    written = contents(
-        results,
-        results,
-        picture,
-        title(run),
-        text,
-        rows=None if picture else lambda: text_rows(overview(run)),
-        look=look,
-    )
+    drawing = partial(drawn, picture, partial(overview, run))
+    written = contents(results, results, title(run), drawing, look)
     return {**written, ".py": script}
 
 

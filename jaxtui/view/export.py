@@ -35,7 +35,6 @@ FORMATS = {
     ".csv": "a row per case, in base units",
     ".md": "a table for people",
     ".svg": "the plot as a picture",
-    ".txt": "the plot and the results as text",
     ".py": "plain Python that does the same with nothing but JAX and NumPy",
 }
 """What can be written, by the ending of a file's name."""
@@ -129,20 +128,25 @@ def here() -> Path:
         return Path.home()
 
 
-def check(path: Path, *, replace: bool = False) -> None:
+def check(
+    path: Path, endings: Collection[str] = tuple(FORMATS), *, replace: bool = False
+) -> None:
     """Nothing, if the file can be written as far as that can be known beforehand.
+
+    Args:
+        path: with its ending.
+        endings: those that can be written of what there is.
+        replace: a file may be there.
 
     Raises:
         ExistsError: the file exists.
-        ExportError: the ending is unknown, the folder does not exist or may not be
+        ExportError: there is no such ending, the folder does not exist or may not be
             written to, or there is something else with that name.
     """
     with _in_words(path):
-        if not path.is_dir() and path.suffix.lower() not in FORMATS:
-            known = ", ".join(f"{ending} ({what})" for ending, what in FORMATS.items())
-            raise ExportError(
-                f'"{path}" has no ending that says what to write: {known}.'
-            )
+        if not path.is_dir() and path.suffix.lower() not in endings:
+            means = ", ".join(f"{ending} ({FORMATS[ending]})" for ending in endings)
+            raise ExportError(f'"{path}" needs one of these endings: {means}.')
         _check(path, replace=replace)
 
 
@@ -192,39 +196,31 @@ def _in_words(path: Path) -> Iterator[None]:
 def contents(
     document: object,
     results: Results,
-    picture: Picture | None,
     title: str,
-    text: Callable[[str], str],
-    *,
-    rows: Callable[[], Sequence[Row]] | None = None,
+    drawing: Callable[[], Sequence[Row]],
     look: Look | None = None,
-) -> dict[str, Callable[[], str]]:
+) -> Contents:
     """Every kind of file but a script.
 
     Args:
         document: the record of the JSON.
         results: for the tables.
-        picture: the plot, if there is one.
-        title: stands above it, before the machine.
-        text: makes the text around a drawing, which is empty without a plot.
-        rows: makes what is drawn as a picture; by default the plot, or else the text.
+        title: stands above the picture, before the machine.
+        drawing: makes the rows of the picture.
         look: the colours of the picture.
     """
     title = " · ".join(filter(None, (title, machine(results.host, *FACTS))))
-
-    def whole() -> str:
-        return text(picture.draw(COLUMNS, LINES, color=False) if picture else "")
-
-    def drawn() -> Sequence[Row]:
-        return picture.rows(COLUMNS, LINES) if picture else text_rows(whole())
-
     return {
         ".json": lambda: encode(document).decode(),
         ".csv": lambda: as_csv(results),
         ".md": lambda: as_markdown(results),
-        ".svg": lambda: as_svg((rows or drawn)(), title, look or DARK),
-        ".txt": lambda: whole() + "\n",
+        ".svg": lambda: as_svg(drawing(), title, look or DARK),
     }
+
+
+def drawn(picture: Picture | None, text: Callable[[], str]) -> Sequence[Row]:
+    """The rows of a picture in a file: of the plot, or else of a text."""
+    return picture.rows(COLUMNS, LINES) if picture else text_rows(text())
 
 
 # What a file is called by default.
@@ -253,48 +249,6 @@ def of_cases(cases: Sequence[Case]) -> str:
     sizes = sorted({one.size for one in cases} - {0})
     span = "-".join(str(one) for one in sizes[:1] + sizes[1:][-1:])
     return file_stem(ops, span, some((one.dtype for one in cases), "dtype"))
-
-
-def ending_of(name: str) -> str:
-    """The known ending of a name; empty if it has none."""
-    ending = Path(name).suffix.lower()
-    return ending if ending in FORMATS else ""
-
-
-def with_ending(typed: str, ending: str) -> str:
-    """A name with another known ending; one without any stays as it is."""
-    known = ending_of(typed)
-    return typed if known in ("", ending) else typed[: -len(known)] + ending
-
-
-def target(typed: str, suggested: str, endings: Sequence[str], folder: Path) -> Path:
-    """The file that is meant; looks whether there is a folder of this name.
-
-    A name without a known ending gets that of the one that is suggested, and a folder
-    all of it.
-
-    Args:
-        typed: a path.
-        suggested: a name with its ending.
-        endings: those that can be written; no file gets another.
-        folder: what the path is relative to.
-
-    Raises:
-        ExportError: Nothing was typed, or an ending that is not offered.
-    """
-    typed = typed.strip()
-    if not typed:
-        raise ExportError("Type the name of a file.")
-    path, ending = folder / os.path.expanduser(typed), ending_of(typed)
-    is_folder = typed in (os.curdir, os.pardir, "~") or typed.endswith(
-        (os.sep, f"{os.sep}..")
-    )
-    if is_folder or (not ending and os.path.isdir(path)):
-        return path / suggested
-    if ending and ending not in endings:
-        able = ", ".join(dict.fromkeys(endings))
-        raise ExportError(f"There is no {path.suffix} of this: {able} can be written.")
-    return path if ending else Path(f"{path}{ending_of(suggested)}")
 
 
 # Tables.

@@ -61,7 +61,7 @@ TYPED = [
     ("hlo selu --arg f32[8]", "--arg describes the arguments of a function"),
     # files to write
     ("bench selu --force", "--force belongs to --export"),
-    ("bench selu --export out", "no ending that says what to write"),
+    ("bench selu --export out", '"out" needs one of these endings: .json ('),
     ("bench selu --export out.xlsx", ".csv (a row per case"),
     ("bench selu --export nowhere/o.csv", "folder nowhere does not exist"),
     ("bench selu --export old.csv", "old.csv exists already. Add --force"),
@@ -70,8 +70,8 @@ TYPED = [
     ("bench selu --export a.csv --export ./a.csv", "named twice"),
     ("bench selu --export a.csv --export link/a.csv", "named twice"),
     ("bench selu --export ''", "The name of a file is empty"),
-    ("crossover selu --export a.py", "it writes .json, .csv, .md, .svg, .txt"),
-    ("history --export a.svg", "it writes .json, .csv, .md"),
+    ("crossover selu --export a.py", "needs one of these endings: .json ("),
+    ("history --export a.svg", '"a.svg" needs one of these endings: .json ('),
     ("history --op selu --delete --export a.csv", "leave --export out"),
     # check
     ("check --devices cpu:7", "there is cpu:0, cpu:1"),

@@ -22,7 +22,7 @@ from tests.fake_engine import RECIPE, FakeEngine, began
 from tests.records import planned
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
-KINDS = (".json", ".csv", ".md", ".svg", ".txt")
+KINDS = (".json", ".csv", ".md", ".svg")
 
 
 def to(*names: str) -> list[str]:
@@ -46,25 +46,22 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "typed", "drawn", "said"),
+    ("engine", "typed", "drawn"),
     [
         (
             FakeEngine(complete),
             "bench selu --mode jit,numpy --size 256,512",
             ("ready · time per call over size", "selu · vm, jax 0.12.0"),
-            ("ready · time per call over size",),
         ),
         (
             FakeEngine(test_crossover.machine),
             "crossover selu --sizes 16..1M",
             ("beats", "selu · vm, jax 0.12.0"),
-            ("jit beats numpy from ~12", "jit with transfers"),
         ),
         (
             test_roofline.machine(),
             "roofline matmul:1k copy:1M",
             ("roofline of cpu:0 · vm, jax 0.12.0", "matmul 1024 float32 jit"),
-            ("float32 150 GFLOP/s", "matmul 1024 float32 jit"),
         ),
     ],
     ids=["bench", "crossover", "roofline"],
@@ -74,20 +71,15 @@ def test_every_kind_of_file(
     engine: FakeEngine,
     typed: str,
     drawn: tuple[str, ...],
-    said: tuple[str, ...],
 ) -> None:
     names = [f"out{ending}" for ending in KINDS]
     assert run(engine, *typed.split(), *to(*names)) == 0
-    out, err = capsys.readouterr()
+    err = capsys.readouterr().err
     assert err.endswith("".join(f"Wrote {name}.\n" for name in names))
     assert sorted(os.listdir()) == sorted(names)
     whole = json.loads(Path("out.json").read_text())
     assert len(rows("out.csv")) == len(whole["measurements"]) > 1
     assert Path("out.md").read_text().startswith("| op | size |")
-    text = Path("out.txt").read_text()
-    assert all(one in text for one in said)
-    assert "\x1b" not in text
-    assert out.strip().splitlines()[-1] in text
     shown = texts(Path("out.svg").read_text())
     assert all(one in shown for one in drawn)
 

@@ -53,7 +53,7 @@ sys.stderr.write({"printed " + HOSTILE!r} + "\\n")
 raise ImportError({HOSTILE!r})
 """
 
-ENDINGS = (".md", ".txt", ".csv", ".svg", ".py", ".json")
+ENDINGS = (".md", ".csv", ".svg", ".py", ".json")
 
 
 def jaxtui(folder: Path, *arguments: str, **variables: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import inspect
 
 import msgspec
 import pytest
@@ -24,42 +24,36 @@ SELU = tuple(
 )
 
 
-def offered(*happened: Event, cases: tuple[Case, ...] = SELU) -> Offer:
+def offered(*happened: Event) -> Offer:
     """After a run has begun and this has happened; the engine makes no plan."""
-    state = begin_run(EMPTY, 1, "bench", Experiment(cases=cases))
-    for event in (RunStarted(cases=cases, budget_seconds=1.0), *happened):
+    state = begin_run(EMPTY, 1, "bench", Experiment(cases=SELU))
+    for event in (RunStarted(cases=SELU, budget_seconds=1.0), *happened):
         state = reduce(state, Envelope(generation=0, run=1, event=event))
 
     async def no_plan(experiment: Experiment) -> Plan:
         raise ExportError("JAX is not there.")
 
     assert state.run is not None
-    return offers.of_run(VM, state.run, cases[0], None, DARK, no_plan)
+    return offers.of_run(VM, state.run, None, DARK, no_plan)
 
 
-def content(offer: Offer, ending: str) -> str:
-    found = next(one for one in offer.formats if one.ending == ending)
-    return asyncio.run(found.content())  # type: ignore[arg-type]
+async def content(offer: Offer, ending: str) -> str:
+    made = offer.contents[ending]()
+    return await made if inspect.isawaitable(made) else made
 
 
-def test_of_a_run_that_goes_on_there_is_what_has_arrived() -> None:
+async def test_of_a_run_that_goes_on_there_is_what_has_arrived() -> None:
     offer = offered(sampled(0, SELU[0], 0))
-    assert offer.what == "selu, 2 cases, what has arrived so far"
-    kept = msgspec.json.decode(content(offer, ".json"), type=Results)
+    assert list(offer.contents) == [".json", ".csv", ".md", ".svg", ".py"]
+    kept = msgspec.json.decode(await content(offer, ".json"), type=Results)
     assert [one.case for one in kept.measurements] == [SELU[0]]
     assert kept.failures == ()
 
 
-@pytest.mark.parametrize(("cases", "scripts"), [(SELU, 2), (SELU[:1], 1)])
-def test_without_a_plot_the_picture_is_the_table_and_a_script_needs_the_engine(
-    cases: tuple[Case, ...], scripts: int
-) -> None:
-    offer = offered(cases=cases)
-    holds = {one.ending: one.holds for one in offer.formats}
-    assert holds[".svg"] == "the table: there is no plot yet, as a picture"
-    assert "<svg" in content(offer, ".svg")
-    assert all(0 < len(one.holds) <= 60 for one in offer.formats)
-    # That of the selected case, and that of all, if there are others.
-    assert [one.ending for one in offer.formats].count(".py") == scripts
+async def test_without_a_plot_there_is_a_picture_and_without_an_engine_no_script() -> (
+    None
+):
+    offer = offered()
+    assert "<svg" in await content(offer, ".svg")
     with pytest.raises(ExportError, match="JAX is not there"):
-        content(offer, ".py")
+        await content(offer, ".py")
