@@ -1,7 +1,7 @@
-"""How much of each GPU's memory is in use, and by whom, from outside JAX.
+"""How much of each GPU's memory is in use, from outside JAX.
 
-The kernel tells the former for AMD's cards. For NVIDIA's, ``nvidia-smi`` tells both,
-which takes up to a second for each card: it is asked, and the answer is awaited later.
+The kernel reports it for AMD's cards, ``nvidia-smi`` for NVIDIA's, which takes up to a
+second for each card: it starts early, and its answer is awaited later.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from pathlib import Path
 from jaxtui.machine.hardware import Chip, read_text
 from jaxtui.model import Record
 
-CARDS = "--query-gpu=index,uuid,memory.used,memory.total"
-PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_memory"
-"""The questions: for all of NVIDIA's cards, and for what computes on them."""
+CARDS = "--query-gpu=index,memory.used,memory.total"
+"""The question for all of NVIDIA's cards."""
 
 
 class GpuMemory(Record, frozen=True):
@@ -27,25 +26,13 @@ class GpuMemory(Record, frozen=True):
     total_bytes: int | None
     source: str
     """What says so."""
-    uuid: str = ""
-    """NVIDIA's."""
-
-
-class GpuProcess(Record, frozen=True):
-    """A process that computes on a card of NVIDIA's."""
-
-    uuid: str
-    """The card's."""
-    pid: int
-    """In the host's numbering: in a container it is another one than here."""
-    used_bytes: int | None
 
 
 class Smi:
     """A question to ``nvidia-smi``, which answers meanwhile.
 
     Args:
-        question: ``CARDS`` or ``PROCESSES``.
+        question: ``CARDS``.
         program: what to ask; there need not be any.
     """
 
@@ -76,25 +63,12 @@ class Smi:
 
 def nvidia(output: str | None) -> Iterator[GpuMemory]:
     """Its answer to ``CARDS``."""
-    for index, uuid, used, total in _rows(output, 4):
-        if index.isdigit():
-            sizes = _bytes(used), _bytes(total)
-            yield GpuMemory(int(index), *sizes, "`nvidia-smi`", uuid)
-
-
-def processes(output: str | None) -> Iterator[GpuProcess]:
-    """Its answer to ``PROCESSES``."""
-    for uuid, pid, used in _rows(output, 3):
-        if pid.isdigit():
-            yield GpuProcess(uuid, int(pid), _bytes(used))
-
-
-def _rows(output: str | None, columns: int) -> Iterator[list[str]]:
-    """The cells of each line; lines that say something else are left out."""
     for line in (output or "").splitlines():
         cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) == columns:
-            yield cells
+        # Lines that say something else are left out.
+        if len(cells) == 3 and cells[0].isdigit():
+            used, total = map(_bytes, cells[1:])
+            yield GpuMemory(int(cells[0]), used, total, "`nvidia-smi`")
 
 
 def _bytes(cell: str) -> int | None:

@@ -94,13 +94,13 @@ def test_nvidia_smi_answers_meanwhile(tmp_path):
         return Smi(CARDS, str(program))
 
     assert Smi(CARDS, str(program)).answer(30) is None  # there is none
-    rows = "0, GPU-a, 61440, 81920", "2, GPU-c, [N/A], [N/A]", "No devices were found"
+    rows = "0, 61440, 81920", "2, [N/A], [N/A]", "No devices were found"
     answer = asked("\n".join(f"echo '{row}'" for row in rows)).answer(30)
     assert tuple(gpu_memory.nvidia(answer)) == (
-        GpuMemory(0, 60 * GIBIBYTE, 80 * GIBIBYTE, "`nvidia-smi`", "GPU-a"),
-        GpuMemory(2, None, None, "`nvidia-smi`", "GPU-c"),
+        GpuMemory(0, 60 * GIBIBYTE, 80 * GIBIBYTE, "`nvidia-smi`"),
+        GpuMemory(2, None, None, "`nvidia-smi`"),
     )
-    assert asked("echo 0, GPU-a, 1, 2; exit 9").answer(30) is None
+    assert asked("echo 0, 1, 2; exit 9").answer(30) is None
     # One that hangs is ended.
     hangs = asked("exec sleep 3600")
     assert hangs.answer(0.01) is None
