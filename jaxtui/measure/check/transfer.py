@@ -1,25 +1,21 @@
-"""How fast data travel between the host and a device.
+"""How fast NumPy arrays travel between the host and a device.
 
-There are two ways. *pageable* is that of programs which pass NumPy arrays to JAX.
-*pinned* goes from and to host memory that the runtime has locked, where it has the
-memory kind ``pinned_host``. Devices take turns, because they share the host's memory.
+Devices take turns, because they share the host's memory.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from time import perf_counter
 from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import SingleDeviceSharding
 
 from jaxtui import format as fmt
-from jaxtui.machine import messages
 from jaxtui.measure.check.base import (
     Context,
     by_device,
@@ -28,8 +24,6 @@ from jaxtui.measure.check.base import (
     shares_silicon,
 )
 from jaxtui.measure.coldpath import shares_memory
-from jaxtui.measure.devices import probe
-from jaxtui.measure.errors import full_text
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops.arguments import Array
@@ -59,29 +53,17 @@ LEAST_ROUNDS, MOST_ROUNDS = 3, 100
 PATIENCE = 3
 """A size is left out whose least rounds would take so many times the time there is."""
 
-PINNED, PINNED_KIND = "pinned", "pinned_host"
-
 DIRECTIONS = ("host to device", "device to host")
 
 ZERO_COPY = "Zero-copy: both sides see the same buffer, nothing travels."
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    kind: str
-    hold: Callable[[int], Any]
-    """Makes so many bytes to be sent, again and again, where they are sent from."""
-    send: Callable[[Any], jax.Array]
-    """A fresh array on the device, when it has arrived."""
-    fetch: Callable[[jax.Array], Any]
-    """The contents on the host, when they have arrived."""
-
-
 @dataclass(slots=True)
 class Series:
-    way: Way
     nbytes: int
-    held: Any
+    device: jax.Device
+    held: Array
+    """What is sent, again and again."""
     rounds: list[tuple[float, ...]] = field(default_factory=list)
     """Seconds of a copy in each of the directions: the medians of each round."""
     zero_copy: tuple[bool, ...] = (True, True)
@@ -93,9 +75,9 @@ class Series:
         while not taken or perf_counter() - begin < TURN_SECONDS:
             # A fresh array each time: JAX keeps what it has once fetched.
             start = perf_counter()
-            array = self.way.send(self.held)
+            array = _put(self.held, self.device)
             arrived = perf_counter()
-            back = self.way.fetch(array)
+            back = np.asarray(array)
             done = perf_counter()
             taken.append((arrived - start, done - arrived))
             same = (shares_memory(array, host) for host in (self.held, back))
@@ -103,15 +85,15 @@ class Series:
         self.rounds.append(tuple(map(median, zip(*taken, strict=True))))
         return sum(map(sum, taken)) / len(taken)
 
-    def readings(self, device: jax.Device) -> Iterator[Reading]:
+    def readings(self) -> Iterator[Reading]:
         size, seconds = fmt.bytes_text(self.nbytes), zip(*self.rounds, strict=True)
         for to, taken, same in zip(DIRECTIONS, seconds, self.zero_copy, strict=True):
-            what, found = f"{to} {size} {self.way.kind}", rounds_interval(taken)
+            what, found = f"{to} {size}", rounds_interval(taken)
             facts: dict[str, Any] = {"said": ZERO_COPY}
             if not same:
                 said = f"{size} in {fmt.seconds(found.median)}; {len(taken)} rounds."
                 facts = {"figure": found, "per": self.nbytes, "said": said}
-            yield reading("transfer", device, what, unit="bytes/s", **facts)
+            yield reading("transfer", self.device, what, unit="bytes/s", **facts)
 
 
 def test(context: Context) -> Iterator[RunEvent]:
@@ -121,50 +103,6 @@ def test(context: Context) -> Iterator[RunEvent]:
         _numbers.cache_clear()
 
 
-def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
-    lacking = why_not_pinned(device)
-    share = seconds if lacking else seconds / 2
-    yield from _measure(context, device, pageable(device), share)
-    if context.stop():
-        return
-    detail = ""
-    if not lacking:
-        try:
-            yield from _measure(context, device, pinned(device), share)
-        except Exception as error:
-            detail = full_text(error)
-            if messages.kind_of(detail) != "unsupported":
-                raise
-            lacking = f"This runtime cannot copy from and to {PINNED_KIND} memory."
-    if lacking:
-        yield _skip(device, PINNED, lacking, detail)
-
-
-def pageable(device: jax.Device) -> Way:
-    """NumPy arrays, laid out so that no device takes one over as it is."""
-    return Way("pageable", _numbers, partial(_put, place=device), np.asarray)
-
-
-def pinned(device: jax.Device) -> Way:
-    there = SingleDeviceSharding(device)
-    here = SingleDeviceSharding(device, memory_kind=PINNED_KIND)
-
-    def hold(nbytes: int) -> jax.Array:
-        return _put(_numbers(nbytes), here)
-
-    return Way(PINNED, hold, partial(_put, place=there), partial(_put, place=here))
-
-
-def why_not_pinned(device: jax.Device) -> str:
-    """Why pinned memory is no way to a device, one sentence; empty if it is one."""
-    if device.platform == "cpu":
-        return "A CPU device computes in the host's memory: pinning changes nothing."
-    kinds = probe(lambda: {space.kind for space in device.addressable_memories()})
-    if PINNED_KIND not in (kinds or ()):
-        return f"This runtime does not have the memory kind {PINNED_KIND}."
-    return ""
-
-
 def sizes(level: CheckLevel, devices: Sequence[jax.Device]) -> tuple[int, ...]:
     if len(devices) <= 2 or not shares_silicon(devices):
         return SIZES[level]
@@ -172,9 +110,7 @@ def sizes(level: CheckLevel, devices: Sequence[jax.Device]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(limited))
 
 
-def _measure(
-    context: Context, device: jax.Device, way: Way, seconds: float
-) -> Iterator[Reading]:
+def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
     begin = perf_counter()
     # A copy needs room at both ends.
     ends = (available_host_bytes(), of_device(device).free_bytes)
@@ -188,7 +124,7 @@ def _measure(
             room = fmt.bytes_text(free)
             why = f"With {room} free, there is no room for it and beyond."
         else:
-            one = Series(way, nbytes, way.hold(nbytes))
+            one = Series(nbytes, device, _numbers(nbytes))
             # The first round does not count.
             taken = one.round()
             one.rounds.clear()
@@ -199,7 +135,7 @@ def _measure(
                 f"A copy of {size} there and back takes {fmt.seconds(taken)}, for"
                 " which there is no time; nor is there for larger ones."
             )
-        yield _skip(device, f"{size} {way.kind}", why)
+        yield reading("transfer", device, size, skipped=why)
         break
     for count in range(MOST_ROUNDS if series else 0):
         if count >= LEAST_ROUNDS and perf_counter() - begin >= seconds:
@@ -209,10 +145,10 @@ def _measure(
                 return
             one.round()
     for one in series:
-        yield from one.readings(device)
+        yield from one.readings()
 
 
-def _put(array: Any, place: jax.Device | SingleDeviceSharding) -> jax.Array:
+def _put(array: Array, place: jax.Device) -> jax.Array:
     arrived: jax.Array = jax.device_put(array, place)
     arrived.block_until_ready()
     return arrived
@@ -220,10 +156,9 @@ def _put(array: Any, place: jax.Device | SingleDeviceSharding) -> jax.Array:
 
 @cache
 def _numbers(nbytes: int) -> Array:
-    """Random float32, the same for every device and never written to."""
+    """Random float32, the same for every device and never written to.
+
+    They are laid out so that no device takes them over as they are.
+    """
     drawn = np.random.default_rng(0).standard_normal(MEBIBYTE // 4, np.float32)
     return misaligned_copy(np.resize(drawn, nbytes // 4))
-
-
-def _skip(device: jax.Device, what: str, why: str, detail: str = "") -> Reading:
-    return reading("transfer", device, what, skipped=why, detail=detail)
