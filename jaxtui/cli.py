@@ -143,14 +143,13 @@ def main(
 
 def _failed(error: Exception) -> int:
     # Only now: what this brings would keep the app's engine from being started.
-    from jaxtui.analysis.baseline import BaselineError, BaselineNameError
     from jaxtui.history.store import HistoryError
     from jaxtui.machine.topologies import TopologyError
     from jaxtui.model import SelectionError
 
-    if isinstance(error, (SelectionError, TopologyError, BaselineNameError)):
+    if isinstance(error, (SelectionError, TopologyError)):
         return _refuse(USAGE, str(error))
-    if isinstance(error, (BaselineError, HistoryError)):
+    if isinstance(error, HistoryError):
         return _refuse(CANNOT_RUN, str(error))
     if isinstance(error, OSError) and (refused := no_files(error)):
         return _refuse(CANNOT_RUN, str(refused))

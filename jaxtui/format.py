@@ -545,7 +545,7 @@ def some(words: Sequence[str]) -> str:
 
 
 def listed(words: Iterable[str]) -> str:
-    """``compute, bandwidth and steady``, each once; empty of none."""
+    """``compute, bandwidth and transfer``, each once; empty of none."""
     *most, last = dict.fromkeys(words) or ("",)
     return f"{', '.join(most)} and {last}" if most else last
 

@@ -1,65 +1,79 @@
-"""A machine's own figures, kept to compare it with itself or with one like it."""
+"""A saved document of ``jaxtui check --json``, to compare a machine with."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from jaxtui.analysis import thresholds
 from jaxtui.analysis.comparison import host_facts, value_text
-from jaxtui.model import Device, Host, Reading, Record
-from jaxtui.places import (
-    data_folder,
-    make_private,
-    put_aside,
-    read_whole,
-    write_whole,
-)
-from jaxtui.text import did_you_mean
+from jaxtui.model import Device, Host, Reading, Record, SelectionError
+from jaxtui.places import read_whole
 
 SCHEMA = 1
-"""Version of the file; a change that older files do not survive raises it."""
-
-SUFFIX = ".json"
-
-NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-"""What a baseline may be called: no path, and nothing that hides itself."""
+"""Version of the documents that can be read."""
 
 OPTIONS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 """Variables that change what the compiler makes; the others mostly name places."""
 
 
-class BaselineError(Exception):
-    """A baseline cannot be read, written or compared; the text is for people."""
+class _Device(Record, frozen=True, kw_only=True):
+    id: int
+    platform: str
+    device_kind: str
+    simulated: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.platform}:{self.id}"
 
 
-class BaselineNameError(BaselineError):
-    """There is no baseline of this name, or can be none."""
+class Figure(Record, frozen=True, kw_only=True):
+    """A row of the document."""
+
+    test: str
+    device: str | None
+    what: str
+    verdict: str
+    unit: str
+    measured: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    confidence: float | None = None
+
+
+class _Document(Record, frozen=True, kw_only=True):
+    """What is read of a document, whatever else later versions have in it."""
+
+    schema: int
+    host: Host | None = None
+    devices: tuple[_Device, ...]
+    tests: tuple[Figure, ...]
 
 
 class Baseline(Record, frozen=True, kw_only=True):
-    """The file: readings, and the hardware that they belong to."""
+    """Figures of an earlier check, and the hardware that they belong to."""
 
-    schema: int = SCHEMA
-    name: str
-    saved_at: str
-    """UTC, ISO 8601."""
+    file: str
     host: Host
-    devices: tuple[Device, ...]
-    readings: tuple[Reading, ...]
+    devices: tuple[_Device, ...]
+    figures: tuple[Figure, ...]
+    """Those that a figure can be compared with: measured, and not wrong."""
 
-    def find(self, reading: Reading, device: Device | None = None) -> Reading | None:
-        """The reading that this one is comparable with.
+    @property
+    def name(self) -> str:
+        return Path(self.file).name
+
+    def find(self, reading: Reading, device: Device | None = None) -> Figure | None:
+        """The figure that a reading is comparable with.
 
         It is that of the same device, or else of another one of the same kind.
         """
         key = (reading.test, reading.what, reading.unit)
-        same = [one for one in self.readings if (one.test, one.what, one.unit) == key]
+        same = [one for one in self.figures if (one.test, one.what, one.unit) == key]
         for one in same:
             if one.device == reading.device:
                 return one
@@ -72,125 +86,60 @@ class Baseline(Record, frozen=True, kw_only=True):
         return next(alike, None)
 
 
-class _Version(Record, frozen=True):
-    """What every version of the file has."""
-
-    schema: int
-
-
-def folder() -> Path:
-    """Where baselines are kept: ``baselines`` in the platform's data directory."""
-    return data_folder() / "baselines"
-
-
-def check_name(name: str) -> str:
-    """The name, if a baseline may have it.
-
-    Raises:
-        BaselineNameError: It may not; the text says what is accepted.
-    """
-    if not NAME.fullmatch(name):
-        raise BaselineNameError(
-            f'A baseline cannot be called "{name}": give a name of at most 64 letters,'
-            " digits, dots, underscores and hyphens that does not begin with a dot."
-        )
-    return name
-
-
-def names() -> tuple[str, ...]:
-    """Every baseline that can be asked for, sorted; none if the folder is missing.
-
-    Raises:
-        BaselineError: The folder cannot be read.
-    """
-    try:
-        found = [path.name for path in folder().iterdir()]
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise BaselineError(
-            f"The baselines in {folder()} cannot be listed: {_why(error)}."
-        ) from error
-    stems = (name.removesuffix(SUFFIX) for name in found if name.endswith(SUFFIX))
-    return tuple(sorted(stem for stem in stems if NAME.fullmatch(stem)))
-
-
-def save(baseline: Baseline) -> Path:
-    """Write it atomically; one of the same name is replaced.
-
-    Only readings that others can be compared with are kept: those with a figure,
-    without a fault, and not beyond what the device can do.
-
-    Returns:
-        The file.
-
-    Raises:
-        BaselineError: The name is no file name, there is no figure to keep, or the file
-            cannot be written; then what was there before is still there.
-    """
-    check_name(baseline.name)
-    kept = tuple(one for one in baseline.readings if _is_comparable(one))
-    if not kept:
-        raise BaselineError(
-            f'There is no figure to keep as the baseline "{baseline.name}": nothing was'
-            " measured without a fault."
-        )
-    path = folder() / f"{baseline.name}{SUFFIX}"
-    document = msgspec.json.encode(msgspec.structs.replace(baseline, readings=kept))
-    try:
-        make_private(data_folder())
-        make_private(path.parent)
-        write_whole(path, msgspec.json.format(document, indent=1) + b"\n")
-    except OSError as error:
-        raise BaselineError(
-            f'The baseline "{baseline.name}" cannot be written to {path}:'
-            f" {_why(error)}."
-        ) from error
-    return path
-
-
-def load(name: str) -> Baseline:
+def load(file: str) -> Baseline:
     """Read one.
 
-    A file that cannot be understood, or is of an older version, is kept aside under
-    another name. One that a newer jaxtui has written stays where it is.
-
     Raises:
-        BaselineNameError: There is none of this name; the text says which there are.
-        BaselineError: Its file cannot be read, is broken, or of another version.
+        SelectionError: It cannot be read, is no such document, or has no figures.
     """
-    check_name(name)
-    path = folder() / f"{name}{SUFFIX}"
     try:
-        document = read_whole(path)
-    except FileNotFoundError:
-        raise BaselineNameError(_unknown(name)) from None
+        document = read_whole(Path(file))
     except OSError as error:
-        raise BaselineError(
-            f'The baseline "{name}" cannot be read from {path}: {_why(error)}.'
-        ) from error
-    return msgspec.structs.replace(_decode(name, path, document), name=name)
+        why = error.strerror or str(error)
+        raise SelectionError(f"{file} cannot be read: {why}.") from error
+    baseline = decode(document, file)
+    if not baseline.figures:
+        raise SelectionError(_no_baseline(file, "it has no figures in it"))
+    return baseline
 
 
-def refuse_other_hardware(
-    baseline: Baseline, devices: tuple[Device, ...], host: Host | None = None
-) -> None:
-    """Nothing, if the baseline is of the same kind and number of devices.
-
-    Args:
-        baseline: What is to be compared with.
-        devices: Those that are tested; the baseline has those that were.
-        host: The machine. Where there are only CPU devices its processor must be the
-            same, too; another name of the machine never matters.
+def decode(document: bytes, file: str) -> Baseline:
+    """What a document says, which came from a file of this name.
 
     Raises:
-        BaselineError: It is not; the text says what differs.
+        SelectionError: It is no such document.
     """
-    found = ". ".join(_other_hardware(baseline, devices, host))
-    if found:
-        raise BaselineError(
-            f'The baseline "{baseline.name}" is of other hardware. {found}.'
-        )
+    try:
+        saved = msgspec.json.decode(document, type=_Document)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise SelectionError(_no_baseline(file, str(error))) from error
+    figures = tuple(
+        one
+        for one in saved.tests
+        if one.verdict in ("pass", "low") and one.measured is not None
+    )
+    if saved.schema != SCHEMA:
+        why = f"its schema is {saved.schema} and not {SCHEMA}"
+        raise SelectionError(_no_baseline(file, why))
+    if saved.host is None:
+        raise SelectionError(_no_baseline(file, "it was interrupted at once"))
+    return Baseline(file=file, host=saved.host, devices=saved.devices, figures=figures)
+
+
+def _no_baseline(file: str, why: str) -> str:
+    return f"{file} is no document of `jaxtui check --json`: {why}."
+
+
+def other_hardware(
+    baseline: Baseline, devices: Sequence[Device], host: Host
+) -> tuple[str, ...]:
+    """What makes the figures meaningless here, a phrase each.
+
+    Platform, kinds of device and their numbers; where there are only CPU devices, also
+    the model of the processor and the number of its cores, if both are known. Another
+    name of the machine never matters.
+    """
+    return tuple(_other_hardware(baseline, devices, host))
 
 
 def differences(baseline: Baseline, host: Host) -> tuple[str, ...]:
@@ -202,13 +151,8 @@ def differences(baseline: Baseline, host: Host) -> tuple[str, ...]:
 
 
 def _other_hardware(
-    baseline: Baseline, devices: Sequence[Device], host: Host | None
+    baseline: Baseline, devices: Sequence[Device], host: Host
 ) -> Iterator[str]:
-    """What makes the figures meaningless here, a phrase each.
-
-    Platform, kinds of device and their numbers; where there are only CPU devices, also
-    the model of the processor and the number of its cores, if both are known.
-    """
     old, new = _counts(baseline.devices), _counts(devices)
     platforms = [
         ", ".join(sorted({one.platform for one in each}))
@@ -218,7 +162,7 @@ def _other_hardware(
         yield _both(old, new)
     elif len(set(platforms)) > 1:
         yield f"platform: {_both(*platforms)}"
-    if host is None or set(platforms) != {"cpu"}:
+    if set(platforms) != {"cpu"}:
         return
     before = baseline.host
     for name, was, now in (
@@ -229,7 +173,7 @@ def _other_hardware(
             yield f"{name}: {_both(was, now)}"
 
 
-def _counts(devices: Sequence[Device]) -> str:
+def _counts(devices: Sequence[Any]) -> str:
     """``8 × TPU v5 lite``, ``4 × cpu (simulated)``."""
     kinds = Counter(
         device.device_kind + (" (simulated)" if device.simulated else "")
@@ -240,58 +184,3 @@ def _counts(devices: Sequence[Device]) -> str:
 
 def _both(before: object, now: object) -> str:
     return f"baseline: {value_text(before)}; here: {value_text(now)}"
-
-
-def _is_comparable(reading: Reading) -> bool:
-    if reading.measured is None or not math.isfinite(reading.measured):
-        return False
-    if reading.fault or reading.skipped:
-        return False
-    expected = reading.expected
-    if expected is None or expected.kind != "peak":
-        return True
-    return reading.measured <= thresholds.IMPOSSIBLE.factor * expected.value
-
-
-def _decode(name: str, path: Path, document: bytes) -> Baseline:
-    try:
-        version = msgspec.json.decode(document, type=_Version).schema
-        if version == SCHEMA:
-            return msgspec.json.decode(document, type=Baseline)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        told = f'The file of the baseline "{name}" is broken ({error}).'
-        raise BaselineError(f"{told} {_move_aside(path)}") from error
-    if version > SCHEMA:
-        raise BaselineError(
-            f'The baseline "{name}" was saved by a newer jaxtui (version {version} of'
-            f" the file; this one reads version {SCHEMA}): {path}"
-        )
-    raise BaselineError(
-        f'The baseline "{name}" was saved by an older jaxtui (version {version} of the'
-        f" file; this one reads version {SCHEMA}). {_move_aside(path)}"
-    )
-
-
-def _move_aside(path: Path) -> str:
-    try:
-        return f"It was moved aside to {put_aside(path)}; save the baseline again."
-    except OSError as error:
-        return f"It could not be moved aside ({_why(error)}): {path}"
-
-
-def _unknown(name: str) -> str:
-    known = names()
-    if not known:
-        return (
-            f'There is no baseline "{name}", and no other one:'
-            f" `jaxtui check --save-baseline {name}` makes it."
-        )
-    return (
-        f'There is no baseline "{name}": there is {", ".join(known)}.'
-        f"{did_you_mean(name, known)}"
-    )
-
-
-def _why(error: OSError) -> str:
-    """What the system says, without number and path."""
-    return error.strerror or str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -10,7 +11,7 @@ from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui.analysis import thresholds
-from jaxtui.analysis.baseline import Baseline
+from jaxtui.analysis.baseline import Baseline, Figure
 from jaxtui.analysis.thresholds import HOST_TESTS, RATES
 from jaxtui.model import DEVICE, Device, Expected, Reading, Record, Unit
 from jaxtui.stats import Interval, ratio
@@ -126,7 +127,7 @@ def judge(
     Args:
         readings: Of one examination, those of all devices of a kind among them.
         devices: Of the machine; the readings name them.
-        baseline: Of hardware that is the same, see ``refuse_other_hardware``.
+        baseline: Of hardware that is the same, see ``other_hardware``.
     """
     peers = _Peers(readings, {device.name: device for device in devices})
     return tuple(_verdict(reading, peers, baseline) for reading in readings)
@@ -146,7 +147,7 @@ def _verdict(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verd
     silent = reading.measured is None and not (reading.said or reading.doubt)
     word: VerdictWord = "skipped"
     source, why = "not measured", reading.skipped
-    if fault := reading.fault or missing:
+    if fault := reading.fault or missing or peers.odd_one_out(reading):
         word, source, why = "fail", "the test itself", fault
     elif silent:
         why = why or NO_FIGURE
@@ -205,7 +206,7 @@ def _nothing(reading: Reading, device: Device | None, baseline: Baseline | None)
         kind = device.device_kind if device else "this machine"
         peak = f"no peak is published for {kind} here; "
     if baseline is None:
-        return f"nothing to compare with: {peak}save a baseline with --save-baseline"
+        return f"nothing to compare with: {peak}--baseline FILE compares with a check"
     if reading.disturbed:
         return "not compared: other programs used the cores meanwhile"
     return f"nothing to compare with: {peak}the baseline {baseline.name} has none"
@@ -247,7 +248,8 @@ def _against_peak(
     word: VerdictWord = "pass"
     line = thresholds.IMPOSSIBLE.factor
     sentences: tuple[str, ...] = ()
-    if share > line:
+    # Memory is read and not timed: more than published is another model of the chip.
+    if share > line and reading.unit in RATES:
         word = "impossible"
         causes = IMPOSSIBLE_CAUSES.get(reading.unit, IMPOSSIBLE_ELSEWHERE)
         sentences = ("That is more than the device can do.", causes)
@@ -294,7 +296,7 @@ def _against_baseline(
         or not 0 < wanted < math.inf
     ):
         return None
-    share, bound = measured / wanted, thresholds.of_baseline(reading, device)
+    share, bound = measured / wanted, thresholds.of_alike(reading, device)
     more_is_better = reading.unit != "seconds"
     if reading.expected is not None and reading.expected.kind != "exact":
         more_is_better = reading.expected.kind != "most"
@@ -316,14 +318,14 @@ def _against_baseline(
     return Comparison(
         word="low" if low else "pass",
         expected=wanted,
-        source=f"baseline {baseline.name} of {baseline.saved_at[:10]}",
+        source=f"baseline {baseline.name}",
         clause=clause,
         sentences=(bound.source,) if low else (),
         share=share,
     )
 
 
-def _interval(one: Reading) -> Interval | None:
+def _interval(one: Reading | Figure) -> Interval | None:
     if one.measured is None or one.ci_low is None or one.ci_high is None:
         return None
     return Interval(one.ci_low, one.measured, one.ci_high, one.confidence or 0.0)
@@ -337,13 +339,37 @@ class _Peers:
     ) -> None:
         self.devices = devices
         self._groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
+        self._digests: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         for one in readings:
             device = devices.get(one.device or "")
             if device is None or one.measured is None or one.fault:
                 continue
+            if one.digest:
+                self._digests[self._key(one, device)][one.digest] += 1
             if math.isfinite(one.measured):
                 group = self._groups.setdefault(self._key(one, device), [])
                 group.append((device.name, one.measured))
+
+    def odd_one_out(self, reading: Reading) -> str:
+        """That its result is not that of most devices of its kind; empty if it is.
+
+        Of a tie no side is known to be right, and all are to blame.
+        """
+        device = self.devices.get(reading.device or "")
+        if device is None or not reading.digest or reading.measured is None:
+            return ""
+        digests = self._digests[self._key(reading, device)]
+        counts = digests.most_common()
+        if len(counts) == 1:
+            return ""
+        others = sum(digests.values()) - 1
+        differing = f"{DEVICE} computes another result of {reading.what} than"
+        if counts[0][1] == counts[1][1]:
+            count = others + 1 - digests[reading.digest]
+            return f"{differing} {count} of {others} others; no majority is right."
+        if reading.digest == counts[0][0]:
+            return ""
+        return f"{differing} {counts[0][1]} of {others} others."
 
     def label(self, reading: Reading) -> str:
         device = self.devices.get(reading.device or "")
@@ -351,17 +377,17 @@ class _Peers:
 
     @staticmethod
     def _key(reading: Reading, device: Device) -> tuple[str, ...]:
-        return (reading.test, reading.what, reading.unit, device.device_kind)
+        program = reading.digest.rpartition(":")[0]
+        return (reading.test, reading.what, reading.unit, device.device_kind, program)
 
     def against(self, reading: Reading) -> Comparison | None:
         """A reading against the other devices; ``None`` unless it lags behind."""
         device = self.devices.get(reading.device or "")
         if device is None or reading.measured is None:
             return None
-        if reading.unit not in (*RATES, "seconds"):
+        if reading.unit not in COMPARED_UNITS:
             return None
-        on_host = thresholds.on_host(device)
-        if on_host and reading.test in HOST_TESTS:
+        if thresholds.on_host(device) and reading.test in HOST_TESTS:
             # It is the host that copies to itself and calls itself.
             return None
         group = self._groups.get(self._key(reading, device), ())
@@ -369,21 +395,19 @@ class _Peers:
         middle = median(others) if others else 0.0
         if not 0 < middle < math.inf:
             return None
-        rate, bound = reading.unit in RATES, thresholds.of_peers(reading, device)
-        best = reading.measured
-        if on_host:
-            # Devices take turns there, and what else the host does hits one of them:
-            # the best end of the interval must lag behind.
-            ends = (best, reading.ci_low, reading.ci_high)
-            known = [end for end in ends if end is not None and math.isfinite(end)]
-            best = max(known) if rate else min(known)
-        best /= middle
-        if best >= bound.factor if rate else best <= 1 / bound.factor:
+        more = reading.unit != "seconds"
+        bound = thresholds.of_alike(reading, device)
+        # What else happens hits one device or another: the best end must lag behind.
+        ends = (reading.measured, reading.ci_low, reading.ci_high)
+        finite = [end for end in ends if end is not None and math.isfinite(end)]
+        best = (max(finite) if more else min(finite)) / middle
+        if best >= bound.factor if more else best <= 1 / bound.factor:
             return None
         share = reading.measured / middle
         lag = f"takes {fmt.ratio(share)} as long as"
-        if rate:
-            lag = f"is {fmt.percent(1 - share)} slower than"
+        if more:
+            than = "slower" if reading.unit in RATES else "less"
+            lag = f"is {fmt.percent(1 - share)} {than} than"
         whose = "the other device"
         if len(others) > 1:
             whose = f"the median of the other {len(others)} devices"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
 
 import click
 
 from jaxtui.analysis import baseline as baselines
-from jaxtui.analysis.baseline import Baseline, BaselineError, differences
+from jaxtui.analysis.baseline import Baseline, differences
 from jaxtui.analysis.check import EXIT_CODES
 from jaxtui.analysis.examination import Examination, begin, longest_seconds
-from jaxtui.commands import CANNOT_RUN, FINE, CannotRun
+from jaxtui.commands import FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_of
@@ -59,17 +58,11 @@ from jaxtui.view.text import Line, ansi, wrap
     type=LIMIT,
 )
 @valued(
-    "--save-baseline",
-    "NAME",
-    "Keep the figures, to compare with later.",
-    # Before anything is measured: afterwards would be a pity.
-    type=Parsed("name", baselines.check_name),
-)
-@valued(
     "--baseline",
-    "NAME",
-    "Compare with the figures that were kept.",
-    type=Parsed("name", baselines.load),
+    "FILE",
+    "Compare with what `jaxtui check --json > FILE` printed.",
+    # Before anything is measured: afterwards would be a pity.
+    type=Parsed("file", baselines.load),
 )
 @json_flag
 @engine_flags
@@ -81,7 +74,6 @@ def command(
     level: CheckLevel,
     devices: str | None,
     limit: float | None,
-    save_baseline: str | None,
     baseline: Baseline | None,
     as_json: bool,
 ) -> int:
@@ -106,7 +98,7 @@ def command(
 
     check.drive(run())
     word = check.report.word
-    code = close(
+    return close(
         document=check.document,
         text=check.rest if check.exam else None,
         as_json=as_json,
@@ -115,7 +107,6 @@ def command(
         lost=check.lost,
         interrupted=check.interrupted_where,
     )
-    return code if save_baseline is None else _save(check, save_baseline, code)
 
 
 def _chosen(
@@ -125,8 +116,7 @@ def _chosen(
 
     Raises:
         SelectionError: if one does not exist, or is another process's.
-        CannotRun: if there is none.
-        BaselineError: the baseline is of other hardware.
+        CannotRun: if there is none, or the baseline is of other hardware.
     """
     names = parse_devices(devices or "all", state.devices)
     chosen = tuple(device for device in state.devices if device.name in names)
@@ -134,34 +124,13 @@ def _chosen(
         raise CannotRun("JAX has no device that this process can use.")
     if baseline is not None and state.host is not None:
         # The machine counts: a few of its devices may be compared, too.
-        own = tuple(device for device in state.devices if device.addressable)
-        baselines.refuse_other_hardware(baseline, own, state.host)
+        found = baselines.other_hardware(baseline, state.devices, state.host)
+        if found:
+            differs = ". ".join(found)
+            raise CannotRun(
+                f"The baseline {baseline.file} is of other hardware. {differs}."
+            )
     return chosen
-
-
-def _save(check: _Check, name: str, code: int) -> int:
-    """Keep the figures unless something is wrong with them; the exit code."""
-    host, exam = check.state.host, check.exam
-    complete = check.outcome == "complete"
-    if code >= EXIT_CODES["fail"] or not complete or host is None or exam is None:
-        say(f'Not saved as baseline "{name}", because the check did not pass.')
-        return code
-    saved = Baseline(
-        name=name,
-        saved_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        host=host,
-        devices=tuple(one for one in check.state.devices if one.addressable),
-        readings=exam.readings,
-    )
-    try:
-        path = baselines.save(saved)
-    except BaselineError as error:
-        say(f"jaxtui: {error}")
-        return CANNOT_RUN
-    if code:
-        say("Mind that the verdict is low: a later check compares with these figures.")
-    say(f'Saved as baseline "{name}" in {path}.')
-    return code
 
 
 class _Check(Driver):
@@ -211,8 +180,7 @@ class _Check(Driver):
             # What the figures are compared with, and what has changed since.
             changed = ". ".join(differences(baseline, state.host))
             since = f", since when has changed: {changed}" if changed else ""
-            day = baseline.saved_at[:10]
-            compared = f"Compared with the baseline {baseline.name} of {day}{since}."
+            compared = f"Compared with the baseline {baseline.name}{since}."
         if not self._as_json:
             put(self._heading(compared))
             return
@@ -266,7 +234,7 @@ class _Check(Driver):
             self.state.devices,
             self.report.verdicts,
             level=self._level,
-            baseline=self._baseline.name if self._baseline else None,
+            baseline=self._baseline.file if self._baseline else None,
             outcome=self.outcome,
         )
 

@@ -9,11 +9,9 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from time import monotonic, perf_counter
+from collections.abc import Callable, Iterator, Mapping
+from time import perf_counter
 
 import msgspec
 
@@ -28,9 +26,6 @@ ENDING_SECONDS = 2.0
 
 POLL_SECONDS = 0.05
 """How long a stop may go unnoticed."""
-
-REAP_SECONDS = 1.0
-"""A killed process that waits for a driver does not die before the driver answers."""
 
 
 def signal_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
@@ -132,54 +127,3 @@ def end_with_input() -> None:
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    output: str
-    errors: str
-    """The end of what it wrote to stderr."""
-    code: int | None
-    """Its exit status, negative for a signal; ``None`` if it was ended by force."""
-
-
-def run(
-    command: Sequence[str],
-    limit_seconds: float,
-    *,
-    environment: Mapping[str, str] | None = None,
-    stop: Callable[[], bool] = lambda: False,
-) -> Exit:
-    """Wait for a program, and kill it, and what it has started, after the limit.
-
-    Raises:
-        OSError: It cannot be started.
-    """
-    # Files, not pipes: whatever it leaves behind may hold a pipe open for ever.
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            env=None if environment is None else dict(environment),
-            start_new_session=True,
-        )
-        code, end = None, monotonic() + limit_seconds
-        try:
-            while code is None and monotonic() < end and not stop():
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    code = process.wait(POLL_SECONDS)
-        finally:
-            # Also what a process that has ended by itself may have left.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(REAP_SECONDS)
-        output.seek(0)
-        errors.seek(0)
-        return Exit(
-            output.read().decode(errors="replace"),
-            errors.read().decode(errors="replace")[-4000:],
-            code,
-        )

@@ -18,7 +18,6 @@ CheckTest = Literal[
     "transfer",
     "dispatch",
     "numerics",
-    "steady",
     "together",
 ]
 """What is tested; design.md and the README say how."""
@@ -94,6 +93,11 @@ class Reading(Record, frozen=True, kw_only=True):
     disturbed: str = ""
     """Who else used the host's cores meanwhile, one sentence: the figure is theirs too.
     Only where the device computes on those cores."""
+    digest: str = ""
+    """Of a result of the test ``numerics``: on devices of a kind those of one reading
+    are the same. Up to a colon it is that of the program, where XLA chooses one for
+    each device: only results of one program are compared. Empty where there is none to
+    compare."""
     said: str = ""
     """What else there is to know about it, in sentences; may be empty."""
     detail: str = ""

@@ -59,7 +59,6 @@ WITH_WORDS: tuple[CheckTest, ...] = (
     "present",
     "dispatch",
     "numerics",
-    "steady",
     "together",
 )
 """Where a figure that is as it should be needs what is said of it. Elsewhere that tells
@@ -307,8 +306,8 @@ def meaning(
             return "Everything that was tested is as it should be; nothing to do."
         return (
             "Everything that was tested works. To see later whether it has become "
-            "slower, keep these figures with `jaxtui check --save-baseline NAME` and "
-            "compare with `jaxtui check --baseline NAME`."
+            "slower, keep these figures with `jaxtui check --json > FILE` and compare "
+            "with `jaxtui check --baseline FILE`."
         )
     guilty = [one for one in verdicts if one.word == word]
     low = [one for one in verdicts if one.word == "low"]

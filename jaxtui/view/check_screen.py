@@ -32,7 +32,7 @@ WAITING = Span("…", "muted")
 _NAME = max(map(len, CHECK_TESTS)) + 1
 
 _LEAST_SAID: tuple[CheckTest, ...] = (
-    *("present", "memory", "dispatch", "steady", "transfer"),
+    *("present", "memory", "dispatch", "transfer"),
     *("together", "numerics", "bandwidth", "compute"),
 )
 """The tests, those first whose cell says least where all is well."""

@@ -212,7 +212,7 @@ class CheckResults(Record, frozen=True, kw_only=True):
     """All that JAX lists."""
     level: CheckLevel
     baseline: str | None
-    """The name of what the figures were compared with."""
+    """The file that the figures were compared with."""
     tests: tuple[CheckRow, ...]
     verdict: VerdictWord
     """Of what there is."""

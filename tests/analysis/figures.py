@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import Verdict, judge
 from jaxtui.analysis.crossover import Search, begin
@@ -29,6 +30,7 @@ from jaxtui.model import (
     Sampled,
 )
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
+from jaxtui.view.document import check_results, encode
 from tests import records
 from tests.fake_engine import cpu_devices, tpu_devices
 from tests.records import case, summary
@@ -84,15 +86,18 @@ def baseline(
     readings: Sequence[Reading],
     devices: Sequence[Device] | None = None,
     host: Host = HOST,
-    name: str = "monday",
+    file: str = "monday.json",
 ) -> Baseline:
-    return Baseline(
-        name=name,
-        saved_at="2026-11-20T08:00:00+00:00",
-        host=host,
-        devices=tuple(devices or tpus()),
-        readings=tuple(readings),
+    """What a document with these readings, all of them passed, is read as."""
+    found = devices or tpus()
+    judged = (
+        Verdict(reading=one, word="pass", expected=None, source="", texts=(), label="")
+        for one in readings
     )
+    document = check_results(
+        host, found, [*judged], level="quick", baseline=None, outcome="complete"
+    )
+    return baselines.decode(encode(document), file)
 
 
 def verdict(

@@ -59,11 +59,11 @@ def link(measured: float, **more: Any) -> Reading:
         (
             reading(said="Four threads."),
             "pass",
-            f"{NOTHING}: no peak is published for TPU v5 lite here; save a baseline",
+            f"{NOTHING}: no peak is published for TPU v5 lite here; --baseline",
             "100 TFLOP/s. Four threads.",
         ),
         # A link has no usual share of its peak, but cannot exceed it.
-        (link(26e9), "pass", f"{NOTHING}: save a baseline with", "26.0 GB/s."),
+        (link(26e9), "pass", f"{NOTHING}: --baseline FILE", "26.0 GB/s."),
         (link(1e9, expected=expected(32e9)), "pass", "a datasheet", "1.00 GB/s, 3.1 %"),
         (
             link(40e9, expected=expected(32e9)),
@@ -90,13 +90,13 @@ MI300X = expected(1307.4e12, reached=668.4e12)
 @pytest.mark.parametrize(
     ("test", "peak", "measured", "word"),
     [
-        # 60 % of a peak of arithmetic, 70 % of one of memory; never over 102 %.
+        # 60 % of a peak; never over 102 %.
         ("compute", PEAK, 0.599 * 197e12, "low"),
         ("compute", PEAK, 0.601 * 197e12, "pass"),
         ("compute", PEAK, 1.019 * 197e12, "pass"),
         ("compute", PEAK, 1.021 * 197e12, "impossible"),
-        ("bandwidth", expected(819e9), 0.699 * 819e9, "low"),
-        ("bandwidth", expected(819e9), 0.701 * 819e9, "pass"),
+        ("bandwidth", expected(819e9), 0.599 * 819e9, "low"),
+        ("bandwidth", expected(819e9), 0.601 * 819e9, "pass"),
         ("bandwidth", expected(819e9), 1.021 * 819e9, "impossible"),
         # Three quarters of what others have reached, where that is known.
         ("compute", A100, 203.3e12, "low"),
@@ -105,14 +105,18 @@ MI300X = expected(1307.4e12, reached=668.4e12)
         ("compute", MI300X, 668.4e12, "pass"),
         ("compute", H100, 1979e12, "impossible"),
         ("compute", expected(61.5e12), 1.6 * 61.5e12, "impossible"),
-        ("bandwidth", expected(5300e9), 3577e9, "low"),  # MI300X by clpeak: 67 %
+        ("bandwidth", expected(5300e9), 3577e9, "pass"),  # MI300X by clpeak: 67 %
+        # Memory is read and not timed.
+        ("memory", expected(80e9), 94e9, "pass"),
+        ("memory", expected(80e9), 60e9, "pass"),
+        ("memory", expected(80e9), 40e9, "low"),
     ],
 )
 def test_both_sides_of_every_threshold(
     test: Any, peak: Expected, measured: float, word: str
 ) -> None:
-    unit = "flop/s" if test == "compute" else "bytes/s"
-    found = verdict(reading(measured, test=test, unit=unit, expected=peak))
+    units = {"compute": "flop/s", "bandwidth": "bytes/s", "memory": "bytes"}
+    found = verdict(reading(measured, test=test, unit=units[test], expected=peak))
     assert (found.word, found.expected) == (word, peak.value)
     assert found.share == pytest.approx(measured / peak.value)
 
@@ -150,7 +154,6 @@ def test_a_figure_that_is_not_finite_never_passes(odd: float) -> None:
         ("exact", "present", 5, "fail", "5 chips, not the expected 4 chips."),
         ("least", "memory", 4, "pass", "4 chips, at least the expected 4 chips."),
         ("least", "memory", 3, "low", "3 chips, less than the expected 4 chips."),
-        ("most", "steady", 4, "pass", "4 chips, within the bound of 4 chips."),
         ("most", "together", 5, "low", "5 chips, above the bound of 4 chips."),
         ("most", "numerics", 4, "pass", "4 chips, within the bound of 4 chips."),
         ("most", "numerics", 5, "fail", "5 chips, above the bound of 4 chips."),
@@ -174,13 +177,13 @@ WIDE = {"ci_low": 80e12, "ci_high": 120e12}
     [
         (
             *(reading(95e12), reading(100e12), "pass", 100e12),
-            "95.0 TFLOP/s, 95 % of the 100 TFLOP/s of the baseline monday.",
+            "95.0 TFLOP/s, 95 % of the 100 TFLOP/s of the baseline monday.json.",
         ),
         # The worse of the two decides, and both are said.
         (
             *(reading(150e12, expected=PEAK), reading(190e12), "low", 190e12),
             "150 TFLOP/s, 76 % of the peak of 197 TFLOP/s; 79 % of the 190 TFLOP/s of"
-            " the baseline monday, where at least 90 % is expected.",
+            " the baseline monday.json, where at least 90 % is expected.",
         ),
         (reading(180e12, expected=PEAK), reading(185e12), "pass", 197e12, ""),
         (reading(300e12, expected=PEAK), reading(300e12), "impossible", 197e12, ""),
@@ -188,8 +191,8 @@ WIDE = {"ci_low": 80e12, "ci_high": 120e12}
         (
             reading(85e12, ci_low=70e12, ci_high=90e12),
             *(reading(100e12, **WIDE), "pass", 100e12),
-            "85.0 TFLOP/s, 85 % of the 100 TFLOP/s of the baseline monday, which may be"
-            " chance",
+            "85.0 TFLOP/s, 85 % of the 100 TFLOP/s of the baseline monday.json, which"
+            " may be chance",
         ),
         (
             reading(75e12, ci_low=70e12, ci_high=79e12),
@@ -205,9 +208,9 @@ def test_a_baseline(
     assert (found.word, found.expected) == (word, wanted)
     assert found.reason.startswith(reason)
     if wanted is None:
-        assert "the baseline monday has none" in found.source
+        assert "the baseline monday.json has none" in found.source
     elif wanted != 197e12:
-        assert found.source == "baseline monday of 2026-11-20"
+        assert found.source == "baseline monday.json"
 
 
 @pytest.mark.parametrize(
@@ -215,16 +218,16 @@ def test_a_baseline(
     [
         ("flop/s", "compute", 0.901, "pass", None),
         ("flop/s", "compute", 0.899, "low", None),
-        ("seconds", "steady", 1.10, "pass", None),
-        ("seconds", "steady", 1.12, "low", None),
-        ("seconds", "dispatch", 2.90, "pass", None),
-        ("seconds", "dispatch", 3.10, "low", None),
+        ("seconds", "together", 1.10, "pass", None),
+        ("seconds", "together", 1.12, "low", None),
+        ("seconds", "dispatch", 1.90, "pass", None),
+        ("seconds", "dispatch", 2.10, "low", None),
         ("seconds", "dispatch", 0.10, "pass", None),
         ("", "together", 1.90, "pass", None),
         ("bytes", "memory", 0.89, "low", None),
         ("bytes", "memory", 1.50, "pass", None),
-        ("bytes/s", "transfer", 0.71, "pass", None),
-        ("bytes/s", "transfer", 0.69, "low", None),
+        ("bytes/s", "transfer", 0.51, "pass", None),
+        ("bytes/s", "transfer", 0.49, "low", None),
         ("relative error", "numerics", 90.0, "pass", None),
         ("chips", "present", 0.5, "pass", None),
         # What was expected gives the direction.
@@ -240,7 +243,7 @@ def test_which_way_a_baseline_goes_and_how_far(
     assert verdict(one, kept=kept).word == word
 
 
-@pytest.mark.parametrize(("measured", "word"), [(70.1, "pass"), (69.9, "low")])
+@pytest.mark.parametrize(("measured", "word"), [(50.1, "pass"), (49.9, "low")])
 def test_a_cpu_is_granted_its_clocks(measured: float, word: str) -> None:
     kept = baseline([reading(100e9, device="cpu:0")], cpus())
     one = reading(measured * 1e9, device="cpu:0")
@@ -276,11 +279,11 @@ def test_which_reading_of_a_baseline_counts() -> None:
             " slower than the median of the other 7 devices (169 TFLOP/s).",
         ),
         (
-            *("dispatch", "seconds", 1e-5, 3.1e-5),
-            "tpu:5 at 1,1,0 takes 3.1× as long as the median of the other 7 devices"
+            *("dispatch", "seconds", 1e-5, 2.1e-5),
+            "tpu:5 at 1,1,0 takes 2.1× as long as the median of the other 7 devices"
             " (10.0 µs).",
         ),
-        ("dispatch", "seconds", 1e-5, 2.9e-5, ""),
+        ("dispatch", "seconds", 1e-5, 1.9e-5, ""),
     ],
 )
 def test_a_straggler_is_low_and_named_by_its_place(
@@ -304,15 +307,13 @@ def test_a_straggler_is_low_and_named_by_its_place(
         (tpus(3), 0.91, {}, "pass"),
         (tpus(3), 0.89, {}, "low"),
         (tpus(2), 0.89, {}, "low"),
-        (tpus(3), 0.4, {"ci_low": 0.3e12, "ci_high": 0.95e12}, "low"),
+        # What happens meanwhile hits one of them: the whole interval must lie below.
+        (tpus(3), 0.4, {"ci_low": 0.3e12, "ci_high": 0.95e12}, "pass"),
         (cpus(3), 0.51, {}, "pass"),
         (cpus(3), 0.49, {}, "low"),
         (cpus(3, simulated=False), 0.51, {}, "pass"),
-        # What the host did meanwhile: the whole interval must lie below, or far below.
         (cpus(3), 0.4, {"ci_low": 0.3e12, "ci_high": 0.45e12}, "low"),
         (cpus(3), 0.4, {"ci_low": 0.3e12, "ci_high": 0.55e12}, "pass"),
-        (cpus(3), 0.21, {"disturbed": BUSY}, "pass"),
-        (cpus(3), 0.19, {"disturbed": BUSY}, "low"),
     ],
 )
 def test_how_far_devices_of_a_kind_may_differ(
@@ -343,6 +344,57 @@ def test_who_is_not_compared() -> None:
             for index, figure in enumerate([odd, 1e-5, 1e-5])
         ]
         assert {one.word for one in judge(readings, cpus())} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("digests", "odd"),
+    [
+        ("a", ""),
+        ("aa", ""),
+        ("aab", "2"),
+        ("abab", "0 1 2 3"),
+        ("ab", "0 1"),
+        ("abc", "0 1 2"),
+        ("aabc", "2 3"),
+        # One that contradicts itself says nothing of the others.
+        ("-ab", "1 2"),
+        ("-aab", "3"),
+    ],
+)
+def test_the_odd_one_out(digests: str, odd: str) -> None:
+    """Among devices that ran the same program, where XLA chooses one for each."""
+    for program in ("", "gemm:"):
+        found = judge(
+            [
+                reading(
+                    1e-3,
+                    device=f"tpu:{index}",
+                    test="numerics",
+                    unit="relative error",
+                    expected=expected(1e-2, "most"),
+                    digest="" if one == "-" else program + one,
+                )
+                for index, one in enumerate(digests)
+            ],
+            tpus(),
+        )
+        failed = [str(i) for i, one in enumerate(found) if one.word == "fail"]
+        assert " ".join(failed) == odd
+
+
+def test_results_of_other_programs_kinds_and_wrong_ones_are_no_majority() -> None:
+    numerics = {"test": "numerics", "unit": "relative error"}
+    for changed in (
+        {"digest": "other:b"},
+        {"device": "gpu:0", "digest": "one:b"},
+        {"fault": "Wrong.", "digest": "one:b"},
+    ):
+        readings = [
+            reading(1e-3, digest="one:a", **numerics),
+            reading(1e-3, **{"device": "tpu:1", **numerics, **changed}),
+        ]
+        found = judge(readings, (*tpus(2), device(0, "NVIDIA H100", "gpu")))
+        assert found[0].word == "pass"
 
 
 # All together.
@@ -388,6 +440,7 @@ READINGS = st.builds(
     doubt=TEXTS,
     skipped=TEXTS,
     said=TEXTS,
+    digest=st.sampled_from(["", "a", "b", "p:a", "p:b"]),
 )
 
 
@@ -419,7 +472,7 @@ PAIR = st.tuples(POSITIVE, POSITIVE).map(sorted)
     reached=st.none() | POSITIVE,
     before=POSITIVE,
     other=POSITIVE,
-    test=st.sampled_from(["compute", "numerics", "steady", "together"]),
+    test=st.sampled_from(["compute", "numerics", "together"]),
 )
 def test_a_faster_device_is_never_worse_off(
     measured: list[float],

@@ -85,53 +85,29 @@ def test_where_nothing_could_be_tested_it_could_not_run(capsys) -> None:
 # Baselines.
 
 
-def test_a_baseline_is_saved_and_compared_with(capsys, data: Path) -> None:
-    assert run(engine(), "--save-baseline", "new") == 0
-    (file,) = data.rglob("new.json")
-    assert f'Saved as baseline "new" in {file}.' in capsys.readouterr().err
-    assert run(engine(), "--baseline", "nwe") == 64
-    assert "there is new. Did you mean new?" in capsys.readouterr().err
-    assert run(engine(), "--devices", "cpu:1", "--baseline", "new", "--json") == 0
+def test_what_a_check_printed_is_a_baseline(capsys, tmp_path: Path) -> None:
+    file = tmp_path / "monday.json"
+    assert run(engine(), "--json") == 0
+    file.write_text(capsys.readouterr().out)
+    monday = str(file)
+    assert run(engine(), "--devices", "cpu:1", "--baseline", monday, "--json") == 0
     out, err = capsys.readouterr()
-    assert "Compared with the baseline new of " in err
+    assert "Compared with the baseline monday.json." in err
     document = json.loads(out)
-    assert document["baseline"] == "new"
+    assert document["baseline"] == monday
     assert {one["share"] for one in document["tests"]} == {1.0}
-    slower = engine(with_trouble("compute", "cpu:1", measured=6e10))
-    assert run(slower, "--baseline", "new") == 1
-    assert "60.0 of 100 GFLOP/s" in capsys.readouterr().out
-
-
-def test_a_baseline_of_other_hardware_is_refused(capsys) -> None:
-    assert run(engine(), "--save-baseline", "two") == 0
-    capsys.readouterr()
+    slower = engine(with_trouble("compute", "cpu:1", measured=4e10))
+    assert run(slower, "--baseline", monday) == 1
+    assert "40.0 of 100 GFLOP/s" in capsys.readouterr().out
+    # Another machine is refused before anything is measured.
     fake = engine(devices=tpu_devices())
-    assert run(fake, "--baseline", "two") == 3
+    assert run(fake, "--baseline", monday) == 3
     out, err = capsys.readouterr()
     assert out == ""
     assert "2 × cpu" in err
     assert "8 × TPU v5 lite" in err
     assert not fake.works
     assert "close" in fake.calls
-
-
-def test_figures_of_a_machine_that_fails_are_no_baseline(
-    capsys, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failing = with_trouble("compute", "cpu:1", fault="Wrong.", measured=None)
-    assert run(engine(failing), "--save-baseline", "bad") == 2
-    assert 'Not saved as baseline "bad"' in capsys.readouterr().err
-    assert not list(data.rglob("*.json"))
-    low = with_trouble("memory", "cpu:1", doubt="Others use it.")
-    assert run(engine(low), "--save-baseline", "poor") == 1
-    assert "Mind that the verdict is low" in capsys.readouterr().err
-    assert list(data.rglob("poor.json"))
-    monkeypatch.setenv("JAXTUI_DATA", str(data / "a file"))
-    (data / "a file").touch()
-    assert run(engine(), "--save-baseline", "new") == 3
-    out, err = capsys.readouterr()
-    assert "Verdict: pass" in out
-    assert "cannot be" in err
 
 
 # Engines that fail, hang or are stopped.
@@ -189,7 +165,4 @@ def test_each_of_three_faulty_devices_is_found_and_named(
     failed = reasons("fail")
     assert set(failed) == {("numerics", "cpu:1"), ("together", "cpu:3")}
     assert "cpu:3 did not finish within 3.00 s" in failed["together", "cpu:3"]
-    assert "cpu:2 is " in reasons("low")["compute", "cpu:2"]
-    # The others raced without it. Nothing is expected of how far the slow one lags:
-    # they wait for the same cores.
-    assert "cpu:2 took " in reasons("pass", "low")["together", None]
+    assert ("compute", "cpu:2") in reasons("low")

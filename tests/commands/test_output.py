@@ -74,7 +74,7 @@ def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:
     for event in sound(exam.waiting[0])[:2]:
         exam = exam.observe(event)
     line = check_line(exam, 3.0)
-    assert line == "░" * 20 + " 3 s  test 1 of 9, present: doing present"
+    assert line == "░" * 20 + " 3 s  test 1 of 8, present: doing present"
 
 
 def test_a_terminal_of_ascii_reads_well(monkeypatch: pytest.MonkeyPatch) -> None:

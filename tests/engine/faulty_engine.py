@@ -48,9 +48,7 @@ def plant() -> None:
 
     # The last cache of a host may be huge, and its memory slow.
     bandwidth.last_cache_bytes = lambda: 2**20
-    # Shorter ones would run inline, in the test dispatch.
-    brief = compute.SATURATING_SECONDS
-    compute._size = lambda _kind, _setting, seconds: 512 if seconds < brief else 256
+    compute._size = lambda _kind, _setting: 256
     transfer.SIZES = {"quick": (2**12, 2**20)}
     compiled = work.compile_case
 

@@ -38,10 +38,10 @@ SCENARIOS = {
     "bench_cancelled": ("bench_cancelled", "bench matmul:256 sum:4096 --mode jit"),
     "bench_crashed": ("bench_crashed", "bench matmul:256 sum:4096 --mode jit,numpy"),
     "check": ("check", "check"),
-    "check_baseline": ("check", "check --baseline before"),
+    "check_baseline": ("check", "check --baseline KEPT/check.json"),
     "check_tpu_low": ("check_tpu_low", "check"),
     "check_tpu_fail": ("check_tpu_fail", "check"),
-    "check_tpu_baseline": ("check_tpu_fail", "check --baseline tpu"),
+    "check_tpu_baseline": ("check_tpu_fail", "check --baseline KEPT/check_tpu.json"),
     "check_crashed": ("check_crashed", "check"),
     "learn_clock": ("learn_clock", "learn clock"),
     "learn_race": ("learn_race", "learn first-call --step 4"),
@@ -58,7 +58,7 @@ SCENARIOS = {
 """By name: the transcript, if an engine is needed, and what is typed.
 
 ``KEPT`` is the data folder: it begins as a copy of ``kept``, which a version of
-November 2026 wrote (history, baselines, documents) and no later one may fail to read.
+November 2026 wrote (history, documents) and no later one may fail to read.
 """
 
 

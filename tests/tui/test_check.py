@@ -112,7 +112,7 @@ async def test_a_check_at_80_by_24(
         assert not app.state.busy
 
         # A column for each test that has something to say; the verdict is in view.
-        assert columns(app) == ["id", *CHECK_TESTS[2:], "others"]
+        assert columns(app) == ["id", *CHECK_TESTS]
         assert cell(app, "tpu:0", "compute") == "86%"
         assert cell(app, SLOW, "compute") == "▾56%"
         assert cell(app, BROKEN, "numerics") == "✗"
@@ -204,7 +204,7 @@ async def test_a_full_check_of_several_devices_one_after_the_other_at_120_by_40(
         assert cell(app, "tpu:1", "numerics") == "…"
         await pilot.press("escape")
         await until_over(pilot, app)
-        assert text(app, "verdict").startswith(" STOPPED  7 of 9 tests")
+        assert text(app, "verdict").startswith(" STOPPED  7 of 8 tests")
 
         # It can be hidden, and shown again.
         panel, chips = app.query_one(CheckPanel), app.query_one(ChipMap)
@@ -232,10 +232,10 @@ async def test_progress_other_runs_and_stopping() -> None:
         await until(pilot, lambda: (at := app.state.exam) and at.check and at.what)
         await until(pilot, lambda: app.state.test == "bandwidth")
         now[0] = 12.0
-        assert "test 4 of 9, 0:12" in plain(app, StatusLine)
+        assert "test 4 of 8, 0:12" in plain(app, StatusLine)
         said = "bandwidth: copying 2 GiB"
         await until(pilot, lambda: said in plain(app, MessageLine))
-        await until(pilot, lambda: "bandwidth 4 of 9" in text(app, "verdict"))
+        await until(pilot, lambda: "bandwidth 4 of 8" in text(app, "verdict"))
         assert "copying 2 GiB on 8 devices" in text(app, "verdict")
         assert text(app, "list").strip().startswith("▾ compute")
         assert cell(app, SLOW, "compute") == "▾56%"
@@ -250,8 +250,8 @@ async def test_progress_other_runs_and_stopping() -> None:
         await pilot.press("s")
         await until_over(pilot, app)
         assert engine.calls.count("stop") == 1
-        assert text(app, "verdict").startswith(" STOPPED  4 of 9 tests")
-        assert cell(app, SLOW, "steady") == "·"
+        assert text(app, "verdict").startswith(" STOPPED  4 of 8 tests")
+        assert cell(app, SLOW, "together") == "·"
         assert not app.state.busy
 
 

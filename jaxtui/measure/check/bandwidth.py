@@ -80,7 +80,7 @@ def _measure(
     begin = perf_counter()
     prepared = streams.prepare(op)
     case = prepared.workload.case
-    return work.rate_reading(
+    return work.measure_rate(
         context,
         prepared,
         max(seconds - (perf_counter() - begin), seconds / 2),

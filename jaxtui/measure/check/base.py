@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import math
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -39,13 +38,10 @@ from jaxtui.model import (
     RunEvent,
     WorkFailed,
 )
-from jaxtui.stats import Interval, median
+from jaxtui.stats import Interval
 
 POLL_SECONDS = 0.05
 """How often the threads of the devices are looked at."""
-
-SUSPICIOUS = 0.75
-"""A rate below this share of the median of all devices is measured again."""
 
 MEMORY_HINT = "Something else holds memory of the device; the test `memory` says more."
 """The sizes were chosen to fit, so a smaller one is no advice here."""
@@ -225,7 +221,6 @@ def by_device(
     job: Job,
     *,
     in_turn: bool = False,
-    again: bool = False,
     others: str = "",
 ) -> Iterator[RunEvent]:
     """Do a job on every device: all at once, unless they share their silicon.
@@ -238,7 +233,6 @@ def by_device(
         what: What is done, one phrase.
         job: The test of one device.
         in_turn: Take turns anyway, for jobs that time the host.
-        again: Of those that take turns, measure what seems slow twice.
         others: Let only the first of those that share work, with the whole budget: what
             the others have in common with it, as ``shares the host's cores with``.
     """
@@ -256,21 +250,13 @@ def by_device(
 
     if len(found) > 1 and not (in_turn or context.shared):
         yield from at_once(context, what, job)
-    elif len(found) > 1 and again:
-        yield from measure_again(context, what, job)
-    else:
-        part = by_first if others and context.shared else job
-        yield from _visit(context, found, what, part, share)
-
-
-def _visit(
-    context: Context, found: Iterable[jax.Device], what: str, job: Job, seconds: float
-) -> Iterator[RunEvent]:
+        return
+    part = by_first if others and context.shared else job
     for device in found:
         if context.stop():
             return
         yield CheckDoing(devices=(name(device),), what=f"{what} on {name(device)}")
-        for one in guard(context, job, device, seconds):
+        for one in guard(context, part, device, share):
             yield CheckRead(reading=one)
         yield CheckDone(device=name(device))
 
@@ -340,33 +326,3 @@ def guard(
                 yield found
     except Exception as error:
         yield error_reading(test, device, error)
-
-
-def measure_again(context: Context, what: str, job: Job) -> Iterator[RunEvent]:
-    """Visit all in turn, and once more those that seemed slow: their best counts.
-
-    CPU devices share the host's cores and are measured one after the other: a device
-    whose turn fell into a bad moment looks slow, and is not. One that is slow stays so.
-    """
-    best: dict[tuple[str | None, str], Reading] = {}
-    slow, share = context.devices, context.check.budget_seconds / len(context.devices)
-    for doing in (what, f"{what} again"):
-        for event in _visit(context, slow, doing, job, share):
-            if isinstance(event, CheckDoing):
-                yield event
-            elif isinstance(event, CheckRead):
-                new = event.reading
-                old = best.setdefault((new.device, new.what), new)
-                if (new.measured or 0.0) > (old.measured or math.inf):
-                    best[new.device, new.what] = new
-        kept = best.values()
-        rates = [(one.what, one.device, one.measured) for one in kept if one.measured]
-        late = {
-            device
-            for what, device, rate in rates
-            if rate < SUSPICIOUS * median([each for of, _, each in rates if of == what])
-        }
-        slow = tuple(device for device in slow if name(device) in late)
-    yield from (CheckRead(reading=one) for one in best.values())
-    if not context.stop():
-        yield from (CheckDone(device=name(device)) for device in context.devices)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import jax
 
@@ -18,13 +19,20 @@ from jaxtui.measure.check.base import (
     Context,
     Measure,
     Setting,
+    TroubleError,
     by_device,
+    error_reading,
     setting,
 )
+from jaxtui.measure.devices import name
+from jaxtui.measure.turns import Turns
 from jaxtui.model import (
     ITEMSIZE,
     Case,
+    CheckDoing,
+    CheckDone,
     CheckLevel,
+    CheckRead,
     Device,
     Reading,
     RoofDtype,
@@ -49,17 +57,10 @@ FEW_CORES = 8
 
 
 def test(context: Context) -> Iterator[RunEvent]:
-    yield from by_device(context, "multiplying matrices", _products, again=True)
-
-
-def _products(
-    context: Context, device: jax.Device, seconds: float
-) -> Iterator[Measure]:
-    chosen = setting(context, device)
-    wanted = kinds(chosen.device, context.check.level)
-    for kind in wanted:
-        share = seconds / len(wanted)
-        yield partial(measure, context, device, kind, share)
+    if context.shared:
+        yield from _in_turn(context)
+    else:
+        yield from by_device(context, "multiplying matrices", _products)
 
 
 def measure(
@@ -71,16 +72,86 @@ def measure(
         TroubleError: There is no such product on the device.
     """
     chosen = setting(context, device)
+    subject = prepare(kind, chosen, device, context.check.seed)
+    return work.measure_rate(context, subject, seconds, **_facts(chosen, subject))
+
+
+def prepare(
+    kind: RoofDtype,
+    chosen: Setting,
+    device: jax.Device,
+    seed: int,
+    what: str | None = None,
+) -> work.Subject:
+    """The product of a kind that keeps a device busy; ready to be called."""
     product = case(kind, chosen)
-    what = label(product, device.platform)
-    return work.rate_reading(
-        context,
-        work.prepare(product, what, device, context.check.seed),
-        seconds,
-        per=ops.get(product.op).flops(product.size, product.dtype),
-        unit="flop/s",
-        expected=peaks.product_peak(chosen.device, product.dtype, product.precision),
-    )
+    named = what or label(product, device.platform)
+    return work.prepare(product, named, device, seed)
+
+
+def _facts(chosen: Setting, subject: work.Subject) -> dict[str, Any]:
+    case = subject.workload.case
+    return {
+        "per": ops.get(case.op).flops(case.size, case.dtype),
+        "unit": "flop/s",
+        "expected": peaks.product_peak(chosen.device, case.dtype, case.precision),
+    }
+
+
+def _products(
+    context: Context, device: jax.Device, seconds: float
+) -> Iterator[Measure]:
+    wanted = kinds(setting(context, device).device, context.check.level)
+    for kind in wanted:
+        yield partial(measure, context, device, kind, seconds / len(wanted))
+
+
+def _in_turn(context: Context) -> Iterator[RunEvent]:
+    """Devices that share their silicon take turns round by round.
+
+    What slows the host for a while slows all of them alike, and a device that is slower
+    than the others is slower indeed.
+    """
+    names = tuple(map(name, context.devices))
+    chosen = {device: setting(context, device) for device in context.devices}
+    wanted = kinds(chosen[context.devices[0]].device, context.check.level)
+    for kind in wanted:
+        subjects: dict[jax.Device, work.Subject] = {}
+        for device in context.devices:
+            if context.stop():
+                return
+            what = f"compiling for {name(device)}"
+            yield CheckDoing(devices=(name(device),), what=what)
+            try:
+                seed = context.check.seed
+                subjects[device] = prepare(kind, chosen[device], device, seed)
+            except TroubleError as trouble:
+                yield CheckRead(reading=error_reading("compute", device, trouble))
+        ended: dict[jax.Device, Turns] = {}
+        seconds = context.check.budget_seconds / len(wanted)
+        at_work: tuple[str, ...] = ()
+        for turns in work.run_bursts([*subjects.values()], seconds, context.stop):
+            device = turns.workload.device
+            assert device is not None
+            # Whoever never comes back from its first calls is to blame alone.
+            busy = names if turns.warm else (name(device),)
+            if busy != at_work:
+                at_work = busy
+                yield CheckDoing(devices=busy, what="multiplying matrices")
+            if turns.warm:
+                ended[device] = turns
+        if context.stop():
+            return
+        for device, turns in ended.items():
+            subject = subjects[device]
+            facts = _facts(chosen[device], subject)
+            try:
+                found = work.rate_reading("compute", subject, turns, **facts)
+            except TroubleError as trouble:
+                found = error_reading("compute", device, trouble)
+            if found is not None:
+                yield CheckRead(reading=found)
+    yield from (CheckDone(device=one) for one in names)
 
 
 # Which products.
@@ -109,31 +180,21 @@ def kinds(device: Device, level: CheckLevel) -> tuple[RoofDtype, ...]:
     return every[0], next(kind for kind in every if kind.dtype == "float32")
 
 
-def natural_product(
-    context: Context,
-    device: jax.Device,
-    what: str,
-    seconds: float = SATURATING_SECONDS,
-) -> work.Subject:
-    """The product that a chip is made for, which takes so long; ready to be called."""
+def natural_product(context: Context, device: jax.Device, what: str) -> work.Subject:
+    """The product that a chip is made for; ready to be called."""
     chosen = setting(context, device)
     natural = kinds(chosen.device, "quick")[0]
-    product = case(natural, chosen, seconds)
-    what = what.format(label(product, device.platform))
-    return work.prepare(product, what, device, context.check.seed)
+    return prepare(natural, chosen, device, context.check.seed, what)
 
 
-def case(
-    kind: RoofDtype, setting: Setting, seconds: float = SATURATING_SECONDS
-) -> Case:
-    """The product of a kind that keeps a device busy for so long, at its peak.
+def case(kind: RoofDtype, setting: Setting) -> Case:
+    """The product of a kind that saturates a device at its peak.
 
-    Where no peak is known the size is a usual one, and half of that for a shorter time;
-    on a CPU it depends on the cores.
+    Where no peak is known the size is a usual one; on a CPU it depends on the cores.
     """
     return Case(
         op="matmul",
-        size=_size(kind, setting, seconds),
+        size=_size(kind, setting),
         dtype=kind.dtype,
         precision=kind.precision,
         device=setting.device.name,
@@ -174,18 +235,17 @@ def _has_tf32(device_kind: str) -> bool:
     return not device_kind.startswith("AMD") and len(set(rates)) == 2
 
 
-def _size(kind: RoofDtype, setting: Setting, seconds: float) -> int:
-    brief = seconds < SATURATING_SECONDS
+def _size(kind: RoofDtype, setting: Setting) -> int:
     if setting.device.platform == "cpu":
         # Enough for all cores; devices that share them get shorter turns.
-        if setting.sharing > 2 or brief:
+        if setting.sharing > 2:
             return 512
         return 1024 if setting.cores <= FEW_CORES else 2048
     peak = peaks.product_peak(setting.device, kind.dtype, kind.precision)
-    wanted = (4096 if kind.dtype == "float32" else 8192) / (2 if brief else 1)
+    wanted: float = 4096 if kind.dtype == "float32" else 8192
     if peak is not None:
         # The n of a product of 2 n³ operations that takes so long at peak.
-        wanted = (peak.value * seconds / 2) ** (1 / 3)
+        wanted = (peak.value * SATURATING_SECONDS / 2) ** (1 / 3)
     # Two inputs, and the results that are in flight.
     result = 4 if kind.dtype == "int8" else ITEMSIZE[kind.dtype]
     needed = 2 * ITEMSIZE[kind.dtype] + RESULTS * result

@@ -2,42 +2,53 @@
 
 A chip that computes wrongly is the worst failure of all, because nothing else shows it.
 Every device gets the same inputs and computes everything several times. Its results are
-compared with NumPy in float64, with each other, and with those of the other devices of
-its kind: the last two bit by bit.
+compared with NumPy in float64 and, bit by bit, with each other; a digest of each tells
+which device is the odd one out among those of its kind.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter, sleep
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from time import perf_counter
 
 import jax
 import numpy as np
 
+from jaxtui import format as fmt
+from jaxtui.format import plural
 from jaxtui.machine.survey import GPU_PLATFORMS
-from jaxtui.measure import ops
+from jaxtui.measure import accuracy, ops
+from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.check import work
-from jaxtui.measure.check.agreement import (
-    Comparison,
-    Computation,
-    Outcome,
-    difference,
-)
 from jaxtui.measure.check.base import (
-    POLL_SECONDS,
     Context,
     TroubleError,
     at_once,
+    error_reading,
+    reading,
     translate_errors,
 )
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name, probe
+from jaxtui.measure.inputs import host_inputs
+from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.workload import send
-from jaxtui.model import PRECISIONS, CheckLevel, Precision, Reading, RunEvent
+from jaxtui.model import (
+    DEVICE,
+    PRECISIONS,
+    Case,
+    CheckLevel,
+    Expected,
+    Precision,
+    Reading,
+    RunEvent,
+)
 
 TIMES: Mapping[CheckLevel, int] = {"quick": 2, "full": 4}
 """How often every device computes everything."""
@@ -52,7 +63,7 @@ COMPILE_SECONDS = 40.0
 """So long after the budget has ended nothing more is begun."""
 
 LEADER_SECONDS = 15.0
-"""For so long a GPU waits until the first of its kind has tried out its kernels."""
+"""For so long a GPU waits until the first of all has tried out its kernels."""
 
 REFUSED = re.compile(
     r"does not accept dtype|is not supported|Unexpected operand type"
@@ -63,41 +74,82 @@ REFUSED = re.compile(
 
 NO_TIME = "There was no time left for it."
 
+REPEATED = "elements that differ between runs"
+
+ERROR = "relative error"
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    op: str
+    size: int
+    dtype: str
+    precision: Precision = "default"
+
+    @property
+    def what(self) -> str:
+        """Its name in readings; the precision is said where it may matter."""
+        rounded = ops.get(self.op).rounds(self.dtype)
+        suffix = f" {self.precision}" if rounded else ""
+        return f"{self.op} {self.size} {self.dtype}{suffix}"
+
+    @property
+    def expected(self) -> Expected:
+        op = ops.get(self.op)
+        tolerance = op.accepted_error(self.dtype, self.precision)
+        source = "jaxtui's own bound on rounding errors"
+        if tolerance == 0:
+            source = "integers are computed exactly"
+        elif tolerance > op.tolerance[self.dtype]:
+            source += ", whose inputs an accelerator may round at this precision"
+        return Expected(value=tolerance, kind="most", source=source)
+
+    def case(self, device: str) -> Case:
+        return Case(
+            op=self.op,
+            size=self.size,
+            dtype=self.dtype,
+            precision=self.precision,
+            device=device,
+            mode="jit",
+        )
+
+    def inputs(self, seed: int) -> tuple[Array, ...]:
+        return host_inputs(ops.get(self.op), self.size, self.dtype, seed)
+
+    def check(self, inputs: tuple[Array, ...], result: Array) -> Accuracy:
+        op, of = ops.get(self.op), self.precision
+        return accuracy.check(op, self.dtype, self.size, inputs, result, precision=of)
+
+
+Inputs = Mapping[Computation, tuple[Array, ...]]
+"""The same for every device."""
+
 
 def test(context: Context) -> Iterator[RunEvent]:
     """All devices at once; one that does not answer keeps no other waiting."""
-    devices, check = context.devices, context.check
-    comparison = Comparison(check.seed, TIMES[check.level], len(devices))
-    compiled = {str(device.device_kind): threading.Event() for device in devices}
+    check = context.check
+    platforms = {device.platform for device in context.devices}
+    wanted = dict.fromkeys(
+        each for one in platforms for each in computations(one, check.level)
+    )
+    inputs = {one: one.inputs(check.seed) for one in wanted}
+    leader, compiled = context.devices[0], threading.Event()
 
     def visit(within: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
-        """Compute everything, and compare it with what those have that are ready.
+        """Compute everything.
 
         Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind:
         those that follow get the same, if the first was ready by then.
         """
-        kind, outcomes = str(device.device_kind), dict[Computation, Outcome]()
-        crash: Exception | None = None
+        deadline = perf_counter() + seconds + COMPILE_SECONDS
+        if device.platform in GPU_PLATFORMS and device != leader:
+            compiled.wait(LEADER_SECONDS)
         try:
-            for one in computations(device.platform, check.level):
-                if not within.stop():
-                    comparison.inputs(one)
-            deadline = perf_counter() + seconds + COMPILE_SECONDS
-            kin = (one for one in devices if str(one.device_kind) == kind)
-            if device.platform in GPU_PLATFORMS and device != next(kin):
-                compiled[kind].wait(LEADER_SECONDS)
-            ready = compiled[kind].set
-            outcomes.update(compute(within, device, comparison, deadline, ready))
-        except Exception as error:
-            crash = error
-        compiled[kind].set()
-        comparison.end()
-        while not comparison.settled(outcomes) and not within.stop():
-            sleep(POLL_SECONDS)
-        if not within.stop():
-            yield from comparison.readings(device, outcomes)
-        if crash is not None:
-            raise crash
+            calls = _compile(within, device, deadline)
+        finally:
+            compiled.set()
+        yield from _compute(within, device, calls, inputs, deadline)
 
     yield from at_once(context, "computing", visit, join=False)
 
@@ -160,70 +212,150 @@ def _dtypes(op: str) -> tuple[str, ...]:
 # On one device.
 
 
-def compute(
-    context: Context,
-    device: jax.Device,
-    comparison: Comparison,
-    deadline: float,
-    compiled: Callable[[], None],
-) -> Iterator[tuple[Computation, Outcome]]:
-    """Compute everything, in order; ends early if the test is stopped.
-
-    Nothing is begun after the deadline, by ``perf_counter``.
-    """
-    wanted = computations(device.platform, context.check.level)
+def _compile(
+    context: Context, device: jax.Device, deadline: float
+) -> dict[Computation, Future[Call | None]]:
+    """Everything, compiled or failed; ``None`` for what had no time."""
 
     def make(computation: Computation) -> Call | None:
         if context.stop() or perf_counter() > deadline:
             return None
         return work.compile_case(computation.case(name(device)), device)
 
-    def attempt(computation: Computation) -> Outcome:
-        """The first result of several, and the worst of the others."""
-        case, what = computation.case(name(device)), computation.what
-        call: Call | None = None
-        try:
-            with translate_errors(case, what, "compile"):
-                call = calls[computation].result()
-            if call is None or perf_counter() > deadline:
-                return Outcome(trouble=TroubleError(what, NO_TIME, skipped=True))
-            inputs = comparison.inputs(computation)
-            with translate_errors(case, what, "transfer"), work.scope(case, device):
-                args = send(inputs, device)
-            with translate_errors(case, what, "first_call"):
-                first = np.asarray(call(*args))
-            with translate_errors(case, what, "block"):
-                others = [
-                    difference(np.asarray(call(*args)), first)
-                    for _ in range(comparison.times - 1)
-                ]
-        except TroubleError as trouble:
-            trouble.skipped |= call is None and bool(REFUSED.search(trouble.detail))
-            return Outcome(trouble=trouble)
-        worst = max(others, key=lambda one: one.elements)
-        deviation = worst if worst.elements else None
-        kernels = program(call, device)
-        return comparison.count(device, computation, first, deviation, kernels)
-
     # On several threads: code for a TPU takes a second, for each.
     compilers = max(1, (os.cpu_count() or 1) // len(context.devices))
     with ThreadPoolExecutor(compilers) as pool:
-        calls = {one: pool.submit(make, one) for one in wanted}
-    compiled()
-    for one in wanted:
+        wanted = computations(device.platform, context.check.level)
+        return {one: pool.submit(make, one) for one in wanted}
+
+
+def _compute(
+    context: Context,
+    device: jax.Device,
+    calls: Mapping[Computation, Future[Call | None]],
+    inputs: Inputs,
+    deadline: float,
+) -> Iterator[Reading]:
+    """The error of each computation, then how many elements were not the same again.
+
+    Nothing is begun after the deadline, by ``perf_counter``.
+    """
+    times, differing, repeated = TIMES[context.check.level], 0, 0
+    for computation, compiled in calls.items():
         if context.stop():
             return
-        yield one, attempt(one)
+        try:
+            first, others, program = _results(
+                device, computation, compiled, inputs[computation], times, deadline
+            )
+        except TroubleError as trouble:
+            yield error_reading("numerics", device, trouble, unit=ERROR)
+            continue
+        unlike = max(count_differing(other, first) for other in others)
+        differing, repeated = differing + unlike, repeated + 1
+        found = computation.check(inputs[computation], first)
+        # A device that contradicts itself does not say what is right.
+        digest = "" if unlike else program + hashlib.sha256(first.tobytes()).hexdigest()
+        yield _error(device, computation, found, digest)
+    if not repeated:
+        why = "It computed nothing that could be compared."
+        yield reading("numerics", device, REPEATED, skipped=why)
+        return
+    source = "the same input gives the same result"
+    yield reading(
+        "numerics",
+        device,
+        REPEATED,
+        differing,
+        expected=Expected(value=0, kind="exact", source=source),
+        said=f"{plural(repeated, 'computation')}, {times} times each.",
+    )
 
 
-def program(call: Call, device: jax.Device) -> str:
-    """The optimised program for a GPU, whose kernels are chosen by trying them out.
+def _results(
+    device: jax.Device,
+    computation: Computation,
+    compiled: Future[Call | None],
+    inputs: tuple[Array, ...],
+    times: int,
+    deadline: float,
+) -> tuple[Array, list[Array], str]:
+    """The first result, those of the other times, and which program computed them.
 
-    Other compilers give every device of a kind the same program. Where in the source
-    something was written does not count.
+    Raises:
+        TroubleError: There are none.
+    """
+    case, what = computation.case(name(device)), computation.what
+    call: Call | None = None
+    try:
+        with translate_errors(case, what, "compile"):
+            call = compiled.result()
+        if call is None or perf_counter() > deadline:
+            raise TroubleError(what, NO_TIME, skipped=True)
+        with translate_errors(case, what, "transfer"), work.scope(case, device):
+            args = send(inputs, device)
+        with translate_errors(case, what, "first_call"):
+            first = np.asarray(call(*args))
+        with translate_errors(case, what, "block"):
+            others = [np.asarray(call(*args)) for _ in range(times - 1)]
+    except TroubleError as trouble:
+        trouble.skipped |= call is None and bool(REFUSED.search(trouble.detail))
+        raise
+    return first, others, digest_of(call, device)
+
+
+def count_differing(result: Array, other: Array) -> int:
+    """How many elements differ, byte by byte: 0 and −0 do, a NaN and the same do not.
+
+    A result of another shape or dtype differs everywhere.
+    """
+    if result.shape != other.shape or result.dtype != other.dtype:
+        return max(1, result.size)
+    left, right = (
+        np.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in (result, other)
+    )
+    unlike = (left != right).reshape(result.size, result.dtype.itemsize)
+    return int(np.count_nonzero(np.any(unlike, axis=1)))
+
+
+def digest_of(call: Call, device: jax.Device) -> str:
+    """Of the program on a GPU, whose kernels are chosen by trying them out.
+
+    Other compilers give every device of a kind the same program, which has none. Where
+    in the source something was written does not count.
     """
     if device.platform not in GPU_PLATFORMS:
         return ""
     text = probe(lambda: call.as_text())  # type: ignore[attr-defined]
     lines = (line for line in str(text or "").splitlines() if " = " in line)
-    return "\n".join(re.sub(r"metadata=\{[^}]*\}", "", line) for line in lines)
+    program = "\n".join(re.sub(r"metadata=\{[^}]*\}", "", line) for line in lines)
+    return f"{hashlib.sha256(program.encode()).hexdigest()}:"
+
+
+def _error(
+    device: jax.Device, computation: Computation, found: Accuracy, digest: str
+) -> Reading:
+    """How far a result is from float64."""
+    what, expected, fault = computation.what, computation.expected, ""
+    if found.error is None:
+        fault = (
+            f"{DEVICE} gives a result of {what} that is not finite, or has not the"
+            " right shape."
+        )
+    elif not found.ok:
+        fault = (
+            f"{DEVICE} computes {what} with an error of {fmt.error(found.error)};"
+            f" {fmt.error(expected.value)} is accepted."
+        )
+    rows = found.rows_sampled
+    return reading(
+        "numerics",
+        device,
+        what,
+        found.error,
+        unit=ERROR,
+        expected=expected,
+        fault=fault,
+        digest=digest,
+        said="" if rows is None else f"{rows} rows were compared.",
+    )

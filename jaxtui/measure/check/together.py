@@ -21,19 +21,11 @@ from jaxtui.measure.check.base import (
     reading,
     translate_errors,
 )
-from jaxtui.measure.devices import describe_device, name
-from jaxtui.model import CheckDoing, CheckDone, CheckRead, Expected, Reading, RunEvent
+from jaxtui.measure.devices import name
+from jaxtui.model import CheckDoing, CheckDone, CheckRead, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
 WHAT = "all devices at once"
-SLOWEST = "slowest of all devices at once"
-
-AT_MOST = 1.10
-"""Of the median of all devices, on accelerators, which have nothing in common but the
-thread that feeds them."""
-
-AT_MOST_SHARED = 2.0
-"""Where devices compute on the same cores: who gets how much of them is chance."""
 
 BURST_SECONDS = 0.02
 """Work that each device gets in a round, where it is alone on its silicon."""
@@ -65,8 +57,6 @@ class Member:
     """Seconds for the calls of a round while no other works."""
     together: list[float] = field(default_factory=list)
     """Seconds from its first call to its last result while all work, by round."""
-    ratios: list[float] = field(default_factory=list)
-    """The same over the median of all devices."""
     trouble: TroubleError | None = None
     """Why it is out."""
     begun: float = 0.0
@@ -162,11 +152,6 @@ def _rounds(context: Context, members: Sequence[Member]) -> Iterator[RunEvent]:
         shuffled.shuffle(active)
         begin = perf_counter()
         yield from _round(context, active, late)
-        if not context.stop():
-            through = [member for member in active if member.trouble is None]
-            times = [member.together[-1] for member in through]
-            for member, seconds in zip(through, times, strict=True):
-                member.ratios.append(seconds / median(times))
         late = max(LATE_SECONDS, LATE_ROUNDS * (perf_counter() - begin))
         rounds += 1
 
@@ -198,36 +183,19 @@ def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
     for member in members:
         if member.trouble is not None:
             yield error_reading("together", member.device, member.trouble)
-    timed = [member for member in members if member.trouble is None and member.ratios]
+    timed = [member for member in members if member.trouble is None]
     if len(timed) < 2:
         yield _skip("Fewer than two devices could do the work.")
         return
-    most = AT_MOST_SHARED if context.shared else AT_MOST
-    source = f"jaxtui's own bound: {most:.2f} times the median of all devices"
-    expected = Expected(value=most, kind="most", source=source)
-    ratios = {member.device: rounds_interval(member.ratios) for member in timed}
     for one in timed:
         label = compute.label(one.product.workload.case, one.device.platform)
         said = (
             f"{one.calls} × {label}: {fmt.seconds(median(one.together))},"
             f" alone {fmt.seconds(median(one.alone))}."
         )
-        figure = ratios[one.device]
-        yield reading(
-            "together", one.device, WHAT, figure, expected=expected, said=said
-        )
-    slowest = max(ratios, key=lambda device: ratios[device].median)
-    together = median([median(member.together) for member in timed])
-    alone = median([median(member.alone) for member in timed])
-    where = describe_device(slowest).label
-    said = (
-        f"{where} took {ratios[slowest].median:.2f} times the median of"
-        f" {len(timed)} devices. All at once, a device took {together / alone:.2f}"
-        " times as long as alone."
-    )
-    worst = ratios[slowest]
-    yield reading("together", None, SLOWEST, worst, expected=expected, said=said)
+        figure = rounds_interval(one.together)
+        yield reading("together", one.device, WHAT, figure, unit="seconds", said=said)
 
 
 def _skip(why: str) -> Reading:
-    return reading("together", None, SLOWEST, skipped=why)
+    return reading("together", None, WHAT, skipped=why)

@@ -8,7 +8,7 @@ slow, wrong or silent, replace this one function and nothing else.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter
@@ -28,11 +28,11 @@ from jaxtui.measure.ops.arguments import Argument
 from jaxtui.measure.runtime import DEFAULT_QUEUE_DEPTH
 from jaxtui.measure.turns import WARM_UP_SECONDS, Turns, take_turns
 from jaxtui.measure.workload import Workload, op_scope
-from jaxtui.model import Case, Reading
+from jaxtui.model import Case, CheckTest, Reading
 
 KEPT = 256
-"""Compiled calls that are kept: ``steady`` and ``together`` run what ``compute`` has
-compiled, which saves a TPU several seconds for each."""
+"""Compiled calls that are kept: ``together`` runs what ``compute`` has compiled, which
+saves a TPU several seconds."""
 
 WARM_UP_SHARE = 0.2
 """Of the budget that may go into warming up."""
@@ -189,29 +189,45 @@ def turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Tur
     )
 
 
-def throughput(
-    prepared: Subject, seconds: float, stop: Callable[[], bool], least: int = 1
-) -> Turns:
-    """At least so many turns of queued bursts; fewer if it was stopped before."""
-    turns = turns_of(prepared, min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds))
+def run_bursts(
+    subjects: Sequence[Subject], seconds: float, stop: Callable[[], bool]
+) -> Iterator[Turns]:
+    """Turns of queued bursts for all of them, one round each at least.
+
+    Each comes before its first calls, not ``warm`` yet, and after each of its rounds;
+    one that raised has a ``fault``.
+    """
+    warm_up = min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds / max(1, len(subjects)))
+    every = [turns_of(one, warm_up) for one in subjects]
     end = perf_counter() + seconds
-    with translate_errors(prepared.workload.case, prepared.what, "sampling"):
-        for one in take_turns([turns], seconds, stop=stop):
-            one.done = perf_counter() >= end and len(one.means) >= least
-    return turns
+    for one in take_turns(
+        every, seconds, stop=stop, faults=(Exception,), announce=True
+    ):
+        yield one
+        one.done |= perf_counter() >= end and bool(one.slopes)
 
 
 def rate_reading(
-    context: Context, subject: Subject, seconds: float, said: str = "", **facts: Any
+    test: CheckTest, subject: Subject, turns: Turns, said: str = "", **facts: Any
 ) -> Reading | None:
-    """Operations or bytes per second of a prepared call, as ``reading`` takes them."""
-    turns, device = throughput(subject, seconds, context.stop), subject.workload.device
+    """Operations or bytes per second, from turns of bursts, as ``reading`` takes them.
+
+    Returns:
+        ``None`` before the first round.
+
+    Raises:
+        TroubleError: The calls failed.
+    """
+    workload, device = turns.workload, turns.workload.device
+    if turns.fault is not None:
+        with translate_errors(workload.case, subject.what, "sampling"):
+            raise turns.fault
     if (interval := turns.per_call) is None:
         return None
     assert device is not None
     said = said or f"{fmt.seconds(interval.median)} per call"
     return reading(
-        context.check.test,
+        test,
         device,
         subject.what,
         interval,
@@ -219,6 +235,22 @@ def rate_reading(
         said=f"{said}, {plural(len(turns.slopes), 'round')}.",
         **facts,
     )
+
+
+def measure_rate(
+    context: Context, subject: Subject, seconds: float, said: str = "", **facts: Any
+) -> Reading | None:
+    """The rate of one prepared call; ``None`` if it was stopped before its first round.
+
+    Raises:
+        TroubleError: The calls failed.
+    """
+    turns: Turns | None = None
+    for turns in run_bursts([subject], seconds, context.stop):  # noqa: B007
+        pass
+    if turns is None:
+        return None
+    return rate_reading(context.check.test, subject, turns, said, **facts)
 
 
 def disturbance(meter: Meter, device: jax.Device) -> str:

@@ -15,7 +15,6 @@ from jaxtui.measure.check.base import Setting
 from jaxtui.model import CHECK_LEVELS, ITEMSIZE, CheckLevel, Device, Expected, Precision
 
 MIB, GIB = 2**20, 2**30
-BRIEF = 0.001
 
 
 def described(kind: str, **attributes: str) -> Device:
@@ -118,22 +117,17 @@ def test_products_of_a_chip(
 
 
 @pytest.mark.parametrize(
-    ("setting", "seconds", "size"),
+    ("setting", "size"),
     [
-        (Setting(CPU, cores=2), compute.SATURATING_SECONDS, 1024),
-        (Setting(CPU, cores=64), compute.SATURATING_SECONDS, 2048),
-        (Setting(CPU, cores=2, sharing=8), compute.SATURATING_SECONDS, 512),
-        # A short call is a smaller product.
-        (Setting(CPU, cores=2), BRIEF, 512),
-        (Setting(H200), BRIEF, 8192),
-        (Setting(QUANTUM), BRIEF, 4096),
+        (Setting(CPU, cores=2), 1024),
+        (Setting(CPU, cores=64), 2048),
+        (Setting(CPU, cores=2, sharing=8), 512),
+        (Setting(QUANTUM), 8192),
     ],
 )
-def test_sizes_follow_cores_neighbours_and_seconds(
-    setting: Setting, seconds: float, size: int
-) -> None:
+def test_sizes_follow_cores_and_neighbours(setting: Setting, size: int) -> None:
     natural = compute.kinds(setting.device, "quick")[0]
-    assert compute.case(natural, setting, seconds).size == size
+    assert compute.case(natural, setting).size == size
 
 
 @pytest.mark.parametrize("free", [0, GIB // 10, GIB, 10 * GIB, 1000 * GIB])

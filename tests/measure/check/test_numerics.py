@@ -11,24 +11,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import ml_dtypes
-import msgspec
 import numpy as np
 import pytest
 
+from jaxtui.analysis.check import judge
+from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure import ops
-from jaxtui.measure.check import agreement, numerics
-from jaxtui.measure.check.agreement import (
-    SAME_BITS,
-    Ballot,
-    Comparison,
-    Computation,
-    difference,
-)
+from jaxtui.measure.check import numerics
 from jaxtui.measure.check.base import run_check
-from jaxtui.measure.check.numerics import computations
+from jaxtui.measure.check.numerics import (
+    REPEATED,
+    Computation,
+    computations,
+    count_differing,
+)
 from jaxtui.measure.clocks import Call
 from jaxtui.model import (
-    DEVICE,
     Case,
     CheckDoing,
     CheckDone,
@@ -44,7 +42,12 @@ NAN = float("nan")
 
 
 def faults(found: list[Reading]) -> set[tuple[str | None, str]]:
-    return {(one.device, one.what) for one in found if one.fault}
+    """What fails, also in comparison with the other devices."""
+    return {
+        (one.reading.device, one.reading.what)
+        for one in judge(found, seen_by_jax.describe())
+        if one.word == "fail"
+    }
 
 
 def change(
@@ -110,27 +113,21 @@ def test_four_devices_that_are_all_right() -> None:
     assert sorted(done(found)) == NAMES
     read = readings(found)
     assert not faults(read)
-    # Those of a device stand together.
-    assert len([*itertools.groupby(one.device for one in read)]) == len(NAMES)
     wanted = [one.what for one in computations("cpu", "quick")]
     for device in NAMES:
         mine = of(device, read)
-        assert list(mine) == [*wanted, SAME_BITS]
-        same = mine.pop(SAME_BITS)
+        assert list(mine) == [*wanted, REPEATED]
+        same = mine.pop(REPEATED)
         for one in mine.values():
             assert (one.unit, one.expected and one.expected.kind) == (
                 "relative error",
                 "most",
             )
             assert one.measured is not None
+            assert one.digest
         assert mine[INTEGERS].measured == same.measured == 0
         assert same.expected is not None
         assert (same.expected.kind, same.expected.value) == ("exact", 0)
-        assert "on 3 other devices" in same.said
-    alone = msgspec.structs.replace(check("numerics"), devices=("cpu:2",))
-    same = of("cpu:2", readings(events(alone)))[SAME_BITS]
-    assert same.measured == 0
-    assert "no other device" in same.said
 
 
 def test_every_dtype_of_every_op_at_level_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,29 +145,20 @@ def test_every_dtype_of_every_op_at_level_full(monkeypatch: pytest.MonkeyPatch) 
 
 # Faulty devices.
 
-ANOTHER = "computes another result than the 3 others: 1 of 65536 elements of"
-ITSELF = "computes different results from the same input: 1 of 65536 elements"
-
 
 @pytest.mark.parametrize(
-    ("guilty", "count", "changed", "blamed", "says"),
+    ("guilty", "count", "changed", "found"),
     [
         # One bit, far too small for the comparison with float64.
-        (
-            "cpu:2",
-            4,
-            flip,
-            (),
-            f"{DEVICE} {ANOTHER} {PRODUCT} differ, largest difference",
-        ),
-        ("cpu:0", 4, add(1.0), (PRODUCT,), "largest difference 1.00"),
-        ("cpu:1", 4, add(NAN), (PRODUCT,), "not finite"),
-        ("cpu:1", 4, add(math.inf), (PRODUCT,), "not finite"),
-        # One that contradicts itself has no vote: the other is not blamed.
-        ("cpu:3", 4, now_and_then(0), (), f"{DEVICE} {ITSELF}"),
-        ("cpu:1", 2, now_and_then(1), (), f"{DEVICE} {ITSELF}"),
+        ("cpu:2", 4, flip, {("cpu:2", PRODUCT)}),
+        ("cpu:0", 4, add(1.0), {("cpu:0", PRODUCT)}),
+        ("cpu:1", 4, add(NAN), {("cpu:1", PRODUCT)}),
+        ("cpu:1", 4, add(math.inf), {("cpu:1", PRODUCT)}),
+        # One that contradicts itself says nothing of the others.
+        ("cpu:3", 4, now_and_then(0), {("cpu:3", REPEATED)}),
+        ("cpu:1", 2, now_and_then(1), {("cpu:1", REPEATED)}),
         # Of two that disagree both are named.
-        ("cpu:1", 2, flip, ("cpu:0",), "no majority says which is right"),
+        ("cpu:1", 2, flip, {("cpu:0", PRODUCT), ("cpu:1", PRODUCT)}),
     ],
 )
 def test_a_device_that_computes_wrongly(
@@ -178,25 +166,12 @@ def test_a_device_that_computes_wrongly(
     guilty: str,
     count: int,
     changed: Callable[[Any], Any],
-    blamed: tuple[str, ...],
-    says: str,
+    found: set[tuple[str, str]],
 ) -> None:
     change(monkeypatch, guilty, changed)
-    found = events(check("numerics", devices=count))
-    assert sorted(done(found)) == NAMES[:count]
-    read = readings(found)
-    expected = {(guilty, SAME_BITS)}
-    for one in blamed:
-        expected.add((guilty, one) if one == PRODUCT else (one, SAME_BITS))
-    assert faults(read) == expected
-    assert says in of(guilty, read)[SAME_BITS].fault
-    told = {of(name, read)[what].fault for name, what in expected}
-    if count == 2 and blamed:
-        # Of a tie one sentence is said of both.
-        (tie,) = told
-        assert sorted(tie.split()[:3]) == ["and", "cpu:0", "cpu:1"]
-    else:
-        assert all(one.startswith(DEVICE) for one in told)
+    seen = events(check("numerics", devices=count))
+    assert sorted(done(seen)) == NAMES[:count]
+    assert faults(readings(seen)) == found
 
 
 def test_all_wrong_in_the_same_way_is_found_by_float64(
@@ -206,9 +181,6 @@ def test_all_wrong_in_the_same_way_is_found_by_float64(
         change(monkeypatch, device, lambda result: result * 1.01)
     read = readings(events(check("numerics")))
     assert faults(read) == {(device, PRODUCT) for device in NAMES}
-    # The same is wrong with all of them.
-    (told,) = {one.fault for one in read if one.what == PRODUCT}
-    assert told.startswith(f"{DEVICE} computes matmul")
 
 
 NO_INT8 = TypeError("dot does not accept dtype int8 at position 0.")
@@ -246,7 +218,7 @@ def test_a_dtype_that_fails_costs_only_that_and_is_skipped_where_it_is_refused(
     one = of("cpu:0", read)[INTEGERS]
     assert bool(one.skipped) == refuses
     assert str(error) in one.detail
-    assert of("cpu:0", read)[SAME_BITS].measured == 0
+    assert of("cpu:0", read)[REPEATED].measured == 0
 
 
 # Devices that are late.
@@ -267,7 +239,6 @@ def run(test: Any, stop: Callable[[list[RunEvent]], bool]) -> list[RunEvent]:
 def test_a_device_that_is_late_keeps_no_other_waiting(
     monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
-    monkeypatch.setattr(agreement, "PATIENCE_SECONDS", 0.0)
     release = threading.Event()
 
     def waiting(call: Call, case: Case, options: dict[str, Any]) -> Call:
@@ -293,14 +264,13 @@ def test_a_device_that_is_late_keeps_no_other_waiting(
     assert isinstance(found[1], CheckDoing)
     assert found[1].devices == tuple(NAMES)
     read = readings(found)
-    assert "on 2 other devices" in of("cpu:0", read)[SAME_BITS].said
     if late == "never":
         others = {"cpu:0", "cpu:2", "cpu:3"}
         assert {*done(found)} == {one.device for one in read} == others
         assert not faults(read)
     else:
         assert done(found)[-1] == "cpu:1"
-        assert "than the 3 others" in of("cpu:1", read)[SAME_BITS].fault
+        assert ("cpu:1", PRODUCT) in faults(read)
 
 
 def test_a_follower_does_not_wait_for_a_leader_for_ever(
@@ -308,7 +278,6 @@ def test_a_follower_does_not_wait_for_a_leader_for_ever(
 ) -> None:
     monkeypatch.setattr(numerics, "GPU_PLATFORMS", ("cpu",))
     monkeypatch.setattr(numerics, "LEADER_SECONDS", 0.01)
-    monkeypatch.setattr(agreement, "PATIENCE_SECONDS", 0.0)
     release = threading.Event()
 
     def slow_to_compile(call: Call, case: Case, options: dict[str, Any]) -> Call:
@@ -337,7 +306,7 @@ def test_what_ends_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise MemoryError("no more threads")
 
-    monkeypatch.setattr(numerics, "compute", broken)
+    monkeypatch.setattr(numerics, "_compile", broken)
     found = events(check("numerics", devices=2))
     assert sorted(done(found)) == NAMES[:2]
     assert faults(readings(found)) == {("cpu:0", "numerics"), ("cpu:1", "numerics")}
@@ -356,29 +325,20 @@ ENTRY %main {{
 """
 
 
-def test_gpus_are_compared_only_where_they_run_the_same_kernels() -> None:
-    task = Computation("matmul", 2, "float32", "highest")
-    eye = np.eye(2, dtype=np.float32)
-    comparison = Comparison(seed=0, times=2, devices=3)
-    comparison._inputs[task] = (eye, eye)
-    visits = []
-    # Where the source was does not count; the third has another kernel.
-    for number, (line, algorithm, result) in enumerate(
-        [(1, "4", eye), (2, "4", eye), (1, "7", eye + np.float32(1e-6))]
-    ):
-        facts = {"platform": "gpu", "device_kind": "NVIDIA H200", "id": number}
-        device: Any = type("Gpu", (), facts)()
+def test_the_digest_of_a_program_is_that_of_its_kernels() -> None:
+    device: Any = type("Gpu", (), {"platform": "gpu"})()
+
+    def digest(line: int, algorithm: str) -> str:
         text = GEMM.format(line=line, algorithm=algorithm)
-        call: Any = type("Program", (), {"as_text": lambda _, text=text: text})()
-        program = numerics.program(call, device)
-        outcome = comparison.count(device, task, result, None, program)
-        visits.append((device, {task: outcome}))
-        # Other backends get the same program for every device.
-        assert numerics.program(call, jax.devices()[0]) == ""
-    same = [list(comparison.readings(*visit))[-1] for visit in visits]
-    assert [one.measured for one in same] == [0, 0, 0]
-    assert "1 other device" in same[0].said
-    assert all("chose different kernels" in one.said for one in same)
+        call: Any = type("Program", (), {"as_text": lambda _: text})()
+        return numerics.digest_of(call, device)
+
+    # Where the source was does not count.
+    assert digest(1, "4") == digest(2, "4") != digest(1, "7")
+    assert digest(1, "4").endswith(":")
+    # Other backends get the same program for every device.
+    other: Any = object()
+    assert numerics.digest_of(other, jax.devices()[0]) == ""
 
 
 # Bit by bit.
@@ -388,72 +348,27 @@ ZEROS = np.zeros(4, np.float32)
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, ml_dtypes.bfloat16])
 @pytest.mark.parametrize(
-    ("left", "right", "elements", "largest"),
+    ("left", "right", "elements"),
     [
-        ([1.0, 2.0], [1.0, 2.0], 0, 0.0),
-        ([1.0, 2.0, 3.0], [1.0, 2.5, 3.25], 2, 0.5),
-        ([0.0], [-0.0], 1, 0.0),
-        ([NAN], [NAN], 0, 0.0),
-        ([1.0, 2.0], [NAN, 3.0], 2, NAN),
-        ([math.inf], [1.0], 1, NAN),
+        ([1.0, 2.0], [1.0, 2.0], 0),
+        ([1.0, 2.0, 3.0], [1.0, 2.5, 3.25], 2),
+        ([0.0], [-0.0], 1),
+        ([NAN], [NAN], 0),
+        ([1.0, 2.0], [NAN, 3.0], 2),
         # Of dtypes of their own.
-        (np.float32([[1, 1 + 2**-23]]), np.float32([[1, 1]]), 1, 2**-23),
-        (np.array(3), np.array(5), 1, 2),
-        (np.array([3 + 4j]), np.array([0j]), 1, 5),
-        (np.empty((0, 3)), np.empty((0, 3)), 0, 0),
+        (np.float32([[1, 1 + 2**-23]]), np.float32([[1, 1]]), 1),
+        (np.array(3), np.array(5), 1),
+        (np.array([3 + 4j]), np.array([0j]), 1),
+        (np.empty((0, 3)), np.empty((0, 3)), 0),
         # Another shape or dtype differs everywhere.
-        (ZEROS, ZEROS.reshape(2, 2), 4, NAN),
-        (ZEROS, ZEROS[:3], 4, NAN),
-        (ZEROS, ZEROS.astype(np.float64), 4, NAN),
+        (ZEROS, ZEROS.reshape(2, 2), 4),
+        (ZEROS, ZEROS[:3], 4),
+        (ZEROS, ZEROS.astype(np.float64), 4),
     ],
 )
 def test_elements_whose_bytes_differ(
-    left: Any, right: Any, elements: int, largest: float, dtype: type
+    left: Any, right: Any, elements: int, dtype: type
 ) -> None:
     if isinstance(left, list):
         left, right = np.array(left, dtype), np.array(right, dtype)
-    found = difference(left, right)
-    assert (found.elements, found.of) == (elements, left.size)
-    assert found.largest == pytest.approx(largest, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("values", "winners", "last"),
-    [
-        ((), [], ""),
-        ((1,), [0], ""),
-        ((1, 1, 1), [0, 1, 2], ""),
-        ((1, 1, 2), [0, 1], "{device} computes another result than the 2 others: x."),
-        (
-            (1, 2, 1, 3),
-            [0, 2],
-            "{device} computes another result than 2 of the 3 others: x.",
-        ),
-        ((1, 2), [], "cpu:0 and cpu:1 compute different results: x; no majority"),
-        ((1, 2, 1, 2), [], "cpu:0, cpu:2 and cpu:1, cpu:3 compute different results"),
-        ((1, 2, 3), [], "cpu:0 and cpu:1, cpu:2 compute different results"),
-    ],
-)
-def test_most_devices_win(
-    values: tuple[float, ...], winners: list[int], last: str
-) -> None:
-    ballot = Ballot()
-    for device, value in zip(NAMES, values, strict=False):
-        ballot.cast(device, np.array([value, 1.0]), pytest.fail)
-    # Equal results are kept once.
-    assert len(ballot.results) == len(set(values))
-    assert (ballot.winner is None) == (not winners)
-    against = [ballot.against(device) for device in ballot.votes]
-    # Of a tie every party differs.
-    assert [index for index, one in enumerate(against) if one is None] == winners
-    assert all(one is None or one.elements == 1 for one in against)
-    if last:
-        assert ballot.sentence("x").startswith(last)
-
-
-def test_several_wrong_computations_are_one_fault() -> None:
-    found = [(f"op {n}", f"d computes op {n} wrongly.") for n in range(6)]
-    one, several = "d computes op 0 wrongly.", "It is so in op 1, op 2, op 3 and 2 more"
-    assert agreement.join_faults(found) == f"{one} {several}, too."
-    assert agreement.join_faults(found[:1]) == one
-    assert agreement.join_faults([]) == ""
+    assert count_differing(left, right) == elements

@@ -10,12 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxtui.machine.survey import Survey
 from jaxtui.measure import clocks, turns
 from jaxtui.measure.check import work
-from jaxtui.measure.check.base import TroubleError, translate_errors
+from jaxtui.measure.check.base import Context, TroubleError, translate_errors
 from jaxtui.measure.turns import never
-from jaxtui.model import DEVICE, DTYPES, Case
+from jaxtui.model import DEVICE, DTYPES, Case, Reading
 from jaxtui.stats import MINIMUM_ROUNDS
+from tests.measure.check.faults import check
 
 
 def case(op: str = "matmul", size: int = 64, dtype: str = "float32") -> Case:
@@ -153,14 +155,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fake]:
     return made
 
 
-def throughput(
+def measure(
     seconds: float,
     stop: Callable[[], bool] = never,
     call: Any = lambda: jnp.zeros(1),
-    least: int = 1,
-) -> turns.Turns:
-    made = work.subject("work", device(0), case(), call)
-    return work.throughput(made, seconds, stop, least)
+) -> Reading | None:
+    """Calls per second."""
+    subject = work.subject("work", device(0), case(), call)
+    context = Context(check("compute"), Survey(), stop)
+    return work.measure_rate(context, subject, seconds, per=1.0)
 
 
 ENOUGH, FEW = range(MINIMUM_ROUNDS, 10**6), range(1, MINIMUM_ROUNDS)
@@ -186,23 +189,24 @@ def test_seconds_per_call(
     rounds: range,
 ) -> None:
     clock(*device)
-    found = throughput(seconds)
-    assert found.per_call is not None
-    assert found.per_call.median == pytest.approx(per_call)
-    assert found.per_call.low > 0
-    assert len(found.slopes) in rounds
+    found = measure(seconds)
+    assert found is not None
+    assert found.measured == pytest.approx(1 / per_call)
+    assert (found.ci_low or 0) > 0
+    assert int(found.said.split()[-2]) in rounds
 
 
 def test_how_long_it_takes(clock: Any) -> None:
     fake = clock(0.01)
-    throughput(2.0)
+    measure(2.0)
     assert 2.0 <= fake.now < 2.0 + 1.2 * turns.TURN_SECONDS_AT_MOST + 0.2
-    # As many rounds as need be, however slow the call, none when it is stopped before.
+    # One round, however slow the call, none when it is stopped before.
     fake = clock(50.0)
-    assert len(throughput(0.1).slopes) == 1
+    slow = measure(0.1)
+    assert slow is not None
+    assert "1 round." in slow.said
     assert sorted(fake.bursts) == [1, 2]
-    assert len(throughput(0.1, least=4).slopes) == 4
-    assert throughput(1.0, lambda: True).per_call is None
+    assert measure(1.0, lambda: True) is None
 
 
 def test_a_call_that_fails_has_a_sentence() -> None:
@@ -210,7 +214,7 @@ def test_a_call_that_fails_has_a_sentence() -> None:
         raise RuntimeError("INTERNAL: no answer")
 
     with pytest.raises(TroubleError, match="no answer") as trouble:
-        throughput(0.1, call=broken)
+        measure(0.1, call=broken)
     assert trouble.value.what == "work"
     assert "RuntimeError" in trouble.value.detail
 
