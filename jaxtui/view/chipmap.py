@@ -122,7 +122,19 @@ class _Style:
     describe: bool = True
     """Whether the selected device is described."""
     brackets: bool = True
+    more: int = 0
+    """Cells that a chip is wider than its numbers need."""
+    tall: int = 1
+    """Lines of a chip; its numbers stand in the middle one."""
 
+
+_ROOMY = (
+    _Style(2, True, more=6, tall=3),
+    _Style(1, True, more=4, tall=3),
+    _Style(1, True, more=4),
+    _Style(1, True, more=2),
+)
+"""Where a screen has more room than the map needs."""
 
 _STYLES = (
     _Style(1, True),
@@ -135,7 +147,12 @@ _NARROW = _Style(1, False, describe=False, brackets=False)
 
 
 def render(
-    chipmap: ChipMap, width: int, height: int, selected: str | None = None
+    chipmap: ChipMap,
+    width: int,
+    height: int,
+    selected: str | None = None,
+    *,
+    roomy: bool = False,
 ) -> list[Line]:
     """Draw the map in the roomiest style that fits.
 
@@ -145,18 +162,20 @@ def render(
         height: Lines that are there; more are returned where the map needs them, so
             that it can be scrolled.
         selected: The name of the device to highlight and to describe.
+        roomy: Let chips grow with the room.
     """
     if not chipmap.devices:
         return [(Span("no devices"[:width], "muted"),)]
     # The style must not change while the selection moves: the wordiest device counts.
     wordiest = max(chipmap.devices, key=lambda device: len(where(device))).name
     styles = []
-    for style in _STYLES:
+    for style in (*_ROOMY * roomy, *_STYLES):
         lines = _Drawing(chipmap, width, style, selected and wordiest).lines()
-        if lines is not None:
+        fits = lines is not None and len(lines) <= height
+        if lines is not None and (fits or style in _STYLES):
             styles.append(style)
-            if len(lines) <= height:
-                break
+        if fits:
+            break
     drawing = _Drawing(chipmap, width, styles[-1] if styles else _NARROW, selected)
     return drawing.lines() or drawing.boxes("too wide to draw by coords")
 
@@ -175,7 +194,7 @@ class _Drawing:
             return self.boxes("no coords")
         digits = max(len(self.chipmap.drawn(device)) for device in self.chipmap.devices)
         cores = max(len(chip) for panel in panels for chip in panel.chips.values())
-        cell = cores * (digits + 1) - 1 + 2 * self.style.brackets
+        cell = cores * (digits + 1) - 1 + 2 * self.style.brackets + self.style.more
         margin = 2 + max(len(str(y)) for panel in panels for y in panel.rows)
         widths = [
             max(len(panel.columns) * (cell + gap) - gap, len(panel.title))
@@ -202,27 +221,34 @@ class _Drawing:
             for panel, room in panels
         )
         lines.append((Span(f"{'x':>{margin}} {heads}".rstrip(), "muted"),))
+        tall = self.style.tall
         for row, y in enumerate(panels[0][0].rows):
-            name = ("y" if row == 0 else "").ljust(margin - len(str(y))) + str(y) + " "
-            spans = [Span(name, "muted")]
-            for place, (panel, room) in enumerate(panels):
-                if place:
-                    spans.append(Span("  "))
-                cells: list[Span] = []
-                for column, x in enumerate(panel.columns):
-                    if column and gap:
-                        cells.append(Span(gap))
-                    cells += self._chip(panel.chips.get((x, y), ()), cell)
-                spans += [*cells, _blank(room, cells)]
-            lines.append(tuple(spans))
+            if row and tall > 1:
+                lines.append(())
+            for part in range(tall):
+                middle = part == tall // 2
+                name = ("y" if row == 0 else "").ljust(margin - len(str(y))) + str(y)
+                spans = [Span((name if middle else "").ljust(margin + 1), "muted")]
+                for place, (panel, room) in enumerate(panels):
+                    if place:
+                        spans.append(Span("  "))
+                    cells: list[Span] = []
+                    for column, x in enumerate(panel.columns):
+                        if column and gap:
+                            cells.append(Span(gap))
+                        chip = panel.chips.get((x, y), ())
+                        cells += self._chip(chip, cell, named=middle)
+                    spans += [*cells, _blank(room, cells)]
+                lines.append(tuple(spans))
         return lines
 
-    def _chip(self, chip: tuple[Device, ...], width: int) -> list[Span]:
+    def _chip(self, chip: tuple[Device, ...], width: int, *, named: bool) -> list[Span]:
         """``[0]``, or ``[0 1]`` for a chip with two devices; blank for none."""
         brackets, spans = self.style.brackets, list[Span]()
         for core, device in enumerate(chip):
             room = (width - 2 * brackets - len(chip) + 1) // len(chip)
-            text = self.chipmap.drawn(device).rjust(room)
+            text = self.chipmap.drawn(device) if named else ""
+            text = text.center(room) if self.style.more else text.rjust(room)
             if brackets and core == 0:
                 text = "[" + text
             if brackets and core == len(chip) - 1:

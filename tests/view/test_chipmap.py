@@ -241,3 +241,24 @@ def test_from_one_plane_to_the_next():
     # Two columns of z=0, then the plane that is drawn beside it.
     assert order == [(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1)]
     assert neighbour(lines, "tpu:99", 1, 0) == "tpu:99"
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(("width", "height"), [(30, 6), (60, 33), (90, 40)])
+def test_a_roomy_map_uses_the_room_and_not_more(name, width, height):
+    drawn = layout(devices(name))
+    tight = render(drawn, width, height)
+    roomy = render(drawn, width, height, roomy=True)
+    assert max(len(plain(line)) for line in roomy) <= max(
+        width, *(len(plain(line)) for line in tight)
+    )
+    assert len(tight) <= len(roomy) <= max(height, len(tight))
+    shown = {span.device for line in roomy for span in line if span.device}
+    assert shown == {device.name for device in drawn.devices}
+
+
+def test_sixteen_chips_fill_a_terminal():
+    drawn = layout(devices("v5litepod-16"))
+    roomy = render(drawn, 60, 33, roomy=True)
+    assert len(roomy) > 15
+    assert max(len(plain(line)) for line in roomy) > 40

@@ -132,7 +132,8 @@ class _Drawing(Widget):
         return parent.size.height if isinstance(parent, Widget) else 0
 
     def _lines(self, width: int, height: int) -> list[Line]:
-        return chipmap.render(self._map, width, max(height, SHORTEST), self._selected)
+        room = max(height, SHORTEST)
+        return chipmap.render(self._map, width, room, self._selected, roomy=True)
 
     def _drawn(self, line: Line) -> Content:
         return Content.assemble(*(part for span in line for part in self._tile(span)))
