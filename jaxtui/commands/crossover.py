@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 import click
 
 from jaxtui import experiments, selection
-from jaxtui.analysis.crossover import Search, begin, shown_sizes
+from jaxtui.analysis.crossover import Search, begin
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
@@ -191,9 +191,9 @@ def command(
     as_json: bool,
     exports: Exports,
 ) -> int:
-    """Find the size from which on one way of running an op is faster.
+    """Find the size at which one way of running an op becomes faster.
 
-    Per call and for a single one, with and without transfers, compile counted or not.
+    Per call, and after how many calls the first one, compile included, is repaid.
     """
     if not op:
         raise SelectionError(
@@ -205,13 +205,9 @@ def command(
     crossover = _Crossover(common, record=True)
 
     async def run() -> None:
-        told: set[int] = set()
-
         def ended(search: Search) -> None:
-            for size in shown_sizes(search):
-                if size not in told:
-                    told.add(size)
-                    say(view.size_line(search, size))
+            if search.tried:
+                say(view.size_line(search, search.tried[-1]))
 
         def possible(ops: Sequence[OpInfo]) -> None:
             info = _info(op, ops)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.analysis.crossover import Crossing, Point, answer, bisections
+from jaxtui.analysis.crossover import Crossing, Point, bisection, last_crossing
 from jaxtui.lessons.base import Row, Setting, Text
 from jaxtui.lessons.figures import (
     All,
@@ -248,17 +248,17 @@ def _crossing(outcome: Outcome) -> Crossing | None:
         for one in outcome.measurements
         if one.case.mode == "numpy"
     )
-    points = (Point(a.case.size, a, b) for a, b in pairs if b is not None)
-    found = answer(sorted(points, key=lambda point: point.size), "call").crossings
-    return next((one for one in reversed(found) if one.faster == "second"), None)
+    points = [Point(a.case.size, a, b) for a, b in pairs if b is not None]
+    ratios = [(point.size, ratio) for point in points if (ratio := point.ratio)]
+    crossing = last_crossing(sorted(ratios))
+    return crossing if crossing and crossing.faster == "second" else None
 
 
 def _next_search(setting: Setting, outcome: Outcome, done: int) -> Work | None:
     crossing = _crossing(outcome)
     if crossing is None or done >= SEARCHES:
         return None
-    between = next((size for size, _ in bisections(crossing)), None)
-    if between is None:
+    if (between := bisection(crossing)) is None:
         return None
     return Experiment(cases=_pair(setting, between), budget_seconds=1.2)
 

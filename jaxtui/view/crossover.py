@@ -12,25 +12,19 @@ from jaxtui import format as fmt
 from jaxtui.analysis.crossover import (
     SIDES,
     Answer,
-    Clock,
     Crossing,
     Outcome,
     Payback,
     Point,
     Search,
     Side,
-    cost,
-    faster,
-    has_few_rounds,
     other,
-    paybacks,
-    ratio,
+    payback,
 )
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record, run_notes
 from jaxtui.model.own import short_name
-from jaxtui.plot import COLORS, Mark, Picture, Series
+from jaxtui.plot import COLORS, Mark, Picture
 from jaxtui.state import CaseState, Job
-from jaxtui.stats import Interval
 from jaxtui.text import join_painted
 from jaxtui.view import curves
 from jaxtui.view.bench import failure_text
@@ -40,14 +34,6 @@ from jaxtui.view.text import INCOMPLETE, first_fitting, table, wrap
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")
 """What two cases of one op and size can differ in, in the order in which it is said."""
-
-_COUNTED: dict[Clock, str] = {
-    "call": "Per call",
-    "call_and_transfers": "Per call, arguments sent and result fetched each time",
-    "first_call": "For one single call, compile included",
-    "first_call_and_transfers": "For one single call, compile, sending and fetching "
-    "included",
-}
 
 
 class Names(NamedTuple):
@@ -83,107 +69,49 @@ def names(first: Case, second: Case) -> Names:
 # Sentences.
 
 
-def sentences(search: Search) -> Iterator[str]:
-    called = names(search.first, search.second)
-    for found in search.answers:
-        yield sentence(found, called, whole=search.outcome != "incomplete")
-
-
-def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
-    """Who is faster where, by one clock.
-
-    Only the whole search can have found no crossing.
-    """
-    counted = _COUNTED[found.clock]
-    if found.low is None or found.high is None:
-        return f"{counted}: nothing was measured at both."
-    crossing = found.crossing
-    if crossing is not None:
-        earlier = _earlier(found.crossings[:-1], called)
-        return f"{counted}, {_crossing_text(crossing, called, found.few)}{earlier}"
-    low, high = number(found.low), number(found.high)
-    span = f"at every size from {low} to {high}"
-    if low == high:
-        span = f"at {low}, the only size that was measured"
-    even = undecided(found.even, found.few)
+def sentence(search: Search) -> str:
+    """Who is faster where, per call."""
+    found, called = search.answer, names(search.first, search.second)
+    if found is None:
+        return "Nothing was measured at both."
+    if found.crossing is not None:
+        return _crossing_text(found.crossing, called)
+    span = f"at every size from {number(found.low)} to {number(found.high)}"
+    if found.low == found.high:
+        span = f"at {number(found.low)}, the only size that was measured"
     if found.faster is None:
-        if even == FEW_ROUNDS:
-            return f"{counted}, {even} {span}."
-        return (
-            f"{counted}, no difference between {called.first} and {called.second} can "
-            f"be measured {span}."
-        )
-    ahead = called.of(found.faster)
-    none = f"no crossover up to {high}."
-    if not whole:
-        none = "whether they cross is not known."
-    if not found.even:
-        return f"{counted}, {ahead} is faster {span}: {none}"
-    if found.sure is not None and found.even[0] > found.sure:
-        return (
-            f"{counted}, {ahead} is faster up to {number(found.sure)}, and above "
-            f"that, up to {high}, {even}: {none}"
-        )
-    sizes = fmt.listed(map(number, found.even))
-    return f"{counted}, {ahead} is faster {span}, but for {sizes}, where {even}: {none}"
+        return f"No difference between {called.first} and {called.second} seen {span}."
+    but = f" (no difference seen at {fmt.listed(map(number, found.undecided))})"
+    words = f"{called.of(found.faster)} is faster {span}{but * bool(found.undecided)}"
+    if search.outcome == "incomplete":
+        return f"{words}: whether they cross is not known."
+    return f"{words}: no crossover."
 
 
-NO_DIFFERENCE = "no difference can be measured"
-FEW_ROUNDS = "there are too few rounds to tell"
-
-
-def undecided(sizes: Sequence[int], few: Sequence[int]) -> str:
-    """Why nobody is faster at some sizes; ``few`` had too few rounds."""
-    return FEW_ROUNDS if {*sizes} <= {*few} else NO_DIFFERENCE
-
-
-def _crossing_text(crossing: Crossing, called: Names, few: Sequence[int]) -> str:
+def _crossing_text(crossing: Crossing, called: Names) -> str:
     ahead, behind = called.of(crossing.faster), called.of(other(crossing.faster))
     below, above = number(crossing.below), number(crossing.above)
-    if not crossing.undecided:
-        return (
-            f"{ahead} is faster from about {about(crossing)} on: "
-            f"{behind} is still ahead at {below}, {ahead} at {above}."
-        )
-    first, last = crossing.undecided[0], crossing.undecided[-1]
-    where = f"at {number(first)}"
-    if first != last:
-        where = f"between {number(first)} and {number(last)}"
-    what = undecided(crossing.undecided, few)
-    if crossing.mixed:
-        what = "it was now the one, now the other"
-    return (
-        f"{behind} is faster up to {below} and {ahead} from {above} on; {where} {what}."
+    words = (
+        f"{ahead} is faster from about {about(crossing)}: {behind} is still faster at "
+        f"{below}, {ahead} at {above}"
     )
+    if not crossing.undecided:
+        return f"{words}."
+    return f"{words}, no difference seen between."
 
 
-def _earlier(crossings: Sequence[Crossing], called: Names) -> str:
-    """Those below the last one, which the search has not closed in on."""
-    if not crossings:
+def payback_sentence(search: Search) -> str:
+    """After how many calls a first call is repaid; empty where nothing was compiled."""
+    paybacks, called = search.paybacks, names(search.first, search.second)
+    if not paybacks:
         return ""
-    places = [
-        f"between {number(one.below)} and {number(one.above)} "
-        f"({called.of(one.faster)} ahead above)"
-        for one in crossings
-    ]
-    return f" They cross before that, too: {fmt.listed(places)}."
-
-
-def payback_sentence(found: Sequence[Payback], called: Names) -> str:
-    """After how many calls the start has paid; empty where nothing was measured."""
-    if not found:
-        return ""
-    side = found[-1].side
-    paid = [(one.size, one.calls) for one in found if one.calls is not None]
-    start = f"The start of {called.of(side)}, compile and first transfer,"
-    if not paid:
-        return (
-            f"{start} never pays at the sizes that were measured: its calls are not "
-            f"faster than those of {called.of(other(side))}."
-        )
-    ends = [paid[0]] if len(paid) == 1 else [paid[0], paid[-1]]
+    first = f"The first call of {called.of(paybacks[-1].side)}, compile included,"
+    repaid = [(one.size, one.calls) for one in paybacks if one.calls is not None]
+    if not repaid:
+        return f"{first} is never repaid at these sizes: its calls are not faster."
+    ends = [repaid[0]] if len(repaid) == 1 else [repaid[0], repaid[-1]]
     parts = [f"after {calls_text(calls)} at {number(size)}" for size, calls in ends]
-    return f"{start} pays {' and '.join(parts)}."
+    return f"{first} is repaid {' and '.join(parts)}."
 
 
 def calls_text(calls: int | None) -> str:
@@ -229,10 +157,9 @@ def size_line(search: Search, size: int) -> str:
                 f"{called.of(side)} {fmt.median(point.of(side).ready)}"
                 for side in SIDES
             )
-            who = faster(point, "call")
-            judged = FEW_ROUNDS if has_few_rounds(point) else NO_DIFFERENCE
-            if who is not None and who != "even":
-                judged = f"{called.of(who)} is faster"
+            judged = "no difference seen"
+            if point.faster is not None:
+                judged = f"{called.of(point.faster)} is faster"
             return f"{fmt.size(size)}: {figures}; {judged}"
     failed = [one for one in search.failures if one.case.size == size]
     why = failed[-1].error if failed else "not finished"
@@ -249,17 +176,12 @@ def text(search: Search, size_means: str, drawing: str = "") -> str:
     head = f"{op}, {first} against {second}; the size is the {size_means}"
     parts = [wrap(head)]
     if search.points:
-        parts += filter(None, (calls_table(search), starts_table(search)))
+        parts.append(sizes_table(search))
     parts += [failure_text(failure) for failure in search.failures]
     parts += filter(None, (drawing,))
     parts += _doubts(search)
-    answers = [*sentences(search)]
-    # Two sides that both live on the host have nothing to start.
-    if not (search.first.on_host and search.second.on_host):
-        called = names(search.first, search.second)
-        answers.append(payback_sentence(paybacks(search.points), called))
-    answers.append(ending(search))
-    parts.append(wrap(*answers))
+    answers = (sentence(search), payback_sentence(search), ending(search))
+    parts.append(wrap(*filter(None, answers)))
     return join_painted(parts, "\n\n")
 
 
@@ -285,20 +207,19 @@ def _doubts(search: Search) -> Iterator[str]:
         yield wrap(words) + f"\n  – {fmt.some(on)}"
 
 
-# Tables, each within the usual width.
+# The table, within the usual width.
 
 
-def calls_table(search: Search) -> str:
-    """What a call takes on both sides at each size, and who is faster."""
+def sizes_table(search: Search) -> str:
+    """What a call takes on both sides at each size, who is faster, and after how many
+    calls the first one is repaid.
+    """
     called = names(search.first, search.second)
-    ratios = [ratio(point, "call") for point in search.points]
-    most = max((one.confidence for one in ratios if one), default=0.0)
+    ratios = [point.ratio for point in search.points]
+    most = max((ratio.confidence for ratio in ratios if ratio), default=0.0)
 
     def drawn(called: Names, head: str) -> str:
-        rows = [
-            _call_cells(point, called, head, found, most)
-            for point, found in zip(search.points, ratios, strict=True)
-        ]
+        rows = [_cells(point, called, head, most) for point in search.points]
         # Both sides stand together, so that all times are in one unit.
         write = fmt.alike(cell for row in rows for cell in row.values())
         return _table([{k: write(cell) for k, cell in row.items()} for row in rows])
@@ -312,69 +233,32 @@ def calls_table(search: Search) -> str:
     )
 
 
-def _call_cells(
-    point: Point, called: Names, head: str, found: Interval | None, confidence: float
+def _cells(
+    point: Point, called: Names, head: str, confidence: float
 ) -> dict[str, fmt.Cell]:
     """The cells of one size, by column; ``confidence`` is that of most intervals."""
-    ends = fmt.ABSENT
-    if found is not None:
-        ends = "…".join(fmt.significant(end, 2) for end in (found.low, found.high))
-        if found.confidence != confidence:
-            ends += f" ({_sure(found.confidence)})"
+    ratio, ends = point.ratio, fmt.ABSENT
+    if ratio is not None:
+        ends = "…".join(fmt.significant(end, 2) for end in (ratio.low, ratio.high))
+        if ratio.confidence != confidence:
+            ends += f" ({_sure(ratio.confidence)})"
         # Who is faster may be sure all the same.
-        ends = f"{fmt.UNCERTAIN} {ends}" if found.vague else ends
-    who = faster(point, "call")
-    ahead = "neither" if who == "even" else called.of(who) if who else fmt.ABSENT
-    if has_few_rounds(point):
-        ahead = "few rounds"
+        ends = f"{fmt.UNCERTAIN} {ends}" if ratio.vague else ends
+    repaid = payback(point)
     return {
         "size": fmt.size(point.size),
         called.first: fmt.median(point.first.ready),
         called.second: fmt.median(point.second.ready),
-        head: fmt.ratio(found and found.median),
+        head: fmt.ratio(ratio and ratio.median),
         _sure(confidence): ends,
-        "faster": ahead,
+        "faster": called.of(point.faster) if point.faster else "neither",
+        "repaid after": calls_text(repaid.calls) if repaid else "",
     }
 
 
 def _sure(confidence: float) -> str:
     """``98 %``; of few rounds the interval is no more than what was seen."""
     return fmt.interval_name(confidence).removesuffix(" interval")
-
-
-def starts_table(search: Search) -> str:
-    """What JAX takes once, at each size; empty for two that live on the host."""
-    jax = [side for side in SIDES if not getattr(search, side).on_host]
-    if not jax or not search.points:
-        return ""
-    paid = {one.size: one for one in paybacks(search.points)}
-
-    def drawn(called: Names) -> str:
-        rows = [
-            _start_cells(point, side, called if len(jax) > 1 else None, paid)
-            for point in search.points
-            for side in jax
-        ]
-        return _table(rows)
-
-    called = names(search.first, search.second)
-    return first_fitting((drawn(called), drawn(FIRST_AND_SECOND)))
-
-
-def _start_cells(
-    point: Point, side: Side, called: Names | None, paid: dict[int, Payback]
-) -> dict[str, fmt.Cell]:
-    """The cells of one side at one size, by column; ``called`` if there are two."""
-    phases, found = point.of(side).phases, paid.get(point.size)
-    sent = [one for one in (phases.transfer, phases.fetch) if one is not None]
-    first = None if phases.first_call is None else phases.cold_seconds
-    return {
-        "size": fmt.size(point.size),
-        **({} if called is None else {"of": called.of(side)}),
-        "transfers": fmt.figure(sum(sent) if sent else None, digits=2),
-        "first call": fmt.figure(first, digits=2),
-        "pays after": calls_text(found.calls) if found and found.side == side else "",
-    }
 
 
 def _table(rows: Sequence[Mapping[str, fmt.Cell]]) -> str:
@@ -386,7 +270,7 @@ def _table(rows: Sequence[Mapping[str, fmt.Cell]]) -> str:
 
 
 def picture(search: Search | None) -> Picture | None:
-    """Both curves over size with their crossing, and the one with transfers, too.
+    """Both curves over size with their crossing.
 
     ``None`` unless two sizes were measured.
     """
@@ -404,48 +288,17 @@ def picture(search: Search | None) -> Picture | None:
     if drawn is None:
         return None
     # The sizes of a bisection are no round numbers, and too many.
-    return replace(
-        drawn,
-        x=replace(drawn.x, ticks=()),
-        series=(*drawn.series, *_with_transfers(search)),
-    )
+    return replace(drawn, x=replace(drawn.x, ticks=()))
 
 
 def _marks(search: Search) -> Iterator[Mark]:
-    called = names(search.first, search.second)
-    for found in search.answers:
-        crossing = found.crossing
-        if crossing is None or "first" in found.clock:
-            continue
-        label = wins(crossing, called)
-        if "transfers" in found.clock:
-            label = f"~{about(crossing)} with transfers"
+    crossing = search.answer and search.answer.crossing
+    if crossing:
+        label = wins(crossing, names(search.first, search.second))
         yield Mark(crossing.at, label)
 
 
-def _with_transfers(search: Search) -> Iterator[Series]:
-    """A curve for each side whose transfers can move the crossing."""
-    if "call_and_transfers" not in [found.clock for found in search.answers]:
-        return
-    called = names(search.first, search.second)
-    for index, side in enumerate(SIDES, start=2):
-        if getattr(search, side).on_host:
-            continue
-        costs = [
-            (float(point.size), found.median)
-            for point in search.points
-            if (found := cost(point.of(side), "call_and_transfers"))
-        ]
-        x, y = [size for size, _ in costs], [seconds for _, seconds in costs]
-        yield Series(f"{called.of(side)} with transfers", x, y, COLORS[index])
-
-
 # The document.
-
-
-class AnswerRow(Record, frozen=True, kw_only=True):
-    answer: Answer
-    sentence: str
 
 
 class SizeRow(Record, frozen=True, kw_only=True):
@@ -460,7 +313,7 @@ class SizeRow(Record, frozen=True, kw_only=True):
     confidence: float | None
     """That the ratio lies in it."""
     faster: str | None
-    """``first``, ``second``, or ``even`` where the interval contains 1."""
+    """``first`` or ``second``; ``None`` where that is not certain."""
 
 
 class Document(Record, frozen=True, kw_only=True):
@@ -473,7 +326,8 @@ class Document(Record, frozen=True, kw_only=True):
     second: Case | None
     """The two sides, at the smallest size."""
     outcome: Outcome | None
-    answers: tuple[AnswerRow, ...] = ()
+    answer: Answer | None = None
+    sentence: str = ""
     sizes: tuple[SizeRow, ...] = ()
     paybacks: tuple[Payback, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -486,16 +340,16 @@ class Document(Record, frozen=True, kw_only=True):
 def document(host: Host | None, search: Search | None) -> Document:
     if search is None:
         return Document(host=host, first=None, second=None, outcome=None)
-    rows = zip(search.answers, sentences(search), strict=True)
     notes, measured = split_notes(measurements(search))
     return Document(
         host=host,
         first=search.first,
         second=search.second,
         outcome=search.outcome,
-        answers=tuple(AnswerRow(answer=one, sentence=words) for one, words in rows),
+        answer=search.answer,
+        sentence=sentence(search),
         sizes=tuple(map(_size_row, search.points)),
-        paybacks=paybacks(search.points),
+        paybacks=search.paybacks,
         notes=notes,
         measurements=measured,
         failures=search.failures,
@@ -503,14 +357,14 @@ def document(host: Host | None, search: Search | None) -> Document:
 
 
 def _size_row(point: Point) -> SizeRow:
-    found = ratio(point, "call")
+    found = point.ratio
     return SizeRow(
         size=point.size,
         ratio=found and found.median,
         low=found and found.low,
         high=found and found.high,
         confidence=found and found.confidence,
-        faster=faster(point, "call"),
+        faster=point.faster,
     )
 
 

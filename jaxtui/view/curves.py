@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from functools import partial
-from itertools import pairwise
 from operator import itemgetter
 from typing import Literal, get_args
 
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.analysis.crossover import crossing_size
+from jaxtui.analysis.crossover import last_crossing
 from jaxtui.model import Case, Measurement
 from jaxtui.model.own import short_name
 from jaxtui.plot import Axis, Color, Mark, Picture, Reading, Series, Value
@@ -292,10 +290,8 @@ def title_of(metric: Metric, cases: Sequence[CaseState]) -> str:
 def crossing_marks(run: Job) -> tuple[Mark, ...]:
     """A mark where each way of running crosses NumPy for the last time.
 
-    Interpolated between neighbouring sizes on logarithmic axes, without those at which
-    the intervals leave open who is faster. Nothing is marked beyond the sizes that were
-    measured, nor before the sweep is over: until then the figures move. Nor is there a
-    mark where an engine died: what is missing may be what decides.
+    Nothing is marked before the sweep is over: until then the figures move. Nor is
+    there a mark where an engine died: what is missing may be what decides.
     """
     going = any(case.status in ("waiting", "running") for case in run.cases)
     if going or run.outcome == "crashed":
@@ -310,23 +306,18 @@ def _crossings(run: Job) -> Iterator[Mark]:
             key = msgspec.structs.replace(case.case, size=0, params=None)
             curves.setdefault(key, []).append(case)
     for curve in curves.values():
-        points = sorted(
-            (case.case.size, math.log(found.median))
+        ratios = sorted(
+            (case.case.size, ratio)
             for case in curve
-            if (found := against_numpy(case, run)) is not None
-            # Of single rounds nothing is known.
-            and found.confidence > 0
-            and not found.low <= 1 <= found.high
+            if (ratio := against_numpy(case, run)) is not None
         )
-        for low, high in reversed(list(pairwise(points))):
-            if (low[1] < 0) == (high[1] < 0):
-                continue
-            at = crossing_size((low[0], high[0]), (low[1], high[1]))
-            names = [label_of(curve[0], run), "numpy"]
-            faster, slower = names if high[1] >= 0 else reversed(names)
-            around = place(at, low[0], high[0])
-            yield Mark(at, f"{faster} beats {slower} from ~{around}")
-            break
+        if (crossing := last_crossing(ratios)) is None:
+            continue
+        slower, faster = "numpy", label_of(curve[0], run)
+        if crossing.faster == "first":
+            slower, faster = faster, slower
+        around = place(crossing.at, crossing.below, crossing.above)
+        yield Mark(crossing.at, f"{faster} beats {slower} from ~{around}")
 
 
 def place(size: float, low: int, high: int) -> str:

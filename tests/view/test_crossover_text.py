@@ -7,15 +7,12 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from jaxtui.analysis.crossover import Answer, Crossing, Payback, Point, Search, begin
+from jaxtui.analysis.crossover import Crossing, Point, Search, begin
 from jaxtui.model import Case, Note
 from jaxtui.view import crossover as tables
 from jaxtui.view.crossover import (
     Names,
     names,
-    payback_sentence,
-    sentence,
-    sentences,
     wins,
 )
 from tests.analysis.figures import JIT, NUMPY, case, found, measurement
@@ -44,32 +41,16 @@ def cells(drawn: str) -> list[list[str]]:
 
 def test_the_calls_of_both_sides_are_in_one_unit() -> None:
     search = found(lambda n: 1e-7 * n, lambda n: 2e-3, (1000, 2000), sides=(NUMPY, JIT))
-    first, *_ = [line[1:5] for line in cells(tables.calls_table(search))[1:]]
+    first, *_ = [line[1:5] for line in cells(tables.sizes_table(search))[1:]]
     assert first == ["0.100", "ms", "2.00", "ms"]
-
-
-def test_each_of_two_of_jax_has_a_line_and_the_slower_start_has_to_pay() -> None:
-    search = tall(case(), case(dtype="bfloat16"))
-    starts = cells(tables.starts_table(search))
-    assert starts[0][:2] == ["size", "of"]
-    assert [line[1] for line in starts[1:3]] == ["float32", "bfloat16"]
-    assert len(starts) == 1 + 2 * len(search.points)
-    # A size has one answer: the other side has nothing to pay for.
-    lengths = {len(line) for line in starts[-2:]}
-    assert lengths == {6, 8}
-
-
-def test_without_jax_or_figures_there_is_no_table_of_starts() -> None:
-    assert tables.starts_table(tall(NUMPY, case("numpy", dtype="float64"))) == ""
-    assert tables.starts_table(begin(NUMPY, JIT, SIZES, 1.0)) == ""
 
 
 @pytest.mark.parametrize(
     ("first", "second", "ratio"),
     [
         (NUMPY, JIT, "numpy/jit"),
-        (case(), case(dtype="bfloat16"), "float32/bfloat16"),
-        (case("numpy", dtype="float64"), case(dtype="bfloat16"), "ratio"),
+        (case(), case(dtype="bfloat16"), "ratio"),
+        (case("numpy", dtype="float64"), case(dtype="bfloat16"), "first/second"),
         (*LONG, "first/second"),
     ],
 )
@@ -77,30 +58,24 @@ def test_every_table_fits_into_80_columns(
     first: Case, second: Case, ratio: str
 ) -> None:
     search = tall(first, second)
-    drawn = tables.calls_table(search), tables.starts_table(search)
-    assert ratio in drawn[0].splitlines()[0].split()
-    for one in drawn:
-        assert max(map(len, one.splitlines())) <= 80, one
+    drawn = tables.sizes_table(search)
+    assert ratio in drawn.splitlines()[0].split()
+    assert max(map(len, drawn.splitlines())) <= 80, drawn
 
 
 def test_an_interval_of_few_rounds_is_what_was_seen() -> None:
     few = Point(64, measurement(NUMPY, 1e-3, rounds=4), measurement(JIT, 1e-3))
     search = replace(tall(NUMPY, JIT), points=(few, *tall(NUMPY, JIT).points[1:]))
-    head, first, *others = tables.calls_table(search).splitlines()
+    head, first, *others = tables.sizes_table(search).splitlines()
     assert "98 %" in head
     assert "(min–max)" in first
     assert "(" not in "".join(others)
-    # One round, or few, everywhere: never "0 %".
-    for rounds in (1, 3):
-        lone = Point(
-            64,
-            measurement(NUMPY, 1e-3, rounds=rounds),
-            measurement(JIT, 1e-3, rounds=rounds),
-        )
-        head, row = tables.calls_table(replace(search, points=(lone,))).splitlines()
-        assert "min–max" in head
-        assert "%" not in head + row
-        assert " uncertain " in row
+    # One round everywhere: never "0 %".
+    lone = Point(64, *(measurement(one, 1e-3, rounds=1) for one in (NUMPY, JIT)))
+    head, row = tables.sizes_table(replace(search, points=(lone,))).splitlines()
+    assert "min–max" in head
+    assert "%" not in head + row
+    assert " uncertain " in row
 
 
 # Sentences.
@@ -134,111 +109,10 @@ def crossing(**changes: object) -> Crossing:
     return Crossing(**facts)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("facts", "text"),
-    [
-        (
-            {"crossings": (crossing(),)},
-            "jit is faster from about 380 on: numpy is still ahead at 370, jit at 400.",
-        ),
-        # A stretch without a difference, or with one now and then.
-        (
-            {
-                "crossings": (
-                    crossing(below=1600, above=2600, undecided=(1800, 2000, 2300)),
-                )
-            },
-            "numpy is faster up to 1600 and jit from 2600 on; between 1800 and 2300 no "
-            "difference can be measured.",
-        ),
-        (
-            {"crossings": (crossing(undecided=(384,)),)},
-            "numpy is faster up to 370 and jit from 400 on; at 384 no difference can "
-            "be measured.",
-        ),
-        (
-            {"crossings": (crossing(undecided=(375, 384), mixed=True),)},
-            "numpy is faster up to 370 and jit from 400 on; between 375 and 384 it was "
-            "now the one, now the other.",
-        ),
-        # Those before the last are mentioned.
-        (
-            {"crossings": (crossing(below=16, above=64), crossing(faster="first"))},
-            "numpy is faster from about 380 on: jit is still ahead at 370, numpy at "
-            "400. They cross before that, too: between 16 and 64 (jit ahead above).",
-        ),
-        # No crossover is an answer.
-        (
-            {"found": "always", "faster": "first", "sure": 8192},
-            "numpy is faster at every size from 16 to 8192: no crossover up to 8192.",
-        ),
-        (
-            {"found": "always", "faster": "second", "sure": 256, "even": (1024, 8192)},
-            "jit is faster up to 256, and above that, up to 8192, no difference can be "
-            "measured: no crossover up to 8192.",
-        ),
-        (
-            {"found": "always", "faster": "second", "sure": 8192, "even": (64,)},
-            "jit is faster at every size from 16 to 8192, but for 64, where no "
-            "difference can be measured: no crossover up to 8192.",
-        ),
-        (
-            {"found": "even", "even": (16, 8192)},
-            "no difference between numpy and jit can be measured at every size from 16 "
-            "to 8192.",
-        ),
-        (
-            {"found": "always", "faster": "second", "sure": 16, "high": 16},
-            "jit is faster at 16, the only size that was measured: no crossover up to "
-            "16.",
-        ),
-    ],
-)
-def test_an_answer_in_words(facts: dict[str, object], text: str) -> None:
-    given = {"clock": "call", "found": "crossing", "low": 16, "high": 8192, **facts}
-    assert sentence(Answer(**given), CALLED) == f"Per call, {text}"  # type: ignore[arg-type]
-
-
 def test_a_mark_lies_between_the_sizes_between_which_the_crossing_is() -> None:
     assert wins(crossing(), CALLED) == "jit beats numpy from ~380"
     assert wins(crossing(faster="first"), CALLED) == "numpy beats jit from ~380"
     assert wins(crossing(at=1240, below=1218, above=1300), CALLED).endswith("~1240")
-
-
-def test_every_clock_has_a_sentence() -> None:
-    sizes = [16 * 4**step for step in range(13)]
-    nothing = Answer(clock="call", found="unknown")
-    assert sentence(nothing, CALLED) == "Per call: nothing was measured at both."
-    state = found(lambda n: 1e-9 * n, lambda n: 1e-6 + 2e-10 * n, sizes)
-    lines = [*sentences(state)]
-    assert [line.partition(",")[0] for line in lines] == [
-        "Per call",
-        "Per call",
-        "For one single call",
-        "For one single call",
-    ]
-    assert len(set(lines)) == 4
-    # 1e-9 n = 1e-6 + 2e-10 n; with 110 µs for the copies; with 44 ms for the start.
-    places = [found.crossing.at for found in state.answers if found.crossing]
-    assert places == pytest.approx([1250, 138_750, 44e6, 44.11e6], rel=0.1)
-
-
-def test_when_a_start_pays_in_words() -> None:
-    paid = [
-        Payback(size=64, side="second", calls=None),
-        Payback(size=512, side="second", calls=12_345),
-        Payback(size=1024, side="second", calls=27),
-        Payback(size=4096, side="second", calls=1),
-    ]
-    assert payback_sentence(paid, CALLED) == (
-        "The start of jit, compile and first transfer, pays after 12,000 calls at 512 "
-        "and after 1 call at 4096."
-    )
-    assert payback_sentence(paid[:3][-1:], CALLED).endswith(
-        "pays after 27 calls at 1024."
-    )
-    assert "never pays at the sizes" in payback_sentence(paid[:1], CALLED)
-    assert payback_sentence([], CALLED) == ""
 
 
 def test_the_head_names_both_sides_whatever_the_function_is_called() -> None:
@@ -275,10 +149,6 @@ def test_a_busy_machine_and_few_rounds_are_said_with_their_sizes() -> None:
     for flag in ("contended", "few-rounds"):
         assert f"{flag}: It is {flag}." in told
     assert "inline" not in told
-    assert "too few rounds" in told
-    assert "can be measured" not in told
-    rows = cells(tables.calls_table(doubtful()))
-    assert {line[-1] for line in rows[2:]} == {"rounds"}
 
 
 def test_what_is_true_of_all_sizes_is_said_of_the_whole_run() -> None:
