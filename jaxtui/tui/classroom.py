@@ -13,7 +13,7 @@ from textual.widgets import Static
 from jaxtui import format as fmt
 from jaxtui.model import Loop
 from jaxtui.tui import themes
-from jaxtui.tui.loops import FIRST_BET, FIRST_CALLS, LoopScreen, next_bet
+from jaxtui.tui.loops import FIRST_CALLS, LoopScreen
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
@@ -21,7 +21,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
-from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step
+from jaxtui.view.classroom import CLOCKS, FIRST_BET, STEPS, Scene, Step, next_bet
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import plain
 

@@ -1,4 +1,4 @@
-"""What the screens of a loop share: its runs, its playback and the bet on it."""
+"""What the screens of a loop share: its runs and its playback."""
 
 from __future__ import annotations
 
@@ -33,16 +33,6 @@ SECONDS = 4.0
 
 SLOW_SECONDS = 20.0
 """The same in slow motion, for an audience."""
-
-BETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-"""How many times longer than the stopwatch says the work may take."""
-
-FIRST_BET = 2
-
-
-def next_bet(bet: int, by: int) -> int:
-    """The bet so many places higher or lower."""
-    return BETS[max(0, min(BETS.index(bet) + by, len(BETS) - 1))]
 
 
 def loopable(case: Case, device: str) -> Case:

@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 
 from jaxtui import format as fmt
-from jaxtui import plot, scripts
+from jaxtui import scripts
 from jaxtui.model import (
     LOOP_STYLES,
     MAXIMUM_LOOP_CALLS,
@@ -28,18 +28,17 @@ from jaxtui.tui.base import BaseApp
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.lanes import LaneView
-from jaxtui.tui.loops import FIRST_BET, LoopScreen, first_loop, next_bet
+from jaxtui.tui.loops import LoopScreen, first_loop
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
 from jaxtui.view.lanes import Shot
 from jaxtui.view.stopwatch import Clocks
-from jaxtui.view.text import Line, Span, fold, large
+from jaxtui.view.text import Line, Span, fold
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that the keys go through."""
@@ -52,7 +51,6 @@ _FOOTER = (
     ("k", "more", "More", "More calls, up to 200."),
     ("space", "play", "Play", "Play the repeat; pause."),
     ("l", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
-    ("p", "bet", "Bet", "Bet how long the work takes, then play it."),
     ("g", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
     ("v", "code", "Code", "Plain JAX code of this loop."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
@@ -64,8 +62,8 @@ _HELP = (
     ("s,f6", "app.stop", "Stop", "Stop the loop."),
     ("full_stop", "step(1)", "Step", "Show the repeat up to the next call."),
     ("comma", "step(-1)", "Back one", "Show one call less."),
-    ("left", "move(-1)", "Before", "Select the call before; a lower bet."),
-    ("right", "move(1)", "Next", "Select the next call; a higher bet."),
+    ("left", "move(-1)", "Before", "Select the call before."),
+    ("right", "move(1)", "Next", "Select the next call."),
     ("home", "move(-1000)", "First", "Select the first call."),
     ("end", "move(1000)", "Last", "Select the last call."),
     ("x", "app.release", "Free", "Give the accelerator back."),
@@ -73,9 +71,6 @@ _HELP = (
     ("t", "app.theme", "Theme", "Dark, light, projector."),
     ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
 )
-
-TALLEST_BET = 15
-"""Lines of it at most: a figure that fills a large screen is read no better."""
 
 
 class FiguresPanel(Panel):
@@ -96,28 +91,19 @@ class FiguresPanel(Panel):
             yield Paper()
             yield Figure()
 
-    def show(
-        self, clocks: Clocks, *, until: float | None, bet: int | None, betting: bool
-    ) -> None:
+    def show(self, clocks: Clocks, *, until: float | None) -> None:
         """Show figures as far as they may be known.
 
         Args:
             clocks: what there is to compare.
             until: where the playback is; ``None`` when all is shown.
-            bet: on the factor, if there is one.
-            betting: the bet is still being made, so that the work is hidden.
         """
-
-        def lines(width: int) -> Iterable[Line]:
-            if betting and bet is not None:
-                return stopwatch.betting(clocks, bet, width)
-            return stopwatch.bars(clocks, width, until=until, bet=bet)
-
         factor = self.query_one(Figure)
-        factor.display = until is None and not betting and clocks.repeats != 0
+        factor.display = until is None and clocks.repeats != 0
         factor.set_class(not clocks.wrong, "-right")
         factor.set_class(clocks.vague, "-vague")
         factor.update(clocks.factor.replace("×", "x"))
+        lines = partial(stopwatch.bars, clocks, until=until)
         self.query_one(Paper).show(lines)
 
     def wait(self, why: Iterable[Line]) -> None:
@@ -173,10 +159,6 @@ class TimelineScreen(LoopScreen):
                 border: round $panel-border; scrollbar-size-vertical: 1;
             }
         }
-        &.-secret #call, &.-secret #notes { display: none; }
-        #bet { display: none; color: $foreground; }
-        &.-betting #bet { display: block; }
-        &.-betting LaneView { display: none; }
     }
     """
 
@@ -184,10 +166,6 @@ class TimelineScreen(LoopScreen):
         super().__init__(loop)
         self.slow = False
         """Whether loops are played in slow motion."""
-        self.betting = False
-        """Whether the bet is being made, so that the work is hidden."""
-        self.bet: int | None = None
-        """One of ``BETS``; ``None`` without a bet."""
         self._calls: tuple[LoopCall, ...] = ()
         self._notes_of: object = None
         """What the notes were made from."""
@@ -200,9 +178,8 @@ class TimelineScreen(LoopScreen):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.base.clock).data_bind(TimelineScreen.state)
         yield FiguresPanel(id="figures")
-        with Panel("lanes", "Space play · l slow · p bet", id="lanes"):
+        with Panel("lanes", "Space play · l slow", id="lanes"):
             yield LaneView()
-            yield PlotView(id="bet")
         yield CallPanel(keys="← → select · . , step", id="call")
         with Panel("notes", id="notes"):
             yield Paper()
@@ -238,8 +215,6 @@ class TimelineScreen(LoopScreen):
             self._change(calls=fewer[-1])
 
     def _change(self, **changes: object) -> None:
-        if not self.betting:
-            self.bet = None
         self.run_loop(msgspec.structs.replace(self.loop, **changes))
 
     def action_code(self) -> None:
@@ -263,7 +238,6 @@ class TimelineScreen(LoopScreen):
             self.playback = self.playback.toggled(self.base.clock())
             self._entitle()
         elif self.complete:
-            self.betting = False
             self.play(self.lanes.shot.line.total, slow=self.slow)
 
     def action_slow(self) -> None:
@@ -274,15 +248,8 @@ class TimelineScreen(LoopScreen):
         else:
             self.action_play()
 
-    def action_bet(self) -> None:
-        self.betting = not self.betting
-        self.bet = FIRST_BET if self.betting else None
-        self._show_still()
-
     def action_step(self, by: int) -> None:
         shot = self.lanes.shot
-        if self.betting:
-            return
         if self.playback is not None:
             shown = shot.line.computing_at(shot.until or 0.0)
         elif shot.count is not None:
@@ -293,11 +260,7 @@ class TimelineScreen(LoopScreen):
         self._show_still(count - 1, count if count <= shot.line.calls else None)
 
     def action_move(self, by: int) -> None:
-        if self.betting and self.bet is not None:
-            self.bet = next_bet(self.bet, by)
-            self.show_loop()
-        else:
-            self._show_still(self.lanes.shot.selected + by)
+        self._show_still(self.lanes.shot.selected + by)
 
     def _show_still(self, call: int | None = None, count: int | None = None) -> None:
         """End the playback, show so many calls or all of them, and point out one."""
@@ -310,7 +273,7 @@ class TimelineScreen(LoopScreen):
         state = self.base.session.state
         if action == "code" and state.engine not in ("ready", "running"):
             return "The code of a loop needs JAX: r runs the loop and starts it."
-        if action in ("play", "slow", "bet") and not self.complete:
+        if action in ("play", "slow") and not self.complete:
             return "There is no complete repeat yet."
         if action in ("step", "move") and not self._calls:
             return "There are no calls yet."
@@ -332,15 +295,12 @@ class TimelineScreen(LoopScreen):
             same = calls[:1] == self._calls[:1]
             shot = replace(shot, line=line) if same else Shot(line)
             self._calls = calls
-        scale = bool(calls) and not self.betting
         queue = view.queue(shot.line, self.measured)
         self.lanes.shot = replace(
             shot,
             complete=self.complete,
-            scale=scale,
             depth=queue.depth,
         )
-        self._hide_work(self.betting)
         self._entitle()
         self._show_figures()
         self._show_call()
@@ -349,9 +309,7 @@ class TimelineScreen(LoopScreen):
             self._show_notes()
 
     def show_moment(self, time: float) -> None:
-        self.set_class(False, "-betting")
-        shot = self.lanes.shot.playing(time)
-        self.lanes.shot = replace(shot, scale=self.bet is None)
+        self.lanes.shot = self.lanes.shot.playing(time)
         self._entitle()
         self._show_figures(time)
         self._show_call()
@@ -369,9 +327,7 @@ class TimelineScreen(LoopScreen):
         if self.measured is not None and self.measured.inline:
             source = "inline"
         title = f"lanes · device {source}" if shot.line.calls else "lanes"
-        if self.betting:
-            title = "lanes · hidden until the bet is played"
-        elif self.playback is not None:
+        if self.playback is not None:
             title += f" · {self.playback.words}"
         elif shot.count is not None:
             title += f" · calls 1 to {shot.count}"
@@ -390,7 +346,7 @@ class TimelineScreen(LoopScreen):
         clocks = stopwatch.of_loop(line, self.measured)
         if until is not None:
             until = stopwatch.moment(clocks, line, until)
-        panel.show(clocks, until=until, bet=self.bet, betting=self.betting)
+        panel.show(clocks, until=until)
 
     def _show_call(self) -> None:
         shot = self.lanes.shot
@@ -406,15 +362,6 @@ class TimelineScreen(LoopScreen):
             ]
         self.query_one("#notes", Panel).query_one(Paper).show(lambda _: lines)
 
-    def _hide_work(self, betting: bool) -> None:
-        """Show the bet in the place of all that tells how long the work takes."""
-        if betting and self.bet is not None:
-            self.query_one("#bet", PlotView).show(partial(_large, f"{self.bet}×"))
-        if betting != self.has_class("-secret"):
-            self.set_class(betting, "-secret")
-            self._arrange()
-        self.set_class(betting, "-betting")
-
     def _arrange(self) -> None:
         """Show what there is room for."""
         self._show_notes()
@@ -423,16 +370,7 @@ class TimelineScreen(LoopScreen):
     @on(LaneView.Picked)
     def _select_clicked(self, event: LaneView.Picked) -> None:
         event.stop()
-        if not self.betting:
-            self._show_still(event.call)
-
-
-def _large(figure: str, width: int, height: int) -> list[plot.Row]:
-    """In the middle of the room there is."""
-    drawn = large(figure, width, min(height, TALLEST_BET))
-    lines = [line.center(width) for line in drawn]
-    blank = (height - len(lines)) // 2
-    return [()] * blank + [((line, None),) for line in lines]
+        self._show_still(event.call)
 
 
 def open_timeline(app: BaseApp, case: Case) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from jaxtui import format as fmt
 from jaxtui.model import Loop
-from jaxtui.view.stopwatch import LABEL, Clocks, judge_bet, median_of
+from jaxtui.view.stopwatch import LABEL, Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
@@ -39,6 +39,26 @@ QUESTIONS: dict[Step, str] = {
 """What stands over the large figure of a step."""
 
 COMPUTING = " STILL COMPUTING "
+
+
+BETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+"""How many times longer than the stopwatch says the work may take."""
+
+FIRST_BET = 2
+
+
+def next_bet(bet: int, by: int) -> int:
+    """The bet so many places higher or lower."""
+    return BETS[max(0, min(BETS.index(bet) + by, len(BETS) - 1))]
+
+
+def judge_bet(bet: float, ratio: float) -> str:
+    """In words: how good a bet was."""
+    off = max(bet / ratio, ratio / bet)
+    if off < 1.5:
+        return f"bet {bet:g}×: right"
+    way = "high" if bet > ratio else "low"
+    return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,6 @@ class Shot:
     """Only so many calls; ``None`` for all."""
     complete: bool = True
     """The loop has ended, so that its stopwatch has stopped."""
-    scale: bool = True
-    """Whether the axis says how long it took."""
     depth: int | None = None
     """How many the queue takes, where it was full: no more are ever in flight."""
 
@@ -141,7 +139,7 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
     ]
     _cursor(lanes, shot, scale)
     unit = fmt.common((scale.span, scale.span / 10))
-    name = unit.name if shot.scale else ""
+    name = unit.name if shot.line.calls else ""
     rows = [*lanes, *_with_name([_axis(shot, scale, unit)], name.rjust(GUTTER - 2))]
     rows += [[BLANK] * width for _ in range(height - len(rows))]
     return rows[:height]
@@ -297,7 +295,7 @@ def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale) -> None:
 def _axis(shot: Shot, scale: _Scale, unit: fmt.Unit) -> Row:
     """A rule with the labels of round times in it."""
     row = [Cell("─", "axis")] * scale.columns
-    if not shot.scale:
+    if not shot.line.calls:
         return row
     axis = Axis(format=lambda seconds: f"{seconds / unit.factor:.6g}")
     marks = list(ticks(Scale(0.0, scale.span), axis, scale.columns, along=True))

@@ -178,7 +178,7 @@ def off_by(case: CaseState) -> Ratio | None:
 
 
 def bars(
-    clocks: Clocks, width: int, *, until: float | None = None, bet: float | None = None
+    clocks: Clocks, width: int, *, until: float | None = None
 ) -> tuple[Line, Line, Line]:
     """Stopwatch and work as bars to one scale and in one unit, and the verdict.
 
@@ -186,14 +186,13 @@ def bars(
         clocks: what there is to compare.
         width: cells of every line at most.
         until: only what was so by then, seconds; what is not over has no figure.
-        bet: how many times longer than the stopwatch the work was bet to take: a mark.
     """
     unit = clocks.unit
     name = len(unit.name) + 1
     texts = clocks.texts(clocks.work)
     column = max(7 + name, *map(len, texts))
     room = max(1, width - LABEL - column - 1)
-    longest = max(clocks.work, (bet or 0.0) * clocks.stopwatch, 1e-12)
+    longest = max(clocks.work, 1e-12)
 
     def row(label: str, seconds: float, text: str, role: str) -> list[Span]:
         over = until is None or until >= seconds
@@ -208,8 +207,6 @@ def bars(
     claim = f"  claims {fmt.rate(clocks.claimed)}" if clocks.claimed else ""
     if ended and clocks.wrong and len(stopwatch[-1].text) + len(claim) <= room:
         stopwatch.append(Span(claim, "danger"))
-    if bet is not None:
-        work[-1:] = _mark(work[-1], round(bet * clocks.stopwatch / longest * room))
     if not ended:
         return tuple(stopwatch), tuple(work), (Span("…", "muted"),)
     if clocks.repeats == 0:
@@ -218,8 +215,6 @@ def bars(
     if clocks.vague or clocks.wrong:
         spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
         parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
-    if bet is not None:
-        parts.insert(0, Span(judge_bet(bet, clocks.ratio), "value"))
     if clocks.true:
         parts.append(Span(f"true {fmt.rate(clocks.true)}"))
         if clocks.peak:
@@ -233,48 +228,6 @@ def bars(
 def median_of(repeats: int) -> str:
     """Of how many repeats the clocks of a loop are."""
     return f"median of {repeats} repeats" if repeats > 1 else "of one repeat"
-
-
-def _mark(drawn: Span, place: int) -> list[Span]:
-    """A bar with the mark of the bet in or behind it."""
-    place = max(0, place - 1)
-    text = drawn.text.ljust(place)
-    return [
-        Span(text[:place], drawn.role),
-        Span("◆", "value"),
-        Span(text[place + 1 :], drawn.role),
-    ]
-
-
-def betting(clocks: Clocks, bet: float, width: int) -> tuple[Line, Line, Line]:
-    """The same while the work is hidden: the bet, to the scale of itself."""
-    seconds = bet * clocks.stopwatch
-    column = 11
-    room = max(1, width - LABEL - column - 1)
-    texts = clocks.texts(seconds)
-    short = bar(1 / bet, room)
-    return (
-        (
-            Span("STOPWATCH".ljust(LABEL), "host"),
-            Span(texts[0].rjust(column), "value"),
-            Span(f" {short}", "host"),
-        ),
-        (
-            Span("BET".ljust(LABEL), "value"),
-            Span(texts[1].rjust(column), "value"),
-            Span(" " + "░" * (room - 1) + "◆", "muted"),
-        ),
-        (Span("how long does the work take? ", "value"), Span("← → bet · space play")),
-    )
-
-
-def judge_bet(bet: float, ratio: float) -> str:
-    """In words: how good a bet was."""
-    off = max(bet / ratio, ratio / bet)
-    if off < 1.5:
-        return f"bet {bet:g}×: right"
-    way = "high" if bet > ratio else "low"
-    return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
 
 
 # Bars with what follows from them.

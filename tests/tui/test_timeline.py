@@ -326,7 +326,7 @@ def lane_colors(app: JaxtuiApp) -> set[tuple[int, int, int]]:
     }
 
 
-# Playing and betting.
+# Playing.
 
 
 async def test_it_plays_and_reveals_its_figures_at_the_end() -> None:
@@ -379,43 +379,6 @@ async def test_it_plays_and_reveals_its_figures_at_the_end() -> None:
         await pilot.press("full_stop")
         assert screen.playback is None
         assert shot(app).count == ready + 1
-
-
-async def test_a_bet_hides_the_work_until_it_was_played() -> None:
-    clock = Clock()
-    engine = FakeEngine()
-    async with on_timeline(engine, clock=clock) as (pilot, app, screen):
-        await pilot.press("p")
-        await pilot.pause()
-        text = "\n".join(frame(app))
-        assert "40.0 ms" in text
-        for secret in ("200 ms", "of the work", "GFLOP/s", "ahead", "plain"):
-            assert secret not in text
-        assert "in flight" not in text
-        await pilot.press("right", "right", "right")
-        assert "400 ms" in shown(app, "figures") or "BET" in shown(app, "figures")
-        await pilot.press("space")
-        clock.now += SECONDS / 2
-        screen.tick()
-        assert "◆" in shown(app, "figures")
-        assert "200 ms" not in shown(app, "figures")
-        assert "150" not in lanes(app).text
-        clock.now += SECONDS
-        screen.tick()
-        assert "bet 20×: 4.0× too high" in shown(app, "figures")
-        # Another loop takes the bet away; p on the way to a bet does, too.
-        await pilot.press("b")
-        await until_measured(pilot, app)
-        assert "◆" not in shown(app, "figures")
-        await pilot.press("p", "p")
-        assert "stopwatch right" in shown(app, "figures")
-        # Taken back while it is played, all of it is shown.
-        await pilot.press("space")
-        clock.now += SECONDS / 2
-        screen.tick()
-        assert shot(app).until
-        await pilot.press("p", "p")
-        assert shot(app).until is None
 
 
 async def test_keys_and_a_click_select_a_call() -> None:
@@ -493,7 +456,7 @@ async def test_too_small_and_the_keys_of_the_tabs() -> None:
 
         # The keys of the tabs do nothing here, and are not offered.
         titles = {one.title for one in app.get_system_commands(screen)}
-        assert {"Block", "Chain", "Bet", "Class", "Stop"} <= titles
+        assert {"Block", "Chain", "Class", "Stop"} <= titles
         assert not titles & {"Devices", "Bench", "Metric"}
         await pilot.press("1", "2", "e", "w", "m")
         await pilot.pause()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jaxtui.model import Case, Loop
-from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step
+from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step, judge_bet
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, plain
 
@@ -59,6 +59,14 @@ def test_clocks_of_the_class_can_be_read(
 
 def seen(lines: list[Line]) -> str:
     return "\n".join(map(plain, lines))
+
+
+@pytest.mark.parametrize(
+    ("bet", "judged"),
+    [(2, "bet 2×: 5.0× too low"), (10, "bet 10×: right"), (100, "10× too high")],
+)
+def test_a_bet_is_judged(bet: int, judged: str) -> None:
+    assert judge_bet(bet, 10.0).endswith(judged)
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_nothing_later_than_the_cursor_is_drawn() -> None:
     assert drawn_calls(rows, "host", "device", "selected") == {0, 1, 2}
 
 
-def test_the_axis_has_one_unit_and_no_scale_while_a_bet_is_open() -> None:
+def test_the_axis_has_one_unit() -> None:
     line = timeline(calls(40))
     axis = text(draw(Shot(line), 80, 8))[7]
     assert axis.split()[0] == "ms"
@@ -198,5 +198,5 @@ def test_the_axis_has_one_unit_and_no_scale_while_a_bet_is_open() -> None:
         "0",
         "20",
     ]
-    hidden = text(draw(Shot(line, scale=False), 80, 8))[7]
-    assert set(hidden) == {" ", "─"}
+    empty = text(draw(Shot(timeline([])), 80, 8))[7]
+    assert set(empty) == {" ", "─"}

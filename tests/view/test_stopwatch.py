@@ -8,7 +8,7 @@ import pytest
 from jaxtui.model import Failure, LoopClock, Peak
 from jaxtui.state import CaseState
 from jaxtui.view import bench, stopwatch
-from jaxtui.view.stopwatch import Bar, Clocks, bars, betting
+from jaxtui.view.stopwatch import Bar, Clocks, bars
 from jaxtui.view.text import Line, plain
 from tests import records
 from tests.fake_engine import summary
@@ -233,9 +233,6 @@ def test_no_stopwatch_reads_a_small_part_of_a_unit() -> None:
     clock, work, _ = bars(Clocks(2.14e-6, 0.0123), 70)
     assert plain(clock).split()[1:3] == ["2.14", "µs"]
     assert plain(work).split()[1:3] == ["12.3", "ms"]
-    clock, bet, _ = betting(Clocks(2.14e-6, 0.0123), 5000.0, 70)
-    assert plain(clock).split()[1:3] == ["2.14", "µs"]
-    assert plain(bet).split()[1:3] == ["10.7", "ms"]
 
 
 def test_bars_are_to_scale_and_the_claim_is_red() -> None:
@@ -260,21 +257,3 @@ def test_figures_of_a_playback_come_at_its_end(until: float, shown: list[str]) -
     text = " ".join(map(plain, bars(found, 70, until=until)))
     assert [one for one in ("20.0", "200", "true") if one in text] == shown
     assert ("…" in text) == (until < 0.2)
-
-
-@pytest.mark.parametrize(
-    ("bet", "judged"),
-    [(2, "bet 2×: 5.0× too low"), (10, "bet 10×: right"), (100, "10× too high")],
-)
-def test_a_bet_is_a_mark_on_the_bar(bet: int, judged: str) -> None:
-    found = Clocks(0.02, 0.2)
-    hidden = " ".join(map(plain, betting(found, bet, 70)))
-    assert "200 ms" not in hidden or bet == 10
-    _, work, last = map(plain, bars(found, 70, bet=bet))
-    place = 22 + round(48 * bet * 0.02 / max(0.2, bet * 0.02)) - 1
-    assert work.index("◆") == pytest.approx(place, abs=1)
-    assert judged in last
-    assert len(work) <= 70
-    # Stamps may be anything, also all the same.
-    none = Clocks(0.0, 0.0)
-    assert len([*betting(none, bet, 70), *bars(none, 70, bet=bet)]) == 6
