@@ -736,9 +736,6 @@ ENOUGH_REPEATS = 3
 
 def of_loop(measured: LoopMeasured, missing: str) -> Iterator[Note]:
     """What must be said beside a loop's figures, and why its device lane is missing."""
-    if measured.impossible:
-        said = "faster than the chip's peak: this timed the dispatch"
-        yield Note(flag="impossible", text=said)
     if measured.inline:
         yield Note(
             flag="inline",

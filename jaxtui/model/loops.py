@@ -128,18 +128,3 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
     """Index of the first call that the runtime held back because its queue was full;
     ``None`` if it held none."""
     notes: tuple[Note, ...] = ()
-
-    @property
-    def ratio(self) -> float:
-        """How many times longer the work took than the stopwatch says."""
-        clock = self.undisturbed
-        return clock.true_seconds / max(clock.stopwatch_seconds, 1e-12)
-
-    @property
-    def impossible(self) -> bool:
-        """The stopwatch's reading would mean a speed above the chip's known peak."""
-        seconds = self.undisturbed.stopwatch_seconds
-        peak = self.peak.flops_per_second if self.peak else None
-        if self.flops is None or peak is None or seconds <= 0:
-            return False
-        return self.flops * self.loop.calls / seconds > peak

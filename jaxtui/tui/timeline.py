@@ -103,7 +103,7 @@ class FiguresPanel(Panel):
         factor.set_class(not clocks.wrong, "-right")
         factor.set_class(clocks.vague, "-vague")
         factor.update(clocks.factor.replace("×", "x"))
-        lines = partial(stopwatch.bars, clocks, until=until)
+        lines = partial(stopwatch.loop_lines, clocks, until=until)
         self.query_one(Paper).show(lines)
 
     def wait(self, why: Iterable[Line]) -> None:
@@ -129,10 +129,9 @@ class CallPanel(Panel):
         """Say what happened in a call."""
         known = 0 <= index < line.calls
         self.entitle(f"call {index + 1} of {line.calls}" if known else "call")
-        found = view.queue(line, measured)
         inline = measured is not None and measured.inline
 
-        words = view.call_text(line, found, index, inline=inline)
+        words = view.call_text(line, index, inline=inline)
         self.query_one(Paper).show(lambda width: fold((Span(words),), width))
 
 
@@ -167,8 +166,8 @@ class TimelineScreen(LoopScreen):
         self.slow = False
         """Whether loops are played in slow motion."""
         self._calls: tuple[LoopCall, ...] = ()
-        self._notes_of: object = None
-        """What the notes were made from."""
+        self._measured: LoopMeasured | None = None
+        """What the lanes and notes were made from."""
 
     @property
     def lanes(self) -> LaneView:
@@ -288,24 +287,20 @@ class TimelineScreen(LoopScreen):
     def show_loop(self) -> None:
         if self.playback is not None:
             return
-        calls, shot = self.job.seen if self.job is not None else (), self.lanes.shot
-        if calls is not self._calls:
-            line = view.timeline(calls)
+        calls, measured = self.job.seen if self.job is not None else (), self.measured
+        shot = self.lanes.shot
+        changed = calls is not self._calls or measured is not self._measured
+        if changed:
+            line = view.timeline(calls, measured.held_from if measured else None)
             # Those of another loop are looked at anew.
             same = calls[:1] == self._calls[:1]
             shot = replace(shot, line=line) if same else Shot(line)
-            self._calls = calls
-        queue = view.queue(shot.line, self.measured)
-        self.lanes.shot = replace(
-            shot,
-            complete=self.complete,
-            depth=queue.depth,
-        )
+            self._calls, self._measured = calls, measured
+        self.lanes.shot = replace(shot, complete=self.complete)
         self._entitle()
         self._show_figures()
         self._show_call()
-        if (calls, self.measured) != self._notes_of:
-            self._notes_of = calls, self.measured
+        if changed:
             self._show_notes()
 
     def show_moment(self, time: float) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from jaxtui import format as fmt
 from jaxtui.model import Loop
-from jaxtui.view.stopwatch import LABEL, Clocks, median_of
+from jaxtui.view.stopwatch import Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
@@ -37,6 +37,9 @@ QUESTIONS: dict[Step, str] = {
     "fix": "the stopwatch with this line {stopwatch}, without it {without}",
 }
 """What stands over the large figure of a step."""
+
+LABEL = 11
+"""Cells of the names of the bars."""
 
 COMPUTING = " STILL COMPUTING "
 

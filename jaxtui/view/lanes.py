@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from jaxtui import format as fmt
-from jaxtui import stats
 from jaxtui.plot.axes import Axis, Scale, ticks
 from jaxtui.view.timeline import Bar, Timeline
 
@@ -83,8 +82,6 @@ class Shot:
     """Only so many calls; ``None`` for all."""
     complete: bool = True
     """The loop has ended, so that its stopwatch has stopped."""
-    depth: int | None = None
-    """How many the queue takes, where it was full: no more are ever in flight."""
 
     def selecting(self, call: int) -> Shot:
         """Another call pointed out."""
@@ -264,8 +261,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
             index += 1
         # The one that is computed is no longer in the queue.
         levels.append(max(0, highest - 1))
-    most = max(stats.in_flight(entered, ready), default=0)
-    most = most if shot.depth is None else min(most, shot.depth)
+    most = max(shot.line.in_flight[:calls], default=0)
     for column, count in enumerate(levels):
         start = column / scale.columns * scale.span
         if not count or (shot.until is not None and start > shot.until):

@@ -17,9 +17,6 @@ from jaxtui.view.timeline import Timeline
 CLOSE = 1.05
 """A stopwatch that is off by less is right."""
 
-LABEL = 11
-"""Cells of the names of a loop's bars."""
-
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
@@ -96,11 +93,6 @@ class Clocks:
         small = self.stopwatch < fmt.LEAST_OF_UNIT * unit.factor
         return fmt.common((self.stopwatch,)) if small else unit
 
-    def texts(self, work: float) -> tuple[str, str]:
-        """The stopwatch and a time of its work in one unit, unless far apart."""
-        write = fmt.shared((self.stopwatch, work / 10, work)).whole
-        return write(self.stopwatch), write(work)
-
     @property
     def verdict(self) -> str:
         """What to think of the stopwatch."""
@@ -174,62 +166,6 @@ def off_by(case: CaseState) -> Ratio | None:
     return None if found is None else Ratio(**found._asdict())
 
 
-# Of a loop.
-
-
-def bars(
-    clocks: Clocks, width: int, *, until: float | None = None
-) -> tuple[Line, Line, Line]:
-    """Stopwatch and work as bars to one scale and in one unit, and the verdict.
-
-    Args:
-        clocks: what there is to compare.
-        width: cells of every line at most.
-        until: only what was so by then, seconds; what is not over has no figure.
-    """
-    unit = clocks.unit
-    name = len(unit.name) + 1
-    texts = clocks.texts(clocks.work)
-    column = max(7 + name, *map(len, texts))
-    room = max(1, width - LABEL - column - 1)
-    longest = max(clocks.work, 1e-12)
-
-    def row(label: str, seconds: float, text: str, role: str) -> list[Span]:
-        over = until is None or until >= seconds
-        drawn = bar((seconds if over else until or 0.0) / longest, room)
-        time = (text if over else "…").rjust(column)
-        head = Span(label.ljust(LABEL), role), Span(time, "value"), Span(" ")
-        return [*head, Span(drawn, role)]
-
-    stopwatch = row("STOPWATCH", clocks.stopwatch, texts[0], "host")
-    work = row("WORK", clocks.work, texts[1], "device")
-    ended = until is None or until >= clocks.work
-    claim = f"  claims {fmt.rate(clocks.claimed)}" if clocks.claimed else ""
-    if ended and clocks.wrong and len(stopwatch[-1].text) + len(claim) <= room:
-        stopwatch.append(Span(claim, "danger"))
-    if not ended:
-        return tuple(stopwatch), tuple(work), (Span("…", "muted"),)
-    if clocks.repeats == 0:
-        return tuple(stopwatch), tuple(work), (Span("one watched repeat so far"),)
-    parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
-    if clocks.vague or clocks.wrong:
-        spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
-        parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
-    if clocks.true:
-        parts.append(Span(f"true {fmt.rate(clocks.true)}"))
-        if clocks.peak:
-            parts.append(Span(f"{fmt.percent(clocks.true / clocks.peak)} of peak"))
-    if clocks.repeats:
-        parts.append(Span(median_of(clocks.repeats)))
-    last = wrap_spans(parts, width, " · ")[0]
-    return tuple(stopwatch), tuple(work), last
-
-
-def median_of(repeats: int) -> str:
-    """Of how many repeats the clocks of a loop are."""
-    return f"median of {repeats} repeats" if repeats > 1 else "of one repeat"
-
-
 # Bars with what follows from them.
 
 
@@ -250,10 +186,15 @@ class Bar:
     """Whether its figure is not known to within a third."""
 
 
-def lines(bars: Sequence[Bar], width: int) -> list[Line]:
+def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> list[Line]:
     """The times in one unit, each with its bar to scale and what follows from it.
 
     What does not fit behind a bar is left out, the least important first.
+
+    Args:
+        bars: what there is.
+        width: cells of every line at most.
+        until: only what was so by then, seconds: a time that is not over has no figure.
     """
     known = [one.seconds for one in bars if one.seconds is not None]
     shared = fmt.shared(known)
@@ -291,6 +232,11 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
         if one.seconds is None:
             found.append((head, Span(text, "danger" if one.wrong else "muted")))
             continue
+        if until is not None and until < one.seconds:
+            time = Span(f"{'…':>{len(shown)}} {'':{name}} ", "title")
+            drawn = bar(share * until / one.seconds, full).rstrip() or "▏"
+            found.append((head, time, Span(drawn, one.role)))
+            continue
         role = "unknown" if one.vague else "title"
         time = Span(f"{shown} {unit.name:{name}} ", role)
         drawn = bar(share, full).rstrip() or "▏"
@@ -306,6 +252,57 @@ def _fitting(parts: Sequence[str], room: int) -> str:
             break
         text = longer
     return text
+
+
+# Of a loop.
+
+
+def loop_lines(
+    clocks: Clocks, width: int, *, until: float | None = None
+) -> tuple[Line, ...]:
+    """Stopwatch and work as bars, and what to think of them.
+
+    Args:
+        clocks: what there is to compare.
+        width: cells of every line at most.
+        until: only what was so by then, seconds.
+    """
+    claim = f"claims {fmt.rate(clocks.claimed)}" if clocks.claimed else ""
+    real = [f"true {fmt.rate(clocks.true)}"] if clocks.true else []
+    if clocks.true and clocks.peak:
+        real.append(f"{fmt.percent(clocks.true / clocks.peak)} of peak")
+    wrong, known = clocks.wrong, clocks.repeats != 0
+    both = (
+        Bar(
+            "stopwatch",
+            clocks.stopwatch,
+            "host",
+            parts=(claim,) if wrong and claim else (),
+            wrong=wrong,
+        ),
+        Bar("work", clocks.work, "device", parts=tuple(real) if known else ()),
+    )
+    drawn = lines(both, width, until=until)
+    if until is not None and until < clocks.work:
+        return (*drawn, (Span("…", "muted"),))
+    return (*drawn, _judgement(clocks, width))
+
+
+def _judgement(clocks: Clocks, width: int) -> Line:
+    if clocks.repeats == 0:
+        return (Span("one watched repeat so far"),)
+    parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
+    if clocks.vague or clocks.wrong:
+        spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
+        parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
+    if clocks.repeats:
+        parts.append(Span(median_of(clocks.repeats)))
+    return wrap_spans(parts, width, " · ")[0]
+
+
+def median_of(repeats: int) -> str:
+    """Of how many repeats the clocks of a loop are."""
+    return f"median of {repeats} repeats" if repeats > 1 else "of one repeat"
 
 
 # Of one case of JAX, and NumPy's: the first minute.

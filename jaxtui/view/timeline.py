@@ -56,6 +56,11 @@ class Timeline:
     """Every result was ready, and the host through."""
     measured: bool = False
     """The device lane has the device's own times."""
+    in_flight: tuple[int, ...] = ()
+    """For each call: how many results were not ready when it was entered; never more
+    than the queue takes."""
+    held: tuple[int, ...] = ()
+    """Indices of the calls that were held back because the queue was full."""
 
     @property
     def calls(self) -> int:
@@ -68,8 +73,14 @@ class Timeline:
         return max(0, min(ready, self.calls - 1))
 
 
-def timeline(calls: Sequence[LoopCall]) -> Timeline:
-    """Put calls on two lanes."""
+def timeline(calls: Sequence[LoopCall], held_from: int | None = None) -> Timeline:
+    """Put calls on two lanes.
+
+    Args:
+        calls: of one repeat, from the first on.
+        held_from: index of the first call that the runtime held back; the engine
+            judges that.
+    """
     dispatches = tuple(_dispatch(index, call) for index, call in enumerate(calls))
     measured = bool(calls) and all(call.device_end is not None for call in calls)
     device = tuple(
@@ -78,7 +89,8 @@ def timeline(calls: Sequence[LoopCall]) -> Timeline:
     host = (*dispatches, *_waits(calls, dispatches))
     through = max((bar.end for bar in host), default=0.0)
     total = max((bar.end for bar in (*host, *device)), default=0.0)
-    return Timeline(host, device, through, total, measured)
+    in_flight, held = _queue(dispatches, device, held_from)
+    return Timeline(host, device, through, total, measured, in_flight, held)
 
 
 def _bounded(seconds: float) -> float:
@@ -130,42 +142,20 @@ def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar
 # The queue between host and device.
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """How full the queue between host and device was, and which calls it held."""
-
-    in_flight: tuple[int, ...]
-    """For each call: how many results were not ready when it was entered.
-
-    Never more than the queue takes: a watcher sees late that a result is ready."""
-    held: tuple[int, ...] = ()
-    """Indices of the calls that were held back because the queue was full."""
-
-    @property
-    def depth(self) -> int | None:
-        """What the queue takes: so much was in flight when the first call was held."""
-        return self.in_flight[self.held[0]] if self.held else None
-
-
-def queue(line: Timeline, measured: LoopMeasured | None = None) -> Queue:
-    """How full the queue was when each call was entered, and how long that held it.
-
-    Args:
-        line: all calls.
-        measured: the engine, which knows the runtime, judges which call was held back
-            first.
-    """
-    dispatches = line.host[: line.calls]
+def _queue(
+    dispatches: Sequence[Bar], device: Sequence[Bar], held_from: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How much was in flight when each call was entered, and which calls that held."""
     entered = [bar.start for bar in dispatches]
-    ready = [bar.end for bar in line.device]
+    ready = [bar.end for bar in device]
     flying = stats.in_flight(entered, ready)
-    held: tuple[int, ...] = ()
-    if measured is not None and (first := measured.held_from) is not None:
-        returned = [bar.end for bar in dispatches]
-        later = stats.held_back(entered, returned, ready, flying[first])
-        held = (first, *(index for index in later if index > first))
-        flying = [min(count, flying[first]) for count in flying]
-    return Queue(tuple(flying), held)
+    if held_from is None:
+        return tuple(flying), ()
+    depth, returned = flying[held_from], [bar.end for bar in dispatches]
+    later = stats.held_back(entered, returned, ready, depth)
+    held = (held_from, *(index for index in later if index > held_from))
+    # A watcher sees late that a result is ready.
+    return tuple(min(count, depth) for count in flying), held
 
 
 # Words.
@@ -211,7 +201,7 @@ def notes(
         line: the repeat that is drawn.
         complete: also what the rest of the screen says already.
     """
-    elsewhere = () if complete else ("impossible", "queue-full", "measured")
+    elsewhere = () if complete else ("queue-full", "measured")
     found = [one for one in measured.notes if one.flag not in ("watched", *elsewhere)]
     found.append(Note(flag="instrumented", text=source_text(measured, line)))
     # What is said of a function in general comes behind what is said of this loop.
@@ -239,12 +229,11 @@ def _change(ratio: float) -> str:
     return f"{ratio - 1:+.0%}" if ratio < 3 else fmt.ratio(ratio)
 
 
-def call_text(line: Timeline, queue: Queue, index: int, *, inline: bool) -> str:
+def call_text(line: Timeline, index: int, *, inline: bool) -> str:
     """What happened in one call.
 
     Args:
         line: all calls.
-        queue: what they say.
         index: of the call.
         inline: whether it computed before it returned.
     """
@@ -264,8 +253,8 @@ def call_text(line: Timeline, queue: Queue, index: int, *, inline: bool) -> str:
         parts.append(f"returned after {took} with the result: computed inside the call")
     else:
         parts += [f"returned after {took}", f"ready at {time(device.end)}"]
-        if index in queue.held:
-            parts.append(f"{queue.in_flight[index]} in flight: the call was held back")
+        if index in line.held:
+            parts.append(f"{line.in_flight[index]} in flight: the call was held back")
         elif wait is not None and wait.end >= device.end:
             parts.append(f"host waited {time(waited)}")
         elif device.end > dispatch.end:

@@ -46,10 +46,11 @@ def shot(app: JaxtuiApp) -> Shot:
 
 
 def shown(app: JaxtuiApp, panel: str) -> str:
-    """What is written in a panel, its title first."""
+    """What is written in a panel, its title first, with single blanks."""
     found = view(app).query_one(f"#{panel}")
     texts = [paper.text for paper in found.query(Paper)]
-    return "\n".join([str(found.border_title or ""), *texts])
+    lines = "\n".join([str(found.border_title or ""), *texts]).split("\n")
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def frame(app: JaxtuiApp) -> list[str]:

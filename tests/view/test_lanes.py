@@ -35,9 +35,10 @@ def test_the_queue_is_never_deeper_than_it_can_be() -> None:
         msgspec.structs.replace(call, ready=some[min(index + 2, 63)].ready)
         for index, call in enumerate(some)
     ]
-    line = timeline([*late[:20], *some[20:]])
-    for depth, said in ((None, "34 in flight"), (32, "32 in flight")):
-        assert said in "\n".join(text(draw(Shot(line, depth=depth), 120, 12)))
+    both = [*late[:20], *some[20:]]
+    for held_from, said in ((None, "34 in flight"), (32, "32 in flight")):
+        line = timeline(both, held_from)
+        assert said in "\n".join(text(draw(Shot(line), 120, 12)))
 
 
 def drawn_calls(rows: Sequence[Row], *roles: str) -> set[int]:

@@ -18,7 +18,7 @@ from jaxtui.model import (
     Note,
 )
 from jaxtui.view import timeline as view
-from jaxtui.view.timeline import Timeline, queue, timeline
+from jaxtui.view.timeline import Timeline, timeline
 from tests.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
@@ -113,26 +113,22 @@ def test_any_stamps_give_bars_in_order_and_a_queue(some: list[LoopCall]) -> None
     assert ends == sorted(ends)
     waits = [bar for bar in line.host if bar.kind == "wait"]
     assert all(one.end <= two.start for one, two in pairwise(waits))
-    found = queue(line)
-    assert len(found.in_flight) == len(some)
-    assert all(0 <= count <= index for index, count in enumerate(found.in_flight))
+    assert len(line.in_flight) == len(some)
+    assert all(0 <= count <= index for index, count in enumerate(line.in_flight))
 
 
 # The queue.
 
 
 def test_which_calls_are_held_back_is_the_engines_to_say() -> None:
-    line = timeline(calls(64))
-    found = queue(line, measured(64, held_from=32))
-    assert found.held == tuple(range(32, 64))
-    assert found.depth == 32
-    # It has not said anything yet, or that none was.
-    for one in (None, measured(64)):
-        assert queue(line, one).held == ()
+    line = timeline(calls(64), held_from=32)
+    assert line.held == tuple(range(32, 64))
+    assert max(line.in_flight) == 32
+    assert timeline(calls(64)).held == ()
     # What found room at once was not.
     some = list(calls(64))
     some[40] = msgspec.structs.replace(some[40], entered=some[40].returned - 2e-5)
-    assert 40 not in queue(timeline(some), measured(64, held_from=32)).held
+    assert 40 not in timeline(some, held_from=32).held
 
 
 def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
@@ -141,13 +137,12 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
         msgspec.structs.replace(call, ready=some[min(index + 2, 63)].ready)
         for index, call in enumerate(some)
     ]
-    one = measured(64, held_from=32)
-    line = timeline([*late[:20], *some[20:]])
-    assert max(queue(line).in_flight) > 32
-    found = queue(line, one)
-    assert max(found.in_flight) == found.depth == 32
-    for index in found.held:
-        said = view.call_text(line, found, index, inline=False)
+    both = [*late[:20], *some[20:]]
+    assert max(timeline(both).in_flight) > 32
+    line = timeline(both, held_from=32)
+    assert max(line.in_flight) == 32
+    for index in line.held:
+        said = view.call_text(line, index, inline=False)
         assert "32 in flight: the call was held back" in said
 
 
@@ -167,12 +162,11 @@ def test_the_lanes_say_how_far_they_are_from_the_figures(traced: bool) -> None:
 
 
 def test_what_happened_in_a_call() -> None:
-    line = timeline(calls(64))
-    found = queue(line, measured(64, held_from=32))
+    line = timeline(calls(64), held_from=32)
 
     def said(index: int, **how: object) -> str:
         how = {"inline": False, **how}
-        return view.call_text(line, found, index, **how)  # type: ignore[arg-type]
+        return view.call_text(line, index, **how)  # type: ignore[arg-type]
 
     assert said(2) == (
         "entered at 0.0400 ms · returned after 0.0200 ms · ready at 15.0 ms · "
@@ -184,7 +178,7 @@ def test_what_happened_in_a_call() -> None:
     assert "computed inside the call" in said(2, inline=True)
     assert said(99) == said(-1) == ""
     line = timeline(calls(3, "each"))
-    assert "host waited 5.00 ms" in view.call_text(line, queue(line), 1, inline=False)
+    assert "host waited 5.00 ms" in view.call_text(line, 1, inline=False)
 
 
 def test_notes_say_what_the_rest_of_the_screen_does_not() -> None:
