@@ -75,16 +75,12 @@ def take_turns(cases, seconds):
     turns = {{name: [] for name in cases}}
     end = perf_counter_ns() + seconds * 1e9
     while perf_counter_ns() < end or len(turns[name]) < 2:
-        for name, {case} in cases.items():{choosing}
+        for name, case in cases.items():
             turns[name].append([np.median(x) for x in time_calls(*case, {turn})])
     for name, medians in turns.items():
         {clocks} = np.median(medians[1:], axis=0)  # the first turn warmed up
         print(f"{{name}}: {figures}")
 '''
-
-CHOOSING = """
-            for option in options.items():
-                jax.config.update(*option)"""
 
 WAIT_FOR = '''\
 queues = [jax.device_put(0.0, device) for device in {devices}]
@@ -167,20 +163,31 @@ def of_cases(planned: Sequence[PlannedCase]) -> str:
     Raises:
         ExportError: None of them can.
     """
-    able = [one for one in planned if one.recipe]
-    if able:
-        return experiment_script(able).text
+    if made := experiment_scripts(planned):
+        return joined(made, f"{len(made)} sets of cases, each with settings of its own")
     why = explanation(next((one.problem for one in planned if one.problem), None))
     said = f"No case of this run can be written as plain Python. {why}"
     raise ExportError(said.rstrip())
 
 
-def experiment_script(planned: Sequence[PlannedCase]) -> Script:
-    """The script of cases with recipes, which take turns if there are several."""
-    found = {one.case: one.recipe for one in planned if one.recipe}
-    if len(found) == 1:
-        return _case_script(*found.popitem())
-    return _turns_script(found)
+def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:
+    """Cases with recipes take turns, those with other settings of JAX in another one.
+
+    NumPy takes whatever the others need.
+    """
+    able = {one.case: one.recipe for one in planned if one.recipe}
+    first = (recipe.settings for case, recipe in able.items() if not case.on_host)
+    common = next(first, ())
+    groups: dict[tuple[tuple[str, str], ...], dict[Case, Recipe]] = {}
+    for case, recipe in able.items():
+        settings = common if case.on_host else recipe.settings
+        groups.setdefault(settings, {})[case] = recipe
+    return [
+        _case_script(*group.popitem())
+        if len(group) == 1
+        else _turns_script(group, settings)
+        for settings, group in groups.items()
+    ]
 
 
 def missing(planned: PlannedCase) -> Script:
@@ -206,55 +213,43 @@ def _case_script(case: Case, recipe: Recipe) -> Script:
     return _of_recipe(case.label, recipe, modules, timer(), "\n".join(lines))
 
 
-def _turns_script(found: dict[Case, Recipe]) -> Script:
+def _turns_script(
+    found: dict[Case, Recipe], settings: Sequence[tuple[str, str]]
+) -> Script:
     ops = " and ".join(dict.fromkeys(short_name(case.op) for case in found))
-    # NumPy takes whatever the others need.
-    needs = list(
-        dict.fromkeys(x.settings for case, x in found.items() if not case.on_host)
-    )
-    names = tuple(dict.fromkeys(name for each in needs for name, _ in each))
-    mixed = len(needs) > 1
-    common = [] if mixed else [_setting(*each) for each in (*needs, ())[0]]
     blocks: list[str] = []
     defined: dict[str, str] = {}
     arguments: tuple[str, ...] = ()
     for case, recipe in found.items():
-        own = {name: dict(recipe.settings).get(name, DEFAULTS[name]) for name in names}
         lines = [*recipe.remarks]
-        if mixed:
-            lines += [_setting(*each) for each in own.items()]
         # Functions of the user may use their arguments up.
         if recipe.arguments != arguments or recipe.tree:
             lines += recipe.arguments
         arguments = recipe.arguments
-        items = ", ".join(f'"{name}": {value}' for name, value in own.items())
-        value = f"{{{items}}}, f, args, wait" if mixed else "f, args, wait"
-        lines += [_call(recipe), f"cases[{_title(case.label)}] = {value}"]
+        lines += [_call(recipe), f"cases[{_title(case.label)}] = f, args, wait"]
         new = defined.get(recipe.name) != recipe.function
         defined[recipe.name] = recipe.function
         blocks.append(_sections(recipe.function if new else "", "\n".join(lines)))
     hosts = 0 < sum(case.on_host for case in found) < len(found)
     turns = TAKE_TURNS.format(
-        case="(options, *case)" if mixed else "case",
-        choosing=CHOOSING if mixed else "",
         # NumPy's threads spin for 0.1 s after a product: for less than half of a turn.
         turn=0.25 if hosts else 0.1,
         clocks="dispatch, ready",
         figures="dispatch {dispatch:.3e} s, ready {ready:.3e} s",
     )
+    modules = {"perf_counter_ns", *(x for one in found.values() for x in one.modules)}
     seconds = max(4, (2 if hosts else 1) * len(found))
-    modules = {name for one in found.values() for name in one.modules}
     return Script(
         title=f"{len(found)} cases of {ops}, taking turns",
         body=_sections(
-            "\n".join([*_imports({*modules, "perf_counter_ns"}), *common]),
+            "\n".join([*_imports(modules), *(_setting(*each) for each in settings)]),
             timer(),
             turns,
             "cases = {}",
             *blocks,
             f"take_turns(cases, {seconds})",
         ),
-        settings=names,
+        settings=tuple(name for name, _ in settings),
     )
 
 
@@ -332,11 +327,7 @@ def snippet_script(snippet: Snippet) -> Script:
     if turns:
         helpers.append(
             TAKE_TURNS.format(
-                case="case",
-                choosing="",
-                turn=0.04,
-                clocks="dispatch, _",
-                figures="{dispatch:.3e} s",
+                turn=0.04, clocks="dispatch, _", figures="{dispatch:.3e} s"
             )
         )
         entries = [

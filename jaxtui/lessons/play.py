@@ -143,5 +143,5 @@ def _experiment_scripts(plan: Plan) -> list[Script]:
         key = (one.case.size, one.case.op) if plan.grouped else (0, "")
         if one.recipe:
             groups.setdefault(key, []).append(one)
-    able = map(scripts.experiment_script, groups.values())
+    able = [one for each in groups.values() for one in scripts.experiment_scripts(each)]
     return [*able, *(scripts.missing(one) for one in plan.cases if not one.recipe)]

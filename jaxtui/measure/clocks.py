@@ -38,7 +38,6 @@ class Block(NamedTuple):
 
 
 def time_calls(f, args, wait, seconds):
-    """Seconds until each call returned, and until its result was ready."""
     dispatch, ready, end = [], [], perf_counter_ns() + seconds * 1e9
     while not ready or perf_counter_ns() < end:
         result, given = None, (*args,)  # the last result is freed before the clock
@@ -48,7 +47,7 @@ def time_calls(f, args, wait, seconds):
         wait(result)
         ready.append((perf_counter_ns() - start) / 1e9)
         dispatch.append((returned - start) / 1e9)
-    return dispatch, ready
+    return dispatch, ready  # seconds until a call returned, until its result was ready
 
 
 def wait_for_array(result: Any) -> None:

@@ -171,8 +171,7 @@ def sum_logistic_grad_jax(x: jax.Array) -> jax.Array:
     def sum_logistic(x: jax.Array) -> jax.Array:
         return jnp.sum(1 / (1 + lax.exp(-x)))
 
-    gradient: jax.Array = jax.grad(sum_logistic)(x)
-    return gradient
+    return jax.grad(sum_logistic)(x)  # type: ignore[no-any-return]
 
 
 def sum_logistic_grad_numpy(x: Array) -> Array:

@@ -37,8 +37,7 @@ def matmul_jax(
     a: jax.Array, b: jax.Array, precision: lax.PrecisionLike = None
 ) -> jax.Array:
     """One ``dot``; integers give int32, and float8 gives float32."""
-    wider = jnp.float32 if a.dtype.itemsize == 1 else None
-    result = jnp.int32 if jnp.issubdtype(a.dtype, jnp.integer) else wider
+    result = {"int8": jnp.int32, "float8_e4m3fn": jnp.float32}.get(a.dtype.name)
     return lax.dot(a, b, precision=precision, preferred_element_type=result)
 
 
@@ -84,10 +83,8 @@ MATMUL = _square(
 
 def gram_jax(x: jax.Array, precision: lax.PrecisionLike = None) -> jax.Array:
     """A transpose and a ``dot``; integers give int32, and float8 gives float32."""
-    wider = jnp.float32 if x.dtype.itemsize == 1 else None
-    result = jnp.int32 if jnp.issubdtype(x.dtype, jnp.integer) else wider
-    transposed = lax.transpose(x, (1, 0))
-    return lax.dot(x, transposed, precision=precision, preferred_element_type=result)
+    result = {"int8": jnp.int32, "float8_e4m3fn": jnp.float32}.get(x.dtype.name)
+    return lax.dot(x, x.T, precision=precision, preferred_element_type=result)
 
 
 def gram_numpy(x: Array) -> Array:
@@ -138,8 +135,7 @@ def scan_jax(
     because an eager scan compiles a body that it has not seen, in every call.
     """
     with jax.default_matmul_precision(precision):
-        (result, _), _ = lax.scan(step, (x, w), length=10)
-    return result
+        return lax.scan(step, (x, w), length=10)[0][0]
 
 
 def scan_numpy(x: Array, w: Array) -> Array:

@@ -22,8 +22,7 @@ def conv2d_jax(
     x: jax.Array, kernel: jax.Array, precision: lax.PrecisionLike = None
 ) -> jax.Array:
     """One ``conv_general_dilated``; integers give int32, and float8 gives float32."""
-    wider = jnp.float32 if x.dtype.itemsize == 1 else None
-    result = jnp.int32 if jnp.issubdtype(x.dtype, jnp.integer) else wider
+    result = {"int8": jnp.int32, "float8_e4m3fn": jnp.float32}.get(x.dtype.name)
     return lax.conv_general_dilated(
         x,
         kernel,
