@@ -51,7 +51,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             FakeEngine(complete),
             "bench selu --mode jit,numpy --size 256,512",
-            ("ready · time per call over size", "selu · vm, jax 0.12.0"),
+            ("time per call over size", "selu · vm, jax 0.12.0"),
         ),
         (
             FakeEngine(test_crossover.machine),
