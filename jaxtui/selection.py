@@ -403,14 +403,8 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     functions.read(path, match["path"])
     names = [name.strip() for name in (match["names"] or "").split(",")]
     if not all(names):
-        try:
-            listed_here = [one.name for one in functions.listing(path).functions]
-        except SelectionError:
-            listed_here = []
-        first, *others = listed_here or ["step"]
-        also = f" (there is also {', '.join(others)})" if others else ""
         raise SelectionError(
-            f"Name a function of {match['path']}, as in {match['path']}:{first}{also}."
+            f"Name a function of {match['path']}, as in {match['path']}:step."
         )
     for name in names:
         if not all(part.isidentifier() for part in name.split(".")):

@@ -24,8 +24,8 @@ from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm, Field
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
-from jaxtui.tui.state import Picked, State, next_view
-from jaxtui.tui.values import Values, of_case, why_no_sweep, with_pick
+from jaxtui.tui.state import MOST, State, next_view
+from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench, offers, roofline_screen
@@ -304,19 +304,18 @@ class BenchPane(CasePane):
         self.perform("run")
 
     def action_open_file(self) -> None:
-        def noted(path: str) -> None:
-            opened = self.session.state.opened.with_file(path)
-            self.session.update(opened=opened)
+        opened = self.session.state.opened
 
-        def take(pick: Picked | None) -> None:
-            if pick is None:
+        def take(op: str | None) -> None:
+            if op is None:
                 return
-            self.session.update(opened=self.session.state.opened.with_pick(pick))
-            self.to_form(with_pick(self.form.values, pick))
-            self.base.say(f"r times {brief_name(pick.op, 60)}.")
+            others = tuple(each for each in opened if each != op)
+            self.session.update(opened=(op, *others)[:MOST])
+            self.to_form(of_functions(self.form.values, op))
+            self.base.say(f"r times {brief_name(op, 60)}.")
             self.take_focus()
 
-        self.app.push_screen(OpenFile(self.session.state.opened, noted), take)
+        self.app.push_screen(OpenFile(*opened[:1]), take)
 
     def action_roofs(self) -> None:
         state = self.session.state

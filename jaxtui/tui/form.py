@@ -26,15 +26,15 @@ from jaxtui.model import (
     OpInfo,
 )
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.tui.state import EMPTY, Picked, State
+from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.values import (
     Meaning,
     Values,
     interpret,
     of_cases,
+    of_functions,
     shared,
     takes_arguments,
-    with_pick,
 )
 from jaxtui.tui.widgets.choice import Choice, Entry
 from jaxtui.tui.widgets.panel import Panel
@@ -70,8 +70,8 @@ class OpChoice(Choice):
     """Its list says of each op what it is, and ends with opening a file."""
 
     ops: tuple[OpInfo, ...] = ()
-    picks: tuple[Picked, ...] = ()
-    """Functions that were chosen before."""
+    opened: tuple[str, ...] = ()
+    """Functions of files that were opened."""
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -86,13 +86,7 @@ class OpChoice(Choice):
             for op in self.ops
         ]
         before = [
-            Entry(
-                pick.op,
-                brief_name(pick.op, 40),
-                f"{pick.op} {pick.arguments}".rstrip(),
-                markable=False,
-            )
-            for pick in self.picks
+            Entry(op, brief_name(op, 40), op, markable=False) for op in self.opened
         ]
         about = "Functions of a Python file. The key f opens one, too."
         return (*listed, *before, Entry(OPEN, OPEN, about, markable=False))
@@ -231,8 +225,8 @@ class CaseForm(Panel):
             button.label = "■ s stop" if new.running else "▶ r run"
             button.variant = "error" if new.running else "primary"
         # Not each time: an ending may have left the form without its choices.
-        if old.opened.picks != new.opened.picks:
-            self.query_one(OpChoice).picks = new.opened.picks
+        if old.opened != new.opened:
+            self.query_one(OpChoice).opened = new.opened
         if (old.ops, old.devices) != (new.ops, new.devices):
             self._take_options(new)
             self.check()
@@ -308,9 +302,8 @@ class CaseForm(Panel):
         """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
         self._offer_what_the_op_has()
         info = op_info(self.values.op, self.state.ops)
-        pick = self.state.opened.pick(self.values.op)
-        if pick is not None:
-            self.fill(with_pick(self.values, pick))
+        if is_own(self.values.op):
+            self.fill(of_functions(self.values, self.values.op))
             return
         sizes = self.query_one("#sizes", Input)
         if info is not None and sizes.value in ("", SWEEP, VECTORS):

@@ -29,7 +29,7 @@ Rows = list[tuple[str, str]]
 
 EVERYWHERE = "On every tab"
 
-PLACES: tuple[type[Pane] | type[Screen[None]] | type[PlotReader], ...] = (
+PLACES: tuple[type[Pane] | type[Screen[Any]] | type[PlotReader], ...] = (
     DevicesPane,
     BenchPane,
     PlotReader,

@@ -18,7 +18,7 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
-from jaxtui.tui.state import Picked, State
+from jaxtui.tui.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +134,9 @@ def of_cases(cases: Sequence[Case]) -> Values:
     )
 
 
-def with_pick(values: Values, pick: Picked) -> Values:
-    """The same form with functions that were chosen out of a file."""
-    return replace(
-        values,
-        op=pick.op,
-        sizes=pick.sizes,
-        modes=pick.modes,
-        arguments=pick.arguments,
-    )
+def of_functions(values: Values, op: str) -> Values:
+    """The same form with functions of a file, whose arguments come from the file."""
+    return replace(values, op=op, others=(), sizes="", modes=("jit",), arguments="")
 
 
 def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[str]]:

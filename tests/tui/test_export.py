@@ -97,11 +97,11 @@ async def asked(pilot: Pilot[None], app: JaxtuiApp) -> ExportScreen:
 
 
 def refusal(screen: ExportScreen) -> str:
-    return str(screen.query_one("#export-says", Static).content)
+    return str(screen.query_one("#line-says", Static).content)
 
 
 def name_in(screen: ExportScreen) -> Input:
-    return screen.query_one("#export-path", Input)
+    return screen.query_one(Input)
 
 
 async def written(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> tuple[str, str]:
@@ -221,7 +221,7 @@ async def test_what_cannot_be_written_is_refused_and_the_line_stays(
         try:
             await asked(pilot, app)
             await pilot.press("enter", "enter", "escape")
-            await until(pilot, lambda: "still being written" in app.state.message)
+            await until(pilot, lambda: "is not finished yet" in app.state.message)
             assert not isinstance(app.screen, ExportScreen)
         finally:
             release.set()

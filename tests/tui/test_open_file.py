@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,13 +13,13 @@ from textual.widgets import Input, OptionList, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
-from jaxtui.tui import open_file, values
+from jaxtui.tui import values
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen
 from jaxtui.tui.form import OPEN, CaseForm, OpChoice
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.program import ProgramScreen
-from jaxtui.tui.state import EMPTY, MOST, NOTHING_OPENED, Picked, State
+from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.values import Meaning, Values
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
@@ -146,18 +143,6 @@ def test_a_sweep_needs_sizes(
     assert bool(why) == bool(words)
 
 
-def test_the_last_one_comes_first() -> None:
-    state = NOTHING_OPENED
-    for number in range(MOST + 3):
-        state = state.with_pick(Picked(f"/p/{number}.py:f"))
-    again = Picked("/p/5.py:f", arguments="f32[8]")
-    state = state.with_pick(again).with_file("/p/7.py")
-    assert [pick.op for pick in state.picks[:2]] == ["/p/5.py:f", "/p/10.py:f"]
-    assert state.files[:3] == ("/p/7.py", "/p/5.py", "/p/10.py")
-    assert len(state.picks) == len(state.files) == MOST
-    assert state.pick("/p/5.py:f") == again
-
-
 # The list of ops.
 
 
@@ -166,11 +151,11 @@ async def test_the_list_has_ops_what_cannot_be_loaded_and_choices_before() -> No
     broken = msgspec.structs.replace(OPS[1], name="theirs", own=True, problem=problem)
     choice = OpChoice("op")
     choice.ops = (*OPS, broken)
-    choice.picks = (Picked("/p/train.py:a,b", "f32[8]"),)
+    choice.opened = ("/p/train.py:a,b",)
     found = {one.name: one.about for one in choice.entries}
     assert list(found) == ["matmul", "selu", "theirs", "train.py:a,b", OPEN]
     assert found["matmul"] == "Matrix product."
-    assert found["train.py:a,b"] == "/p/train.py:a,b f32[8]"
+    assert found["train.py:a,b"] == "/p/train.py:a,b"
 
     engine = FakeEngine()
     app = app_on(engine)
@@ -204,157 +189,61 @@ def bench(app: JaxtuiApp) -> CaseForm:
     return app.screen_stack[0].query_one(CaseForm)
 
 
-def says(app: JaxtuiApp) -> str:
-    return str(app.screen.query_one("#open-says", Static).content)
-
-
 def listed(app: JaxtuiApp, name: str) -> list[str]:
     options = app.screen.query_one(name, OptionList)
     return [str(option.prompt) for option in options.options]
 
 
-async def opened(pilot: Pilot[None], app: JaxtuiApp, path: str = "") -> OpenFile:
-    """The list of the working directory, or the functions of a file."""
+async def opened(pilot: Pilot[None], app: JaxtuiApp, typed: str) -> Values:
+    """What the form says after this was typed."""
     await until_ready(pilot, app)
     await pilot.press("2", "f")
     await until(pilot, lambda: isinstance(app.screen, OpenFile))
-    await until(pilot, lambda: listed(app, "#open-files"))
-    screen = app.screen
-    assert isinstance(screen, OpenFile)
-    if path:
-        screen.query_one("#open-path", Input).value = path
-        await pilot.press("enter")
-        await until(pilot, lambda: screen.has_class("-functions"))
-    return screen
-
-
-@asynccontextmanager
-async def opening(
-    path: str = "", engine: FakeEngine | None = None
-) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp, OpenFile]]:
-    app = app_on(engine or FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        yield pilot, app, await opened(pilot, app, path)
-
-
-async def take(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> Values:
-    """What the form says after these keys and Enter."""
-    await pilot.press(*keys, "enter")
+    app.screen.query_one(Input).value = typed
+    await pilot.press("enter")
     await until(pilot, lambda: len(app.screen_stack) == 1)
     return bench(app).values
 
 
-async def test_arrows_choose_and_a_folder_is_gone_into(work: Path) -> None:
-    (work / "sub" / "deep.py").write_text("def f(x): ...\n")
-    async with opening() as (pilot, app, screen):
-        await pilot.press("down", "down", "enter")
-        await until(pilot, lambda: listed(app, "#open-files") == ["sub/deep.py"])
-        await pilot.press("enter")
-        await until(pilot, lambda: screen.has_class("-functions"))
-        assert listed(app, "#open-functions") == ["[ ] f(x)"]
-
-
-async def test_typing_a_path(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opening() as (pilot, app, screen):
-        assert listed(app, "#open-files") == ["plain.py", "train.py", "sub/"]
-        path = screen.query_one("#open-path", Input)
-        await pilot.press(*"su", "tab")
-        await until(pilot, lambda: path.value == "sub/")
-        await until(pilot, lambda: "no Python file" in says(app))
-        path.value = "tr"
-        await until(pilot, lambda: listed(app, "#open-files") == ["train.py"])
-        await pilot.press("enter")
-        await until(pilot, lambda: screen.has_class("-functions"))
-        assert listed(app, "#open-functions") == [
-            "[ ] step(params, x)\n    One step · arguments from make_args(size=64)",
-            "[ ] loss(params, x)\n    arguments from make_args(size=64)",
-        ]
-        await pilot.press("escape")
-        await until(pilot, lambda: path.has_focus)
-        assert app.state.opened.files == (f"{work}/train.py",)
-
-        # What cannot be opened says why.
-        (work / "wrong.py").write_text("def f(x:\n")
-        (work / "empty.py").write_text("x = 3\n")
+async def test_what_cannot_be_opened_is_refused_and_the_line_stays(work: Path) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2", "f")
+        await until(pilot, lambda: isinstance(app.screen, OpenFile))
+        says = app.screen.query_one("#line-says", Static)
         for typed, words in (
-            ("trian.py", "There is no file trian.py. Did you mean train.py?"),
-            ("wrong.py", "wrong.py line 1 is not Python"),
-            ("empty.py", "empty.py defines no function that could be timed."),
+            ("trian.py:step", "There is no file trian.py. Did you mean train.py?"),
+            ("train.py", "Name a function of train.py, as in train.py:step."),
+            ("sub", "neither an op nor a function of a file"),
         ):
-            path.value = typed
+            app.screen.query_one(Input).value = typed
             await pilot.press("enter")
-            await until(pilot, lambda words=words: words in says(app))  # type: ignore[misc]
-            assert not screen.has_class("-functions")
-            assert screen.query_one("#open-says").has_class("-problem")
-
-        # A disk that does not answer holds nothing up.
-        gone = threading.Event()
-
-        def never(path: str) -> object:
-            gone.wait(180)
-            raise AssertionError(path)
-
-        monkeypatch.setattr(open_file, "listing", never)
-        try:
-            path.value = "train.py"
-            await pilot.press("enter")
-            await until(pilot, lambda: says(app) == "Reading train.py …")
-            await pilot.press("escape")
-            await until(pilot, lambda: len(app.screen_stack) == 1)
-        finally:
-            gone.set()
+            await until(pilot, lambda words=words: words in str(says.content))  # type: ignore[misc]
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.state.opened == ()
 
 
-async def test_arguments_are_asked_for_where_nothing_makes_them(work: Path) -> None:
-    async with opening("plain.py") as (pilot, app, screen):
-        assert "scale takes x, y, and nothing says what to give it" in says(app)
-        await pilot.press("enter")
-        entry = screen.query_one("#open-arguments", Input)
-        await until(pilot, lambda: entry.has_focus)
-        entry.value = "f32[8] g8[]"
-        await until(pilot, lambda: "has no known dtype" in says(app))
-        entry.value = "f32[8, 8] f32[]"
-        await until(pilot, lambda: "with random f32[8,8] f32[]." in says(app))
-        values = await take(pilot, app)
-        assert values.op == f"{work}/plain.py:scale"
-        assert values.arguments == "f32[8,8] f32[]"
-        assert bench(app).query_one("#sizes").disabled
-        # Chosen again, out of the list, with its arguments.
+async def test_what_was_opened_is_offered_again(work: Path) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        assert (await opened(pilot, app, "plain.py:scale")).modes == ("jit",)
         bench(app).fill(Values(op="matmul", sizes="64"))
-        assert not bench(app).has_class("-own")
         app.query_one("#op").focus()
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         await pilot.press("end", "up", "enter")
-        await until(pilot, lambda: bench(app).values.op.endswith(":scale"))
-        assert bench(app).values.arguments == "f32[8,8] f32[]"
-
-
-async def test_named_functions_are_marked_and_numpy_comes_with_its_form(
-    work: Path,
-) -> None:
-    async with opening("plain.py:norm") as (pilot, app, screen):
-        assert [line[:8] for line in listed(app, "#open-functions")] == [
-            "[ ] scal",
-            "[x] norm",
-        ]
-        screen.query_one("#open-arguments", Input).value = "f32[8]"
-        values = await take(pilot, app, "tab")
-        assert values.modes == ("numpy", "jit")
-
-
-async def test_a_size_that_a_factory_needs_is_filled_in(work: Path) -> None:
-    (work / "sized.py").write_text("def f(x): ...\ndef f_args(n): ...\n")
-    async with opening("sized.py") as (pilot, app, _):
-        assert (await take(pilot, app)).sizes == open_file.SIZE
+        await until(pilot, lambda: bench(app).values.op.endswith("plain.py:scale"))
+        bench(app).query_one("#arguments", Input).value = "f32[8,8] f32[]"
+        await until(pilot, lambda: bench(app).query_one("#sizes").disabled)
 
 
 async def test_two_functions_are_run_and_keys_work_or_say_why_not(work: Path) -> None:
     engine = FakeEngine()
-    async with opening("train.py", engine) as (pilot, app, _):
-        await pilot.press("space", "down", "space")
-        assert "step, loss against each other, with what make_args" in says(app)
-        values = await take(pilot, app)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        values = await opened(pilot, app, "train.py:step,loss")
         assert values.op == f"{work}/train.py:step,loss"
         assert (values.sizes, values.modes, values.arguments) == ("", ("jit",), "")
         assert not bench(app).query_one("#dtypes").display
@@ -412,7 +301,6 @@ async def test_from_a_file_to_its_numbers_and_its_traceback(
     try:
         async with app.run_test(size=NARROW) as pilot:
             await opened(pilot, app, "mine.py:doubled,deep")
-            await take(pilot, app)
             bench(app).query_one("#budget", Input).value = "1"
             await pilot.press("r")
             await until_done(pilot, app)
