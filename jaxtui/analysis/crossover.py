@@ -47,6 +47,9 @@ CLOSE = 1.1
 """Two sizes are so close that nothing between them is tried: what a crossing moves by
 from one process to the next is more."""
 
+BUDGET_SECONDS = 60.0
+"""Of a search, unless another one is named."""
+
 LEAST_SECONDS = 0.8
 """For sampling two cases at one size, beside what their cold paths take."""
 
@@ -95,6 +98,27 @@ def leader(ratio: Interval | None) -> Side | None:
     if ratio.high < 1:
         return "first"
     return "second" if ratio.low > 1 else None
+
+
+def ratio_of(
+    first: Measurement,
+    second: Measurement,
+    rounds: tuple[Sequence[float], Sequence[float]] = ((), ()),
+) -> Interval | None:
+    """The first one's seconds per call over the second one's; see ``stats.ratio``.
+
+    Where a result is wrong there is no ratio, and of that of a figure outside of its
+    own memory span nothing is known.
+    """
+    both = first, second
+    if first.ready is None or second.ready is None:
+        return None
+    if any(one.has("wrong-result") or one.has("inaccurate") for one in both):
+        return None
+    found = stats.ratio(interval_of(first.ready), interval_of(second.ready), rounds)
+    if found and any(one.has("outside-span") for one in both):
+        return found._replace(confidence=0.0)
+    return found
 
 
 def last_crossing(ratios: Sequence[tuple[int, Interval]]) -> Crossing | None:
@@ -160,11 +184,8 @@ class Point:
 
     @property
     def ratio(self) -> Interval | None:
-        """The first one's seconds per call over the second one's; see ``stats``."""
-        first, second = self.first.ready, self.second.ready
-        if first is None or second is None:
-            return None
-        return stats.ratio(interval_of(first), interval_of(second), self.rounds)
+        """The first one's seconds per call over the second one's."""
+        return ratio_of(self.first, self.second, self.rounds)
 
     @property
     def faster(self) -> Side | None:

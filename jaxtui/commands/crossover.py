@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 import click
 
 from jaxtui import experiments, selection
-from jaxtui.analysis.crossover import Search, begin
+from jaxtui.analysis.crossover import BUDGET_SECONDS, Search, begin
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
@@ -44,8 +44,6 @@ LARGEST_GRID = 64
 
 SMALLEST, SPAN = 16, 8
 """Without --sizes the grid goes from 16 to so many times the op's default size."""
-
-BUDGET_SECONDS = 60.0
 
 ACCEPTED = (
     "name two, such as numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is "

@@ -14,6 +14,7 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
 from jaxtui import experiments, selection
+from jaxtui.analysis.crossover import Search
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui.bench_plot import Pictures, why_not_plot
@@ -28,7 +29,7 @@ from jaxtui.tui.state import MOST, State, next_view
 from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, offers, roofline_screen
+from jaxtui.view import bench, crossover, offers, roofline_screen
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.curves import METRICS
 
@@ -67,6 +68,12 @@ _KEYS = (
         "roofs",
         "Roofs",
         "Measure how fast the device is at best, and how near cases come.",
+    ),
+    (
+        "i",
+        "crossing",
+        "Crossing",
+        "Find the size at which the selected curve crosses that of NumPy.",
     ),
     (
         "g",
@@ -261,6 +268,11 @@ class BenchPane(CasePane):
                     "Run something first: its device is the one whose roofs are "
                     "measured."
                 )
+            case "crossing" if not state.busy and not self._can_cross(state):
+                return (
+                    "A crossing needs two curves of one op over two sizes or more: w "
+                    "times the case over sizes."
+                )
             case "copy" | "export" if state.run is None:
                 return "There is no result yet."
             case _:
@@ -322,6 +334,26 @@ class BenchPane(CasePane):
         if (device := roofline_screen.device_of(state, state.case_index)) is not None:
             self.session.update(view="roofline")
             self.base.start(roofline_screen.work_for(state, device), "roofs")
+
+    @staticmethod
+    def _can_cross(state: State) -> bool:
+        return (
+            state.run is not None
+            and state.case is not None
+            and crossover.of_run(state.run, state.case_index) is not None
+        )
+
+    def action_crossing(self) -> None:
+        state = self.session.state
+        if state.run is None:
+            return
+        if (search := crossover.of_run(state.run, state.case_index)) is not None:
+            self.session.update(view="crossing")
+            self.base.background(partial(self._find, search))
+
+    async def _find(self, search: Search) -> None:
+        found = await self.session.play(search, "crossover")
+        self.base.say(crossover.sentence(found))
 
     def action_view(self) -> None:
         self.session.update(view=next_view(self.session.state))

@@ -32,7 +32,7 @@ class CasePane(Pane):
 
     def why_not(self, action: str) -> str | None:
         state = self.session.state
-        if action in ("run", "check", "roofs", "sweep", "program"):
+        if action in ("run", "check", "roofs", "crossing", "sweep", "program"):
             if state.busy:
                 return RUNNING
             if not state.can_run:

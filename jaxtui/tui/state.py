@@ -9,6 +9,7 @@ from jaxtui import state
 from jaxtui.analysis.examination import Examination
 from jaxtui.model import CheckTest, Device
 from jaxtui.state import CaseState, Job
+from jaxtui.view import crossover
 from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
 from jaxtui.view.curves import Metric, sizes
@@ -116,14 +117,23 @@ VIEWS: tuple[View, ...] = get_args(View)
 
 def view_of(state: State) -> View:
     """The view that is shown: the one that was asked for, or else what fits."""
-    several = state.run is not None and len(sizes(state.run)) > 1
-    if state.view is None or (state.view == "sweep" and not several):
-        return "sweep" if several else "live"
-    return state.view
+    views = _views(state)
+    if state.view in views:
+        return state.view
+    return "sweep" if "sweep" in views else "live"
 
 
 def next_view(state: State) -> View:
-    """The view after the one that is shown; curves need several sizes."""
-    several = state.run is not None and len(sizes(state.run)) > 1
-    views = [view for view in VIEWS if view != "sweep" or several]
+    """The view after the one that is shown."""
+    views = _views(state)
     return views[(views.index(view_of(state)) + 1) % len(views)]
+
+
+def _views(state: State) -> list[View]:
+    """Those that there are: curves need several sizes, their crossing a search."""
+    lacking = set()
+    if state.run is None or len(sizes(state.run)) < 2:
+        lacking.add("sweep")
+    if crossover.of_state(state) is None:
+        lacking.add("crossing")
+    return [view for view in VIEWS if view not in lacking]

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui import stats
+from jaxtui.analysis import crossover
 from jaxtui.model import (
     USUAL_MODES,
     Case,
@@ -103,28 +103,14 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
 
 
 def against_numpy(case: CaseState, run: Job) -> Interval | None:
-    """NumPy's seconds for the same op and size over those of a JAX case, until ready.
-
-    Both took turns: see ``stats.ratio``.
-
-    Where the results do not agree there is no ratio, and of
-    that of a figure outside of its own memory span nothing is known.
+    """NumPy's seconds for the same op and size over those of a JAX case, until ready;
+    both took turns.
     """
-    if case.case.mode == "numpy" or _has(case, "wrong-result", "inaccurate"):
+    numpy = None if case.case.mode == "numpy" else numpy_of(case, run)
+    if numpy is None or numpy.measurement is None or case.measurement is None:
         return None
-    numpy, mine = numpy_of(case, run), ready_interval(case)
-    theirs = None if numpy is None else ready_interval(numpy)
-    if mine is None or numpy is None or theirs is None:
-        return None
-    found = stats.ratio(theirs, mine, (_turns(numpy), _turns(case)))
-    if found and (_has(case, "outside-span") or _has(numpy, "outside-span")):
-        found = found._replace(confidence=0.0)
-    return found
-
-
-def _has(case: CaseState, *flags: str) -> bool:
-    measured = case.measurement
-    return measured is not None and any(map(measured.has, flags))
+    rounds = _turns(numpy), _turns(case)
+    return crossover.ratio_of(numpy.measurement, case.measurement, rounds)
 
 
 def _turns(case: CaseState) -> Sequence[float]:

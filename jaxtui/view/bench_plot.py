@@ -10,12 +10,13 @@ from jaxtui.model import Case, explanation
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job, State
-from jaxtui.view import calls, curves
+from jaxtui.view import calls, crossover, curves
 from jaxtui.view.curves import Metric
 from jaxtui.view.roofline_screen import Roofline
 
-View = Literal["live", "sweep", "histogram", "roofline"]
-"""The calls as they come, curves over size, how calls spread, and the roofline."""
+View = Literal["live", "sweep", "histogram", "crossing", "roofline"]
+"""The calls as they come, curves over size, how calls spread, where two curves cross,
+and the roofline."""
 
 
 def short_label(case: Case) -> str:
@@ -57,6 +58,11 @@ def plot(
                 calls.histogram(case, colors),
                 _why_no_calls(case),
             )
+        case "crossing":
+            search = crossover.of_state(state)
+            assert search is not None
+            title, drawn = crossover.title_of(search), crossover.picture(search)
+            return title, _bare(drawn), "No two sizes were timed."
         case "roofline":
             found = Roofline.of(state, selected)
             assert found is not None

@@ -10,6 +10,7 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import (
+    BUDGET_SECONDS,
     SIDES,
     Answer,
     Crossing,
@@ -18,13 +19,14 @@ from jaxtui.analysis.crossover import (
     Point,
     Search,
     Side,
+    begin,
     other,
     payback,
 )
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record, run_notes
 from jaxtui.model.own import short_name
 from jaxtui.plot import COLORS, Mark, Picture
-from jaxtui.state import CaseState, Job
+from jaxtui.state import CaseState, Job, State
 from jaxtui.text import join_painted
 from jaxtui.view import curves
 from jaxtui.view.bench import failure_text
@@ -64,6 +66,51 @@ def names(first: Case, second: Case) -> Names:
             for case in (first, second)
         )
     )
+
+
+# A search on the screen.
+
+
+def of_run(run: Job, selected: int) -> Search | None:
+    """A search for the crossing of two curves of a run: that of the selected case, and
+    that of NumPy, or else of another way of running the op.
+
+    What the run has measured is not measured again. ``None`` without such a curve, or
+    without two sizes at which both were timed.
+    """
+    chosen = _curve(run.cases[selected].case)
+    curves: dict[Case, dict[int, CaseState]] = {}
+    for case in run.cases:
+        curves.setdefault(_curve(case.case), {})[case.case.size] = case
+    others = [one for one in curves if one.op == chosen.op and one != chosen]
+    if not others:
+        return None
+    # NumPy comes first, as on the command line.
+    rival = next((one for one in others if one.on_host), others[0])
+    first, second = (chosen, rival) if chosen.on_host else (rival, chosen)
+    points = []
+    for size in sorted(curves[first].keys() & curves[second].keys() - {0}):
+        one, two = curves[first][size], curves[second][size]
+        if one.measurement and two.measurement and one.status == two.status == "done":
+            rounds = one.rounds, two.rounds
+            points.append(Point(size, one.measurement, two.measurement, rounds))
+    if len(points) < 2:
+        return None
+    return begin(first, second, (), BUDGET_SECONDS, points=points)
+
+
+def of_state(state: State) -> Search | None:
+    """The last search, as long as its curves are those of the run that is shown."""
+    search, run = state.series.get("crossover"), state.jobs.get("bench")
+    if not isinstance(search, Search) or run is None:
+        return None
+    curves = {_curve(case.case) for case in run.cases}
+    return search if {search.first, search.second} <= curves else None
+
+
+def _curve(case: Case) -> Case:
+    """What the cases of a curve have in common."""
+    return msgspec.structs.replace(case, size=0)
 
 
 # Sentences.
@@ -122,6 +169,15 @@ def calls_text(calls: int | None) -> str:
         # Its digits hang on a single observation of the compile.
         calls = rounded(calls)
     return fmt.plural(calls, "call")
+
+
+def title_of(search: Search) -> str:
+    """The crossing, or what was looked for."""
+    called = names(search.first, search.second)
+    found = search.answer
+    if found is not None and found.crossing is not None:
+        return wins(found.crossing, called)
+    return f"no crossing of {called.first} and {called.second}"
 
 
 def wins(crossing: Crossing, called: Names) -> str:

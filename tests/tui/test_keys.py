@@ -254,6 +254,7 @@ BENCH: Effects = {
     "edit": lambda s: s.changed("folded"),
     "open_file": lambda s: s.on(OpenFile),
     "roofs": lambda s: s.begun(Roofs),
+    "crossing": lambda s: "two curves" in s.message or s.changed("view"),
     **dict.fromkeys(("view", "metric"), lambda s: s.changed("view")),
     "phases": lambda s: s.changed("phases"),
     "log": lambda s: s.changed("log"),

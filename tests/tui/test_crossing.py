@@ -1,0 +1,72 @@
+"""The key that finds the crossing of two curves of the tab Bench."""
+
+from __future__ import annotations
+
+from textual.pilot import Pilot
+
+from jaxtui.analysis.crossover import Search
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.bench import BenchPane
+from jaxtui.tui.form import CaseForm
+from jaxtui.tui.state import view_of
+from jaxtui.tui.values import Values
+from tests.commands.test_crossover import machine
+from tests.fake_engine import FakeEngine
+from tests.tui.driving import app_on, lines, until, until_done, until_ready
+
+
+async def run(
+    pilot: Pilot[None], app: JaxtuiApp, sizes: str, modes: tuple[str, ...]
+) -> None:
+    await until_ready(pilot, app)
+    app.query_one(CaseForm).fill(Values(op="matmul", sizes=sizes, modes=modes))
+    await pilot.press("f5")
+    await until_done(pilot, app)
+
+
+async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() -> None:
+    engine = FakeEngine(machine)
+    app = app_on(engine)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        await until(pilot, lambda: app.tab == "bench" and app.query(CaseForm))
+        pane = app.query_one(BenchPane)
+        await run(pilot, app, "256..4096", ("numpy", "jit"))
+        before = len(engine.works)
+        pane.perform("crossing")
+        await until(pilot, lambda: app.state.playing is None and app.state.series)
+        search = app.state.series["crossover"]
+        assert isinstance(search, Search)
+        assert (search.first.mode, search.second.mode) == ("numpy", "jit")
+        assert search.answer is not None
+        crossing = search.answer.crossing
+        assert crossing is not None
+        assert crossing.below <= 1250 <= crossing.above <= 1.2 * crossing.below
+        # What the sweep has measured is not measured again.
+        asked = [work.cases[0].size for work in engine.works[before:]]
+        assert asked
+        assert not {256, 512, 1024, 2048, 4096} & set(asked)
+        assert view_of(app.state) == "crossing"
+        await until(pilot, lambda: "jit beats numpy from ~" in lines(app))
+        # It is a view as long as its curves are those of the run.
+        await run(pilot, app, "16..64", ("jit", "eager"))
+        assert view_of(app.state) == "sweep"
+        app.session.update(view="crossing")
+        await until(pilot, lambda: app.state.view == "crossing")
+        assert view_of(app.state) == "sweep"
+
+
+async def test_without_two_curves_over_sizes_a_key_says_what_is_missing() -> None:
+    engine = FakeEngine(machine)
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        await until(pilot, lambda: app.tab == "bench" and app.query(CaseForm))
+        pane = app.query_one(BenchPane)
+        for sizes, modes in (("256", ("numpy", "jit")), ("256,512", ("jit",))):
+            await run(pilot, app, sizes, modes)
+            pane.perform("crossing")
+            await until(pilot, lambda: "two curves" in app.state.message)
+            assert app.state.series == {}
