@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import overload
 
-from jaxtui.model import Failure, Host, Measurement, Note
+from jaxtui.model import Failure, Host, Measurement, Remark
 from jaxtui.state import Job
 from jaxtui.text import visible
 from jaxtui.view.bench import RIGHT, head, remarks, report, rows
@@ -37,7 +37,7 @@ class Measurements(Sequence[Measurement]):
         return self._results.host
 
     @property
-    def notes(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[Remark, ...]:
         """What is true of the whole run; a measurement has what differs from that."""
         return self._results.notes
 

@@ -34,7 +34,6 @@ from jaxtui.model import (
     LoopMeasured,
     Measurement,
     Memory,
-    Note,
     OpInfo,
     Peak,
     PhaseMeasured,
@@ -45,6 +44,7 @@ from jaxtui.model import (
     Progress,
     Ready,
     Recipe,
+    Remark,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -186,7 +186,7 @@ def measurement(case: Case, stopped: str | None = "target") -> Measurement:
         stopped=stopped,
         notes=()
         if numpy
-        else (Note(flag="host-bound", text="The host hands calls over too slowly."),),
+        else (Remark("host-bound", text="The host hands calls over too slowly."),),
         peak=Peak(
             flops_per_second=197e12, bytes_per_second=819e9, source="cloud.google.com"
         )

@@ -189,7 +189,7 @@ def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> Non
         bound, state, x, mode="jit", budget=1.0, history=False, target=0
     )
     assert found.case.op == f"{__file__}:step"
-    assert {note.flag for note in found.notes} >= {"donated", "warm-phases"}
+    assert {note.code for note in found.notes} >= {"donated", "warm-phases"}
     assert not state["w"].is_deleted()
     (plain,) = jaxtui.bench(lambda x: x @ x, jnp.ones((8, 8)), budget=1.0)
     assert plain.case.op == f"{__file__}:lambda"

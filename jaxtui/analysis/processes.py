@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import msgspec
 
-from jaxtui import format as fmt
 from jaxtui.analysis.comparison import host_facts
 from jaxtui.model import (
     Event,
@@ -22,9 +21,9 @@ from jaxtui.model import (
     Host,
     Measurement,
     MemorySpan,
-    Note,
     Phases,
     Processes,
+    Remark,
     RunFinished,
     Samples,
     Stopped,
@@ -229,37 +228,30 @@ def _seconds(one: Measurement) -> float:
     return one.ready.median if one.ready is not None else math.inf
 
 
-def _notes(found: Sequence[Measurement], middle: Measurement) -> Iterable[Note]:
-    """One note of each flag; where not all processes have it, it says how many."""
-    for flag in dict.fromkeys(note.flag for one in found for note in one.notes):
-        if flag in OF_ROUNDS:
+def _notes(found: Sequence[Measurement], middle: Measurement) -> Iterable[Remark]:
+    """One note of each code; where not all processes have it, it says how many."""
+    for code in dict.fromkeys(note.code for one in found for note in one.notes):
+        if code in OF_ROUNDS:
             continue
-        having = [one for one in found if one.has(flag)]
+        having = [one for one in found if one.has(code)]
         one = middle if middle in having else having[0]
-        note = next(note for note in one.notes if note.flag == flag)
+        note = next(note for note in one.notes if note.code == code)
         if len(having) < len(found):
-            share = f"In {len(having)} of {len(found)} processes."
-            note = msgspec.structs.replace(note, text=f"{note.text} {share}")
+            share = {"processes_with": len(having), "processes": len(found)}
+            note = msgspec.structs.replace(note, facts={**note.facts, **share})
         yield note
 
 
-def _few(found: int, asked: int, failures: Sequence[Failure]) -> Iterable[Note]:
+def _few(found: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remark]:
     """That processes are missing, or too few for an interval of 95 %."""
     if asked == 1 or found >= max(asked, MINIMUM_ROUNDS):
         return
-    text = f"Only {fmt.plural(found, 'process')}"
-    if found < asked:
-        text = f"Only {found} of {asked} processes timed it"
-    if found == 1:
-        text += ": the interval is about that process alone"
-    elif found < MINIMUM_ROUNDS:
-        sure = fmt.percent(confidence(found))
-        text += (
-            ": the interval is the smallest and the largest of their medians,"
-            f" {sure} sure"
-        )
-    reasons = dict.fromkeys(one.error for one in failures)
-    yield Note(flag="few-processes", text=" ".join([f"{text}.", *reasons]))
+    yield Remark(
+        "few-processes",
+        {"found": found, "asked": asked, "confidence": confidence(found)},
+        "warning",
+        detail=" ".join(dict.fromkeys(one.error for one in failures)),
+    )
 
 
 # Runs of the past.
@@ -291,7 +283,9 @@ def spread(measured: Measurement, earlier: Sequence[Measurement]) -> list[float]
     ]
 
 
-def earlier_runs(measured: Measurement, earlier: Sequence[Measurement]) -> Note | None:
+def earlier_runs(
+    measured: Measurement, earlier: Sequence[Measurement]
+) -> Remark | None:
     """That runs of the past lie outside of an interval that is about one process.
 
     Args:
@@ -304,13 +298,11 @@ def earlier_runs(measured: Measurement, earlier: Sequence[Measurement]) -> Note 
     medians = spread(measured, earlier)
     if all(ready.ci_low <= seconds <= ready.ci_high for seconds in medians):
         return None
-    ends = (min(medians), max(medians))
-    span = fmt.Figure(tuple(dict.fromkeys(ends)), "s", fmt.common(ends))
-    text = (
-        f"Earlier runs here: {span} ({fmt.plural(len(medians), 'run')}). This interval"
-        " covers one process: raise processes to cover several."
+    return Remark(
+        "earlier-runs",
+        {"low": min(medians), "high": max(medians), "runs": len(medians)},
+        "warning",
     )
-    return Note(flag="earlier-runs", text=text)
 
 
 def _medians(one: Measurement) -> Sequence[float]:

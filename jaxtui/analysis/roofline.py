@@ -167,10 +167,10 @@ def _unrated(measurement: Measurement) -> str:
     moves_only = not _positive(measurement.flops)
     if moves_only and _positive(measurement.bytes_per_second):
         return ""
-    texts = {note.flag: note.text for note in measurement.notes}
-    said = next((texts[flag] for flag in UNRATED if flag in texts), "")
-    if said:
-        return f"It has no rate. {said}"
+    codes = {note.code for note in measurement.notes}
+    code = next((each for each in UNRATED if each in codes), "")
+    if code:
+        return f"It has no rate ({code})."
     if moves_only and not _positive(measurement.bytes):
         return "Neither its flops nor its bytes are known."
     return "It has no rate: too few calls were timed."

@@ -18,10 +18,10 @@ from jaxtui.model import (
     Inspection,
     Loop,
     Measurement,
-    Note,
     PhaseMeasured,
     PhaseStarted,
     Progress,
+    Remark,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -105,7 +105,7 @@ class Ledger:
 
         Args:
             index: The case.
-            stopped: Why it ended, which is also the flag of the note.
+            stopped: Why it ended, which is also the code of the remark.
             text: The same in one sentence for people.
             hint: What to do about it, if it is a failure.
             detail: The original text, if there is one.
@@ -120,7 +120,7 @@ class Ledger:
             arrived,
             stopped=stopped,
             stable=False,
-            notes=(*arrived.notes, Note(flag=stopped, text=text)),
+            notes=(*arrived.notes, Remark(stopped, severity="warning", detail=text)),
         )
         return CaseMeasured(index=index, measurement=measurement)
 

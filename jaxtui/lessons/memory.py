@@ -39,8 +39,10 @@ def _span_figures(figures: Figures) -> Mapping[str, Value]:
 
 def _why_no_span(setting: Setting, found: Measurement) -> str:
     for note in found.notes:
-        if note.flag in ("memory", "no-span"):
-            return note.text
+        if note.code == "no-span":
+            return "There was not enough time to measure the two."
+        if note.code == "memory":
+            return f"Memory is {note.facts.get('end', 'set')} by request."
     names = [*setting.host.settings] if setting.host else []
     if ours := [name for name in names if name.startswith(("MALLOC_", "GLIBC_"))]:
         return f"The environment sets malloc ({fmt.listed(ours)})."

@@ -46,10 +46,9 @@ class Outcome:
     def disturbed(self) -> str:
         """Who else used the cores while something was timed; empty if nobody did."""
         found = [
-            note.text
+            "Other programs used the cores meanwhile."
             for one in self.measurements
-            for note in one.notes
-            if note.flag == "contended"
+            if one.has("contended")
         ]
         found += [one.disturbed for one in self.timings.values() if one.disturbed]
         return found[0] if found else ""

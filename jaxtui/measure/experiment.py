@@ -43,6 +43,7 @@ from jaxtui.model import (
     Failure,
     PhaseStarted,
     PlannedCase,
+    Remark,
     RunEvent,
     WorkFailed,
 )
@@ -66,11 +67,6 @@ seconds."""
 
 SPAN_SHARE = 0.3
 """Of a typed budget that memory spans may take."""
-
-NO_TIME = (
-    "Not enough budget to measure the fresh/reused range for this and later cases;"
-    " raise --budget."
-)
 
 Indexed = tuple[int, PlannedCase]
 
@@ -109,8 +105,6 @@ class _Run(Runner):
         self._takes_spans = False
         self._reserved = 0.0
         """Of the budget, for the memory spans."""
-        self._no_time: str | None = NO_TIME
-        """Said once."""
 
     def failure(self, error: BaseException) -> WorkFailed:
         # What a case raises is its own affair; this is a mistake of jaxtui.
@@ -345,7 +339,7 @@ class _Run(Runner):
         share = (self.remaining + self._reserved) / self._unfinished
         least = memory.CALLS_AT_LEAST * record.turns.call_seconds
         if not self._takes_spans or share <= 0 or least > max(SPAN_SECONDS, share):
-            record.memory, self._no_time = self._no_time, None
+            record.memory = Remark("no-span", {"because": "budget"})
             return
         yield self.progress(f"memory span: {made.case.label}")
         seconds = max(min(share, SPAN_SECONDS), least)

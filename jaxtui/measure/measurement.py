@@ -15,7 +15,7 @@ from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
 from jaxtui.measure.workload import all_finite, arrays_of
-from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
+from jaxtui.model import Measurement, MemorySpan, Remark, Sampled, Samples, Stopped
 from jaxtui.stats import bins
 
 POINTS_PER_TURN = 200
@@ -36,8 +36,8 @@ class Record:
         self.accuracy: Accuracy | None = None
         """Known after the turns: a check leaves memory behind, and that speeds up or
         slows down what allocates afterwards."""
-        self.memory: MemorySpan | str | None = None
-        """Known after the turns, too; a sentence says why it is not."""
+        self.memory: MemorySpan | Remark | None = None
+        """Known after the turns, too; a remark says why it is not."""
         self._source = sources.of_op(turns.workload.case.op)
         self.agreement: Agreement | None = None
         """Of a function of a file with its other side, where both were timed."""
@@ -98,7 +98,7 @@ class Record:
         fixed = notes.of_workload(
             workload, self.accuracy, self.agreement, finite=self._finite
         )
-        flags = {note.flag for note in doubts}
+        codes = {remark.code for remark in doubts}
         made = Measurement(
             case=workload.case,
             phases=workload.phases,
@@ -112,12 +112,12 @@ class Record:
             output_dtype=workload.output_dtype,
             error_vs_float64=self.accuracy.error if self.accuracy else None,
             stopped=stopped,
-            stable=stopped == "target" and not notes.UNSTABLE & flags,
+            stable=stopped == "target" and not notes.UNSTABLE & codes,
             # What questions the number comes before what explains the phases.
             notes=(*doubts, *fixed),
             peak=workload.peak,
             xla_flops=workload.compiled_flops,
-            memory=None if isinstance(self.memory, str) else self.memory,
+            memory=None if isinstance(self.memory, Remark) else self.memory,
             source=self._source or msgspec.UNSET,
             free_seconds=turns.free_seconds,
         )
@@ -147,11 +147,11 @@ class Record:
             return "noise floor"
         return None
 
-    def _rates(self, doubts: Sequence[Note]) -> tuple[float | None, float | None]:
-        """FLOP/s and bytes/s; ``None`` where a note says why not."""
+    def _rates(self, doubts: Sequence[Remark]) -> tuple[float | None, float | None]:
+        """FLOP/s and bytes/s; ``None`` where a remark says why not."""
         workload, turns = self.workload, self.turns
-        flags = {note.flag for note in doubts}
-        if workload.interpreted or flags & {"host-bound", *notes.UNRATED}:
+        codes = {remark.code for remark in doubts}
+        if workload.interpreted or codes & {"host-bound", *notes.UNRATED}:
             return None, None
         seconds = self.turns.pipelined_seconds
         if seconds is None or notes.is_inline(turns):

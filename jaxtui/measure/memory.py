@@ -20,7 +20,7 @@ from jaxtui.format import shorten
 from jaxtui.machine import malloc
 from jaxtui.machine.malloc import ENDS, End
 from jaxtui.measure.children import Child, sender, signal_with_parent
-from jaxtui.model import HOST, Case, Experiment, MemorySpan
+from jaxtui.model import HOST, Case, Experiment, MemorySpan, Remark
 from jaxtui.model.base import Record
 from jaxtui.stats import median, quantile
 
@@ -60,12 +60,20 @@ class SpanRequest(Record, frozen=True, kw_only=True):
     seconds: float
 
 
-class _Turns(Record, frozen=True, kw_only=True):
+class _Turns(Record, frozen=True, kw_only=True, tag=True):
     """What the other process answers: seconds per call of each turn at an end."""
 
     fresh: list[float]
     reused: list[float]
     page_faults: float
+
+
+class _Raised(Record, frozen=True, kw_only=True, tag=True):
+    """What it answers where a case raised."""
+
+    error: str
+    """The type."""
+    text: str
 
 
 def allocates(case: Case, block_bytes: int) -> bool:
@@ -90,8 +98,8 @@ class Spans:
         self._child: Child | None = None
         self._over = False
 
-    def span(self, case: Case, seconds: float) -> MemorySpan | str | None:
-        """Both ends of a case, or why there are none, one sentence.
+    def span(self, case: Case, seconds: float) -> MemorySpan | Remark | None:
+        """Both ends of a case, or why there are none.
 
         Args:
             case: As it was timed.
@@ -108,14 +116,12 @@ class Spans:
         except (OSError, msgspec.DecodeError) as error:
             self.close()
             self._over = True
-            return (
-                f"The process that measures memory spans was lost ({error}): this run"
-                " has no more of them."
-            )
+            return Remark("no-span", {"because": "lost"}, detail=str(error))
         if answer is None:
             return None
-        if isinstance(answer, str):
-            return f"The memory span of this case could not be measured: {answer}"
+        if isinstance(answer, _Raised):
+            facts = {"because": "raised", "error": answer.error}
+            return Remark("no-span", {**facts}, detail=answer.text)
         fresh, reused = median(answer.fresh), median(answer.reused)
         if fresh <= (1 + WORTH_SAYING) * reused:
             return None
@@ -132,7 +138,7 @@ class Spans:
             self._child.close()
             self._child = None
 
-    def _ask(self, asked: SpanRequest) -> _Turns | str | None:
+    def _ask(self, asked: SpanRequest) -> _Turns | _Raised | None:
         if self._child is None:
             self._child = Child(__name__, {"JAX_PLATFORMS": "cpu"})
         self._child.send(asked)
@@ -144,7 +150,7 @@ class Spans:
             self.close()
             self._over = True
             return None
-        return msgspec.json.decode(line, type=_Turns | str)
+        return msgspec.json.decode(line, type=_Turns | _Raised)
 
 
 def main() -> int:
@@ -156,13 +162,14 @@ def main() -> int:
     send = sender()
     for line in sys.stdin.buffer:
         asked = msgspec.json.decode(line, type=SpanRequest)
-        found: _Turns | str
+        answer: _Turns | _Raised
         # What a case does here must not cost the one that was timed its headline.
         try:
-            found = _measured(asked)
+            answer = _measured(asked)
         except (Exception, SystemExit) as error:
-            found = shorten(f"{type(error).__name__}: {error}", ERROR_CHARACTERS)
-        send(found)
+            text = shorten(str(error), ERROR_CHARACTERS)
+            answer = _Raised(error=type(error).__name__, text=text)
+        send(answer)
     return 0
 
 

@@ -1,8 +1,7 @@
-"""When a number cannot be trusted, and why: rule, threshold and sentence of each note.
+"""When a number cannot be trusted, and why: rule and threshold of each remark.
 
-A flag is part of the JSON contract; the sentence is for people. Which notes are said
-once for a whole run, and how, is in ``jaxtui.model``: they are written so that
-they can be read of a case as well as of a run.
+Its code is part of the JSON contract; its words stand in ``jaxtui.view.words.bench``.
+Which remarks are about a whole run is in ``jaxtui.model``.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from jaxtui import format as text
 from jaxtui.machine import malloc
 from jaxtui.measure import devices, settings
 from jaxtui.measure.accuracy import Accuracy
@@ -23,9 +21,11 @@ from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
-from jaxtui.model import COMPILED_MODES, LoopMeasured, MemorySpan, Note, Summary
+from jaxtui.model import COMPILED_MODES, Fact, LoopMeasured, MemorySpan, Remark, Summary
 from jaxtui.model.measurement import SPREAD, confidence
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
+
+Facts = dict[str, Fact]
 
 UNSTABLE = frozenset(
     {
@@ -35,61 +35,39 @@ UNSTABLE = frozenset(
         "few-rounds",
         "no-warm-up",
         "outside-span",
-        text.UNCERTAIN,
+        "uncertain",
     }
 )
-"""The flags under which a measurement is not called stable."""
+"""The codes under which a measurement is not called stable."""
 
 
 def of_turns(
     turns: Turns, runtime: Runtime | None, dispatch: Summary | None
-) -> Iterator[Note]:
+) -> Iterator[Remark]:
     """What the turns say about themselves."""
     if (rounds := len(turns.rounds)) < MINIMUM_ROUNDS:
-        interval = "there is no interval"
-        if rounds > 1:
-            sure = text.percent(confidence(rounds))
-            interval = f"the interval is the smallest and the largest, {sure} sure"
-        yield Note(
-            flag="few-rounds",
-            text=f"Only {text.plural(rounds, 'round')} fitted into the budget:"
-            f" {interval}.",
+        yield Remark(
+            "few-rounds",
+            {"rounds": rounds, "confidence": confidence(rounds)},
+            "warning",
         )
     if wide := uncertain(turns.interval):
         yield wide
     if not turns.warmed_up:
-        yield Note(
-            flag="no-warm-up",
-            text="One call takes so long that there was no warm-up beyond the first.",
-        )
+        yield Remark("no-warm-up", severity="warning")
     if thirds := drift(turns.medians, turns.interval):
-        first, last = map(text.seconds, thirds)
-        yield Note(
-            flag="drift",
-            text=f"Drift: {first} in the first third of the rounds, "
-            f"{last} in the last. The machine changed its speed.",
-        )
+        yield Remark("drift", {"first": thirds[0], "last": thirds[1]}, "warning")
     if middles := two_groups([x for block in turns.rounds for x in block.ready]):
-        around = text.listed(map(text.seconds, middles))
-        count = "Two" if len(middles) == 2 else "Three" if len(middles) == 3 else "Many"
-        yield Note(
-            flag="bimodal",
-            text=f"{count} groups of samples, around {around}: look at the plot before"
-            " quoting one number.",
-        )
+        yield Remark("bimodal", {"middles": middles}, "warning")
     if others := contention(turns.meter.usage):
         yield others
     if turns.implicit_transfer:
-        yield Note(
-            flag="implicit-transfer",
-            text="An argument was sent from the host at every call although inputs are "
-            "resident: the time includes that transfer.",
-        )
+        yield Remark("implicit-transfer", severity="warning")
     if turns.overfull and turns.slopes:
-        yield Note(
-            flag="queue-full",
-            text=f"A burst put {turns.overfull} computations in flight, but the runtime"
-            f" holds the host back at {turns.queue_depth}: pipelined contains waiting.",
+        yield Remark(
+            "queue-full",
+            {"in_flight": turns.overfull, "depth": turns.queue_depth},
+            "warning",
         )
     workload = turns.workload
     if is_inline(turns):
@@ -97,36 +75,26 @@ def of_turns(
             waits = any(settings.waiting_notes(workload.on_cpu))
         # Else it is a setting that makes calls wait, not the op.
         if not waits:
-            yield Note(
-                flag="inline",
-                text="This op runs inline: the call returned with its result already"
-                " computed, so dispatch is the whole work and there is nothing to"
-                " overlap.",
-            )
+            yield Remark("inline")
     if is_folded(workload):
-        counted = workload.compiled_flops
-        found = "no flops at all" if not counted else f"{counted:.2g} flops"
-        yield Note(
-            flag="folded",
-            text=f"XLA compiled {found} where the op has"
-            f" {_expected_flops(workload):.2g}: part of the work was done at compile"
-            " time or removed, so no rate is shown.",
+        yield Remark(
+            "folded",
+            {
+                "by": "count",
+                "counted": workload.compiled_flops or 0.0,
+                "expected": _expected_flops(workload),
+            },
+            "warning",
         )
     if runtime is None or dispatch is None or workload.interpreted:
         return
     if is_host_bound(turns, runtime, dispatch.median):
         per_call = turns.pipelined_seconds or turns.interval.median
-        yield Note(
-            flag="host-bound",
-            text=f"Handing a call over takes"
-            f" {text.seconds(dispatch.median)} and a queued call"
-            f" {text.seconds(per_call)}, so the device's own time is hidden and no"
-            " rate is shown.",
-        )
+        yield Remark("host-bound", {"dispatch": dispatch.median, "queued": per_call})
 
 
 UNRATED = frozenset({"folded", "kept", "unchanged", "unfinished", "unwaited"})
-"""The flags under which what was timed is not the work, so that no rate is shown."""
+"""The codes under which what was timed is not the work, so that no rate is shown."""
 
 LEFT_SHARE = 1 / 3
 """Of the work of a function: with less left, most was removed. The gradient of a
@@ -143,7 +111,7 @@ QUEUED_AT_MOST = 1.5
 """A queued call lacks the hand-over, so it should take no longer than a blocked one."""
 
 
-def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Note]:
+def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Remark]:
     """What makes the time of a function of a file another one than it seems to be."""
     workload = turns.workload
     if turns.activity is not None:
@@ -152,35 +120,18 @@ def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Note]:
     if workload.dataflow is not None:
         yield from _of_dataflow(workload.dataflow, workload, behaviour)
     if behaviour.kept:
-        yield Note(
-            flag="kept",
-            text="The function returned the same array again, one that it keeps from an"
-            " earlier call: this is the time of finding it, not of computing it.",
-        )
+        yield Remark("kept", severity="warning")
     if behaviour.returns_arguments:
-        yield Note(
-            flag="unchanged",
-            text="The result is an argument, returned as it is: nothing that the"
-            " function computed is waited for.",
-        )
+        yield Remark("unchanged", {"by": "argument"}, "warning")
     if behaviour.unwaited:
-        yield Note(
-            flag="unwaited",
-            text=f"The result holds a {behaviour.unwaited}, which is no array: nothing"
-            " waits for what it stands for. Return arrays, or register its class as a"
-            " pytree.",
-        )
+        yield Remark("unwaited", {"type": behaviour.unwaited}, "warning")
     if note := _of_leftovers(turns, behaviour):
         yield note
     if behaviour.caught:
-        yield Note(
-            flag="caught",
-            text=f"The function raised and caught {behaviour.caught}: what was timed"
-            " may be its way out.",
-        )
+        yield Remark("caught", {"exception": behaviour.caught}, "warning")
 
 
-def _of_leftovers(turns: Turns, behaviour: Behaviour) -> Note | None:
+def _of_leftovers(turns: Turns, behaviour: Behaviour) -> Remark | None:
     """Work that goes on when the result is ready."""
     left, alone, queued = (
         behaviour.left_seconds,
@@ -188,73 +139,46 @@ def _of_leftovers(turns: Turns, behaviour: Behaviour) -> Note | None:
         turns.pipelined,
     )
     if behaviour.left_threads:
-        count = text.plural(behaviour.left_threads, "thread")
-        how = f"{count} of the function worked on or stayed"
+        facts: Facts = {"by": "threads", "threads": behaviour.left_threads}
     elif left > alone / 2:
-        how = f"the device worked on for {text.seconds(left)}"
+        facts = {"by": "device", "seconds": left}
     elif (
         turns.workload.own
         and queued is not None
         and len(turns.slopes) >= MINIMUM_ROUNDS
         and queued.low > QUEUED_AT_MOST * turns.interval.high
     ):
-        how = (
-            f"of calls that are queued each takes {text.seconds(queued.median)}, more"
-            " than one that is waited for"
-        )
+        facts = {"by": "queue", "queued": queued.median}
     else:
         return None
-    said = f"Work goes on when the result is ready: {how}. Return what it computes."
-    return Note(flag="unfinished", text=said)
+    return Remark("unfinished", facts, "warning")
 
 
-def _of_activity(seen: Activity, workload: Workload, stolen: float) -> Iterator[Note]:
+def _of_activity(seen: Activity, workload: Workload, stolen: float) -> Iterator[Remark]:
     """``stolen`` is the share of the time of a core that the hypervisor took."""
-    calls = text.plural(seen.calls, "call")
     if seen.compiles:
-        yield Note(
-            flag="recompiled",
-            text=f"JAX compiled {text.plural(seen.compiles, 'program')} in {calls}"
-            " after the warm-up: the time contains compiling. Call `jax.jit` once,"
-            " outside of the function, with static arguments that stay the same.",
-        )
+        facts: Facts = {"programs": seen.compiles, "calls": seen.calls}
+        yield Remark("recompiled", facts, "warning")
     elif seen.traces:
-        yield Note(
-            flag="retraced",
-            text=f"JAX traced {text.plural(seen.traces, 'function')} in {calls} after"
-            " the warm-up: the time contains tracing.",
-        )
+        facts = {"functions": seen.traces, "calls": seen.calls}
+        yield Remark("retraced", facts, "warning")
     if seen.written >= seen.calls:
-        yield Note(
-            flag="side-effects",
-            text=f"A call writes {text.bytes_text(seen.written / seen.calls)} to files"
-            " or to the terminal: that is part of its time.",
-        )
+        each = seen.written / seen.calls
+        yield Remark("side-effects", {"by": "write", "bytes": each}, "warning")
     elif seen.read > READ_AT_MOST * seen.calls:
-        yield Note(
-            flag="side-effects",
-            text=f"A call reads {text.bytes_text(seen.read / seen.calls)} from files,"
-            " pipes or sockets: that is part of its time.",
-        )
+        each = seen.read / seen.calls
+        yield Remark("side-effects", {"by": "read", "bytes": each}, "warning")
     here = workload.on_return or workload.on_cpu
     idle = median(seen.idle) if seen.idle else 0.0
     if here and idle > IDLE_AT_MOST + stolen:
-        yield Note(
-            flag="idle",
-            text=f"Nothing ran in {text.percent(idle)} of the time:"
-            " the function slept, or waited for a lock, a file or another process.",
-        )
+        yield Remark("idle", {"share": idle}, "warning")
 
 
 def _of_dataflow(
     flow: Dataflow, workload: Workload, behaviour: Behaviour
-) -> Iterator[Note]:
+) -> Iterator[Remark]:
     if flow.callbacks:
-        yield Note(
-            flag="callback",
-            text=f"The function calls back into Python ({', '.join(flow.callbacks)}):"
-            " the host runs that, and its time is part of this.",
-        )
+        yield Remark("callback", {"primitives": tuple(flow.callbacks)}, "warning")
     compiled = workload.case.mode in COMPILED_MODES
     counted, written = workload.compiled_flops, workload.written_flops
     computed_once = (
@@ -263,50 +187,26 @@ def _of_dataflow(
     if behaviour.kept or behaviour.returns_arguments:
         return
     if flow.returns_given or 2 * flow.kept_share > 1:
-        yield Note(
-            flag="unchanged",
-            text="The result was there before the call: it is an argument or an array"
-            " that the function keeps. What was timed is a copy of it at most.",
-        )
+        yield Remark("unchanged", {"by": "copy"}, "warning")
     elif compiled and flow.work and not workload.computes:
-        yield Note(
-            flag="folded",
-            text="XLA left nothing to compute: the result does not depend on the"
-            " function's work, or is known while compiling.",
-        )
+        yield Remark("folded", {"by": "nothing left"}, "warning")
     elif compiled and flow.dead > 1 - LEFT_SHARE:
-        yield Note(
-            flag="folded",
-            text=f"XLA removed about {text.percent(flow.dead)} of the function's work,"
-            " as no result needs it. Return what it computes.",
-        )
+        yield Remark("folded", {"by": "dead code", "share": flow.dead}, "warning")
     elif compiled and flow.dead + flow.constant > 1 - LEFT_SHARE and computed_once:
-        yield Note(
-            flag="folded",
-            text=f"About {text.percent(flow.constant)} of the function's work depends"
-            " on no argument, so XLA did it while compiling. Pass its data as"
-            " arguments.",
-        )
+        yield Remark("folded", {"by": "constant", "share": flow.constant}, "warning")
     elif flow.repeats and not (compiled and computed_once):
-        yield Note(
-            flag="unchanged",
-            text="The result depends on no argument: every call gives the same, though"
-            " it computes it anew.",
-        )
+        yield Remark("unchanged", {"by": "constant"}, "warning")
 
 
-def of_rate(workload: Workload, flops_per_second: float | None) -> Iterator[Note]:
+def of_rate(workload: Workload, flops_per_second: float | None) -> Iterator[Remark]:
     """A rate above the peak was not the whole op.
 
     Bytes per second are not judged: a cache may well beat the main memory.
     """
     limit = workload.peak.flops_per_second if workload.peak else None
     if flops_per_second and limit and flops_per_second > limit:
-        yield Note(
-            flag="impossible",
-            text=f"{text.rate(flops_per_second)} is above this device's peak of "
-            f"{text.rate(limit)}: something other than the whole op was timed.",
-        )
+        rates: Facts = {"flops_per_second": flops_per_second, "peak": limit}
+        yield Remark("impossible", rates, "error")
 
 
 PAGE_FAULTS_AT_MOST = 100.0
@@ -314,59 +214,38 @@ PAGE_FAULTS_AT_MOST = 100.0
 
 
 def of_memory(
-    turns: Turns, ready: float, span: MemorySpan | str | None
-) -> Iterator[Note]:
+    turns: Turns, ready: float, span: MemorySpan | Remark | None
+) -> Iterator[Remark]:
     """What the pages of a result cost beside the headline, and how to choose them.
 
     ``span`` is ``None`` where its ends hardly differ, or says why there are none.
     """
     faults = median(turns.page_faults)
-    if isinstance(span, str):
-        yield Note(flag="no-span", text=span)
-    elif span is not None:
-        said = (
-            f"{text.seconds(ready)}; {text.seconds(span.reused)} with reused memory,"
-            f" {text.seconds(span.fresh)} with fresh: about {span.page_faults:,.0f}"
-            " page faults a call. Which one a program gets depends on what it freed"
-            f" before; with {malloc.setting('reused')} in its environment it reuses."
-        )
-        yield Note(flag="memory", text=said)
+    if isinstance(span, MemorySpan):
+        ends: Facts = {"ready": ready, "reused": span.reused, "fresh": span.fresh}
+        setting = malloc.setting("reused")
+        pages: Facts = {"page_faults": span.page_faults, "setting": setting}
+        yield Remark("memory", {**ends, **pages})
         if ready > SPREAD * span.fresh or span.reused > SPREAD * ready:
-            ends = text.listed(map(text.seconds, (span.reused, span.fresh)))
-            yield Note(
-                flag="outside-span",
-                text=f"{text.seconds(ready)} in turn with the other cases, but between"
-                f" {ends} in loops of its own: something else held the cores in one of"
-                " the two. Time it alone.",
-            )
+            yield Remark("outside-span", ends, "warning")
         return
+    if span is not None:
+        yield span
     if end := malloc.chosen_end():
-        said = (
-            f"Memory is {end} on purpose, as by --memory {end}"
-            f" ({malloc.setting(end)}): about {faults:,.0f} page faults a call."
-        )
-        yield Note(flag="memory", text=said)
+        pages = {"page_faults": faults, "setting": malloc.setting(end)}
+        yield Remark("memory", {"end": end, **pages})
     elif faults > PAGE_FAULTS_AT_MOST:
-        said = (
-            f"About {faults:,.0f} page faults per call: memory is new to the process "
-            "each time, and getting it is part of this number."
-        )
-        yield Note(flag="page-faults", text=said)
+        yield Remark("page-faults", {"page_faults": faults})
 
 
 FREEING_SHARE = 0.03
 """Of a call. What differs by as much is worth a note, as with ``DRIFT_AT_LEAST``."""
 
 
-def of_freeing(seconds: float | None, ready: float) -> Iterator[Note]:
+def of_freeing(seconds: float | None, ready: float) -> Iterator[Remark]:
     """A plain loop also pays for giving its results back."""
     if seconds is not None and seconds > FREEING_SHARE * ready:
-        yield Note(
-            flag="freeing",
-            text=f"Freeing the result takes {text.seconds(seconds)} a call, which"
-            " `ready` leaves out: a plain loop takes"
-            f" {text.seconds(ready + seconds)} a call.",
-        )
+        yield Remark("freeing", {"seconds": seconds, "ready": ready})
 
 
 def of_workload(
@@ -375,27 +254,17 @@ def of_workload(
     agreement: Agreement | None = None,
     *,
     finite: bool,
-) -> Iterator[Note]:
+) -> Iterator[Remark]:
     """What the cold path and the result say."""
     if workload.device is not None and devices.is_simulated(workload.device):
-        yield Note(
-            flag="simulated",
-            text="SIMULATED device: it shares this machine's CPU with its siblings.",
-        )
+        yield Remark("simulated", severity="warning")
     yield from _of_settings(workload)
     if not finite:
-        yield Note(
-            flag="not-finite",
-            text="The result holds numbers that are not finite: nan or infinity.",
-        )
+        yield Remark("not-finite", severity="warning")
     if workload.op is not None:
         yield from _of_dtypes(workload)
         if workload.op.symmetric and workload.case.mode == "numpy":
-            yield Note(
-                flag="symmetric",
-                text="NumPy hands x·xᵀ to a symmetric BLAS routine with half the flops;"
-                " the rate counts the full product.",
-            )
+            yield Remark("symmetric")
     if accuracy is not None:
         yield from _of_accuracy(accuracy)
     if workload.op is None:
@@ -404,49 +273,28 @@ def of_workload(
         yield own(workload, agreement)
         yield from _as_is(workload)
     if workload.interpreted:
-        yield Note(
-            flag="interpreted",
-            text="Pallas compiles no kernels for a CPU: this one ran in interpret mode,"
-            " which shows whether it is right. Its time says nothing about speed.",
-        )
+        yield Remark("interpreted", severity="warning")
     if workload.cached_compile:
-        yield Note(
-            flag="cached-compile",
-            text="The executable came from JAX's persistent compilation cache: the"
-            " compile time is the time to load it, not to compile.",
-        )
+        yield Remark("cached-compile")
     if workload.zero_copy:
-        yield Note(
-            flag="aliased",
-            text=f"Zero-copy {' and '.join(workload.zero_copy)}: host and device share"
-            " the same memory here, so there is no bandwidth to speak of.",
-        )
+        yield Remark("aliased", {"phases": tuple(workload.zero_copy)})
     copied = workload.phases.transfer is not None
     if workload.on_cpu and copied and "transfer" not in workload.zero_copy:
-        yield Note(
-            flag="memcpy",
-            text="On CPU a transfer is a copy within the host's memory, not over a"
-            " bus.",
-        )
+        yield Remark("memcpy")
 
 
 # The rounds.
 
 
-def uncertain(interval: Interval) -> Note | None:
+def uncertain(interval: Interval) -> Remark | None:
     """The interval is so wide that the median says little.
 
-    Of a single round there is none: another note says that.
+    Of a single round there is none: another remark says that.
     """
     low, _, high, confidence = interval
     if confidence <= 0 or not interval.vague:
         return None
-    factor = text.significant(high / low, 2) if low > 0 else "any number"
-    said = (
-        f"Anything from {text.seconds(low)} to {text.seconds(high)}: the interval spans"
-        f" a factor of {factor}. End other programs, or raise --budget."
-    )
-    return Note(flag=text.UNCERTAIN, text=said)
+    return Remark("uncertain", {"low": low, "high": high}, "warning")
 
 
 DRIFT_AT_LEAST = 0.03
@@ -530,23 +378,26 @@ SECONDS_AT_LEAST = 0.2
 """Below this the 10 ms ticks of /proc decide, not the machine."""
 
 
-def contention(usage: Usage) -> Note | None:
+def contention(usage: Usage) -> Remark | None:
     """Other processes used the CPU, or the hypervisor took it away."""
     if usage.others > OTHERS_AT_MOST and usage.seconds >= SECONDS_AT_LEAST:
-        amount = usage.others
-        said = (
-            f"Other processes used {amount:.1f} of {usage.cores} cores meanwhile: what"
-            " was timed is theirs too."
-        )
+        by, used = "processes", usage.others
     elif usage.steal > STEAL_AT_MOST:
-        amount = usage.steal * usage.cores
-        said = (
-            f"The hypervisor gave {usage.steal:.0%} of the CPU time to other machines"
-            " meanwhile."
-        )
+        by, used = "hypervisor", usage.steal * usage.cores
     else:
         return None
-    return Note(flag="contended", text=said, amount=round(amount, 1))
+    facts: Facts = {"by": by, "used_cores": used, "cores": usage.cores}
+    return Remark("contended", facts, "warning")
+
+
+def disturbance(usage: Usage) -> str:
+    """The same in a sentence, for records that still have one; empty if nobody did."""
+    remark = contention(usage)
+    if remark is None:
+        return ""
+    cores, total = float(str(remark.facts["used_cores"])), remark.facts["cores"]
+    who = "Other processes" if remark.facts["by"] == "processes" else "Other machines"
+    return f"{who} used {cores:.1f} of {total} cores meanwhile."
 
 
 INLINE_SHARE = 0.5
@@ -594,138 +445,83 @@ def _expected_flops(workload: Workload) -> float:
 # The cold path.
 
 
-def _of_settings(workload: Workload) -> Iterator[Note]:
+def _of_settings(workload: Workload) -> Iterator[Remark]:
     """What the settings of JAX, and those of a file, do to the number."""
-    found: list[Note] = []
+    remarks: list[Remark] = []
     with workload.scope():
         if workload.settings is not None:
-            found += workload.settings.notes()
+            remarks += workload.settings.notes()
         if workload.op and workload.op.takes_precision and workload.device:
-            found += settings.precision_notes(workload.case)
+            remarks += settings.precision_notes(workload.case)
         if workload.device is not None:
-            found += settings.waiting_notes(workload.on_cpu)
-    yield from found
+            remarks += settings.waiting_notes(workload.on_cpu)
+    yield from remarks
 
 
 # The result.
 
 
-def _of_dtypes(workload: Workload) -> Iterator[Note]:
+def _of_dtypes(workload: Workload) -> Iterator[Remark]:
     case, output = workload.case, workload.output_dtype
     used = numpy_dtype(case.dtype) if case.on_host else case.dtype
     if used != case.dtype:
-        name = "NumPy" if case.mode == "numpy" else "TensorFlow's NumPy"
-        yield Note(
-            flag="numpy-dtype",
-            text=f"{name} has no {case.dtype} of its own: its side ran in {used}.",
-        )
+        facts: Facts = {"mode": case.mode, "dtype": case.dtype, "used": used}
+        yield Remark("numpy-dtype", facts)
     if case.dtype == "float64" and not case.on_host:
-        yield Note(
-            flag="x64",
-            text="JAX has float64 only with x64, which was switched on for this"
-            " case alone: a program without JAX_ENABLE_X64=1 computes in"
-            " float32 instead.",
-        )
+        yield Remark("x64")
     # That a Fourier transform is complex needs no saying.
     if output != used and not output.startswith("complex"):
-        yield Note(
-            flag="dtype-changed",
-            text=f"The result of this {case.dtype} case is {output}.",
-        )
+        yield Remark("dtype-changed", {"dtype": case.dtype, "result": output})
 
 
-def _of_accuracy(accuracy: Accuracy) -> Iterator[Note]:
+def _of_accuracy(accuracy: Accuracy) -> Iterator[Remark]:
     if accuracy.rows_sampled:
-        yield Note(
-            flag="rows-sampled",
-            text=f"The float64 check computed {accuracy.rows_sampled} rows of the"
-            " result, not all of it.",
-        )
+        yield Remark("rows-sampled", {"rows": accuracy.rows_sampled})
     if accuracy.ok:
         return
     if accuracy.error is None or accuracy.tolerance is None:
-        wrong = "The result is not what this op should give: its speed means nothing."
-        yield Note(flag="wrong-result", text=wrong)
+        yield Remark("wrong-result", {"by": "reference"}, "error")
         return
-    inaccurate = (
-        f"The result is off by {accuracy.error:.1e} against NumPy in float64; this"
-        f" dtype should reach {accuracy.tolerance:.0e}."
-    )
-    yield Note(flag="inaccurate", text=inaccurate)
+    facts: Facts = {"error": accuracy.error, "tolerance": accuracy.tolerance}
+    yield Remark("inaccurate", {"by": "reference", **facts}, "error")
 
 
-def _of_agreement(agreement: Agreement) -> Iterator[Note]:
+def _of_agreement(agreement: Agreement) -> Iterator[Remark]:
     """The two sides of a function of a file do not do the same."""
-    if agreement.mismatch:
-        yield Note(
-            flag="wrong-result",
-            text=f"The two sides do not give the same: {agreement.mismatch}. Their"
-            " times cannot be compared.",
-        )
+    if agreement.finite_differs:
+        yield Remark("wrong-result", {"by": "finite"}, "error")
+    elif agreement.shapes:
+        ours, theirs = agreement.shapes
+        shapes: Facts = {"jax": ours, "numpy": theirs}
+        yield Remark("wrong-result", {"by": "shapes", **shapes}, "error")
     elif not agreement.ok:
-        yield Note(
-            flag="inaccurate",
-            text=f"The results of JAX and NumPy differ by {agreement.error:.1e}; they"
-            f" should agree to {agreement.tolerance:.0e}. Their times cannot be"
-            " compared.",
-        )
+        facts: Facts = {"error": agreement.error, "tolerance": agreement.tolerance}
+        yield Remark("inaccurate", {"by": "sides", **facts}, "error")
 
 
-def own(workload: Workload, agreement: Agreement | None = None) -> Note:
+def own(workload: Workload, agreement: Agreement | None = None) -> Remark:
     """What there is of a function of a file instead of formulas and a reference."""
-    counted = workload.xla_count
-    if agreement is None:
-        unchecked = "the result of your own function is compared with nothing."
-    elif agreement.incomparable:
-        unchecked = (
-            "of the results of JAX and NumPy only the shapes are compared:"
-            f" {agreement.incomparable}."
-        )
-    else:
-        unchecked = "the results of JAX and NumPy are compared: shapes and values."
-    if counted.libraries:
-        names = ", ".join(counted.libraries)
-        said = (
-            f"XLA does not count what it leaves to a library ({names}), so no rate is"
-            f" shown; {unchecked}"
-        )
-    elif counted.loops:
-        said = (
-            "XLA counts the body of a loop once, however often it runs, so no rate"
-            f" is shown; {unchecked}"
-        )
-    elif counted.flops is None and counted.bytes is None:
-        where = " in NumPy" if workload.case.on_host else ""
-        said = f"Flops and bytes are not known{where}; {unchecked}"
-    else:
-        said = (
-            "Flops and bytes are as XLA counts them, in jit in the compiled program"
-            f" and else op by op; {unchecked}"
-        )
-    return Note(flag="own", text=said)
+    count = workload.xla_count
+    counted = "xla"
+    if count.libraries:
+        counted = "library"
+    elif count.loops:
+        counted = "loop"
+    elif count.flops is None and count.bytes is None:
+        counted = "host" if workload.case.on_host else "nothing"
+    compared = "nothing" if agreement is None else agreement.incomparable or "values"
+    facts: Facts = {"counted": counted, "compared": compared}
+    return Remark("own", {**facts, "libraries": count.libraries})
 
 
-def _as_is(workload: Workload) -> Iterator[Note]:
+def _as_is(workload: Workload) -> Iterator[Remark]:
     """What a function of a file brings along."""
     if workload.warm:
-        yield Note(
-            flag="warm-phases",
-            text="It is jitted already and may have been called in this process before:"
-            " trace, lower and compile are not known.",
-        )
+        yield Remark("warm-phases")
     if isinstance(workload.args, Renewed):
-        numbers = ", ".join(map(str, workload.args.used))
-        yield Note(
-            flag="donated",
-            text=f"It donates its arguments (number {numbers}, from 0): every call gets"
-            " fresh copies of them, which are made outside of the clock.",
-        )
+        yield Remark("donated", {"arguments": tuple(workload.args.used)})
     if workload.devices > 1:
-        yield Note(
-            flag="sharded",
-            text=f"It runs on {workload.devices} devices, as its file says: XLA counts"
-            " the work of one of them, and so do the rates.",
-        )
+        yield Remark("sharded", {"devices": workload.devices})
 
 
 # A loop.
@@ -734,55 +530,19 @@ def _as_is(workload: Workload) -> Iterator[Note]:
 ENOUGH_REPEATS = 3
 
 
-def of_loop(measured: LoopMeasured, missing: str) -> Iterator[Note]:
-    """What must be said beside a loop's figures, and why its device lane is missing."""
+def of_loop(measured: LoopMeasured, missing: str) -> Iterator[Remark]:
+    """What qualifies a loop's figures, and why its device lane is missing."""
     if measured.inline:
-        yield Note(
-            flag="inline",
-            text=(
-                "This op ran in the calling thread: its results are ready when their "
-                "calls return, so there is nothing to overlap. On CPU, XLA does this "
-                "for everything that it counts under 1000 flops."
-            ),
-        )
+        yield Remark("inline")
     if measured.held_from is not None:
-        yield Note(
-            flag="queue-full",
-            text=(
-                f"Queue full from call {measured.held_from + 1}: so many computations "
-                "are in flight that the runtime lets the host go on only when one of "
-                "them is done."
-            ),
-        )
+        yield Remark("queue-full", {"call": measured.held_from})
     without = measured.undisturbed.true_seconds
     watched = measured.watched.true_seconds
-    yield Note(
-        flag="watched",
-        text=(
-            "A watcher changes what it watches: with a thread waiting for each result "
-            f"the loop took {text.seconds(watched)}, without it "
-            f"{text.seconds(without)} ({watched / max(without, 1e-12) - 1:+.1%})."
-        ),
-    )
+    yield Remark("watched", {"watched": watched, "undisturbed": without})
     if measured.traced:
-        yield Note(
-            flag="measured",
-            text=(
-                "When the device began and ended each call is its runtime's own "
-                "record, of a repeat of its own, which took "
-                f"{text.seconds(measured.traced.true_seconds)}: recording costs, too."
-            ),
-        )
+        yield Remark("measured", {"seconds": measured.traced.true_seconds})
     else:
-        yield Note(
-            flag="inferred",
-            text=(
-                "Where a computation begins is inferred: when it was asked for and the "
-                f"one before it was ready. {missing}"
-            ),
-        )
+        yield Remark("inferred", {"missing": missing})
     # Of a short loop there are many more undisturbed ones.
     if measured.watched.repeats < ENOUGH_REPEATS:
-        count = text.plural(measured.watched.repeats, "repeat")
-        said = f"Only {count} of each kind fitted into the budget."
-        yield Note(flag="few-repeats", text=said)
+        yield Remark("few-repeats", {"repeats": measured.watched.repeats}, "warning")

@@ -21,7 +21,7 @@ from jax._src import config as jax_config
 from jax._src import sharding_impls, xla_bridge
 
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Case, Finding, Note, Precision
+from jaxtui.model import Case, Finding, Precision, Remark
 
 Refused = Literal["", "verdicts", "jax"]
 
@@ -168,21 +168,21 @@ def precision(case: Case) -> Precision:
     return _PRECISIONS.get(configured, "default")
 
 
-def precision_notes(case: Case) -> Iterator[Note]:
+def precision_notes(case: Case) -> Iterator[Remark]:
     """What ``default`` is for an op that takes a precision, if that was set."""
     for setting in deviations() if case.precision == "default" else ():
         if setting.name.lower() == "jax_default_matmul_precision":
-            said = f"The precision default is {setting.value} here, by {setting.name}."
-            yield Note(flag="precision", text=said)
+            facts = {"value": setting.value, "setting": setting.name}
+            yield Remark("precision", {**facts})
 
 
-def waiting_notes(on_cpu: bool) -> Iterator[Note]:
+def waiting_notes(on_cpu: bool) -> Iterator[Remark]:
     """Why a call returns with its result, where that is not the op's own way."""
     for setting in deviations():
         name = setting.name.lower()
         if name in _WAITING or (on_cpu and name == "jax_cpu_enable_async_dispatch"):
-            said = f"{setting.label}: {setting.effect}, so dispatch is the whole work."
-            yield Note(flag="waits", text=said)
+            facts = {"setting": setting.name, "value": setting.value}
+            yield Remark("waits", {**facts}, "warning")
 
 
 class FileSettings:
@@ -217,18 +217,18 @@ class FileSettings:
         ]
         self._meshes = tuple(meshes) if meshes != [*self._outer] else ()
 
-    def notes(self) -> Iterator[Note]:
+    def notes(self) -> Iterator[Remark]:
         """Which of its settings change a number; within the block."""
         changed = self._changed()
         own = [one for one in deviations() if one.name.lower() in changed]
         if own:
-            what = "; ".join(
-                f"{one.name.lower()}={one.value}: {one.effect}" for one in own
-            )
-            yield Note(
-                flag="settings",
-                text=f"{os.path.basename(self._file)} sets {what}. That holds for its"
-                " own functions alone: everything else was measured without it.",
+            yield Remark(
+                "settings",
+                {
+                    "file": os.path.basename(self._file),
+                    "settings": tuple(one.name.lower() for one in own),
+                    "values": tuple(one.value for one in own),
+                },
             )
 
     def _changed(self) -> dict[str, object]:

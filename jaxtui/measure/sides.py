@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -23,14 +23,18 @@ class Agreement(NamedTuple):
     no values were compared."""
     tolerance: float = 0.0
     """The largest error that passes."""
-    mismatch: str = ""
-    """What is not the same at all: the shapes of both sides, say."""
-    incomparable: str = ""
-    """Why values were not compared."""
+    shapes: tuple[str, str] | None = None
+    """Of the results of JAX and of NumPy, where they differ."""
+    finite_differs: bool = False
+    """Some numbers are finite on one side only."""
+    incomparable: Literal["", "random", "no numbers", "unsteady"] = ""
+    """Why values were not compared: the function draws them at random, NumPy's are no
+    numbers, or another call gives others."""
 
     @property
     def ok(self) -> bool:
-        return not self.mismatch and (self.error or 0.0) <= self.tolerance
+        agrees = self.shapes is None and not self.finite_differs
+        return agrees and (self.error or 0.0) <= self.tolerance
 
 
 def compare(workload: Workload, numpy_side: Workload) -> Agreement:
@@ -44,15 +48,15 @@ def compare(workload: Workload, numpy_side: Workload) -> Agreement:
     ours = _arrays(workload)
     shapes = [[array.shape for array in each] for each in (ours, theirs)]
     if shapes[0] != shapes[1]:
-        names = [" ".join(map(_shape, each)) or "nothing" for each in shapes]
-        return Agreement(mismatch=f"JAX gives {names[0]}, NumPy {names[1]}")
+        mine, other = (" ".join(map(_shape, each)) for each in shapes)
+        return Agreement(shapes=(mine, other))
     if workload.dataflow is not None and workload.dataflow.draws:
-        return Agreement(incomparable="it draws random numbers")
+        return Agreement(incomparable="random")
     if any(array.dtype.kind in "OSUMm" for array in theirs):
-        return Agreement(incomparable="NumPy's are no numbers")
+        return Agreement(incomparable="no numbers")
     agreement = _values(workload, ours, theirs)
     if not agreement.ok and not all(map(_same, ours, _arrays(workload))):
-        return Agreement(incomparable="another call gives others")
+        return Agreement(incomparable="unsteady")
     return agreement
 
 
@@ -82,7 +86,7 @@ def _values(
         tolerance = max(accepted.get(name, 0.0) for name in names)
         finite = np.isfinite(one)
         if not np.array_equal(finite, np.isfinite(other)):
-            return Agreement(mismatch="some numbers are finite on one side only")
+            return Agreement(finite_differs=True)
         error = relative_error(one[finite], other[finite])
         if worst.error is None or error - tolerance > worst.error - worst.tolerance:
             worst = Agreement(error, tolerance)

@@ -101,12 +101,11 @@ class _Part:
         """The timing as it stands, after one turn at least."""
         self.reported = len(self.turns.rounds)
         summary, _ = self.turns.summaries()
-        others = notes.contention(self.turns.meter.usage)
         return Timing(
             name=self.name,
             seconds=summary,
             once=once,
-            disturbed=others.text if others else "",
+            disturbed=notes.disturbance(self.turns.meter.usage),
         )
 
 

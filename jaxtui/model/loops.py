@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.cases import Case, Peak
-from jaxtui.model.measurement import Note
+from jaxtui.model.remark import Remark
 
 LoopStyle = Literal["never", "end", "each"]
 """When the host waits, with ``block_until_ready``: never, once at the end, or after
@@ -127,4 +127,4 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
     held_from: int | None = None
     """Index of the first call that the runtime held back because its queue was full;
     ``None`` if it held none."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()

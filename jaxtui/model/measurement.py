@@ -9,6 +9,7 @@ import msgspec
 
 from jaxtui.model.base import Record, Stopped
 from jaxtui.model.cases import Case, Peak
+from jaxtui.model.remark import Remark
 
 BATCHES = 8
 """Contiguous batches that an interval is made of, however many rounds there were.
@@ -124,15 +125,6 @@ class Ratio(Record, frozen=True, kw_only=True):
         return is_uncertain(self.low, self.high, self.confidence)
 
 
-class Note(Record, frozen=True, kw_only=True, repr_omit_defaults=True):
-    """A flag on a measurement with its plain sentence."""
-
-    flag: str
-    text: str
-    amount: float | msgspec.UnsetType = msgspec.UNSET
-    """The figure in the sentence, where it is another one on every measurement."""
-
-
 class Samples(Record, frozen=True, kw_only=True):
     """Every timed call in order, seconds; NumPy has no dispatch."""
 
@@ -197,13 +189,13 @@ class Measurement(Record, frozen=True, kw_only=True):
     stopped: Stopped | None
     """``None`` while it is sampled."""
     stable: bool
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()
     peak: Peak | None = None
     xla_flops: float | None = None
     """XLA's own count from ``cost_analysis``, for comparison only."""
     memory: MemorySpan | None = None
     """Both ends, where they differ by more than a tenth; taken in another process.
-    ``None`` also where that is not known: a note says why if it is the row's affair."""
+    ``None`` also where that is not known: a remark says why, if that is of the row."""
     processes: Processes | None = None
     """Where it was timed in several: what ``ready`` is made of."""
     free_seconds: float | None = None
@@ -223,16 +215,16 @@ class Measurement(Record, frozen=True, kw_only=True):
             return self.pipelined_seconds
         return self.ready.median if self.ready else None
 
-    def has(self, flag: str) -> bool:
-        """Whether a note with this flag stands on the measurement."""
-        return any(note.flag == flag for note in self.notes)
+    def has(self, code: str) -> bool:
+        """Whether a remark with this code is among its notes."""
+        return any(note.code == code for note in self.notes)
 
-    def without(self, notes: Iterable[Note]) -> Measurement:
+    def without(self, notes: Iterable[Remark]) -> Measurement:
         """The same with those notes only that differ from what the run says."""
         return msgspec.structs.replace(self, notes=differing(self.notes, notes))
 
 
-RUN_FLAGS = frozenset(
+OF_RUNS = frozenset(
     {
         "aliased",
         "contended",
@@ -244,57 +236,55 @@ RUN_FLAGS = frozenset(
         "waits",
     }
 )
-"""Flags of what is usually true of a whole run, of its machine, or of its settings."""
+"""Codes of what is usually true of a whole run, of its machine, or of its settings."""
+
+AMOUNTS = {"contended": "used_cores"}
+"""By code: the fact that is another one on every measurement."""
 
 CLEARLY = 2.0
 """Times the figure of the run: from there on a figure of a measurement differs."""
 
 
-def run_notes(measurements: Iterable[Measurement]) -> tuple[Note, ...]:
+def run_notes(measurements: Iterable[Measurement]) -> tuple[Remark, ...]:
     """What is true of a run as a whole.
 
-    A note of ``RUN_FLAGS`` is the run's if it stands on every measurement of the
-    platforms that it stands on at all (``host`` is one). Where the figure in it varies,
-    half of the measurements are enough, and the one in the middle is taken.
+    A remark of ``OF_RUNS`` is the run's if it stands on every measurement of the
+    platforms that it stands on at all (``host`` is one). Where an amount varies, half
+    of the measurements are enough, and the one in the middle is taken.
     """
     measured = tuple(measurements)
-    sizes = Counter(one.case.platform for one in measured)
-    platforms: dict[Note, list[str]] = {}
-    varying: dict[str, list[Note]] = {}
-    for one in measured:
-        for note in one.notes:
-            if note.flag not in RUN_FLAGS:
-                continue
-            if note.amount is msgspec.UNSET:
-                platforms.setdefault(note, []).append(one.case.platform)
-            else:
-                varying.setdefault(note.flag, []).append(note)
-    found = [
+    sizes = Counter(each.case.platform for each in measured)
+    platforms: dict[Remark, list[str]] = {}
+    varying: dict[str, list[Remark]] = {}
+    for each in measured:
+        for note in each.notes:
+            if note.code in AMOUNTS:
+                varying.setdefault(note.code, []).append(note)
+            elif note.code in OF_RUNS:
+                platforms.setdefault(note, []).append(each.case.platform)
+    common = [
         sorted(notes, key=_amount)[len(notes) // 2]
         for notes in varying.values()
         if 2 * len(notes) >= len(measured)
     ]
     for note, on in platforms.items():
         if len(on) == sum(sizes[platform] for platform in set(on)):
-            found.append(note)
-    return tuple(found)
+            common.append(note)
+    return tuple(common)
 
 
-def differing(notes: Iterable[Note], of_run: Iterable[Note]) -> tuple[Note, ...]:
+def differing(notes: Iterable[Remark], of_run: Iterable[Remark]) -> tuple[Remark, ...]:
     """The notes of a measurement that are not those of its run."""
-    amounts = {note.flag: _amount(note) for note in of_run}
-    told = {*of_run}
+    common = {*of_run}
+    amounts = {note.code: _amount(note) for note in common if note.code in AMOUNTS}
     return tuple(
         note
         for note in notes
-        if note not in told
-        and (
-            note.amount is msgspec.UNSET
-            or note.flag not in amounts
-            or note.amount > CLEARLY * amounts[note.flag]
-        )
+        if note not in common
+        and (note.code not in amounts or _amount(note) > CLEARLY * amounts[note.code])
     )
 
 
-def _amount(note: Note) -> float:
-    return 0.0 if note.amount is msgspec.UNSET else note.amount
+def _amount(note: Remark) -> float:
+    value = note.facts.get(AMOUNTS[note.code])
+    return value if isinstance(value, float) else 0.0

@@ -104,7 +104,7 @@ class State(state.State):
     def run_disturbed(self) -> bool:
         """Whether others used the cores during the whole run of cases."""
         run = self.run
-        return run is not None and any(one.flag == "contended" for one in notes(run))
+        return run is not None and any(one.code == "contended" for one in notes(run))
 
 
 EMPTY = State()

@@ -34,7 +34,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import stopwatch
+from jaxtui.view import stopwatch, words
 from jaxtui.view import timeline as view
 from jaxtui.view.lanes import Shot
 from jaxtui.view.stopwatch import Clocks
@@ -352,7 +352,7 @@ class TimelineScreen(LoopScreen):
         lines: list[Line] = []
         if measured is not None:
             lines = [
-                (Span(f"{note.flag}: ", "value"), Span(note.text))
+                (Span(f"{words.label(note)}: ", "value"), Span(words.text(note)))
                 for note in view.notes(measured, self.lanes.shot.line, complete=tall)
             ]
         self.query_one("#notes", Panel).query_one(Paper).show(lambda _: lines)

@@ -17,9 +17,9 @@ from jaxtui.model import (
     Failure,
     Host,
     Measurement,
-    Note,
     OpInfo,
     Ratio,
+    Remark,
     Stopped,
     differing,
     explanation,
@@ -31,6 +31,7 @@ from jaxtui.plot import Picture
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval, interval_of
+from jaxtui.view import words
 from jaxtui.view.document import Outcome, Results
 from jaxtui.view.export import DARK, Contents, Look, contents, drawn
 from jaxtui.view.text import INCOMPLETE, table
@@ -202,7 +203,7 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
         "peak": fmt.percent(share_of_peak(measured)),
         "error": fmt.error(measured.error_vs_float64),
         "× numpy": fmt.factor(times_numpy(case, run)),
-        "notes": ", ".join(note.flag for note in own_notes(case, run)),
+        "notes": ", ".join(map(words.label, own_notes(case, run))),
     }
 
 
@@ -283,14 +284,14 @@ def remarks(run: Job) -> list[str]:
 
     The notes of the whole run come first.
     """
-    whole = [f"{note.flag}: {note.text}" for note in notes(run)]
+    whole = [f"{words.label(note)}: {words.text(note)}" for note in notes(run)]
     found = ["\n".join([*whole, "  – the whole run"])] if whole else []
-    labels: dict[str, list[str]] = {}
+    labels: dict[Remark, list[str]] = {}
     for case in run.cases:
         for note in own_notes(case, run):
-            labels.setdefault(f"{note.flag}: {note.text}", []).append(case.case.label)
-    for note_text, on in labels.items():
-        found.append(f"{note_text}\n  – {fmt.some(on)}")
+            labels.setdefault(note, []).append(case.case.label)
+    for note, on in labels.items():
+        found.append(f"{words.label(note)}: {words.text(note)}\n  – {fmt.some(on)}")
     found += [failure_text(case.failure, run) for case in run.cases if case.failure]
     return [*found, INCOMPLETE] if run.outcome == "crashed" else found
 
@@ -308,27 +309,6 @@ def failure_text(failure: Failure, run: Job | None = None) -> str:
 
 # Sentences.
 
-LABELS = {
-    "aliased": "zero-copy inputs",
-    "contended": "busy machine",
-    "earlier-runs": "earlier runs differ",
-    "few-processes": "few processes",
-    "few-rounds": "few rounds",
-    "memcpy": "transfer is a copy",
-    "no-span": "memory span unknown",
-    "outside-span": "outside its span",
-    "own": "own function",
-    "page-faults": "page faults",
-    "unchanged": "same result again",
-    "unwaited": "not waited for",
-}
-"""What people read for a flag that names something only to those who know it."""
-
-
-def label(note: Note) -> str:
-    """A note in one to three words."""
-    return LABELS.get(note.flag, note.flag)
-
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -340,18 +320,19 @@ class Sentence:
 
 
 @once_per_run
-def notes(run: Job) -> tuple[Note, ...]:
+def notes(run: Job) -> tuple[Remark, ...]:
     """What is true of the whole run, as far as it is measured."""
     return run_notes(one.measurement for one in run.cases if one.measurement)
 
 
-def own_notes(case: CaseState, run: Job) -> tuple[Note, ...]:
+def own_notes(case: CaseState, run: Job) -> tuple[Remark, ...]:
     return differing(case.measurement.notes if case.measurement else (), notes(run))
 
 
 def run_sentences(run: Job) -> tuple[Sentence, ...]:
     return tuple(
-        Sentence(f"whole run, {label(note)}", note.text) for note in notes(run)
+        Sentence(f"whole run, {words.label(note)}", words.text(note))
+        for note in notes(run)
     )
 
 
@@ -368,16 +349,18 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
     measured = case.measurement
     if measured is None:
         return ()
-    found = [Sentence(label(note), note.text) for note in own_notes(case, run)]
+    found = [
+        Sentence(words.label(note), words.text(note)) for note in own_notes(case, run)
+    ]
     if (ready := measured.ready) is not None:
         text = fmt.seconds
-        words = (
+        figures = (
             f"{text(ready.median)}, {fmt.interval(ready)}, "
             f"p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
             f"max {text(ready.max)}, {fmt.sampled(ready)}"
         )
         end = f"; {_ENDS[measured.stopped]}" if measured.stopped else ""
-        found.append(Sentence("ready", words + end))
+        found.append(Sentence("ready", figures + end))
     if measured.processes is not None:
         medians = fmt.processes(measured.processes)
         found.append(Sentence("processes", f"medians {medians}"))

@@ -23,12 +23,12 @@ from jaxtui.analysis.crossover import (
     other,
     payback,
 )
-from jaxtui.model import Case, Failure, Host, Measurement, Note, Record, run_notes
+from jaxtui.model import Case, Failure, Host, Measurement, Record, Remark, run_notes
 from jaxtui.model.own import short_name
 from jaxtui.plot import COLORS, Mark, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.text import join_painted
-from jaxtui.view import curves
+from jaxtui.view import curves, words
 from jaxtui.view.bench import failure_text
 from jaxtui.view.curves import number, place, rounded
 from jaxtui.view.document import SCHEMA, split_notes
@@ -250,17 +250,20 @@ def _doubts(search: Search) -> Iterator[str]:
     """Each with the sizes that it stands on, or with the whole run."""
     measured = measurements(search)
     for whole in run_notes(measured):
-        if whole.flag in DOUBTS:
-            yield wrap(f"{whole.flag}: {whole.text}") + "\n  – the whole run"
-    sizes: dict[str, list[str]] = {}
+        if whole.code in DOUBTS:
+            yield wrap(f"{words.label(whole)}: {words.text(whole)}") + (
+                "\n  – the whole run"
+            )
+    sizes: dict[Remark, list[str]] = {}
     _, rest = split_notes(measured)
     for one in rest:
         for note in one.notes:
-            if note.flag in DOUBTS:
-                at = sizes.setdefault(f"{note.flag}: {note.text}", [])
+            if note.code in DOUBTS:
+                at = sizes.setdefault(note, [])
                 at.append(f"{number(one.case.size)} {one.case.mode}")
-    for words, on in sizes.items():
-        yield wrap(words) + f"\n  – {fmt.some(on)}"
+    for note, on in sizes.items():
+        said = wrap(f"{words.label(note)}: {words.text(note)}")
+        yield said + f"\n  – {fmt.some(on)}"
 
 
 # The table, within the usual width.
@@ -386,7 +389,7 @@ class Document(Record, frozen=True, kw_only=True):
     sentence: str = ""
     sizes: tuple[SizeRow, ...] = ()
     paybacks: tuple[Payback, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()
     """What is true of all measurements."""
     measurements: tuple[Measurement, ...] = ()
     """By size, the first side before the second."""

@@ -22,8 +22,8 @@ from jaxtui.model import (
     Host,
     LoopMeasured,
     Measurement,
-    Note,
     Record,
+    Remark,
     SelectionError,
     Timing,
     Unit,
@@ -50,7 +50,7 @@ class Results(Record, frozen=True, kw_only=True):
     schema: int = SCHEMA
     host: Host | None
     """``None`` when the run was interrupted before the engine had looked."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()
     """What is true of the whole run; a measurement has what differs from that."""
     measurements: tuple[Measurement, ...]
     failures: tuple[Failure, ...]
@@ -119,7 +119,7 @@ class LessonResults(Record, frozen=True, kw_only=True):
     host: Host | None
     """``None`` when the run was interrupted before the engine had looked."""
     lesson: str
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()
     """What is true of all that was measured."""
     steps: tuple[StepResults, ...]
     outcome: Outcome
@@ -241,7 +241,7 @@ def machine(host: Host | None, *facts: str, by: str = ", ") -> str:
 
 def split_notes(
     measurements: Iterable[Measurement],
-) -> tuple[tuple[Note, ...], tuple[Measurement, ...]]:
+) -> tuple[tuple[Remark, ...], tuple[Measurement, ...]]:
     """The notes of a run, and its measurements with what differs from them."""
     measured = tuple(measurements)
     notes = run_notes(measured)
@@ -311,7 +311,7 @@ class _Saved(_Step, frozen=True, kw_only=True):
 
     schema: int
     host: Host | None = None
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()
     steps: tuple[_Step, ...] = ()
 
 

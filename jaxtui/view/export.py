@@ -22,12 +22,13 @@ from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
 from jaxtui import format as fmt
-from jaxtui.model import PHASES, Case, Measurement, Note, explanation
+from jaxtui.model import PHASES, Case, Measurement, Remark, explanation
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import is_own, parts, short_name
 from jaxtui.places import ExportError, write_whole
 from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
+from jaxtui.view import words
 from jaxtui.view.document import Results, encode, machine
 
 FORMATS = {
@@ -299,8 +300,8 @@ def _csv_row(one: Measurement) -> dict[str, Any]:
     return found | {"stopped": one.stopped, "notes": _flags(one.notes)}
 
 
-def _flags(notes: Sequence[Note]) -> str:
-    return " ".join(note.flag for note in notes)
+def _flags(notes: Sequence[Remark]) -> str:
+    return " ".join(note.code for note in notes)
 
 
 def as_markdown(results: Results) -> str:
@@ -318,7 +319,7 @@ def as_markdown(results: Results) -> str:
         lines += ["", machine(host, "hostname", "cpu", "jax", "numpy")]
         lines += [f"{name}={value}" for name, value in host.settings.items()]
     for note in results.notes:
-        lines += ["", f"{note.flag}: {note.text}"]
+        lines += ["", f"{words.label(note)}: {words.text(note)}"]
     for failure in results.failures:
         lines += ["", f"**{failure.case.label}**: {explanation(failure)}"]
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from jaxtui.model.base import dtype_label
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
-from jaxtui.view.bench import label
+from jaxtui.view import words
 from jaxtui.view.document import SCHEMA, encode, machine
 from jaxtui.view.export import Contents, csv_text, markdown
 from jaxtui.view.text import Column, Line, Span, Table, fit
@@ -256,7 +256,7 @@ def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
         yield _named("phases", phases)
     yield rates
     if notes:
-        yield _named("notes", ", ".join(map(label, one.notes)))
+        yield _named("notes", ", ".join(map(words.label, one.notes)))
     yield from place
 
 
@@ -272,7 +272,7 @@ def _named(name: str, words: str) -> Line:
 
 def _rates_and_notes(one: Measurement) -> Iterator[Line]:
     yield _named("rates", ", ".join(_rates(one)) or "none")
-    yield from (_named(label(note), note.text) for note in one.notes)
+    yield from (_named(words.label(note), words.text(note)) for note in one.notes)
 
 
 def _where(entry: Entry) -> str:

@@ -10,7 +10,7 @@ from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import dot
 from jaxtui.plot.frame import LEVELS
 from jaxtui.state import CaseState, Job
-from jaxtui.view import bench, curves
+from jaxtui.view import bench, curves, words
 from jaxtui.view.text import Column, Line, Span, bar, log_share
 
 LOGARITHMIC = 50.0
@@ -220,7 +220,7 @@ def _badge(case: CaseState, run: Job) -> Line:
         return ()
     # In front, where no narrow column cuts it.
     count = str(len(notes)) if notes[1:] else ""
-    return (Span(f"▲{count} {bench.label(notes[0])}", "note"),)
+    return (Span(f"▲{count} {words.label(notes[0])}", "note"),)
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -16,7 +16,7 @@ from jaxtui.analysis.roofline import (
     compute_roofs,
     ridge,
 )
-from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
+from jaxtui.model import Case, Failure, Host, Measurement, Record, Remark
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from jaxtui.plot import Axis, Color, Picture, Series, Spot
@@ -207,7 +207,7 @@ def _cause_above(place: Place, percent: str) -> str:
 
 def _other_cause(place: Place) -> str:
     """What else may limit a case that is far below its roof."""
-    flags = {note.flag for note in place.measurement.notes}
+    flags = {note.code for note in place.measurement.notes}
     mode = place.measurement.case.mode
     if "contended" in flags:
         return "other programs used the cores while it was measured"
@@ -485,7 +485,7 @@ class Document(Record, frozen=True, kw_only=True):
     """``None`` when it was interrupted before any was known."""
     places: tuple[PlaceRow, ...] = ()
     """One for each measurement, in the same order."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()
     """What is true of all measurements."""
     measurements: tuple[Measurement, ...] = ()
     failures: tuple[Failure, ...] = ()

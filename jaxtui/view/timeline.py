@@ -16,7 +16,7 @@ from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui import stats
-from jaxtui.model import Loop, LoopCall, LoopMeasured, Note
+from jaxtui.model import Loop, LoopCall, LoopMeasured, Remark
 from jaxtui.state import Job, State
 from jaxtui.view.text import Line, Span
 
@@ -193,7 +193,7 @@ def _why_waiting(state: State, job: Job | None, loop: Loop) -> str:
 
 def notes(
     measured: LoopMeasured, line: Timeline, *, complete: bool
-) -> tuple[Note, ...]:
+) -> tuple[Remark, ...]:
     """What must be said beside the figures.
 
     Args:
@@ -202,20 +202,21 @@ def notes(
         complete: also what the rest of the screen says already.
     """
     elsewhere = () if complete else ("queue-full", "measured")
-    found = [one for one in measured.notes if one.flag not in ("watched", *elsewhere)]
-    found.append(Note(flag="instrumented", text=source_text(measured, line)))
-    # What is said of a function in general comes behind what is said of this loop.
-    return tuple(sorted(found, key=lambda note: note.flag == "own"))
-
-
-def source_text(measured: LoopMeasured, line: Timeline) -> str:
-    """Where lanes and figures come from, and how far they are apart."""
+    found = [one for one in measured.notes if one.code not in ("watched", *elsewhere)]
     plain = measured.undisturbed
-    stopwatch = _change(line.through / max(plain.stopwatch_seconds, 1e-12))
-    return (
-        f"the figures are those of {fmt.plural(plain.repeats, 'plain repeat')}. The "
-        f"lanes are {drawn_text(measured, line)}, its stopwatch {stopwatch}."
+    found.append(
+        Remark(
+            "instrumented",
+            {
+                "repeats": plain.repeats,
+                "traced": measured.traced is not None,
+                "work": line.total / max(plain.true_seconds, 1e-12),
+                "stopwatch": line.through / max(plain.stopwatch_seconds, 1e-12),
+            },
+        )
     )
+    # What is said of a function in general comes behind what is said of this loop.
+    return tuple(sorted(found, key=lambda note: note.code == "own"))
 
 
 def drawn_text(measured: LoopMeasured, line: Timeline) -> str:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from jaxtui.analysis.comparison import Side, compare, pairs
-from jaxtui.model import Note, Processes, SourceCode
+from jaxtui.model import Processes, Remark, SourceCode
 from jaxtui.view.document import Results, encode, read
 from tests.history.making import DEVICE, HOST, measurement
 
@@ -118,7 +118,9 @@ def test_nothing_is_called_faster_that_was_measured_on_a_busy_machine(
     busy: int,
 ) -> None:
     sides = [side("1", 0.001, 0.0), side("2", 0.003, 0.0)]
-    contended = (Note(flag="contended", text="Others.", amount=1.9),)
+    contended = (
+        Remark("contended", {"by": "processes", "used_cores": 1.9, "cores": 2}),
+    )
     measured = msgspec.structs.replace(sides[busy].measurement, notes=contended)
     sides[busy] = msgspec.structs.replace(sides[busy], measurement=measured)
     assert compare(*sides).answer == "cannot tell"
@@ -127,7 +129,7 @@ def test_nothing_is_called_faster_that_was_measured_on_a_busy_machine(
 def test_what_is_read_from_a_document_has_the_notes_of_its_run_again(
     tmp_path: Path,
 ) -> None:
-    contended = Note(flag="contended", text="Others.", amount=1.9)
+    contended = Remark("contended", {"by": "processes", "used_cores": 1.9, "cores": 2})
     measured = msgspec.structs.replace(measurement(), notes=(contended,))
     results = Results.of(HOST, [measured], ())
     assert results.notes == (contended,)

@@ -13,9 +13,9 @@ from jaxtui.model import (
     Failure,
     Measurement,
     MemorySpan,
-    Note,
     Phases,
     Processes,
+    Remark,
     RunFinished,
     Samples,
 )
@@ -112,19 +112,19 @@ def test_processes_that_agree_to_the_target_are_stable() -> None:
 
 def test_one_note_of_a_flag_is_that_of_the_middle_and_says_who_has_it() -> None:
     slow, fast, middle = of(3.0, 1.0, 2.0)
-    rounds = Note(flag="few-rounds", text="Only 3 rounds fitted into the budget.")
+    rounds = Remark("few-rounds", {"rounds": 3, "confidence": 0.75})
 
-    def noted(one: Measurement, *texts: str) -> Measurement:
-        notes = (rounds, *(Note(flag=text[0], text=text) for text in texts))
-        return msgspec.structs.replace(one, notes=notes)
+    def noted(one: Measurement, **speeds: str) -> Measurement:
+        remarks = (Remark(code, {"is": speed}) for code, speed in speeds.items())
+        return msgspec.structs.replace(one, notes=(rounds, *remarks))
 
     found = folded(
-        noted(slow, "a slow", "b slow"), noted(fast, "a fast"), noted(middle, "a 2")
+        noted(slow, a="slow", b="slow"), noted(fast, a="fast"), noted(middle, a="2")
     )
-    texts = {note.flag: note.text for note in found.notes}
-    assert texts["a"] == "a 2"
-    assert texts["b"] == "b slow In 1 of 3 processes."
-    assert "few-rounds" not in texts
+    assert found.notes[:2] == (
+        Remark("a", {"is": "2"}),
+        Remark("b", {"is": "slow", "processes_with": 1, "processes": 3}),
+    )
 
 
 @pytest.mark.parametrize("last", ["cancelled", "crashed"])
@@ -136,8 +136,8 @@ def test_what_was_broken_off_does_not_count_beside_whole_ones(last: str) -> None
     assert found.processes.medians == (0.001, 0.002)
     assert found.stopped == "target"
     (note,) = found.notes
-    assert note.flag == "few-processes"
-    assert "2 of 5" in note.text
+    assert note.code == "few-processes"
+    assert (note.facts["found"], note.facts["asked"]) == (2, 5)
 
 
 def test_one_process_of_several_is_its_own_measurement_with_a_note() -> None:
@@ -146,8 +146,8 @@ def test_one_process_of_several_is_its_own_measurement_with_a_note() -> None:
         assert found.processes is None
         assert found.ready == only.ready
         (note,) = found.notes
-        assert note.flag == "few-processes"
-    assert FAILED.error in folded(only, FAILED, asked=2).notes[0].text
+        assert note.code == "few-processes"
+    assert FAILED.error in folded(only, FAILED, asked=2).notes[0].detail
     (broken,) = of(1.0, stopped="cancelled")
     assert folded(broken, asked=5).stopped == "cancelled"
 
@@ -179,25 +179,20 @@ def test_by_default_each_process_has_a_second_for_each_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("past", "said"),
+    ("past", "facts"),
     [
         ([], None),
         ([3.3], None),
-        ([8.5], "8.50 ms (1 run)"),
-        ([3.1, 3.3, 10.0], "3.10–10.0 ms (3 runs)"),
+        ([8.5], {"low": 0.0085, "high": 0.0085, "runs": 1}),
+        ([3.1, 3.3, 10.0], {"low": 0.0031, "high": 0.01, "runs": 3}),
     ],
 )
 def test_runs_of_the_past_outside_of_the_interval_are_said(
-    past: list[float], said: str | None
+    past: list[float], facts: dict[str, float] | None
 ) -> None:
     measured = measurement(CASE, records.summary(3.3e-3, 0.01))
     note = earlier_runs(measured, of(*past))
-    if said is None:
-        assert note is None
-    else:
-        assert note is not None
-        assert note.flag == "earlier-runs"
-        assert said in note.text
+    assert note == (None if facts is None else Remark("earlier-runs", {**facts}))
 
 
 def test_only_whole_runs_of_the_same_case_count_and_each_of_their_processes() -> None:
@@ -208,7 +203,7 @@ def test_only_whole_runs_of_the_same_case_count_and_each_of_their_processes() ->
     assert earlier_runs(measured, [other, *broken]) is None
     note = earlier_runs(measured, [folded(*of(1.0, 3.0, 7.0))])
     assert note is not None
-    assert "1.00–7.00 ms (3 runs)" in note.text
+    assert note.facts == {"low": 0.001, "high": 0.007, "runs": 3}
     # Whose interval is about processes has said it itself.
     assert earlier_runs(folded(*of(3.0, 3.1)), of(8.5)) is None
 

@@ -15,9 +15,9 @@ from jaxtui.model import (
     Arithmetic,
     Case,
     Expected,
-    Note,
     OpInfo,
     PlannedCase,
+    Remark,
 )
 from jaxtui.model.roofs import MissingRoof, RoofDtype
 from jaxtui.view import roofline as view
@@ -47,7 +47,7 @@ FLOPS = {"flops": 1e9}
 
 
 def noted(*flags: Any) -> dict[str, Any]:
-    return {"notes": tuple(Note(flag=flag, text=f"A {flag} note.") for flag in flags)}
+    return {"notes": tuple(Remark(flag, text=f"A {flag} note.") for flag in flags)}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_under_a_roof(
         ({"device": "tpu:1"}, TPU, "It ran on tpu:1; these roofs are those of tpu:0."),
         ({"inputs": "host"}, CPU, "sent from the host"),
         ({"rated": False}, CPU, "too few calls"),
-        ({"rated": False, **noted("drift", "host-bound")}, CPU, "A host-bound note."),
+        ({"rated": False, **noted("drift", "host-bound")}, CPU, "host-bound"),
         ({"bytes": None}, CPU, "How many bytes"),
         ({"flops": None, "bytes": None}, CPU, "Neither its flops nor its bytes are"),
         ({**FLOPS, "dtype": "bfloat16"}, WITHOUT_BFLOAT16, "bfloat16: XLA refuses it."),

@@ -106,7 +106,7 @@ def turn(case: Case, calls: int) -> Turn | str:
     if timed is None or lane is None:
         return f"no figures: {events[-2]}"
     if lane.traced is None:
-        return next(note.text for note in lane.notes if note.flag == "inferred")
+        return next(note.text for note in lane.notes if note.code == "inferred")
     began, ended = [], []
     inferred, before = [], 0.0
     for call in lane.calls:

@@ -18,8 +18,8 @@ from jaxtui.model import (
     Failure,
     Inspection,
     Measurement,
-    Note,
     Phases,
+    Remark,
     RunFinished,
     Sampled,
     Samples,
@@ -53,7 +53,7 @@ def measured(case: Case, experiment: Experiment, **changes: object) -> Measureme
         "flops_per_second": 2.7e11,
         "bytes_per_second": 3.2e9,
         "error_vs_float64": 1e-7,
-        "notes": (Note(flag="inline", text="Nothing to overlap here."),),
+        "notes": (Remark("inline", text="Nothing to overlap here."),),
     }
     if experiment.keep_samples:
         values["samples"] = Samples(ready=(1e-3,))

@@ -19,7 +19,7 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.history.store import VERSION, Filter, History, HistoryError
-from jaxtui.model import Note
+from jaxtui.model import Remark
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
@@ -102,7 +102,7 @@ def history() -> Iterator[History]:
 
 
 def test_what_was_added_comes_back_whole(history: History) -> None:
-    note = Note(flag="drift", text="It drifts.")
+    note = Remark("drift", text="It drifts.")
     kept = msgspec.structs.replace(measurement(size=512), notes=(note,))
     number = insert(history, HOST, DEVICE, kept, at=1000.0)
     entry = history.entry(number)

@@ -37,8 +37,8 @@ from jaxtui.model import (
     LoopClock,
     LoopMeasured,
     MemorySpan,
-    Note,
     Phases,
+    Remark,
     Snippet,
     SnippetShown,
     SnippetTimed,
@@ -191,7 +191,7 @@ def _case(case: Case, text: str, facts: dict[str, str]) -> Event:
             changes[name] = summary(took)
         elif name == "note":
             flag, _, said = value.partition(": ")
-            changes["notes"] = (Note(flag=flag, text=said),)  # type: ignore[arg-type]
+            changes["notes"] = (Remark(flag, text=said),)  # type: ignore[arg-type]
         elif name == "memory":
             fresh, reused, faults = map(float, value.split())
             changes[name] = MemorySpan(fresh=fresh, reused=reused, page_faults=faults)

@@ -38,8 +38,8 @@ from jaxtui.model import (
     Experiment,
     Failure,
     Loop,
-    Note,
     Plan,
+    Remark,
     RunFinished,
     SelectionError,
     SnippetShown,
@@ -403,18 +403,20 @@ def test_figures_that_wander_refute_nothing(seen: Outcome, doubt: str) -> None:
 def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
     step, there, quiet = LESSON.steps[TWO - 1], on(LESSON), outcome(*CONFIRMING)
     one, *rest = quiet.measurements
-    noted = msgspec.structs.replace(
-        one, notes=(Note(flag="contended", text="Others used 1 core."),)
+    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
+    timed = Timing(
+        name="a",
+        seconds=summary(1.0),
+        disturbed="Other programs used the cores meanwhile.",
     )
-    timed = Timing(name="a", seconds=summary(1.0), disturbed="Others used 1 core.")
     for busy in (
         replace(quiet, measurements=(noted, *rest)),
         replace(quiet, timings={**quiet.timings, "a": timed}),
     ):
         found = conclude(step, there, busy)
         assert found.holds is True
-        told = "Others used 1 core. Run this step again when the machine is quiet."
-        assert found.doubts == (Doubt(text=told, noted=True),)
+        (doubt,) = found.doubts
+        assert doubt.noted
         # A document has it beside the figures.
         assert found.takeaway == " ".join(found.sentences)
     assert conclude(step, there, quiet).doubts == ()

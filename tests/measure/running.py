@@ -16,7 +16,7 @@ from jaxtui.model import (
     Failure,
     Measurement,
     Mode,
-    Note,
+    Remark,
     RunEvent,
 )
 
@@ -96,6 +96,6 @@ def failure(one: Case, **more: Any) -> Failure:
     return ended
 
 
-def texts(notes: Iterable[Note]) -> dict[str, str]:
-    """What is said under each flag, in their order."""
-    return {note.flag: note.text for note in notes}
+def facts(notes: Iterable[Remark]) -> dict[str, dict[str, Any]]:
+    """The facts under each code, in their order."""
+    return {note.code: {**note.facts} for note in notes}

@@ -178,7 +178,7 @@ def test_what_fools_a_stopwatch_is_noted(
 def test_an_honest_function_has_no_such_note(
     honest: dict[str, Measurement], name: str
 ) -> None:
-    flags = {note.flag for note in honest[name].notes}
+    flags = {note.code for note in honest[name].notes}
     assert not flags & {*TRAPS}, honest[name].notes
 
 

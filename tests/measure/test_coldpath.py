@@ -25,7 +25,7 @@ from jaxtui.model import Case, CaseMeasured, Experiment
 case = Case(op="selu", size=5000, dtype="float32", device="cpu:0", mode="jit")
 for event in run(Experiment(cases=(case,), budget_seconds=0.5)):
     if isinstance(event, CaseMeasured):
-        print(json.dumps([note.flag for note in event.measurement.notes]))
+        print(json.dumps([note.code for note in event.measurement.notes]))
 """
 
 

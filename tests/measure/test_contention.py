@@ -55,25 +55,26 @@ def metered(proc: RecordedProc, turns: int, **load: float) -> contention.Usage:
 
 
 @pytest.mark.parametrize(
-    ("turns", "load", "missing", "said"),
+    ("turns", "load", "missing", "by", "used"),
     [
-        (20, {"own": 1.0, "others": 0.9}, "no file", "0.9 of 2 cores"),
-        (20, {"own": 2.0}, "no file", ""),  # threads of this process
-        (20, {"own": 0.8, "others": 0.6}, "no file", ""),  # idle cores cost nothing
-        (20, {"own": 1.9, "others": 0.1}, "no file", ""),  # the screen's share
-        (20, {"own": 1.5, "steal": 0.4}, "no file", "20%"),
+        (20, {"own": 1.0, "others": 0.9}, "no file", "processes", 0.9),
+        (20, {"own": 2.0}, "no file", "", 0),  # threads of this process
+        (20, {"own": 0.8, "others": 0.6}, "no file", "", 0),  # idle cores cost nothing
+        (20, {"own": 1.9, "others": 0.1}, "no file", "", 0),  # the screen's share
+        (20, {"own": 1.5, "steal": 0.4}, "no file", "hypervisor", 0.4),
         # Less than a fifth of a second.
-        (3, {"own": 1.0, "others": 1.0}, "no file", ""),
+        (3, {"own": 1.0, "others": 1.0}, "no file", "", 0),
         # Without files of pressure the share of others decides.
-        (20, {"own": 0.5, "others": 0.5}, "pressure", "of 2 cores"),
-        (20, {"own": 0.5, "others": 0.5}, "", ""),
+        (20, {"own": 0.5, "others": 0.5}, "pressure", "processes", 0.5),
+        (20, {"own": 0.5, "others": 0.5}, "", "", 0),
     ],
 )
 def test_others_are_named_where_they_took_something_away(
-    turns: int, load: dict[str, float], missing: str, said: str
+    turns: int, load: dict[str, float], missing: str, by: str, used: float
 ) -> None:
     note = notes.contention(metered(RecordedProc(missing), turns, **load))
-    assert (note is not None) == bool(said)
+    assert (note is not None) == bool(by)
     if note:
-        assert note.flag == "contended"
-        assert said in note.text
+        assert (note.code, note.facts["by"]) == ("contended", by)
+        assert note.facts["used_cores"] == pytest.approx(used, abs=0.05)
+        assert note.facts["cores"] == 2

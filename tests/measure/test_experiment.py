@@ -35,10 +35,10 @@ from tests.measure.running import (
     case,
     endings,
     experiment,
+    facts,
     measured,
     outcomes,
     own,
-    texts,
 )
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -80,7 +80,7 @@ def test_notes_are_those_of_a_case(
     has: tuple[str, ...],
     lacks: tuple[str, ...],
 ) -> None:
-    found = list(texts(usual[name].notes))
+    found = list(facts(usual[name].notes))
     # What questions the number stands before what explains the phases.
     assert [flag for flag in found if flag in has] == list(has)
     assert not {*lacks} & {*found}

@@ -19,9 +19,10 @@ from jaxtui.model import (
     Experiment,
     MemorySpan,
     Progress,
+    Remark,
     RunFinished,
 )
-from tests.measure.running import case, measured, own, texts
+from tests.measure.running import case, facts, measured, own
 
 pytestmark = [
     pytest.mark.usefixtures("brief"),
@@ -124,13 +125,9 @@ def test_what_goes_wrong_in_the_second_process_is_said_once_and_costs_nothing(
     for one in (raises, dies, doubled):
         assert one.ready is not None
         assert one.memory is None
-    assert texts(raises.notes)["no-span"] == (
-        "The memory span of this case could not be measured: ValueError: only here"
-    )
-    assert texts(dies.notes)["no-span"] == (
-        "The process that measures memory spans was lost (it ended by SIGKILL): this"
-        " run has no more of them."
-    )
+    raised, lost = (facts(one.notes)["no-span"] for one in (raises, dies))
+    assert raised == {"because": "raised", "error": "ValueError"}
+    assert lost == {"because": "lost"}
     assert not doubled.has("no-span")
 
 
@@ -139,8 +136,7 @@ def test_one_that_does_not_answer_is_given_up(
 ) -> None:
     monkeypatch.setattr(memory, "START_SECONDS", 0.0)
     found = spans.span(numpy(250_000), 0.0)
-    assert isinstance(found, str)
-    assert "did not answer" in found
+    assert found == Remark("no-span", {"because": "lost"})
     assert spans._child is None
     assert spans.span(numpy(250_000), 0.0) is None
     assert spans._child is None
@@ -190,13 +186,13 @@ def test_no_process_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     with monkeypatch.context() as context:
         context.setattr(memory, "CALLS_AT_LEAST", 1e9)
         first, second = measured(large, large, budget=0.5)
-        assert texts(first.notes)["no-span"] == experiment.NO_TIME
-        assert not second.has("no-span")
+        for each in (first, second):
+            assert facts(each.notes)["no-span"] == {"because": "budget"}
     monkeypatch.setattr(experiment, "SPANS_BUDGET_SECONDS", 1.5)
     first, second = measured(large, large, budget=0.3)
-    assert first.memory is None
-    assert first.has("no-span")
-    assert not second.has("no-span")
+    for each in (first, second):
+        assert each.memory is None
+        assert each.has("no-span")
 
 
 def test_which_cases_allocate() -> None:
@@ -212,29 +208,57 @@ SPAN = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.2)
 
 
 @pytest.mark.parametrize(
-    ("faults", "span", "chosen", "flags", "words"),
+    ("faults", "span", "chosen", "expected"),
     [
-        (0, None, None, [], ""),
-        (980, None, None, ["page-faults"], "About 980 page faults"),
-        (980, SPAN, None, ["memory"], "1.20 ms; 420 µs with reused memory, 1.70 ms"),
-        (0, None, "reused", ["memory"], "reused on purpose"),
-        (980, None, "fresh", ["memory"], "about 980 page faults a call"),
-        (980, "It was lost.", None, ["no-span", "page-faults"], "It was lost."),
+        (0, None, None, {}),
+        (980, None, None, {"page-faults": {"page_faults": 980.0}}),
+        (
+            980,
+            SPAN,
+            None,
+            {
+                "memory": {
+                    "ready": 1.2e-3,
+                    "reused": 0.42e-3,
+                    "fresh": 1.7e-3,
+                    "page_faults": 980.2,
+                    "setting": malloc.setting("reused"),
+                }
+            },
+        ),
+        *(
+            (
+                980,
+                None,
+                end,
+                {
+                    "memory": {
+                        "end": end,
+                        "page_faults": 980.0,
+                        "setting": malloc.setting(end),
+                    }
+                },
+            )
+            for end in malloc.ENDS
+        ),
+        (
+            980,
+            Remark("no-span", {"because": "lost"}),
+            None,
+            {"no-span": {"because": "lost"}, "page-faults": {"page_faults": 980.0}},
+        ),
     ],
 )
-def test_memory_is_said_once(
+def test_memory_is_remarked_once(
     faults: float,
     span: Any,
     chosen: Any,
-    flags: list[str],
-    words: str,
+    expected: dict[str, dict[str, object]],
     monkeypatch: Any,
 ) -> None:
     monkeypatch.setattr(malloc, "chosen_end", lambda: chosen)
     turns: Any = SimpleNamespace(page_faults=[float(faults)])
-    found = [*notes.of_memory(turns, 1.2e-3, span)]
-    assert [note.flag for note in found] == flags
-    assert words in " ".join(note.text for note in found)
+    assert facts(notes.of_memory(turns, 1.2e-3, span)) == expected
 
 
 @pytest.mark.parametrize(
@@ -244,7 +268,7 @@ def test_a_median_far_outside_its_span_is_not_to_be_believed(
     ready: float, outside: bool
 ) -> None:
     turns: Any = SimpleNamespace(page_faults=[980.0])
-    flags = {note.flag for note in notes.of_memory(turns, ready, SPAN)}
+    flags = {note.code for note in notes.of_memory(turns, ready, SPAN)}
     assert ("outside-span" in flags) == outside
     assert bool(flags & notes.UNSTABLE) == outside
 

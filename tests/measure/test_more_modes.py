@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from jaxtui.measure import tensorflow_numpy
-from tests.measure.running import case, failure, measured, texts
+from tests.measure.running import case, facts, failure, measured
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -74,7 +74,7 @@ def test_tensorflow_is_timed_like_numpy_on_the_cpu(tensorflow: Any) -> None:
     assert other.ready is not None
     assert other.error_vs_float64 == ours.error_vs_float64
     assert half.output_dtype == "float32"
-    assert texts(half.notes)["numpy-dtype"].startswith("TensorFlow's NumPy has no")
+    assert facts(half.notes)["numpy-dtype"]["mode"] == "tensorflow"
     hidden, *places = tensorflow.asked
     assert hidden == ([], "GPU")
     assert set(places) == {"CPU:0"}

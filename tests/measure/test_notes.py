@@ -60,7 +60,7 @@ def test_a_figure_is_uncertain_beyond_a_factor_of_two(
     found = notes.uncertain(Interval(low, high, high, confidence))
     assert (found is not None) == noted
     if found:
-        assert found.flag in notes.UNSTABLE
+        assert found.code in notes.UNSTABLE
 
 
 @pytest.mark.parametrize("fast", [85, 60, 50, 40, 15])

@@ -23,7 +23,7 @@ from jaxtui.model.own import (
     short_name,
 )
 from tests.measure import running
-from tests.measure.running import failure, outcomes, own, texts
+from tests.measure.running import facts, failure, outcomes, own
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -100,7 +100,7 @@ def test_what_is_not_known_is_noted(usual: dict[str, Measurement]) -> None:
     assert loop.flops is None
     assert loop.flops_per_second is None
     assert loop.xla_flops
-    assert "body of a loop once" in texts(loop.notes)["own"]
+    assert facts(loop.notes)["own"]["counted"] == "loop"
     assert usual["not finite"].has("not-finite")
     assert not usual["several"].has("not-finite")
 

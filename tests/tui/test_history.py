@@ -22,8 +22,8 @@ from jaxtui.model import (
     Device,
     Experiment,
     Failure,
-    Note,
     Plan,
+    Remark,
     SourceCode,
 )
 from jaxtui.places import data_folder
@@ -65,7 +65,7 @@ def three(history: History) -> History:
     insert(history, HOST, DEVICE, measurement(median=0.004), NOON)
     insert(history, HOST, DEVICE, measurement("selu", 1000, median=0.001), NOON + 60)
     slow = measurement(dtype="bfloat16", device="tpu:0", median=0.002)
-    note = Note(flag="drift", text="It became slower.")
+    note = Remark("drift", text="It became slower.")
     slow = msgspec.structs.replace(slow, notes=(note,))
     insert(history, OTHER, TPU, slow, NOON + 120)
     return history

@@ -17,9 +17,9 @@ from jaxtui.model import (
     Loop,
     LoopClock,
     LoopSeen,
-    Note,
     Peak,
     Plan,
+    Remark,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -264,7 +264,7 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
     engine = FakeEngine(devices=tpu_devices())
     peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
     notes = tuple(
-        Note(flag=flag, text="Something to know before the figure is quoted. ")
+        Remark(flag, text="Something to know before the figure is quoted. ")
         for flag in ("few-repeats", "watched")
     )
     answers(engine, peak=peak, held_from=32, notes=notes)

@@ -18,9 +18,9 @@ from jaxtui.model import (
     Experiment,
     Failure,
     Measurement,
-    Note,
     PhaseStarted,
     Ratio,
+    Remark,
     RunFinished,
     differing,
     run_notes,
@@ -28,7 +28,7 @@ from jaxtui.model import (
 from jaxtui.state import CaseState, begin_run, reduce
 from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
-from jaxtui.view import bench
+from jaxtui.view import bench, words
 from jaxtui.view.bench import against_numpy
 from jaxtui.view.document import Results, encode
 from jaxtui.view.export import as_csv, as_markdown
@@ -115,7 +115,7 @@ def test_the_ratio_to_numpy_is_in_every_file() -> None:
 )
 def test_results_that_do_not_agree_have_no_ratio(flag: str, comparable: bool) -> None:
     jit, numpy = done(JIT), done(NUMPY)
-    note = Note(flag=flag, text="Something else.")
+    note = Remark(flag)
     noted = msgspec.structs.replace(jit.measurement, notes=(note,))
     run = run_of(numpy, jit)
     found = against_numpy(replace(jit, measurement=noted), run)
@@ -125,7 +125,7 @@ def test_results_that_do_not_agree_have_no_ratio(flag: str, comparable: bool) ->
 @pytest.mark.parametrize("doubtful", ["jit", "numpy"])
 def test_a_figure_outside_of_its_own_span_has_no_certain_ratio(doubtful: str) -> None:
     cases = {"jit": done(JIT), "numpy": done(NUMPY)}
-    note = Note(flag="outside-span", text="Its memory span says otherwise.")
+    note = Remark("outside-span")
     noted = msgspec.structs.replace(cases[doubtful].measurement, notes=(note,))
     cases[doubtful] = replace(cases[doubtful], measurement=noted)
     found = bench.times_numpy(cases["jit"], run_of(*cases.values()))
@@ -169,16 +169,16 @@ def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
 # Notes.
 
 
-COPY = Note(flag="memcpy", text="On CPU a transfer is a copy.")
-FETCH = Note(flag="aliased", text="Zero-copy fetch.")
-INLINE = Note(flag="inline", text="It runs inline.")
+COPY = Remark("memcpy")
+FETCH = Remark("aliased", {"phases": ("fetch",)})
+INLINE = Remark("inline")
 
 
-def busy(cores: float) -> Note:
-    return Note(flag="contended", text=f"Others used {cores} cores.", amount=cores)
+def busy(cores: float) -> Remark:
+    return Remark("contended", {"by": "processes", "used_cores": cores, "cores": 2})
 
 
-def one(*notes: Note, mode: Any = "jit", **facts: object) -> Measurement:
+def one(*notes: Remark, mode: Any = "jit", **facts: object) -> Measurement:
     return records.measurement(records.case(mode, **facts), notes=notes)
 
 
@@ -190,9 +190,9 @@ MEASURED = (
 CASES = [replace(done(each.case), measurement=each) for each in MEASURED]
 RUN = run_of(*CASES)
 
-# Two readings of one flag: neither holds for all, or both do.
-THIS = Note(flag="waits", text="Because of this.")
-THAT = Note(flag="waits", text="Because of that.")
+# Two readings of one code: neither holds for all, or both do.
+THIS = Remark("waits", {"setting": "jax_debug_nans", "value": "True"})
+THAT = Remark("waits", {"setting": "jax_debug_infs", "value": "True"})
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ THAT = Note(flag="waits", text="Because of that.")
     ],
 )
 def test_what_holds_for_the_whole_run(
-    measured: list[Measurement], of_run: tuple[Note, ...]
+    measured: list[Measurement], of_run: tuple[Remark, ...]
 ) -> None:
     assert run_notes(measured) == of_run
 
@@ -236,7 +236,7 @@ def test_every_face_tells_it_once() -> None:
     copied = bench.results_text(RUN)
     for text in (bench.report(RUN), copied, as_markdown(found)):
         for said in found.notes:
-            assert text.count(said.text) == 1
+            assert text.count(words.sentence(said)) == 1
     first, second, _ = as_csv(found).splitlines()[1:]
     assert ",,contended aliased memcpy,," in first
     assert ",inline,contended aliased memcpy,," in second

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from jaxtui.analysis.crossover import Crossing, Point, Search, begin
-from jaxtui.model import Case, Note
+from jaxtui.model import Case, Remark
 from jaxtui.view import crossover as tables
 from jaxtui.view.crossover import (
     Names,
@@ -130,7 +130,7 @@ def test_the_head_names_both_sides_whatever_the_function_is_called() -> None:
 def doubtful(*flags: str) -> Search:
     """Sizes of which all but the first have these notes and few rounds."""
     search = tall(NUMPY, JIT)
-    notes = tuple(Note(flag=flag, text=f"It is {flag}.") for flag in flags)
+    notes = tuple(Remark(flag, text=f"It is {flag}.") for flag in flags)
     points = []
     for point in search.points:
         sides = (point.first, point.second)
@@ -147,12 +147,12 @@ def doubtful(*flags: str) -> Search:
 def test_a_busy_machine_and_few_rounds_are_said_with_their_sizes() -> None:
     told = tables.text(doubtful("contended", "few-rounds", "inline"), "number")
     for flag in ("contended", "few-rounds"):
-        assert f"{flag}: It is {flag}." in told
+        assert f"It is {flag}." in told
     assert "inline" not in told
 
 
 def test_what_is_true_of_all_sizes_is_said_of_the_whole_run() -> None:
-    note = Note(flag="contended", text="Others.", amount=1.5)
+    note = Remark("contended", {"by": "processes", "used_cores": 1.5, "cores": 2})
     search = tall(NUMPY, JIT)
     points = tuple(
         Point(
@@ -165,4 +165,5 @@ def test_what_is_true_of_all_sizes_is_said_of_the_whole_run() -> None:
         for one in search.points
     )
     told = tables.text(replace(search, points=points), "number")
-    assert "contended: Others.\n  – the whole run" in told
+    assert "busy machine: " in told
+    assert "  – the whole run" in told

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from jaxtui.history.store import Entry, Row
-from jaxtui.model import Note
+from jaxtui.model import Remark
 from jaxtui.view import history
 from jaxtui.view.text import Span, plain
 from tests.history.making import DEVICE, HOST, measurement
@@ -83,7 +83,7 @@ def test_a_column_has_one_unit_and_its_points_in_line() -> None:
 
 def test_one_measurement_has_one_unit() -> None:
     one = measurement(median=0.00081, width=0.0001)
-    noted = msgspec.structs.replace(one, notes=(Note(flag="drift", text="Slower."),))
+    noted = msgspec.structs.replace(one, notes=(Remark("drift", text="Slower."),))
     entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=noted)
     told = history.headline(noted)
     assert (told.number.text, told.unit) == ("0.81", "ms")

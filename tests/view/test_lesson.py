@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Conclusion, Doubt, Row
 from jaxtui.lessons.trial import setting
-from jaxtui.model import MemorySpan, Note, SnippetTimed, Timing
+from jaxtui.model import MemorySpan, Remark, SnippetTimed, Timing
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, plain
 from tests import records
@@ -215,7 +215,7 @@ numpy host          1.00 ms  ████▊"""
 def test_times_are_bars_on_one_scale_in_one_unit() -> None:
     clocks = {"plain call": 1e-4, "a call that waits": 4e-3}
     # What was interpreted has no speed.
-    note = Note(flag="interpreted", text="In interpret mode.")
+    note = Remark("interpreted", text="In interpret mode.")
     outcome = after(
         *(
             SnippetTimed(timing=Timing(name=name, seconds=summary(seconds)))

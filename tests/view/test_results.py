@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from jaxtui.format import Unit
-from jaxtui.model import Failure, Note
+from jaxtui.model import Failure, Remark
 from jaxtui.state import CaseState, Job
 from jaxtui.view import results
 from jaxtui.view.text import Line, Table, fit, plain
@@ -93,8 +93,8 @@ def test_a_case_that_is_sampled_shows_its_rounds() -> None:
 
 
 def test_a_row_says_what_is_different_about_it() -> None:
-    bimodal = Note(flag="bimodal", text="Two speeds.")
-    few = Note(flag="few-rounds", text="Only 2 rounds.")
+    bimodal = Remark("bimodal", text="Two speeds.")
+    few = Remark("few-rounds", text="Only 2 rounds.")
     failure = Failure(case=JIT, error="Out of memory.", hint="")
     run = run_of(
         done(JIT, notes=(few, bimodal)),

@@ -15,7 +15,7 @@ from jaxtui.model import (
     LoopCall,
     LoopClock,
     LoopMeasured,
-    Note,
+    Remark,
 )
 from jaxtui.view import timeline as view
 from jaxtui.view.timeline import Timeline, timeline
@@ -153,12 +153,11 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
 def test_the_lanes_say_how_far_they_are_from_the_figures(traced: bool) -> None:
     plain_ones = LoopClock(repeats=7, stopwatch_seconds=0.5e-3, true_seconds=0.15)
     one = measured(20, undisturbed=plain_ones, traced=plain_ones if traced else None)
-    said = view.source_text(one, timeline(one.calls))
-    assert "7 plain repeats" in said
-    assert "work -33%" in said
-    assert "stopwatch -20%" in said
-    assert ("one traced repeat" in said) == traced
-    assert ("one watched repeat" in said) != traced
+    notes = view.notes(one, timeline(one.calls), complete=True)
+    (facts,) = (note.facts for note in notes if note.code == "instrumented")
+    assert (facts["repeats"], facts["traced"]) == (7, traced)
+    assert facts["work"] == pytest.approx(2 / 3, rel=1e-3)
+    assert facts["stopwatch"] == pytest.approx(0.8, rel=1e-3)
 
 
 def test_what_happened_in_a_call() -> None:
@@ -183,11 +182,11 @@ def test_what_happened_in_a_call() -> None:
 
 def test_notes_say_what_the_rest_of_the_screen_does_not() -> None:
     flags = ("own", "watched", "queue-full", "few-repeats")
-    one = measured(20, notes=tuple(Note(flag=one, text="So.") for one in flags))
+    one = measured(20, notes=tuple(Remark(one, text="So.") for one in flags))
     line = timeline(one.calls)
 
     def said(complete: bool) -> list[str]:
-        return [note.flag for note in view.notes(one, line, complete=complete)]
+        return [note.code for note in view.notes(one, line, complete=complete)]
 
     # What is said of a function in general comes behind what is said of this loop.
     assert said(False) == ["few-repeats", "instrumented", "own"]

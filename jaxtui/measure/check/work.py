@@ -255,5 +255,4 @@ def measure_rate(
 
 def disturbance(meter: Meter, device: jax.Device) -> str:
     """Who else used the cores of a device meanwhile; empty if that is no matter."""
-    note = notes.contention(meter.usage) if device.platform == "cpu" else None
-    return note.text if note else ""
+    return notes.disturbance(meter.usage) if device.platform == "cpu" else ""

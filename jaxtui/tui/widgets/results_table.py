@@ -19,7 +19,7 @@ from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import in_words
-from jaxtui.view import bench, results
+from jaxtui.view import bench, results, words
 from jaxtui.view.bench import Sentence
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.roofline_screen import Roofline
@@ -95,8 +95,9 @@ class Results(Panel):
             keys: that act on the selected case beside Enter; may be empty.
         """
         run, case = self.state.run, self.state.case
-        labels = map(bench.label, bench.notes(run)) if run is not None else ()
-        whole = f" · whole run: {words}" if (words := ", ".join(labels)) else ""
+        labels = map(words.label, bench.notes(run)) if run is not None else ()
+        names = ", ".join(labels)
+        whole = f" · whole run: {names}" if names else ""
         label = "" if case is None else short_label(case.case)
         more = f" · {keys}" if keys else ""
         self.entitle(f"results{whole}", f"{label}: Enter notes{more}")

@@ -2,6 +2,476 @@
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Words
+from collections.abc import Iterator
 
-WORDS: dict[str, Words] = {}
+from jaxtui import format as fmt
+from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.settings import effect, named
+
+_USUAL = 0.95
+"""The confidence of an interval that needs no remark."""
+
+
+def _few_rounds(facts: Facts) -> str:
+    rounds = facts["rounds"]
+    count = f"Only {fmt.plural(rounds, 'round')} fitted into the budget"
+    if rounds < 2:
+        return f"{count}, so there is no interval."
+    sure = fmt.percent(facts["confidence"])
+    return f"{count}: the interval is min–max, with {sure} confidence."
+
+
+def _uncertain(facts: Facts) -> str:
+    low, high = facts["low"], facts["high"]
+    ends = f"from {fmt.seconds(low)} to {fmt.seconds(high)}"
+    factor = f", a factor of {fmt.significant(high / low, 2)}" if low > 0 else ""
+    return f"The interval reaches {ends}{factor}."
+
+
+def _drift(facts: Facts) -> str:
+    first, last = fmt.seconds(facts["first"]), fmt.seconds(facts["last"])
+    change = "slowed down" if facts["last"] > facts["first"] else "sped up"
+    return (
+        f"The machine {change} during the run: {first} in the first third of the"
+        f" rounds, {last} in the last."
+    )
+
+
+def _bimodal(facts: Facts) -> str:
+    middles = facts["middles"]
+    count = {2: "Two", 3: "Three"}.get(len(middles), "Several")
+    return f"{count} groups of calls, around {fmt.listed(map(fmt.seconds, middles))}."
+
+
+def _contended(facts: Facts) -> str:
+    used, cores = facts["used_cores"], facts["cores"]
+    if facts["by"] == "hypervisor":
+        share = fmt.percent(used / cores) if cores else ""
+        return f"The hypervisor gave {share} of the CPU time to other machines."
+    return (
+        f"Other programs used {used:.1f} of {cores} cores during the run, so these"
+        " timings include interference from them."
+    )
+
+
+def _queue_full(facts: Facts) -> str:
+    if "call" in facts:
+        return (
+            f"The queue is full from call {facts['call'] + 1} on: the host blocks"
+            " until a computation finishes."
+        )
+    return (
+        f"A burst put {facts['in_flight']} computations in flight, but the queue depth"
+        f" is {facts['depth']}: the pipelined time includes waiting."
+    )
+
+
+def _folded(facts: Facts) -> str:
+    match facts["by"]:
+        case "count":
+            counted = facts["counted"]
+            left = f"{counted:.2g} flops" if counted else "no flops"
+            return (
+                f"XLA compiled {left} where the op has {facts['expected']:.2g}: it"
+                " computed the rest while compiling, or removed it. No rate is shown."
+            )
+        case "nothing left":
+            return (
+                "XLA left nothing to compute: the result does not depend on the"
+                " function's work, or XLA knew it while compiling."
+            )
+        case "dead code":
+            share = fmt.percent(facts["share"])
+            return f"XLA removed {share} of the work, because no result needs it."
+    share = fmt.percent(facts["share"])
+    return f"{share} of the work depends on no argument, so XLA did it while compiling."
+
+
+def _folded_advice(facts: Facts) -> str:
+    advice = {
+        "dead code": "Return what the function computes.",
+        "constant": "Pass the data as arguments.",
+    }
+    return advice.get(facts["by"], "")
+
+
+def _host_bound(facts: Facts) -> str:
+    dispatch, queued = fmt.seconds(facts["dispatch"]), fmt.seconds(facts["queued"])
+    return (
+        f"Dispatch takes {dispatch} and a queued call {queued}, so dispatch hides the"
+        " device's own time. No rate is shown."
+    )
+
+
+def _unchanged(facts: Facts) -> str:
+    match facts["by"]:
+        case "argument":
+            return "The function returns an argument as it is."
+        case "copy":
+            return (
+                "The result existed before the call: the function returns an argument"
+                " or an array that it keeps, at most as a copy."
+            )
+    return "The result depends on no argument: every call computes the same."
+
+
+def _unfinished(facts: Facts) -> str:
+    match facts["by"]:
+        case "threads":
+            threads = fmt.plural(facts["threads"], "thread")
+            rest = f"{threads} of the function worked on afterwards"
+        case "device":
+            seconds = fmt.seconds(facts["seconds"])
+            rest = f"the device worked on for {seconds}"
+        case _:
+            queued = fmt.seconds(facts["queued"])
+            rest = f"a queued call takes {queued}, longer than one alone"
+    return f"Work goes on after the result is ready: {rest}."
+
+
+def _recompiled(facts: Facts) -> str:
+    programs = fmt.plural(facts["programs"], "program")
+    return (
+        f"JAX compiled {programs} in {fmt.plural(facts['calls'], 'call')} after the"
+        " warm-up, so the time includes compiling."
+    )
+
+
+def _retraced(facts: Facts) -> str:
+    functions = fmt.plural(facts["functions"], "function")
+    return (
+        f"JAX traced {functions} in {fmt.plural(facts['calls'], 'call')} after the"
+        " warm-up, so the time includes tracing."
+    )
+
+
+def _side_effects(facts: Facts) -> str:
+    size = fmt.bytes_text(facts["bytes"])
+    if facts["by"] == "write":
+        what = f"Each call writes {size} to files or the terminal"
+    else:
+        what = f"Each call reads {size} from files, pipes or sockets"
+    return f"{what}, and the time includes that."
+
+
+def _callback(facts: Facts) -> str:
+    names = ", ".join(facts["primitives"])
+    return (
+        f"The function calls back into Python ({names}), and the time includes what"
+        " the host does there."
+    )
+
+
+def _impossible(facts: Facts) -> str:
+    if facts.get("by") == "stopwatch":
+        return (
+            "Faster than the chip's peak: the stopwatch timed dispatch, not the work."
+        )
+    rate, peak = fmt.rate(facts["flops_per_second"]), fmt.rate(facts["peak"])
+    return f"{rate} is above the device's peak of {peak}: not the whole op was timed."
+
+
+def _no_span(facts: Facts) -> str:
+    match facts["because"]:
+        case "budget":
+            return "Not enough budget to measure the fresh/reused range."
+        case "lost":
+            return (
+                "The process that measures the fresh/reused range ended, so the rest"
+                " of this run has none."
+            )
+    return f"Measuring the fresh/reused range raised {facts['error']}."
+
+
+def _no_span_advice(facts: Facts) -> str:
+    return "Raise --budget." if facts["because"] == "budget" else ""
+
+
+def _memory(facts: Facts) -> str:
+    faults = f"{facts['page_faults']:,.0f} page faults per call"
+    if "end" in facts:
+        end = facts["end"]
+        return f"Memory is {end} by request ({facts['setting']}): {faults}."
+    ready, reused, fresh = (
+        fmt.seconds(facts[name]) for name in ("ready", "reused", "fresh")
+    )
+    return (
+        f"{ready} here, {reused} with reused memory, {fresh} with fresh memory"
+        f" ({faults}). Which one you get depends on earlier frees."
+    )
+
+
+def _memory_advice(facts: Facts) -> str:
+    return "" if "end" in facts else f"Set {facts['setting']} to force reuse."
+
+
+def _outside_span(facts: Facts) -> str:
+    ready, *ends = (fmt.seconds(facts[name]) for name in ("ready", "reused", "fresh"))
+    return (
+        f"{ready} in turn with the other cases, but {'–'.join(ends)} alone: something"
+        " else used the cores in one of the two."
+    )
+
+
+def _freeing(facts: Facts) -> str:
+    free, whole = facts["seconds"], facts["ready"] + facts["seconds"]
+    return (
+        f"Freeing the result takes {fmt.seconds(free)} per call, which `ready` leaves"
+        f" out: a plain loop takes {fmt.seconds(whole)} per call."
+    )
+
+
+def _numpy_dtype(facts: Facts) -> str:
+    name = "NumPy" if facts["mode"] == "numpy" else "TensorFlow's NumPy"
+    return f"{name} has no {facts['dtype']}, so its side ran in {facts['used']}."
+
+
+def _rows_sampled(facts: Facts) -> str:
+    return f"The float64 check compared {facts['rows']} rows of the result, not all."
+
+
+def _wrong_result(facts: Facts) -> str:
+    match facts["by"]:
+        case "shapes":
+            jax, numpy = facts["jax"] or "nothing", facts["numpy"] or "nothing"
+            return f"JAX returns {jax}, NumPy returns {numpy}."
+        case "finite":
+            return "Some numbers are finite in the result of only one side."
+    return "The result is wrong, so its speed means nothing."
+
+
+def _inaccurate(facts: Facts) -> str:
+    error, most = f"{facts['error']:.1e}", f"{facts['tolerance']:.0e}"
+    if facts["by"] == "sides":
+        return f"The results of JAX and NumPy differ by {error}; {most} is accepted."
+    return f"The result is off by {error} from NumPy in float64; {most} is accepted."
+
+
+def _two_sides(facts: Facts) -> str:
+    of_sides = facts["by"] in ("sides", "shapes", "finite")
+    return "Do not compare their times." if of_sides else ""
+
+
+_COUNTED = {
+    "loop": "XLA counts the body of a loop once, so no rate is shown",
+    "host": "The flops and bytes of NumPy are not known",
+    "nothing": "The flops and bytes are not known",
+    "xla": "Flops and bytes are XLA's count: of the compiled program in jit, else of"
+    " each op",
+}
+
+_COMPARED = {
+    "nothing": "nothing checks the result of your own function",
+    "random": "only the shapes of JAX's and NumPy's results are compared, because the"
+    " function draws random numbers",
+    "no numbers": "only the shapes of JAX's and NumPy's results are compared, because"
+    " NumPy's are no numbers",
+    "unsteady": "only the shapes of JAX's and NumPy's results are compared, because"
+    " each call gives another result",
+    "values": "JAX's and NumPy's results are compared, shapes and values",
+}
+
+
+def _own(facts: Facts) -> str:
+    if facts["counted"] == "library":
+        libraries = ", ".join(facts["libraries"])
+        counted = f"XLA does not count the work of {libraries}, so no rate is shown"
+    else:
+        counted = _COUNTED[facts["counted"]]
+    return f"{counted}; {_COMPARED[facts['compared']]}."
+
+
+def _donated(facts: Facts) -> str:
+    numbers = ", ".join(map(str, facts["arguments"]))
+    return (
+        f"It donates its arguments (number {numbers}, from 0): jaxtui gives each call"
+        " fresh copies, made outside of the clock."
+    )
+
+
+def _sharded(facts: Facts) -> str:
+    return (
+        f"It runs on {facts['devices']} devices, as its file says. XLA counts the work"
+        " of one of them, and so do the rates."
+    )
+
+
+def _aliased(facts: Facts) -> str:
+    phases = " and ".join(facts["phases"])
+    return (
+        f"Zero-copy {phases}: host and device share the same memory, so nothing is"
+        " copied and no bandwidth is shown."
+    )
+
+
+def _waits(facts: Facts) -> str:
+    setting = named(facts["setting"], facts["value"])
+    return f"{setting}: {effect(facts['setting'])}, so dispatch is the whole work."
+
+
+def _settings(facts: Facts) -> str:
+    def each() -> Iterator[str]:
+        for name, value in zip(facts["settings"], facts["values"], strict=True):
+            yield f"{name}={value} ({effect(name)})"
+
+    return (
+        f"{facts['file']} sets {fmt.listed(each())}. That holds for its own functions;"
+        " jaxtui measured everything else without it."
+    )
+
+
+def _few_processes(facts: Facts) -> str:
+    found, asked = facts["found"], facts["asked"]
+    count = f"Only {fmt.plural(found, 'process')}"
+    if found < asked:
+        count = f"Only {found} of {asked} processes timed it"
+    if found == 1:
+        return f"{count}: the interval is about that process alone."
+    if facts["confidence"] < _USUAL:
+        sure = fmt.percent(facts["confidence"])
+        return f"{count}: the interval is min–max, with {sure} confidence."
+    return f"{count}."
+
+
+def _earlier_runs(facts: Facts) -> str:
+    ends = tuple(dict.fromkeys((facts["low"], facts["high"])))
+    span = fmt.Figure(ends, "s", fmt.common(ends))
+    return (
+        f"{fmt.plural(facts['runs'], 'earlier run')} on this machine took {span}: this"
+        " interval covers one process."
+    )
+
+
+WORDS: dict[str, Words] = {
+    "few-rounds": Words("few rounds", _few_rounds, "Raise --budget."),
+    "uncertain": Words("", _uncertain, "End other programs, or raise --budget."),
+    "no-warm-up": Words(
+        "no warm-up",
+        "One call takes so long that only the first call served as warm-up.",
+    ),
+    "drift": Words("", _drift),
+    "bimodal": Words("", _bimodal, "Look at the plot before you quote one number."),
+    "contended": Words("busy machine", _contended),
+    "implicit-transfer": Words(
+        "implicit transfer",
+        "The host sent an argument in every call although inputs are resident, so the"
+        " time includes that transfer.",
+    ),
+    "queue-full": Words("full queue", _queue_full),
+    "inline": Words(
+        "inline",
+        "The op runs in the calling thread: its result is ready when the call returns,"
+        " so nothing overlaps. On CPU, XLA does this for whatever it counts under 1000"
+        " flops.",
+    ),
+    "folded": Words("constant folding", _folded, _folded_advice),
+    "host-bound": Words("", _host_bound),
+    "kept": Words(
+        "cached result",
+        "The function returns an array that it keeps from an earlier call: this is the"
+        " time to find it, not to compute it.",
+    ),
+    "unchanged": Words("same result again", _unchanged),
+    "unwaited": Words(
+        "not waited for",
+        lambda facts: (
+            f"The result holds a {facts['type']}, which is no array, so nothing waits"
+            " for what it stands for."
+        ),
+        "Return arrays, or register its class as a pytree.",
+    ),
+    "unfinished": Words("unfinished work", _unfinished, "Return what it computes."),
+    "caught": Words(
+        "caught exception",
+        lambda facts: (
+            f"The function raised and caught {facts['exception']}: this may be the time"
+            " of its way out."
+        ),
+    ),
+    "recompiled": Words(
+        "",
+        _recompiled,
+        "Call `jax.jit` once, outside of the function, with static arguments that stay"
+        " the same.",
+    ),
+    "retraced": Words("", _retraced),
+    "side-effects": Words("side effects", _side_effects),
+    "idle": Words(
+        "",
+        lambda facts: (
+            f"Nothing ran for {fmt.percent(facts['share'])} of the time: the function"
+            " slept, or waited for a lock, a file or another process."
+        ),
+    ),
+    "callback": Words("Python callback", _callback),
+    "impossible": Words("", _impossible),
+    "no-span": Words("unknown memory range", _no_span, _no_span_advice),
+    "memory": Words("memory range", _memory, _memory_advice),
+    "outside-span": Words("outside its range", _outside_span, "Time this case alone."),
+    "page-faults": Words(
+        "page faults",
+        lambda facts: (
+            f"{facts['page_faults']:,.0f} page faults per call: the process gets new"
+            " memory each time, and the time includes that."
+        ),
+    ),
+    "freeing": Words("", _freeing),
+    "simulated": Words(
+        "simulated device",
+        "SIMULATED device: it shares this machine's CPU with its siblings.",
+    ),
+    "not-finite": Words("not finite", "The result contains nan or infinity."),
+    "numpy-dtype": Words("NumPy's dtype", _numpy_dtype),
+    "x64": Words(
+        "",
+        "jaxtui enabled x64 for this case alone: without JAX_ENABLE_X64=1 a program"
+        " computes in float32.",
+    ),
+    "dtype-changed": Words(
+        "changed dtype",
+        lambda facts: f"The result of this {facts['dtype']} case is {facts['result']}.",
+    ),
+    "symmetric": Words(
+        "",
+        "NumPy computes x·xᵀ with a symmetric BLAS routine, which does half of the"
+        " flops; the rate counts the full product.",
+    ),
+    "rows-sampled": Words("sampled check", _rows_sampled),
+    "wrong-result": Words("wrong result", _wrong_result, _two_sides),
+    "inaccurate": Words("", _inaccurate, _two_sides),
+    "own": Words("own function", _own),
+    "warm-phases": Words(
+        "warm phases",
+        "The function is jitted already and may have run in this process, so trace,"
+        " lower and compile are not known.",
+    ),
+    "donated": Words("donated arguments", _donated),
+    "sharded": Words("", _sharded),
+    "interpreted": Words(
+        "interpret mode",
+        "Pallas compiles no kernels for a CPU: this one ran in interpret mode, which"
+        " shows that it is right and says nothing about its speed.",
+    ),
+    "cached-compile": Words(
+        "cached executable",
+        "The executable came from JAX's persistent compilation cache: compile is the"
+        " time to load it.",
+    ),
+    "aliased": Words("zero-copy inputs", _aliased),
+    "memcpy": Words(
+        "transfer in memory",
+        "On CPU a transfer is a copy within the host's memory, not over a bus.",
+    ),
+    "precision": Words(
+        "default precision",
+        lambda facts: (
+            f"The precision default means {facts['value']} here, by {facts['setting']}."
+        ),
+    ),
+    "waits": Words("waiting calls", _waits),
+    "settings": Words("settings of file", _settings),
+    "few-processes": Words("few processes", _few_processes),
+    "earlier-runs": Words(
+        "earlier runs differ", _earlier_runs, "Raise --processes to cover several."
+    ),
+}
