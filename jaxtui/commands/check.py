@@ -45,7 +45,7 @@ from jaxtui.view.text import Line, ansi, wrap
     type=one_of("level", CHECK_LEVELS),
 )
 @valued(
-    "--devices",
+    "--device",
     "DEVICES",
     "cpu:0,cpu:3 or tpu.  [default: all of this process]",
     type=DEVICE_LIST,
@@ -72,7 +72,7 @@ def command(
     /,
     *,
     level: CheckLevel,
-    devices: str | None,
+    device: str | None,
     limit: float | None,
     baseline: Baseline | None,
     as_json: bool,
@@ -90,7 +90,7 @@ def command(
         async with check.started() as session, live_line(check.line):
             await session.ready()
             session.refuse("verdicts")
-            chosen = _chosen(session.state, devices, baseline)
+            chosen = _chosen(session.state, device, baseline)
             exam = begin(chosen, level, limit)
             session.state = with_series(session.state, "check", exam)
             check.begin()

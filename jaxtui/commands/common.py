@@ -130,6 +130,19 @@ def not_started(command: Sequence[str], error: OSError) -> CannotRun:
 
 # Options.
 
+LISTS = ("--size", "--dtype", "--device", "--mode", "--precision")
+"""What some commands take a list of: the plural is accepted, and not in the help."""
+
+
+class _Valued(click.Option):
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        shown = self.opts
+        self.opts = [*shown, *(f"{name}s" for name in shown if name in LISTS)]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
+
 
 def valued(
     name: str, metavar: str, meaning: str, default: str | int | None = None, **more: Any
@@ -137,7 +150,7 @@ def valued(
     """An option that takes a value; the help shows its default."""
     if default is not None:
         more.update(default=default, show_default=True)
-    return click.option(name, metavar=metavar, help=meaning, **more)
+    return click.option(name, metavar=metavar, help=meaning, cls=_Valued, **more)
 
 
 def flag(name: str, meaning: str) -> Decorator:

@@ -43,7 +43,7 @@ LARGEST_GRID = 64
 """Sizes; the search closes in by itself, so that more would only cost time."""
 
 SMALLEST, SPAN = 16, 8
-"""Without --sizes the grid goes from 16 to so many times the op's default size."""
+"""Without --size the grid goes from 16 to so many times the op's default size."""
 
 ACCEPTED = (
     "name two, such as numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is "
@@ -145,7 +145,7 @@ def _dtype(text: str) -> str:
     type=Parsed("sides", _sides, (*MODES, *DTYPES, *PRECISIONS)),
 )
 @valued(
-    "--sizes",
+    "--size",
     "SIZES",
     "The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
     "[default: 16 to 8 × the op's own]",
@@ -181,7 +181,7 @@ def command(
     *,
     op: str | None,
     between: tuple[Side, Side],
-    sizes: tuple[int, ...] | None,
+    size: tuple[int, ...] | None,
     dtype: str | None,
     device: str | None,
     budget: float | None,
@@ -216,14 +216,14 @@ def command(
                     " leave --dtype out, and name modes, devices or places for inputs"
                     " in --between."
                 )
-            _ascending(sizes, info)
+            _ascending(size, info)
 
         async with crossover.started() as session, live_line(crossover.line):
             await session.ready(possible)
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
             info = _info(op, ops)
-            grid = _ascending(sizes, info)
+            grid = _ascending(size, info)
             first, second = (
                 _case(cast("Side", {**shared, **side}), info, grid[0], ops, devices)
                 for side in between
@@ -299,7 +299,7 @@ def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
     choices = selection.parse_ops((op,), catalogue, own=True)
     if len(choices) > 1 or choices[0].sizes is not None:
         raise SelectionError(
-            f'"{op}" is more than one op: give one, and its sizes as --sizes.'
+            f'"{op}" is more than one op: give one, and its sizes as --size.'
         )
     info = experiments.op_info(choices[0].name, catalogue)
     assert info is not None
@@ -315,7 +315,7 @@ def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
     if grid is None and info.own:
         raise SelectionError(
             "A function of a file is searched over the sizes that its factory is given:"
-            " name them, as in --sizes 64..4096."
+            " name them, as in --size 64..4096."
         )
     if grid is None:
         low = max(info.minimum, min(SMALLEST, info.default // SMALLEST))

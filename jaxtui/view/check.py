@@ -314,7 +314,7 @@ def meaning(
     named = _culprits(guilty, devices)
     names = dict.fromkeys(one.reading.device for one in guilty)
     most = None in names or len(names) > min(MOST_CULPRITS, len(devices) // 2)
-    only = "" if most else f" --devices {','.join(map(str, names))}"
+    only = "" if most else f" --device {','.join(map(str, names))}"
     again = f"`jaxtui check --level full{only}`"
     if word == "low":
         return (

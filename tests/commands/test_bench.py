@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from jaxtui import cli
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Case, Event, Experiment, Finding, MemorySpan, RunFinished
 from tests.commands.fakes import complete, run
@@ -112,3 +113,13 @@ def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(capsys) ->
 
 def test_no_process_is_no_way_to_measure(capsys) -> None:
     assert run(FakeEngine(complete), "bench", "selu", "--processes", "0") == 64
+
+
+@pytest.mark.parametrize("plural", ["--sizes", "--dtypes", "--devices", "--modes"])
+def test_a_plural_is_accepted_and_not_in_the_help(
+    plural: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["bench", "selu", plural, "nonsense"]) == 64
+    assert "nonsense" in capsys.readouterr().err
+    assert cli.main(["bench", "--help"]) == 0
+    assert plural not in capsys.readouterr().out

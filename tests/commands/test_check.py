@@ -48,7 +48,7 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
     assert err == ""
     assert "close" in fake.calls
     fake = engine(findings=(finding,))
-    assert run(fake, "--level", "full", "--devices", "cpu:1", "--json") == 0
+    assert run(fake, "--level", "full", "--device", "cpu:1", "--json") == 0
     assert {(check.devices, check.level) for check in fake.works} == {
         (("cpu:1",), "full")
     }
@@ -68,7 +68,7 @@ def test_the_exit_code_and_the_last_line_are_the_verdict(
     capsys, trouble: dict[str, object], word: str, code: int
 ) -> None:
     fake = engine(with_trouble("bandwidth", "cpu:0", **trouble))
-    assert run(fake, "--devices", "cpu:0") == code
+    assert run(fake, "--device", "cpu:0") == code
     last = " ".join(capsys.readouterr().out.rpartition("\n\n")[2].split())
     assert last.startswith(f"Verdict: {word}. ")
     assert "cpu:0 in bandwidth" in last
@@ -78,7 +78,7 @@ def test_where_nothing_could_be_tested_it_could_not_run(capsys) -> None:
     def nothing(check: Check) -> list[Event]:
         return sound(check, "cpu:0", measured=None, skipped="Too old.")
 
-    assert run(engine(nothing), "--devices", "cpu:0") == 3
+    assert run(engine(nothing), "--device", "cpu:0") == 3
     assert "Verdict: skipped. Nothing could be tested." in capsys.readouterr().out
 
 
@@ -90,7 +90,7 @@ def test_what_a_check_printed_is_a_baseline(capsys, tmp_path: Path) -> None:
     assert run(engine(), "--json") == 0
     file.write_text(capsys.readouterr().out)
     monday = str(file)
-    assert run(engine(), "--devices", "cpu:1", "--baseline", monday, "--json") == 0
+    assert run(engine(), "--device", "cpu:1", "--baseline", monday, "--json") == 0
     out, err = capsys.readouterr()
     assert "Compared with the baseline monday.json." in err
     document = json.loads(out)
@@ -120,7 +120,7 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
         return [RunStarted()] if check.test == "compute" else sound(check)
 
     fake = engine(hangs)
-    assert run(fake, "--limit", "0.05", "--devices", "cpu:1", "--json") == 2
+    assert run(fake, "--limit", "0.05", "--device", "cpu:1", "--json") == 2
     tests = json.loads(capsys.readouterr().out)["tests"]
     assert fake.calls.count("stop") == 1
     (failed,) = [one for one in tests if one["verdict"] == "fail"]

@@ -45,7 +45,7 @@ def test_its_options_reach_the_engine(capsys) -> None:
     code = search(
         engine,
         *("matmul", "--between", "jit/bf16/highest,jit/cpu:1/host"),
-        *("--sizes", "16..128x2", "--device", "cpu:0", "--seed", "7"),
+        *("--size", "16..128x2", "--device", "cpu:0", "--seed", "7"),
     )
     assert code == 0
     assert [
@@ -61,7 +61,7 @@ def test_its_options_reach_the_engine(capsys) -> None:
 
 def test_a_size_that_the_op_does_not_have_is_refused(capsys) -> None:
     small = tuple(msgspec.structs.replace(op, minimum=32) for op in OPS)
-    assert search(FakeEngine(complete, ops=small), "selu", "--sizes", "16..64") == 64
+    assert search(FakeEngine(complete, ops=small), "selu", "--size", "16..64") == 64
     assert "selu has no size 16; the smallest is 32." in capsys.readouterr().err
 
 
@@ -69,7 +69,7 @@ def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
     def too_large(experiment: Experiment) -> Sequence[Event]:
         return list(events(experiment, [lambda n: 1e-9 * n] * 2, too_large=1))
 
-    assert search(FakeEngine(too_large), "selu", "--sizes", "16..64") == 1
+    assert search(FakeEngine(too_large), "selu", "--size", "16..64") == 1
     out = capsys.readouterr().out
     assert "failed: selu 16 float32 numpy on host" in out
     assert "Nothing was measured at both." in out
@@ -89,9 +89,9 @@ def test_a_function_of_a_file_is_searched_like_an_op(
         return machine(msgspec.structs.replace(experiment, cases=cases))
 
     engine = FakeEngine(settled)
-    assert search(engine, f"{path}:step", "--sizes", "16..64k", "--json") == 0
+    assert search(engine, f"{path}:step", "--size", "16..64k", "--json") == 0
     assert {one.cases[0].op for one in engine.works} == {f"{path}:step"}
     crossing = json.loads(capsys.readouterr().out)["answer"]["crossing"]
     assert crossing["below"] <= 1250 <= crossing["above"]
-    for refused in (["--sizes", "16..64", "--dtype", "bf16"], []):
+    for refused in (["--size", "16..64", "--dtype", "bf16"], []):
         assert search(FakeEngine(settled), f"{path}:step", *refused) == 64

@@ -58,7 +58,7 @@ def crossover(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
     ("typed", "engine", "measured", "sentence"),
     [
         ("bench matmul selu", FakeEngine(interrupted), 1, ARRIVED),
-        ("crossover selu --sizes 16..1M", crossover(in_search), 4, ARRIVED),
+        ("crossover selu --size 16..1M", crossover(in_search), 4, ARRIVED),
         ("roofline selu copy", test_roofline.machine(in_second_case), 1, ARRIVED),
         ("roofline selu", test_roofline.machine(of_roofs=in_roofs), 0, ARRIVED),
         ("learn clock", test_learn.engine(cases=interrupted), 0, ARRIVED),
@@ -121,8 +121,8 @@ LOST_ROOFS = test_roofline.failing("crashed")
 @pytest.mark.parametrize(
     ("typed", "engine"),
     [
-        ("crossover selu --sizes 16..1M", crossover(is_lost)),
-        ("crossover selu --sizes 16..1M", crossover(cannot_come_back)),
+        ("crossover selu --size 16..1M", crossover(is_lost)),
+        ("crossover selu --size 16..1M", crossover(cannot_come_back)),
         ("roofline copy:1M", test_roofline.machine(of_roofs=LOST_ROOFS)),
         ("learn clock", test_learn.failing("crashed")),
         # What was not tested says nothing.

@@ -55,7 +55,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             FakeEngine(test_crossover.machine),
-            "crossover selu --sizes 16..1M",
+            "crossover selu --size 16..1M",
             ("beats", "selu · vm, jax 0.12.0"),
         ),
         (

@@ -35,7 +35,7 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
     None
 ):
     crossover = Running(
-        *("crossover", "matmul", "--sizes", "16..4k", "--budget", "20"),
+        *("crossover", "matmul", "--size", "16..4k", "--budget", "20"),
         *("--export", "out.json"),
     )
     crossover.until("16: numpy ")

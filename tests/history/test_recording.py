@@ -270,7 +270,7 @@ MOMENTS = random.Random(26).sample(range(1, 150), 20)
     "words",
     [
         ("bench", "matmul", "--size", "64,128", "--mode", "jit,numpy"),
-        ("crossover", "matmul", "--sizes", "16..4k"),
+        ("crossover", "matmul", "--size", "16..4k"),
     ],
 )
 @pytest.mark.parametrize(

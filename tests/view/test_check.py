@@ -237,7 +237,7 @@ def test_of_more_than_the_hardware_can_do_nothing_is_to_be_believed() -> None:
     assert row(stopped, "tpu:0")[2] == "!"
     said = text(screen.summary(stopped, 300))
     assert "so far: impossible. More than the hardware can do was measured: " in said
-    assert "`jaxtui check --level full --devices tpu:0` says otherwise" in said
+    assert "`jaxtui check --level full --device tpu:0` says otherwise" in said
 
 
 # On a screen.
