@@ -19,12 +19,20 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.machine.topologies import parse
-from jaxtui.model import COMPILED_MODES, Case, Inspected, Inspection, SelectionError
+from jaxtui.model import (
+    COMPILED_MODES,
+    Case,
+    Inspected,
+    Inspection,
+    SelectionError,
+    explanation,
+)
+from jaxtui.model.own import short_name
 from jaxtui.model.programs import LIMIT_SECONDS
-from jaxtui.view import ahead
+from jaxtui.view import program
 
 
 @click.command("compile")
@@ -91,21 +99,32 @@ def command(
     job = state.jobs.get("inspection")
     inspected = job.result if job and isinstance(job.result, Inspected) else None
     failed = job.failed if job else None
-    document = ahead.document(
-        topology.strip(),
-        compiling.topology,
-        host=state.host,
-        devices=state.devices,
-        case=compiling.case,
-        inspected=inspected,
-        failed=failed,
-        hlo=hlo,
-    )
+    row = program.row_of(topology.strip(), compiling.topology, state.devices)
     if failed is not None and not as_json:
-        say("\n".join(filter(None, (ahead.why(document), failed.detail))))
+        sentence = explanation(failed)
+        # Of an engine that died only that is known.
+        if compiling.case and short_name(compiling.case.op) not in sentence:
+            sentence = f"{compiling.case.label} of {row.asked}: {sentence}"
+        say("\n".join(filter(None, (sentence, failed.detail))))
+
+    def text() -> str:
+        assert inspected is not None
+        report = program.report(
+            inspected, topology=row, host=state.host, devices=state.devices
+        )
+        return "\n\n".join([rendered(report), *([inspected.hlo] if hlo else [])])
+
     return close(
-        document=document,
-        text=(lambda: ahead.text(document, state.devices)) if inspected else None,
+        document=program.compiled(
+            row,
+            compiling.case,
+            inspected,
+            failed,
+            state.host,
+            state.devices,
+            with_hlo=hlo,
+        ),
+        text=text if inspected else None,
         as_json=as_json,
         code=FINE if inspected else CASE_FAILED,
         lost=compiling.lost,

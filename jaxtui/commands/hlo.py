@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import click
 
@@ -25,24 +24,19 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.model import (
     HOST_MODES,
     Case,
-    Host,
     Inspected,
     Inspection,
-    Peak,
-    Record,
     SelectionError,
-    WorkFailed,
     explanation,
 )
 from jaxtui.model.own import short_name
-from jaxtui.model.programs import LIMIT_SECONDS, Bound, EagerStep, Program
+from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.view import program
-from jaxtui.view.document import SCHEMA
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
 """What can be printed, whole."""
@@ -117,11 +111,10 @@ def command(
         if case is not None and short_name(case.op) not in failed.error:
             sentence = f"{case.label}: {sentence}"
         say("\n".join(filter(None, (sentence, failed.detail))))
+    texts = TEXTS if stage in (None, "all") else (stage,)
     return close(
-        document=Document(
-            host=hlo.state.host, **_facts(case, inspected, stage), failure=failed
-        ),
-        text=partial(_report, inspected, stage) if inspected else None,
+        document=program.document(case, inspected, failed, hlo.state.host, texts),
+        text=partial(_text, inspected, stage) if inspected else None,
         as_json=as_json,
         code=FINE if inspected else CASE_FAILED,
         lost=hlo.lost,
@@ -132,47 +125,8 @@ class _Hlo(Driver):
     case: Case | None = None
 
 
-class Document(Record, frozen=True, kw_only=True):
-    """What is not known, or was not asked for, is ``None``."""
-
-    schema: int = SCHEMA
-    host: Host | None
-    case: Case | None
-    device_kind: str | None
-    trace_seconds: float | None
-    lower_seconds: float | None
-    compile_seconds: float | None
-    flops: float | None
-    bytes: float | None
-    program: Program | None
-    peak: Peak | None
-    bound_seconds: float | None
-    bound_by: Bound | None
-    steps: tuple[EagerStep, ...] | None
-    jaxpr: str | None
-    stablehlo: str | None
-    hlo: str | None
-    eager_kernels: int | None
-    failure: WorkFailed | None
-
-
-def _facts(
-    case: Case | None, inspected: Inspected | None, stage: str | None
-) -> dict[str, Any]:
-    """The fields of a document that an inspection fills."""
-    names = {*Document.__struct_fields__} - {"schema", "host", "failure"}
-    facts = {name: getattr(inspected, name, None) for name in names}
-    if inspected is None:
-        facts["case"] = case
-    else:
-        facts["bound_seconds"], facts["bound_by"] = inspected.bound
-    if stage in TEXTS:
-        facts |= dict.fromkeys(name for name in TEXTS if name != stage)
-    return facts
-
-
-def _report(inspected: Inspected, stage: str | None) -> str:
-    parts = [program.summary(inspected)]
+def _text(inspected: Inspected, stage: str | None) -> str:
+    parts = [rendered(program.report(inspected))]
     if stage is None:
         parts.append(program.entry(program.hlo(inspected.hlo)))
     for name in TEXTS:

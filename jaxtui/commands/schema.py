@@ -7,9 +7,9 @@ from typing import Any
 import click
 import msgspec
 
-from jaxtui.commands import FINE, hlo, ops
+from jaxtui.commands import FINE, ops
 from jaxtui.commands.terminal import put
-from jaxtui.view import ahead, compare, crossover, history, roofline
+from jaxtui.view import compare, crossover, history, program, roofline
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -25,8 +25,8 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "crossover": (crossover.Document,),
     "roofline": (roofline.Document,),
     "check": (CheckResults,),
-    "compile": (ahead.Document,),
-    "hlo": (hlo.Document,),
+    "compile": (program.Compiled,),
+    "hlo": (program.Document,),
     "learn": (Lessons, LessonResults),
     "history": (history.Document,),
     "compare": (compare.Pairs,),

@@ -105,7 +105,7 @@ def libtpu_version() -> str | None:
         return f"of {library}"
     if importlib.util.find_spec("libtpu") is None:
         return None
-    return installed().plugins.get("libtpu", "of an unknown version")
+    return installed().plugins.get("libtpu", "unknown")
 
 
 def _installed() -> Iterator[Distribution]:

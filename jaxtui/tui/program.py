@@ -19,6 +19,8 @@ from jaxtui.tui.state import State
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import program
+from jaxtui.view.report import lines
+from jaxtui.view.text import plain
 
 SECTIONS = ("Summary", "jaxpr", "StableHLO", "HLO")
 """In the order of their digits."""
@@ -102,7 +104,8 @@ class ProgramScreen(ModalScreen[None]):
     def _write(self) -> None:
         if (found := self._inspected) is not None:
             columns = min(100, max(40, self.size.width - 4))
-            summary = program.summary(found, columns)
+            said = lines(program.report(found), columns)
+            summary = "\n".join(map(plain, said))
             hlo = program.hlo(found.hlo)
             self._texts = (summary, found.jaxpr, found.stablehlo, hlo)
         names = [

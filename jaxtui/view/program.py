@@ -1,15 +1,30 @@
-"""What JAX and XLA made of a case, as text for people."""
+"""What JAX and XLA made of a case: one report, its documents, and texts of programs."""
 
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from jaxtui import format as fmt
-from jaxtui.model import Inspected
-from jaxtui.model.programs import Program, ProgramMemory
-from jaxtui.view.text import COLUMNS, table, wrap
+from jaxtui.model import (
+    Case,
+    Device,
+    Host,
+    Inspected,
+    Peak,
+    Record,
+    Remark,
+    Topology,
+    WorkFailed,
+)
+from jaxtui.model.machine import chip_count
+from jaxtui.model.programs import Bound, EagerStep, Program, ProgramMemory
+from jaxtui.model.remark import Fact
+from jaxtui.view import chipmap
+from jaxtui.view.document import SCHEMA
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.text import Line, Span, columns
 
 _METADATA = re.compile(
     r", (?:metadata|backend_config)=\{(?:[^{}\"]|\"[^\"]*\"|\{[^{}]*\})*\}"
@@ -21,25 +36,191 @@ _TABLES = re.compile(
 )
 
 
-def summary(inspected: Inspected, columns: int = COLUMNS) -> str:
-    return "\n\n".join(part for part in _parts(inspected, columns) if part)
+class TopologyRow(Record, frozen=True, kw_only=True):
+    """A TPU that is not here."""
+
+    asked: str
+    """As it was typed."""
+    name: str
+    options: dict[str, int | str | tuple[int, ...]]
+    devices: int | None
+    chips: int | None
+    processes: int | None
 
 
-def title(inspected: Inspected) -> str:
-    case, program, steps = inspected.case, inspected.program, inspected.steps
-    if case.mode == "eager":
-        count = fmt.count(len(steps))
-        what = "a program" if len(steps) == 1 else f"{count} programs"
-        return f"Op by op JAX runs {what} with {_kernels(inspected.eager_kernels)}."
-    if program.kernels is None:
-        return "This jax does not show the compiled program."
-    apart = inspected.eager_kernels
-    if apart is None:
-        return f"XLA made {_kernels(program.kernels)} of it."
-    return (
-        f"XLA made {_kernels(program.kernels)} of it; op by op, without jit, it runs "
-        f"{_kernels(apart)}."
+# The report.
+
+
+def report(
+    inspected: Inspected,
+    *,
+    topology: TopologyRow | None = None,
+    host: Host | None = None,
+    devices: Sequence[Device] = (),
+) -> Report:
+    """What a program is made of, what a call needs, and how long compiling took.
+
+    Args:
+        inspected: what is known of it.
+        topology: of the TPU that it was compiled for, if that is not here.
+        host: of the engine that compiled for it.
+        devices: of the topology.
+    """
+    label = inspected.case.label
+    if topology is not None:
+        label += f" of {topology.asked}"
+    return Report(
+        title=label,
+        verdict=_verdict(inspected, label, here=topology is None),
+        tables=tuple(_tables(inspected)),
+        remarks=gather((), _remarks(inspected, here=topology is None)),
+        host=_compiled_for(topology, host, devices) if topology else "",
     )
+
+
+def _verdict(inspected: Inspected, label: str, *, here: bool) -> Line:
+    program, eager = inspected.program, inspected.eager_kernels
+    steps = fmt.plural(len(inspected.steps), "program")
+    said = [f"Compiled{'' if here else ', not run'}: {_made_of(program)}."]
+    if inspected.case.mode == "eager":
+        said = [f"Eager: {steps}, {_kernels(eager)}."]
+    elif eager is not None:
+        said.append(f"Eager: {_kernels(eager)} in {steps}.")
+    least, by = inspected.bound
+    if least is not None and by is not None:
+        said.append(f"A call takes at least {fmt.seconds(least)} ({_LIMITS[by]}).")
+    return (Span(label, "title"), Span(f". {' '.join(said)}"))
+
+
+_LIMITS: dict[Bound, str] = {"compute": "compute", "bandwidth": "memory bandwidth"}
+
+
+def _made_of(program: Program) -> str:
+    """How many kernels, and of which kinds: ``3 kernels (2 fusion, 1 copy)``."""
+    kinds = ", ".join(f"{count} {name}" for name, count in program.instructions.items())
+    return f"{_kernels(program.kernels)}{f' ({kinds})' if kinds else ''}"
+
+
+def _kernels(count: int | None) -> str:
+    return "unknown kernels" if count is None else fmt.plural(count, "kernel")
+
+
+def _tables(inspected: Inspected) -> Iterator[Table]:
+    program = inspected.program
+    if program.fusions:
+        head = ("fusion", "kind", "operations inside")
+        fusions = [
+            (one.name, one.kind, _counted(one.operations)) for one in program.fusions
+        ]
+        yield Table(columns(head, fusions, grows=head[2]))
+    if len(inspected.steps) > 1:
+        head = ("eager step", "kernels", "reads and writes")
+        steps = [
+            (
+                step.name,
+                _counted(step.program.instructions),
+                fmt.figure(step.program.xla_bytes, "memory"),
+            )
+            for step in inspected.steps
+        ]
+        yield Table(columns(head, steps, right=head[2:]))
+    yield _counts(inspected)
+    if program.memory is not None:
+        yield _memory(program.memory)
+    stages = [
+        ("trace", fmt.figure(inspected.trace_seconds)),
+        ("lower", fmt.figure(inspected.lower_seconds)),
+        ("compile", fmt.figure(inspected.compile_seconds)),
+    ]
+    yield Table(columns(("stage", "time"), stages, right=("time",)))
+
+
+def _counted(names: Mapping[str, int]) -> str:
+    return ", ".join(
+        name if count == 1 else f"{count} {name}" for name, count in names.items()
+    )
+
+
+def _counts(inspected: Inspected) -> Table:
+    """Flops and bytes of one call: the op's formula beside XLA's own count."""
+    program = inspected.program
+    rows = [
+        ("flops", _count(inspected.flops), _count(program.xla_flops)),
+        ("bytes", _count(inspected.bytes), _count(program.xla_bytes)),
+    ]
+    if apart := program.xla_transcendentals:
+        rows.insert(1, ("transcendentals", fmt.ABSENT, _count(apart)))
+    head = ("per call", "by formula", "XLA counts")
+    return Table(columns(head, rows, right=head[1:]))
+
+
+def _count(value: float | None) -> str:
+    return fmt.ABSENT if value is None else fmt.count(round(value))
+
+
+def _memory(needed: ProgramMemory) -> Table:
+    """What one call needs, and how much the device has."""
+    sizes = {
+        "arguments": needed.arguments_bytes,
+        "output": needed.output_bytes,
+        "output in the arguments": needed.aliased_bytes or None,
+        "temporaries": needed.temporaries_bytes,
+        "program": needed.program_bytes,
+        "peak": needed.peak_bytes,
+        "device": needed.limit_bytes,
+    }
+    rows = [
+        (name, fmt.bytes_text(size)) for name, size in sizes.items() if size is not None
+    ]
+    return Table(columns(("memory", "size"), rows, right=("size",)))
+
+
+def _remarks(inspected: Inspected, *, here: bool) -> Iterator[Remark]:
+    program, peak = inspected.program, inspected.peak
+    least, by = inspected.bound
+    if least is not None and peak is not None and by is not None:
+        facts: dict[str, Fact] = {
+            "by": by,
+            "seconds": least,
+            "work": inspected.flops if by == "compute" else inspected.bytes,
+            "rate": peak.flops_per_second if by == "compute" else peak.bytes_per_second,
+            "source": peak.source,
+        }
+        yield Remark("lower-bound", facts)
+        if inspected.flops and peak.flops_per_second is None:
+            yield Remark("compute-peak-unknown", {"dtype": inspected.case.dtype})
+    elif not here:
+        own = inspected.bytes is None
+        kind = {"device_kind": inspected.device_kind}
+        yield Remark("traffic-unknown") if own else Remark("peaks-unknown", {**kind})
+    if program.kernels is None:
+        yield Remark("program-hidden")
+    if program.xla_transcendentals and inspected.flops is not None:
+        yield Remark("transcendentals-apart")
+    if inspected.case.mode == "pallas" and inspected.device_kind == "cpu":
+        yield Remark("kernel-interpreted", severity="warning")
+    if "while" in program.instructions:
+        yield Remark("loop-counted-once")
+    if "custom-call" in program.instructions:
+        yield Remark("custom-call-uncounted")
+    limited = program.memory is None or program.memory.limit_bytes is not None
+    if not here and not limited:
+        yield Remark("memory-unknown", {"device_kind": inspected.device_kind})
+
+
+def _compiled_for(
+    row: TopologyRow, host: Host | None, devices: Sequence[Device]
+) -> str:
+    parts = [Topology(name=row.name, options=row.options).label]
+    if devices:
+        parts[0] += f": {devices[0].device_kind}, {chipmap.summary(devices)}"
+    parts.append("compiled for one device")
+    if host is not None:
+        parts += [f"libtpu {host.platform_version}", f"jax {host.jax}"]
+    return " · ".join(parts)
+
+
+# Texts of programs.
 
 
 def hlo(text: str) -> str:
@@ -56,150 +237,139 @@ def entry(text: str) -> str:
     return "\n".join(part.rstrip("\n") for part in found)
 
 
-def _parts(inspected: Inspected, columns: int) -> Iterator[str]:
-    program = inspected.program
-    made_of = kernels(program.kernels, program.instructions)
-    for text in (inspected.case.label, title(inspected), f"program: {made_of}"):
-        yield wrap(text, later="  ", width=columns)
-    yield _fusions(program, columns)
-    yield _steps(inspected)
-    yield counts(
-        inspected.flops,
-        inspected.bytes,
-        program.xla_flops,
-        program.xla_bytes,
-        program.xla_transcendentals,
-    )
-    yield wrap(*_remarks(inspected), later="  ", width=columns)
-    if program.memory is not None:
-        known = program.memory.limit_bytes is not None
-        yield memory(program.memory, inspected.device_kind, device_has=known)
-    yield stages(
-        {
-            "trace": inspected.trace_seconds,
-            "lower": inspected.lower_seconds,
-            "compile": inspected.compile_seconds,
-        }
-    )
+# Documents.
 
 
-def _steps(inspected: Inspected) -> str:
-    if len(inspected.steps) < 2:
-        return ""
-    rows = [
-        (
-            step.name,
-            kernels(step.program.kernels, step.program.instructions),
-            fmt.figure(step.program.xla_bytes, "memory"),
-        )
-        for step in inspected.steps
-    ]
-    return table(
-        ("op by op", "is", "reads and writes"), rows, right=("reads and writes",)
-    )
+class Document(Record, frozen=True, kw_only=True):
+    """Of ``hlo``. What is not known, or was not asked for, is ``None``."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    case: Case | None
+    device_kind: str | None
+    trace_seconds: float | None
+    lower_seconds: float | None
+    compile_seconds: float | None
+    flops: float | None
+    bytes: float | None
+    program: Program | None
+    peak: Peak | None
+    bound_seconds: float | None
+    bound_by: Bound | None
+    steps: tuple[EagerStep, ...] | None
+    jaxpr: str | None
+    stablehlo: str | None
+    hlo: str | None
+    eager_kernels: int | None
+    failure: WorkFailed | None
 
 
-def _remarks(inspected: Inspected) -> Iterator[str]:
-    program = inspected.program
-    if program.xla_transcendentals:
-        yield (
-            "XLA counts exponentials and the like apart; a formula counts each as one "
-            "flop."
-        )
-    if inspected.case.mode == "pallas" and inspected.device_kind == "cpu":
-        yield "A CPU interprets the Pallas kernel: this is the interpreter's program."
-    if "while" in program.instructions:
-        yield "XLA counts the body of a loop once, however often it runs."
-    if "custom-call" in program.instructions:
-        yield "XLA cannot look into a custom-call: it counts nothing of it."
+class Compiled(Record, frozen=True, kw_only=True):
+    """Of ``compile``: all that is known of it; what is not is ``None``."""
+
+    schema: int = SCHEMA
+    case: Case | None
+    topology: TopologyRow
+    device_kind: str | None
+    libtpu: str | None
+    jax: str | None
+    warm_up_seconds: float | None
+    trace_seconds: float | None
+    lower_seconds: float | None
+    compile_seconds: float | None
+    flops: float | None
+    bytes: float | None
+    xla_flops: float | None
+    xla_bytes: float | None
+    xla_transcendentals: float | None
+    memory: ProgramMemory | None
+    peak: Peak | None
+    bound_seconds: float | None
+    bound_by: Bound | None
+    kernels: int | None
+    instructions: dict[str, int] | None
+    hlo: str | None
+    source: str | None
+    """Of the peak."""
+    failure: WorkFailed | None
 
 
-def _kernels(count: int | None) -> str:
-    if count is None:
-        return "an unknown number of kernels"
-    return "one kernel" if count == 1 else fmt.plural(count, "kernel")
+def document(
+    case: Case | None,
+    inspected: Inspected | None,
+    failed: WorkFailed | None,
+    host: Host | None,
+    texts: Sequence[str],
+) -> Document:
+    """What is known of a program.
 
-
-def _fusions(program: Program, columns: int) -> str:
-    """What each is made of; a line that is too long goes on under its last column."""
-    head = ("fusion", "kind", "operations inside")
-    rows: list[tuple[str, ...]] = []
-    for one in program.fusions:
-        inside = one.operations.items()
-        names = (name if count == 1 else f"{count} {name}" for name, count in inside)
-        rows.append((one.name, one.kind, ", ".join(names)))
-    if not rows:
-        return ""
-    leading, kinds, _ = zip(head, *rows, strict=True)
-    room = columns - max(map(len, leading)) - max(map(len, kinds)) - 4
-    cells: list[tuple[str, ...]] = []
-    for name, kind, text in rows:
-        lines = textwrap.wrap(text, max(1, room), break_long_words=False)
-        first, *more = lines or [""]
-        cells += [(name, kind, first), *(("", "", line) for line in more)]
-    return table(head, cells)
-
-
-# Of any program.
-
-
-def stages(seconds: Mapping[str, float | None]) -> str:
-    """What each stage of a compile took."""
-    rows = [(name, fmt.figure(each)) for name, each in seconds.items()]
-    return table(("stage", "time"), rows, right=("time",))
-
-
-def counts(
-    flops: float | None,
-    traffic: float | None,
-    xla_flops: float | None,
-    xla_bytes: float | None,
-    transcendentals: float | None = None,
-) -> str:
-    """Flops and bytes of one call: the op's formula beside XLA's own count."""
-    rows = [
-        ("flops", _count(flops), _count(xla_flops)),
-        ("bytes", _count(traffic), _count(xla_bytes)),
-    ]
-    if transcendentals:
-        rows.insert(1, ("transcendentals", fmt.ABSENT, _count(transcendentals)))
-    head = ("per call", "by formula", "XLA counts")
-    return table(head, rows, right=head[1:])
-
-
-def memory(needed: ProgramMemory, device_kind: str, *, device_has: bool = True) -> str:
-    """What one call needs, and how much of the device that is.
-
-    ``device_has`` says so where it is not known how much the device has.
+    Args:
+        case: once it is known.
+        inspected: what came of it.
+        failed: why nothing came of it.
+        host: of the engine.
+        texts: those of jaxpr, stablehlo and hlo that were asked for.
     """
-    rows = [
-        ("arguments", fmt.figure(needed.arguments_bytes, "memory")),
-        ("output", fmt.figure(needed.output_bytes, "memory")),
-        ("temporaries", fmt.figure(needed.temporaries_bytes, "memory")),
-        ("program", fmt.figure(needed.program_bytes, "memory")),
-        ("peak", fmt.figure(needed.peak_bytes, "memory")),
-    ]
-    if aliased := needed.aliased_bytes:
-        row = ("of the output, in the arguments", fmt.figure(aliased, "memory"))
-        rows.insert(2, row)
-    text = table(("memory", "size"), rows, right=("size",))
-    if needed.limit_bytes is None:
-        unknown = f"\nHow much a device {device_kind} has is not known here."
-        return text + unknown if device_has else text
-    share = ""
-    if needed.peak_bytes is not None:
-        share = f"  {fmt.percent(needed.peak_bytes / needed.limit_bytes)}"
-    return f"{text}{share} of the {fmt.bytes_text(needed.limit_bytes)} of a device"
+    facts = _facts(Document, inspected)
+    facts |= {name: None for name in ("jaxpr", "stablehlo", "hlo") if name not in texts}
+    facts |= {"schema": SCHEMA, "host": host, "failure": failed}
+    return Document(**facts | {"case": inspected.case if inspected else case})
 
 
-def kernels(kernels: int | None, instructions: Mapping[str, int]) -> str:
-    """How many kernels, and of which kinds: ``3 kernels: 2 fusion, 1 copy``."""
-    if kernels is None:
-        return "this jax does not show the program"
-    kinds = ", ".join(f"{count} {name}" for name, count in instructions.items())
-    number = fmt.plural(kernels, "kernel")
-    return f"{number}: {kinds}" if kinds else number
+def compiled(
+    row: TopologyRow,
+    case: Case | None,
+    inspected: Inspected | None,
+    failed: WorkFailed | None,
+    host: Host | None,
+    devices: Sequence[Device],
+    *,
+    with_hlo: bool,
+) -> Compiled:
+    """What is known of a compile.
+
+    Args:
+        row: the topology.
+        case: once it is known.
+        inspected: what came of it.
+        failed: why nothing came of it.
+        host: of the engine.
+        devices: of the topology, once they are known.
+        with_hlo: with the text of the program.
+    """
+    facts = _facts(Compiled, inspected)
+    facts |= {
+        "schema": SCHEMA,
+        "case": inspected.case if inspected else case,
+        "topology": row,
+        "device_kind": devices[0].device_kind if devices else None,
+        "libtpu": host.platform_version if host else None,
+        "jax": host.jax if host else None,
+        "failure": failed,
+    }
+    if inspected is not None:
+        facts["source"] = inspected.peak.source if inspected.peak else None
+        facts["hlo"] = inspected.hlo if with_hlo else None
+    return Compiled(**facts)
 
 
-def _count(value: float | None) -> str:
-    return fmt.ABSENT if value is None else fmt.count(round(value))
+def row_of(asked: str, topology: Topology, devices: Sequence[Device]) -> TopologyRow:
+    """The row of a topology as it was typed, with its devices once they are known."""
+    return TopologyRow(
+        asked=asked,
+        name=topology.name,
+        options=topology.options,
+        devices=len(devices) or None,
+        chips=chip_count(devices) or None,
+        processes=len({device.process_index for device in devices}) or None,
+    )
+
+
+def _facts(kind: type[Record], inspected: Inspected | None) -> dict[str, Any]:
+    """The fields of a document that an inspection fills."""
+    facts: dict[str, Any] = dict.fromkeys(kind.__struct_fields__)
+    if inspected is not None:
+        for record in (inspected.program, inspected):
+            facts |= {n: getattr(record, n) for n in facts if hasattr(record, n)}
+        facts["bound_seconds"], facts["bound_by"] = inspected.bound
+    return facts

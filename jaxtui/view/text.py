@@ -268,13 +268,31 @@ def table(
 
     ``right`` names the heads of columns of figures: each in one unit, at the right.
     """
+    return fit(columns(head, rows, right), sys.maxsize).text()
+
+
+def columns(
+    head: Sequence[str],
+    rows: Iterable[Sequence[fmt.Cell]],
+    right: Collection[str] = (),
+    grows: str = "",
+) -> tuple[Column, ...]:
+    """Rows as columns.
+
+    Args:
+        head: of each column, its key as well.
+        rows: texts and figures.
+        right: the heads of columns of figures: each in one unit, at the right.
+        grows: the head of the column that takes what the others leave, and is cut.
+    """
     found = []
     for name, column in zip(head, zip(head, *rows, strict=True), strict=True):
         write: Callable[[fmt.Cell], str] = fmt.alike(column) if name in right else str
         top, *cells = (visible(write(cell), line=True) for cell in column)
         lines = [(Span(cell),) for cell in cells]
-        found.append(Column(name, top, lines, right=name in right))
-    return fit(found, sys.maxsize).text()
+        right_hand = name in right
+        found.append(Column(name, top, lines, right=right_hand, grows=name == grows))
+    return tuple(found)
 
 
 def first_fitting(tables: Iterable[str]) -> str:

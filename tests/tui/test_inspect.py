@@ -126,8 +126,7 @@ async def test_every_text_can_be_read_searched_and_copied(
         screen = await opened(pilot, app)
         engine.emit_run(*answered(asked(engine)))
         await until(pilot, lambda: "kernel" in text(screen))
-        assert "XLA made one kernel of it" in text(screen)
-        assert "2 kernels" in text(screen)
+        assert "Eager: 2 kernels" in " ".join(text(screen).split())
         assert max(map(len, text(screen).splitlines())) <= size[0] - 4
         await pilot.press("tab")
         assert text(screen).startswith("v0 = mul x")
