@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import All, AtLeast, Figures, Holds, Value, bracket
+from jaxtui.format import figure, seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import NAN, Figures, at_least, over, times, which
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import Code, Trial, jax_case, lesson
-from jaxtui.model import Case, Loop, LoopMeasured, LoopStyle
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, size
+from jaxtui.model import Case, Loop, LoopStyle
 from jaxtui.plot import Axis, Mark, Picture, Series
 from jaxtui.stats import median
 
@@ -22,12 +21,42 @@ DEARER = 1.15
 DEPTH = 32
 """Computations in flight at once."""
 
+WATCHER = "a second thread notes when each result is ready"
 
-def _slowest_promise(figures: Figures) -> Mapping[str, Value]:
-    """Of what does not look at a value."""
-    found = [figures[name] for name in ("call", "shape and dtype", "passed on")]
-    known = [each for each in found if each is not None]
-    return {"the others": max(known) if len(known) == len(found) else None}
+LARGER = "Here the work ran in the calling thread: take a larger size."
+
+
+def _promises(figures: Figures) -> Conclusion:
+    row, promises = figures.row, ("call", "shape and dtype", "passed on")
+    call, shape, passed = (figures[name] for name in promises)
+    slowest, value = max(call, shape, passed), figures["a value"]
+    holds, of_shape = value >= FAR * slowest, f"of shape {figures.shown('its shape')}"
+    return Conclusion(
+        holds=holds,
+        answer=2 if holds else None,
+        rows=(
+            row("y = multiply(x, x)", "call"),
+            row(
+                "the same, y.shape, y.dtype",
+                "shape and dtype",
+                remark="known before the value",
+            ),
+            row(
+                "multiply(y, x), before y is there",
+                "passed on",
+                remark="two calls, no wait",
+            ),
+            row("float(y[0, 0])", "a value", remark="waits"),
+            row("y.is_ready() right after the call", "ready at once"),
+            row("isinstance(y, jax.Array)", "type", remark=of_shape),
+        ),
+        sentences=(
+            f"Calling took {seconds(call)}, with shape and dtype {seconds(shape)}, "
+            f"passed on to a second product {seconds(passed)}.",
+            f"One number out of the result took {seconds(value)}, "
+            f"{times(over(value, slowest))} as long as the slowest of these.",
+        ),
+    )
 
 
 # Loops.
@@ -41,26 +70,40 @@ def _loop(case: Case, style: LoopStyle, calls: int) -> Loop:
     return Loop(case=case, style=style, calls=calls, budget_seconds=4.0)
 
 
-def _loop_of(outcome: Outcome, style: LoopStyle) -> LoopMeasured | None:
-    loops = (loop for loop in outcome.loops if loop.loop.style == style)
-    return next(loops, None)
-
-
-def _ahead_figures(figures: Figures) -> Mapping[str, Value]:
-    never = _loop_of(figures.outcome, "never")
-    each = _loop_of(figures.outcome, "each")
-    return {
-        "stopwatch": never.undisturbed.stopwatch_seconds if never else None,
-        "work": never.undisturbed.true_seconds if never else None,
-        "watched": never.watched.true_seconds if never else None,
-        "inline": bool(never and never.inline),
-        "waiting": each.undisturbed.stopwatch_seconds if each else None,
-    }
+def _loops(figures: Figures) -> Conclusion:
+    never, each = figures.loop("never"), figures.loop("each")
+    stopwatch = never.undisturbed.stopwatch_seconds if never else NAN
+    work = never.undisturbed.true_seconds if never else NAN
+    watched = never.watched.true_seconds if never else NAN
+    waiting = each.undisturbed.stopwatch_seconds if each else NAN
+    factor, calls = over(work, stopwatch), "around 24 calls"
+    holds, inline = at_least(work, FAR, stopwatch), never is not None and never.inline
+    truth = (
+        f"With a wait after every call it read {seconds(waiting)}, which is the truth."
+    )
+    return Conclusion(
+        holds=holds,
+        answer=which(factor, 1.5, FAR),
+        rows=(
+            Row("no wait: the stopwatch", (figure(stopwatch),), remark=calls),
+            Row("no wait: all results", (figure(work),)),
+            Row("wait each time: the stopwatch", (figure(waiting),), remark=calls),
+            Row("the same with the watcher", (figure(watched),), remark=WATCHER),
+        ),
+        sentences=(
+            f"The stopwatch around 24 calls read {seconds(stopwatch)}; the last result "
+            f"was there after {seconds(work)}, {fmt.significant(factor, 2)} times as "
+            "long.",
+            LARGER if inline else "",
+            truth if holds and each else "",
+        ),
+    )
 
 
 def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     """When each call returned and when its result was there."""
-    loop = _loop_of(outcome, "never")
+    never = (loop for loop in outcome.loops if loop.loop.style == "never")
+    loop = next(never, None)
     calls, first = loop.calls if loop else (), 0
     if not calls and outcome.seen is not None:
         calls, first = outcome.seen.calls, outcome.seen.first
@@ -81,66 +124,118 @@ def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     )
 
 
-def _held_figures(figures: Figures) -> Mapping[str, Value]:
-    loop = _loop_of(figures.outcome, "never")
-    calls, plain = (loop.calls, loop.undisturbed) if loop else ((), None)
-    held = loop.held_from if loop else None
-    took = [call.returned - call.entered for call in calls]
-    later = took[held:] if held is not None else []
-    return {
-        "held back": held is not None,
-        "held": held,
-        "first held": None if held is None else held + 1,
-        "before": median(took[:held]) if took[:held] else None,
-        "after": sum(later) / len(later) if later else None,
-        "one product": plain.true_seconds / len(calls) if plain else None,
-        "watched": loop.watched.true_seconds / len(calls) if loop else None,
-        "inline": bool(loop and loop.inline),
-    }
+def _waits(figures: Figures) -> Conclusion:
+    end, each, shown = (figures[name] for name in ("end", "each", "print"))
+
+    def row(what: str, name: str) -> Row:
+        remark = f"{figures.ratio(name, 'end')} of blocking once"
+        return figures.row(f"{what} after every call", name, remark=remark)
+
+    return Conclusion(
+        holds=each >= DEARER * end and shown >= each,
+        answer=which(over(shown, end), DEARER, 2),
+        rows=(
+            figures.row("blocking once at the end", "end", remark="100 calls"),
+            row("blocking", "each"),
+            row("np.asarray", "asarray"),
+            row("printing", "print"),
+        ),
+        sentences=(
+            f"The loop took {seconds(end)} when it waited once, {seconds(each)} when "
+            f"it waited each time, and {seconds(shown)} when it printed a number each "
+            f"time: {figures.times('print', 'end')} as much.",
+        ),
+    )
 
 
-def _is_as_deep(figures: Figures) -> bool | None:
-    """Where an accelerator keeps more in flight, or fewer, that is its own matter."""
-    held = figures["held"]
-    if figures.setting.accelerated:
-        return None if held is None else True
-    return held is not None and abs(held - DEPTH) <= 4
+def _held_back(figures: Figures) -> Conclusion:
+    loop = figures.loop("never")
+    calls, held = (loop.calls, loop.held_from) if loop else ((), None)
+    each = [call.returned - call.entered for call in calls]
+    before = median(each[:held]) if each[:held] else NAN
+    later = each[held:] if held is not None else []
+    after = sum(later) / len(later) if later else NAN
+    product = loop.undisturbed.true_seconds / len(calls) if loop else NAN
+    watched = loop.watched.true_seconds / len(calls) if loop else NAN
+    first = fmt.ABSENT if held is None else f"call {held + 1}"
+    accelerated = figures.setting.accelerated
+    if held is not None:
+        said = (
+            f"The first {held} calls came back after {seconds(before)} each; from "
+            f"{first} on the host waited, {seconds(after)} a call. So {held} "
+            "computations may be in flight here, and a program that never waits goes "
+            "no faster than the device."
+        )
+    elif loop and loop.inline:
+        said = (
+            "The results were ready when their calls returned, so nothing was ever in "
+            "flight: the work is too small here. Take a larger size."
+        )
+    elif accelerated:
+        said = (
+            "All 64 calls came back without being held back. Either this runtime lets "
+            "more than 64 computations be in flight, or the device was done with each "
+            "before the next call came: a larger size tells which."
+        )
+    else:
+        said = (
+            "All 64 calls came back without being held back: on this machine the host "
+            "never got 32 calls ahead."
+        )
+    # Where an accelerator keeps more in flight, or fewer, that is its own matter.
+    holds = held is not None and (accelerated or abs(held - DEPTH) <= 4)
+    return Conclusion(
+        holds=None if held is None and accelerated else holds,
+        answer=0 if held is None else 1,
+        rows=(
+            Row(
+                "first call that was held back",
+                first,
+                "call 33",
+                "XLA's default for GPUs; CPUs do the same",
+            ),
+            Row(
+                "a call before it, typically",
+                (figure(before),),
+                remark="from entering to returning, in one watched repeat",
+            ),
+            Row(
+                "a call after it, on average",
+                (figure(after),),
+                remark="in the same repeat",
+            ),
+            Row("one product", (figure(product),)),
+            Row("the same with the watcher", (figure(watched),), remark=WATCHER),
+        ),
+        sentences=(said,),
+    )
 
 
 LESSON = lesson(
     "ahead",
     {
         "A promise has a shape": Trial(
-            code=Code(
-                budget=4.0,
-                memory=lambda n: 6 * 4 * n * n,
-                device=lambda setting: setting.device,
-            ),
-            derive=_slowest_promise,
-            claim=AtLeast("a value", FAR, "the others"),
-            answer=lambda figures: 2 if figures["holds"] else None,
+            _promises,
+            Code(4.0, size, memory=lambda n: 6 * 4 * n * n),
+            needs=("call", "shape and dtype", "passed on", "a value"),
         ),
         "Twenty-four promises": Trial(
+            _loops,
             works=lambda setting: (
                 _loop(_product(setting), "never", 24),
                 _loop(_product(setting), "each", 24),
             ),
-            derive=_ahead_figures,
+            needs=("never",),
             picture=_lanes_picture,
-            claim=AtLeast("work", FAR, "stopwatch"),
-            answer=bracket("work", "stopwatch", 1.5, FAR),
         ),
         "Waiting once, or every time": Trial(
-            code=Code(budget=6.0, device=lambda setting: setting.device),
-            claim=All(AtLeast("each", DEARER, "end"), AtLeast("print", 1, "each")),
-            answer=bracket("print", "end", DEARER, 2),
+            _waits, Code(6.0), needs=("end", "each", "print")
         ),
         "The 33rd call": Trial(
+            _held_back,
             works=lambda setting: (_loop(_product(setting), "never", 64),),
-            derive=_held_figures,
+            needs=("never",),
             picture=_lanes_picture,
-            claim=Holds(_is_as_deep, "one product"),
-            answer=lambda figures: 1 if figures["held back"] else 0,
         ),
     },
     sizes={"cpu": 700, "gpu": 4000, "tpu": 4000},

@@ -72,7 +72,7 @@ Text = Sequence[Cell]
 """Words with figures between them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Row:
     """One line of a step's table: the learner's figure beside the published one."""
 
@@ -113,7 +113,7 @@ class Conclusion:
     rows: tuple[Row, ...]
     holds: bool | None
     """Whether the claim holds here; ``None`` where this machine cannot tell."""
-    sentences: tuple[str, ...]
+    sentences: tuple[str, ...] = ()
     """What to take away, with the learner's own numbers; the first one is the most
     important. Where the claim does not hold, they say so and why that may be, instead
     of repeating the textbook."""
@@ -128,16 +128,6 @@ class Conclusion:
         """
         doubts = (doubt.text for doubt in self.doubts if not doubt.noted)
         return " ".join((*self.sentences, *doubts))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sentence:
-    """One of a takeaway, told where all of its conditions are met."""
-
-    text: str
-    conditions: str = ""
-    """Names of figures, or ``holds``, ``fails``, parted by commas; with ``not`` before
-    them, the opposite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,10 +149,11 @@ class StepText:
     source: str = ""
     """Where the published figures come from: title, machine, year if known, and URL."""
     programs: tuple[Snippet, ...] = ()
-    """With names in braces that are known when they are run."""
-    rows: tuple[tuple[str, str, str, str], ...] = ()
-    """What, yours, published and a remark, with names of figures in braces."""
-    sentences: tuple[Sentence, ...] = ()
+    """What runs; the size and its like are given to them."""
+    holds: str = ""
+    """What is said beside the figures where the claim holds."""
+    fails: str = ""
+    """The same where it does not."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    AtMost,
-    Figures,
-    Gives,
-    Holds,
-    IsTrue,
-    Value,
-    bracket,
-    decimals,
-    near,
-    quotient,
-)
-from jaxtui.lessons.trial import Code, Trial, lesson
+from jaxtui import format as fmt
+from jaxtui.format import seconds
+from jaxtui.lessons.base import Conclusion, Row
+from jaxtui.lessons.figures import Figures, decimals, near, over, which
+from jaxtui.lessons.trial import Code, Trial, lesson, size
 
 PAIRS = 10
 
@@ -32,117 +20,200 @@ ROWS = 150
 """Of the matrix that every vector of the batch is multiplied with."""
 
 
-def _first_numbers(figures: Figures) -> Mapping[str, Value]:
-    found: dict[str, Value] = {"drawn": len(figures.numbers("vmap"))}
-    for name in ("loop", "hand", "vmap"):
-        numbers = figures.numbers(name)
-        if numbers:
-            found[f"first of {name}"] = f"{decimals(numbers[:3], 3)}, …"
-            found[f"count of {name}"] = f"{len(numbers)} numbers"
-    return found
-
-
-def _has_same_values(figures: Figures) -> bool:
-    loop, tolerance = figures.numbers("loop"), _tolerance(figures, 1e-4)
-    ways = (figures.numbers("hand"), figures.numbers("vmap"))
-    return len(ways[1]) == PAIRS and all(near(way, loop, tolerance) for way in ways)
-
-
 def _tolerance(figures: Figures, on_cpu: float) -> float:
     """Accelerators may round the inputs of a product first."""
     return 2e-2 if figures.setting.accelerated else on_cpu
 
 
-def _batch_figures(figures: Figures) -> Mapping[str, Value]:
+def _ways(figures: Figures) -> Conclusion:
+    loop, hand, vmap = map(figures.numbers, ("loop", "hand", "vmap"))
+    naive, tolerance = figures.numbers("naive"), _tolerance(figures, 1e-4)
+    same = [near(way, loop, tolerance) for way in (hand, vmap)]
+    holds, program = len(vmap) == PAIRS and all(same), figures.shown("program")
+
+    def row(what: str, numbers: tuple[float, ...]) -> Row:
+        if not numbers:
+            return Row(what, fmt.ABSENT)
+        first = f"{decimals(numbers[:3], 3)}, …"
+        return Row(what, first, remark=f"{len(numbers)} numbers")
+
+    operations = f"its first of {figures.shown('operations')}"
+    held = (
+        f"Called with the two batches, dot gave one number, {figures['naive']:.3f}.",
+        f"vmap(dot) gave {len(vmap)}, and the loop and the einsum gave the same. There "
+        f"is no loop in its program, which begins with {program}: vmap replaced the "
+        "operations of dot by batched ones.",
+    )
+    return Conclusion(
+        holds=holds,
+        answer={1: 0, PAIRS: 1}.get(len(naive)),
+        rows=(
+            Row(
+                "dot(a, b), not batched",
+                decimals(naive, 3),
+                remark="one number: the sum over all pairs",
+            ),
+            row("Python loop", loop),
+            row("by hand, einsum", hand),
+            row("jax.vmap(dot)", vmap),
+            figures.row("program of jax.vmap(dot)", "program", remark=operations),
+        ),
+        sentences=held if holds else (),
+    )
+
+
+def _loop_costs(figures: Figures) -> Conclusion:
+    row, names = figures.row, ("loop", "vmap", "vmap jit")
+    loop, vmap, jit = (figures[name] for name in names)
+    holds = loop >= FAR * jit and vmap >= FAR * jit
+    return Conclusion(
+        holds=holds,
+        answer=which(over(vmap, jit), 2, 5),
+        rows=(
+            row("Python loop, eager", "loop", "4.58 ms"),
+            row("by hand, eager", "hand", "91.9 µs"),
+            row("vmap, eager", "vmap", "831 µs"),
+            row("by hand, jit", "hand jit", "6.93 µs"),
+            row("vmap, jit", "vmap jit", "7.60 µs"),
+        ),
+        sentences=(
+            f"The loop took {seconds(loop)}, vmap {seconds(vmap)} eagerly and "
+            f"{seconds(jit)} under jit: {figures.times('loop', 'vmap jit')} less than "
+            "the loop.",
+        ),
+    )
+
+
+def _by_hand(figures: Figures) -> Conclusion:
+    row, n = figures.row, fmt.count(figures.setting.size)
+    loop, hand, vmap = (figures[name] for name in ("loop", "hand", "vmap"))
     # What it reads, not the lesson's own size.
-    largest = figures.outcome.number("size")
-    apart = [quotient(figures[f"{name} off"], largest) for name in ("vmap", "loop")]
-    found = [one for one in apart if one is not None]
-    known = len(found) == len(apart)
-    return {
-        "apart": max(found, default=None),
-        "difference": max(found) if known else None,
-        "same": known and max(found) < _tolerance(figures, 1e-3),
-        "far": AtLeast("loop", FAR, "vmap").holds(figures),
-        "alike": AtMost("vmap", ALIKE, "hand").holds(figures),
-    }
+    largest = figures["size"]
+    apart = max(over(figures[name], largest) for name in ("vmap off", "loop off"))
+    far, alike = loop >= FAR * vmap, vmap <= ALIKE * hand
+    same = apart < _tolerance(figures, 1e-3)
+    return Conclusion(
+        holds=far and alike and same,
+        answer=0 if alike else 1 if far else 2,
+        rows=(
+            row("loop over a jitted function", "loop", "", f"{n} calls and a stack"),
+            row("by hand: vectors @ m.T", "hand"),
+            row("vmap, in_axes=(None, 0)", "vmap"),
+            Row("largest difference", fmt.error(apart), remark="relative"),
+        ),
+        sentences=(
+            f"For {n} vectors the loop took {seconds(loop)}, vmap {seconds(vmap)} "
+            f"({figures.times('loop', 'vmap')} less) and the form batched by hand "
+            f"{seconds(hand)}.",
+            "" if same else f"The values differ by {fmt.error(apart)}.",
+            "" if far else "That is less than 3 times.",
+            "" if alike else "vmap is not on a par with the hand-batched form here.",
+        ),
+    )
 
 
-def _draw_texts(figures: Figures, *names: str) -> Mapping[str, Value]:
-    """The numbers of values, or whatever stands for them."""
-    return {
-        f"numbers of {name}": decimals(found, 6)
-        if (found := figures.numbers(name))
-        else figures.shown(name)
-        for name in names
-    }
+# Keys.
+
+
+def _draws(figures: Figures, name: str) -> str:
+    """The numbers of a value, or whatever stands for them."""
+    numbers = figures.numbers(name)
+    return decimals(numbers, 6) if numbers else figures.shown(name)
+
+
+def _same_key(figures: Figures) -> Conclusion:
+    row, same = figures.row, figures.is_true("JAX same")
+    holds = same and figures.text("NumPy same") == "False"
+    key = decimals(figures.numbers("JAX first"), 4)
+    held = (
+        f"The same key gave {key} both times; NumPy's second call differed from its "
+        "first, because a state that nobody passed had moved on.",
+    )
+    return Conclusion(
+        holds=holds,
+        answer=1 if same else 0,
+        rows=(
+            row("np.random.uniform, 1st call", "NumPy first"),
+            row("np.random.uniform, 2nd call", "NumPy second"),
+            Row("jax.random.uniform(key), 1st", _draws(figures, "JAX first")),
+            Row("jax.random.uniform(key), 2nd", _draws(figures, "JAX second")),
+            row("without a key", "no key"),
+        ),
+        sentences=held if holds else (),
+    )
 
 
 DRAWS = ("left", "right", "parent")
 
-
-def _walk_figures(figures: Figures) -> Mapping[str, Value]:
-    found = {name: figures[name] for name in ("spread", "range", "reused")}
-    return {
-        **_draw_texts(figures, *DRAWS),
-        **{
-            f"{name} of walks": "0" if abs(value) < 5e-4 else f"{value:.3g}"
-            for name, value in found.items()
-            if value is not None
-        },
-    }
+WALKS = ("spread", "range", "reused")
 
 
-def _is_independent(figures: Figures) -> bool:
+def _splits(figures: Figures) -> Conclusion:
     different = len({figures.numbers(name) for name in DRAWS}) == len(DRAWS)
+    spread, apart, reused = (figures[name] for name in WALKS)
     # A standard deviation out of 1000 is right to about 2 %; 10 % is no accident.
-    spread, reused = figures["spread"] or 0.0, figures["reused"] or 0.0
-    return different and figures.all_true("again") and 9 < spread < 11 and reused < 1e-3
+    expected = 9 < spread < 11 and reused < 1e-3
 
+    def walks(name: str) -> str:
+        if figures.missing(name):
+            return fmt.ABSENT
+        return "0" if abs(figures[name]) < 5e-4 else f"{figures[name]:.3g}"
 
-def _reuse_answer(figures: Figures) -> int:
-    reused = figures["reused"] or 0.0
-    return 2 if reused < 1e-3 else 1 if reused < 0.1 * (figures["range"] or 0.0) else 0
+    holds = different and figures.is_true("again") and expected
+    held = (
+        "The two halves and their parent drew different numbers, and splitting again "
+        "gave the same halves.",
+        f"With a thousand split keys the walks ended {walks('range')} apart, with a "
+        f"standard deviation of {walks('spread')}; with one key for all, "
+        f"{walks('reused')} apart. Use a key once, then split.",
+    )
+    failed = (
+        f"Not as expected: a standard deviation of {walks('spread')}, and walks with "
+        f"one key for all that end {walks('reused')} apart.",
+    )
+    return Conclusion(
+        holds=holds,
+        answer=2 if reused < 1e-3 else 1 if reused < 0.1 * apart else 0,
+        rows=(
+            Row("uniform(left)", _draws(figures, "left")),
+            Row("uniform(right)", _draws(figures, "right")),
+            Row("uniform(key), the parent", _draws(figures, "parent")),
+            Row(
+                "1000 keys: standard deviation",
+                walks("spread"),
+                remark="10 is expected: √100",
+            ),
+            Row(
+                "1000 keys: largest − smallest",
+                walks("range"),
+                remark="of a thousand walks",
+            ),
+            Row(
+                "one key: largest − smallest",
+                walks("reused"),
+                remark="a thousand times the same walk",
+            ),
+        ),
+        sentences=held if holds else failed,
+    )
 
 
 LESSON = lesson(
     "batching",
     {
         "A function of one becomes a function of many": Trial(
-            derive=_first_numbers,
-            claim=Holds(_has_same_values, "naive", "loop", "hand", "vmap"),
-            answer=lambda f: {1: 0, PAIRS: 1}.get(len(f.numbers("naive"))),
+            _ways, needs=("naive", "loop", "hand", "vmap")
         ),
         "What the loop costs": Trial(
-            code=Code(budget=5.0),
-            claim=All(
-                AtLeast("loop", FAR, "vmap jit"), AtLeast("vmap", FAR, "vmap jit")
-            ),
-            answer=bracket("vmap", "vmap jit", 2, 5),
+            _loop_costs, Code(5.0), needs=("loop", "vmap", "vmap jit")
         ),
         "By hand or by vmap": Trial(
-            code=Code(budget=6.0, memory=lambda n: 4 * 6 * n * ROWS),
-            derive=_batch_figures,
-            claim=All(
-                AtLeast("loop", FAR, "vmap"),
-                AtMost("vmap", ALIKE, "hand"),
-                Holds(lambda figures: figures.all_true("same"), "difference"),
-            ),
-            answer=lambda f: 0 if f["alike"] else 1 if f["far"] else 2,
+            _by_hand,
+            Code(6.0, size, memory=lambda n: 4 * 6 * n * ROWS),
+            needs=("loop", "vmap", "hand", "vmap off", "loop off", "size"),
         ),
-        "Same key, same numbers": Trial(
-            derive=lambda figures: _draw_texts(figures, "JAX first", "JAX second"),
-            claim=All(
-                IsTrue("JAX same"),
-                Gives("NumPy same", "False"),
-            ),
-            answer=lambda figures: 1 if figures.all_true("JAX same") else 0,
-        ),
-        "Splitting keys": Trial(
-            derive=_walk_figures,
-            claim=Holds(_is_independent, "spread", "range", "reused", *DRAWS),
-            answer=_reuse_answer,
-        ),
+        "Same key, same numbers": Trial(_same_key, needs=("JAX same", "NumPy same")),
+        "Splitting keys": Trial(_splits, needs=(*WALKS, *DRAWS)),
     },
     sizes={"cpu": 1000, "gpu": 10_000, "tpu": 10_000},
     minimum=50,

@@ -2,54 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 
-from jaxtui.lessons.figures import AtLeast, Figures, Value, bracket, quotient
-from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
+from jaxtui import format as fmt
+from jaxtui.format import seconds
+from jaxtui.lessons.base import Conclusion, Row
+from jaxtui.lessons.figures import NAN, Figures, over, times, which
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case, size
 
 FAR = 5.0
 """How many times too little a stopwatch reads before this lesson calls it a lie."""
 
+WAIT = "block_until_ready"
 
-def _speed_figures(figures: Figures) -> Mapping[str, Value]:
-    flops = 2.0 * figures.setting.size**3
-    jax = figures.measured("JAX")
-    dispatch = jax.dispatch.median if jax and jax.dispatch else None
-    work = jax.work_seconds if jax else None
-    claimed, real = quotient(flops, dispatch), quotient(flops, work)
-    peak = jax.peak.flops_per_second if jax and jax.peak else None
-    return {
-        "dispatch": dispatch,
-        "work": work,
-        "claimed speed": claimed,
-        "real speed": real,
-        "NumPy speed": quotient(flops, figures["NumPy"]),
-        "peak": peak,
-        "peak source": jax.peak.source if jax and jax.peak and peak else "",
-        "above the peak": bool(peak and claimed and claimed > peak),
-    }
+
+def _readings(figures: Figures) -> Conclusion:
+    call, wait, row = figures["plain call"], figures[WAIT], figures.row
+    factor = figures.times(WAIT, "plain call")
+    copy = "with the copy to the host" if figures.setting.accelerated else "no copy"
+    until = "until the result was there"
+    return Conclusion(
+        holds=wait >= FAR * call,
+        answer=which(over(wait, call), 1.25, FAR),
+        rows=(
+            row("jnp.dot(x, x)", "plain call", "269 µs", "until the call returned"),
+            row("np.asarray(jnp.dot(x, x))", "np.asarray", "8.09 ms", copy),
+            row("jnp.dot(x, x).block_until_ready()", WAIT, "4.92 ms", until),
+        ),
+        sentences=(
+            f"The plain call read {seconds(call)}, the product took {seconds(wait)}: "
+            f"{factor} as long.",
+        ),
+    )
+
+
+def _speeds(figures: Figures) -> Conclusion:
+    flops, jax = 2.0 * figures.setting.size**3, figures.measured("JAX")
+    dispatch = jax.dispatch.median if jax and jax.dispatch else NAN
+    work = jax.work_seconds if jax and jax.work_seconds else NAN
+    claimed, real = over(flops, dispatch), over(flops, work)
+    factor = over(claimed, real)
+    peak = jax.peak if jax and jax.peak and jax.peak.flops_per_second else None
+    chip = peak.flops_per_second if peak else None
+
+    def row(what: str, speed: float | None, remark: fmt.Cell, *more: fmt.Cell) -> Row:
+        return Row(what, (fmt.figure(speed, "FLOP/s"),), remark=(remark, *more))
+
+    host = figures.why("NumPy") or "on the host's CPU"
+    numpy = over(flops, figures["NumPy"])
+    over_call, over_work = fmt.figure(dispatch), fmt.figure(work)
+    rows = (
+        row("claimed by the plain reading", claimed, "flops over ", over_call),
+        row("done by JAX", real, "flops over ", over_work),
+        row("done by NumPy, which always waits", numpy, host),
+        row("the chip's peak", chip, peak.source if peak else "not known here"),
+    )
+    if math.isnan(factor):
+        return Conclusion(rows=rows, holds=None)
+    return Conclusion(
+        holds=claimed >= FAR * real,
+        answer=which(factor, 2, FAR),
+        rows=rows,
+        sentences=(
+            f"The plain reading claims {fmt.rate(claimed)}; this machine did "
+            f"{fmt.rate(real)}, {times(factor)} less.",
+            f"No chip of this kind can do that: its peak is {fmt.rate(chip)}."
+            if chip and claimed > chip
+            else "",
+        ),
+    )
 
 
 LESSON = lesson(
     "clock",
     {
         "One product, three readings": Trial(
-            code=Code(
-                budget=4.0,
-                memory=lambda n: 4 * 4 * n * n,
-                device=lambda setting: setting.device,
-            ),
-            claim=AtLeast("block_until_ready", FAR, "plain call"),
-            answer=bracket("block_until_ready", "plain call", 1.25, FAR),
+            _readings,
+            Code(4.0, size, memory=lambda n: 4 * 4 * n * n),
+            needs=("plain call", WAIT),
         ),
         "The speed that a plain call claims": Trial(
+            _speeds,
+            needs=("JAX",),
             cases=lambda setting: {
                 "JAX": jax_case(setting.device, "matmul", setting.size),
                 "NumPy": numpy_case("matmul", setting.size),
             },
-            derive=_speed_figures,
-            claim=AtLeast("claimed speed", FAR, "real speed"),
-            answer=bracket("claimed speed", "real speed", 2, FAR),
         ),
     },
     sizes={"cpu": 1000, "gpu": 4000, "tpu": 4000},

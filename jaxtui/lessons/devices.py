@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    Equals,
-    Figures,
-    Holds,
-    IsTrue,
-    Present,
-    Raises,
-    Value,
-    bracket,
-)
-from jaxtui.lessons.trial import Code, Trial, lesson
+from jaxtui import format as fmt
+from jaxtui.format import seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import Figures, count, over, which
+from jaxtui.lessons.trial import Code, Trial, lesson, size
 
 SLOWER = 1.5
 """How many times slower integers must be before the lesson says that they are."""
 
-FACTS = ("id", "process_index", "platform", "device_kind", "coords", "core_on_chip")
+FACTS = {
+    "id": "0",
+    "process_index": "0",
+    "platform": "tpu",
+    "device_kind": "",
+    "coords": "(0,0,0)",
+    "core_on_chip": "0",
+}
+"""What a device may say of itself, and what a published one said."""
 
 REFUSAL = "Received incompatible devices for jitted computation"
 
 
-def _missing_facts(figures: Figures) -> Mapping[str, Value]:
-    """What only a TPU's device has."""
-    return {f"no {name}": figures.text(name) == "None" for name in FACTS}
+def _facts(figures: Figures) -> Conclusion:
+    row, shown = figures.row, figures.shown
+    absent = [name for name in FACTS if figures.text(name) == "None"]
+    holds, went = figures.is_true("on the first"), shown("unplaced")
+    why = (
+        ": the default device, unless jax.default_device says otherwise"
+        if holds
+        else ", which is not the first: somebody has set jax.default_device"
+    )
+    facts = (
+        row(f"its {name}", name, said, "only a TPU has this" if name in absent else "")
+        for name, said in FACTS.items()
+    )
+    return Conclusion(
+        holds=holds,
+        answer=0 if holds else None,
+        rows=(
+            *facts,
+            row("jax.devices()", "devices", "8", "of all processes"),
+            row("jax.local_devices()", "local", "8", "of this process"),
+            row("jnp.ones(3).devices()", "unplaced"),
+        ),
+        sentences=(
+            f"Devices that JAX sees here: {shown('devices')}, the first of platform "
+            f"{shown('platform')}.",
+            f"jnp.ones(3) went to {went}{why}.",
+            "It has no coords and no core_on_chip. They are the place of a TPU's chip "
+            "in the torus and the core on it; portable code asks with getattr."
+            if "coords" in absent
+            else "",
+        ),
+    )
 
 
 # Two devices of this machine, or two that are simulated.
@@ -59,53 +85,94 @@ def _two(setting: Setting) -> tuple[str, str, int | None]:
     )
 
 
-def _pair_remark(figures: Figures) -> Mapping[str, Value]:
-    _, remark, _ = _two(figures.setting)
-    return {"remark": remark, "Remark": remark[:1].upper() + remark[1:]}
-
-
 TWO = Code(
-    names=lambda setting: {"two": _two(setting)[0]},
+    given=lambda setting: _two(setting)[0],
     cpu_devices=lambda setting: _two(setting)[2],
 )
 
 
-def _place_answer(figures: Figures) -> int:
-    if not figures.succeeded("a + b"):
-        return 2
-    return 1 if figures.all_true("follows") else 0
+def _following(figures: Figures) -> Conclusion:
+    row, _, remark = figures.row, *_two(figures.setting)[:2]
+    follows, ran = figures.is_true("follows"), figures.succeeded("a + b")
+    holds, where = follows and figures.is_true("sticks"), figures.shown("a + b")
+    return Conclusion(
+        holds=holds,
+        answer=2 if not ran else 1 if follows else 0,
+        rows=(
+            row("a: devices, committed", "a"),
+            row("b = device_put(a, second)", "b"),
+            row("a + b", "a + b", remark=remark),
+            row("jax.jit(jnp.sin)(b)", "jit"),
+            row("jax.device_get(b)", "host"),
+        ),
+        sentences=(
+            f"a + b is {where}: computed where b was put, and committed to that device "
+            "as well."
+            if holds
+            else f"Here a + b is {where}, which is not where b was put; this JAX "
+            "places results by another rule.",
+            f"({remark[:1].upper()}{remark[1:]}.)" if remark else "",
+        ),
+    )
 
 
-REFUSED = All(
-    Raises("b + c", "ValueError", REFUSAL), Raises("add(b, c)", "ValueError", REFUSAL)
-)
-
-
-def _refusal_answer(figures: Figures) -> int | None:
-    if figures.succeeded("b + c"):
-        return 0
-    return 2 if REFUSED.holds(figures) else None
+def _incompatible(figures: Figures) -> Conclusion:
+    row, remark = figures.row, _two(figures.setting)[1]
+    refused = all(
+        figures.failed_with(name, "ValueError", REFUSAL)
+        for name in ("b + c", "add(b, c)")
+    )
+    holds = refused and figures.numbers("moved") == (0, 2, 4, 6)
+    moved = f"device_put(b, second): on {figures.shown('where')}"
+    return Conclusion(
+        holds=holds,
+        answer=0 if figures.succeeded("b + c") else 2 if refused else None,
+        rows=(
+            row("b + c", "b + c", "ValueError", remark),
+            row("add(b, c), jitted", "add(b, c)"),
+            row("b moved, then added", "moved", remark=moved),
+        ),
+        sentences=(
+            f'It said: "{figures.shown("b + c", 240)}"'
+            if holds
+            else f"On this JAX the sum gave {figures.shown('b + c')} and the sum after "
+            f"device_put {figures.shown('moved')}.",
+        ),
+    )
 
 
 # The snippet that went round.
 
 
-def _bug_figures(figures: Figures) -> Mapping[str, Value]:
-    return {
-        "GPU place": figures.shown("GPU line").strip("{}"),
-        "CPU place": figures.shown("CPU line").strip("{}"),
-        # Of a small product the first row is right, and the last one is not.
-        "overflowed": figures["last"] != figures["exact"],
-        "same": figures.text("GPU line") == figures.text("CPU line"),
-    }
-
-
-def _wrong_answer(figures: Figures) -> int:
-    wrong = figures["wrong"] or 0.0
-    return 2 if wrong >= 0.9 else 1 if wrong > 0 else 0
-
-
-F_CPU = "\nf_cpu = jax.device_put(f, jax.devices('cpu')[0])"
+def _bugs(figures: Figures) -> Conclusion:
+    last, exact, wrong = (figures[name] for name in ("last", "exact", "wrong"))
+    gpu, cpu = (figures.shown(f"{which} line").strip("{}") for which in ("GPU", "CPU"))
+    # Of a small product the first row is right, and the last one is not.
+    overflowed, dtype = last != exact, figures.shown("dtype")
+    return Conclusion(
+        holds=overflowed and gpu == cpu,
+        answer=2 if wrong >= 0.9 else 1 if wrong > 0 else 0,
+        rows=(
+            figures.row("a.dtype", "dtype"),
+            Row("last number", count(last), remark=f"exact: {count(exact)}"),
+            Row("wrong in the first row", fmt.percent(wrong)),
+            Row('"GPU" ran on', gpu),
+            Row('"CPU" ran on', cpu),
+        ),
+        sentences=(
+            f"Bug 1: a is {dtype}, because range gives integers and JAX's are 32 bits "
+            "wide."
+            if overflowed
+            else f"At this size nothing overflowed: the last number is {count(last)}.",
+            f"The last number should be {count(exact)} and came out as {count(last)}; "
+            f"{fmt.percent(wrong)} of the first row are wrong. Nothing warned."
+            if overflowed
+            else "",
+            f"Bug 2: both lines ran on {cpu}. The name in a comment moves no data."
+            if gpu == cpu
+            else "",
+        ),
+    )
 
 
 def _paired(setting: Setting) -> bool:
@@ -113,52 +180,76 @@ def _paired(setting: Setting) -> bool:
     return setting.accelerated and setting.processor is not None
 
 
-def _place_names(figures: Figures) -> Mapping[str, Value]:
-    return {
-        "place": figures.shown("here").strip("{}"),
-        "CPU place": figures.shown("there").strip("{}"),
-    }
+def _repair(setting: Setting) -> str:
+    cpu = "jax.devices('cpu')[0]" if _paired(setting) else "None"
+    return f"{size(setting)}\ncpu = {cpu}"
+
+
+def _repaired(figures: Figures) -> Conclusion:
+    row, gpu = figures.row, figures.setting.accelerated
+    whole, single, cpu = figures["int32"], figures["float32"], figures["CPU"]
+    place, there = (figures.shown(name).strip("{}") for name in ("here", "there"))
+    factor, paired = figures.ratio("CPU", "float32"), not figures.missing("CPU")
+    published, on = "6.45 ms GPU, 192 ms CPU", f"on {place}"
+    beside = (
+        f"With f_cpu on the CPU the comparison is one: {seconds(cpu)} there, "
+        f"{figures.times('CPU', 'float32')} the accelerator's time."
+    )
+    return Conclusion(
+        holds=whole >= SLOWER * single,
+        answer=which(over(whole, single), 1 / SLOWER, SLOWER),
+        rows=(
+            row("int32, as published", "int32", published, on),
+            row("float32, repaired", "float32", remark=on),
+            row("float32 on the CPU", "CPU", remark=there)
+            if gpu
+            else row("float32 on the CPU", "float32", remark="the same line"),
+            Row(
+                "accelerator against CPU",
+                factor if gpu else fmt.ABSENT,
+                "30×",
+                "" if gpu else "needs an accelerator",
+            ),
+        ),
+        sentences=(
+            f"On {place} the int32 product took {seconds(whole)} and the float32 "
+            f"product {seconds(single)}: {figures.times('int32', 'float32')}.",
+            beside if paired else "",
+            "How much an accelerator would gain cannot be said here: there is none."
+            if not paired and not gpu
+            else "",
+        ),
+    )
 
 
 LESSON = lesson(
     "devices",
     {
         "What a device says of itself": Trial(
-            code=Code(budget=2.0, device=lambda _: None),
-            derive=_missing_facts,
-            claim=All(IsTrue("on the first"), Present(*FACTS, "devices", "unplaced")),
-            answer=lambda figures: 0 if figures["holds"] else None,
+            _facts,
+            Code(2.0, device=lambda _: None),
+            needs=("on the first", *FACTS, "devices", "unplaced"),
         ),
         "Computation follows the data": Trial(
-            code=TWO,
-            derive=_pair_remark,
-            claim=All(IsTrue("follows", "sticks"), Present("a", "b", "a + b")),
-            answer=_place_answer,
+            _following, TWO, needs=("follows", "sticks", "a", "b", "a + b")
         ),
         "Received incompatible devices": Trial(
-            code=TWO,
-            derive=_pair_remark,
-            claim=All(REFUSED, Equals("moved", (0, 2, 4, 6))),
-            answer=_refusal_answer,
+            _incompatible, TWO, needs=("b + c", "add(b, c)", "moved")
         ),
         "Find the bugs": Trial(
-            code=Code(budget=6.0, memory=lambda n: 24 * n * n + 36 * n * n),
-            derive=_bug_figures,
-            claim=Holds(
-                lambda f: f.all_true("overflowed", "same"), "wrong", "last", "exact"
-            ),
-            answer=_wrong_answer,
+            _bugs,
+            Code(6.0, size, memory=lambda n: 24 * n * n + 36 * n * n),
+            needs=("wrong", "last", "exact"),
         ),
         "The snippet repaired": Trial(
-            code=Code(
-                budget=6.0,
+            _repaired,
+            Code(
+                6.0,
+                _repair,
                 memory=lambda n: 24 * n * n + 40 * n * n,
-                names=lambda setting: {"f_cpu": F_CPU if _paired(setting) else ""},
                 without=lambda s: () if _paired(s) else ("CPU", "there"),
             ),
-            derive=_place_names,
-            claim=AtLeast("int32", SLOWER, "float32"),
-            answer=bracket("int32", "float32", 1 / SLOWER, SLOWER),
+            needs=("int32", "float32"),
         ),
     },
     sizes={"cpu": 1000},

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import (
-    All,
-    Figures,
-    Gives,
-    Holds,
-    Raises,
-    Value,
-    fastest,
-)
+from jaxtui.format import bytes_text, seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import Figures, count, fastest
 from jaxtui.lessons.trial import Code, Trial, lesson
 from jaxtui.model import Case
 
@@ -46,141 +40,214 @@ def _product_cases(setting: Setting) -> Mapping[str, Case]:
     }
 
 
-def _cost_and_error(figures: Figures) -> Mapping[str, Value]:
-    found: dict[str, Value] = {}
-    errors: dict[str, float] = {}
-    for name in FORMATS:
-        if (one := figures.measured(name)) is not None:
-            found |= {f"{name} bytes": one.bytes, f"{name} error": one.error_vs_float64}
-            if one.error_vs_float64 is not None:
-                errors[name] = one.error_vs_float64
-    known = len(errors) > 1 and figures["float32"] is not None
-    if known:
-        first, *_, last = errors
-        for end, name in (("first", first), ("last", last)):
-            found[end] = name
-            found[f"{end} bytes"] = found[f"{name} bytes"]
-            found[f"{end} error"] = found[f"{name} error"]
-        found["complete"] = len(errors) == len(FORMATS)
-        found["worse"] = all(
-            wider * WORSE <= narrower for wider, narrower in pairwise(errors.values())
-        )
-    return {
-        "products": 1.0 if known else None,
-        **found,
-        **_speeds_beside_float32(figures),
-    }
+def _products(figures: Figures) -> Conclusion:
+    measured = {one: m for one in FORMATS if (m := figures.measured(one)) is not None}
+    error = {one: m.error_vs_float64 for one, m in measured.items()}
+    errors = {one: value for one, value in error.items() if value is not None}
 
+    def row(name: str) -> Row:
+        remark = ""
+        if (one := measured.get(name)) is not None:
+            remark = f"{bytes_text(one.bytes)}, error {fmt.error(error[name])}"
+        return figures.row(name, name, remark=remark)
 
-def _speeds_beside_float32(figures: Figures) -> Mapping[str, Value]:
-    """How each format's time stands to that of float32."""
-    seconds = {name: time for name in FORMATS if (time := figures[name])}
-    single = seconds.get("float32", 0.0)
-    faster = [name for name, time in seconds.items() if time * _MUCH < single]
-    slower = [name for name, time in seconds.items() if time > single * _MUCH]
-    return {
-        "faster": fmt.listed(
-            [f"{name} {figures.ratio('float32', name)}" for name in faster]
+    rows, times = tuple(map(row, FORMATS)), [figures[name] for name in FORMATS]
+    if len(errors) < 2 or "float32" not in measured:
+        return Conclusion(rows=rows, holds=None)
+    first, *_, last = errors
+    worse = all(wide * WORSE <= narrow for wide, narrow in pairwise(errors.values()))
+    single = figures["float32"]
+    faster = [name for name in measured if figures[name] * _MUCH < single]
+    slower = [name for name in measured if figures[name] > single * _MUCH]
+    by = fmt.listed([f"{name} {figures.ratio('float32', name)}" for name in faster])
+    behind = fmt.listed([f"{name} {figures.ratio(name, 'float32')}" for name in slower])
+    converted = bool({"float16", "bfloat16"} & {*slower})
+    return Conclusion(
+        holds=worse if len(errors) == len(FORMATS) else None,
+        answer=fastest(*times),
+        rows=rows,
+        sentences=(
+            f"From {first} to {last} the error grew from {fmt.error(errors[first])} to "
+            f"{fmt.error(errors[last])}, and the three matrices shrank from "
+            f"{bytes_text(measured[first].bytes)} to "
+            f"{bytes_text(measured[last].bytes)}.",
+            ""
+            if worse
+            else "Not every step made it 2 times larger, as the claim says it would: "
+            "the device may compute in another format than it stores.",
+            f"float32 took {seconds(single)} on {figures.setting.device}.",
+            f"Faster than it: {by}." if faster else "",
+            f"Slower: {behind}." if slower else "",
+            "Fewer bytes are no gain where the chip has no arithmetic for the format "
+            "and converts every number first."
+            if converted
+            else "",
+            "So fewer digits save memory here, and no time."
+            if not converted and not faster
+            else "",
         ),
-        "slower": fmt.listed(
-            [f"{name} {figures.ratio(name, 'float32')}" for name in slower]
-        ),
-        "converted": bool({"float16", "bfloat16"} & set(slower)),
-    }
+    )
 
 
 # Range or digits.
 
 
-def _neighbours(figures: Figures) -> Mapping[str, Value]:
-    return {
-        f"after 1 in {name}": f"{1 + step:.17g}"
-        for name in FORMATS
-        if (step := figures[f"{name} step"]) is not None
-    }
+def _formats(figures: Figures) -> Conclusion:
+    digits, other = figures["float16 digits"], figures["bfloat16 digits"]
+    largest, single = figures["bfloat16 largest"], figures["float32 largest"]
+    overflow, kept = figures.shown("float16 of 70000"), "bfloat16 of 70000"
+    lost = figures["bfloat16 1 + 1/256"]
 
+    def row(name: str) -> Row:
+        ends = figures[f"{name} smallest"], figures[f"{name} largest"]
+        low, high = (fmt.ABSENT if math.isnan(end) else f"{end:.1e}" for end in ends)
+        remark, step = "", figures[f"{name} step"]
+        if not math.isnan(step):
+            places = count(figures[f"{name} digits"])
+            remark = f"{places} binary digits: 1 and {1 + step:.17g} are neighbours"
+        bits = count(figures[f"{name} bits"])
+        return Row(f"{name}, {bits} bits", f"{low} to {high}", remark=remark)
 
-def _has_fewer_digits(figures: Figures) -> bool:
-    single = figures["float32 largest"] or 0.0
-    largest = figures["bfloat16 largest"] or 0.0
-    fewer = (figures["bfloat16 digits"] or 0) < (figures["float16 digits"] or 0)
-    overflows = figures.shown("float16 of 70000") == "inf"
-    lost = figures["bfloat16 1 + 1/256"] == 1.0
-    return fewer and 0.9 * single <= largest <= single and overflows and lost
+    return Conclusion(
+        holds=other < digits
+        and 0.9 * single <= largest <= single
+        and overflow == "inf"
+        and lost == 1.0,
+        answer=1,
+        rows=(
+            *map(row, FORMATS),
+            figures.row("jnp.float16(70_000)", "float16 of 70000"),
+            figures.row("jnp.bfloat16(70_000)", kept),
+            figures.row("1 + 1/256 in float16", "float16 1 + 1/256"),
+            figures.row("1 + 1/256 in bfloat16", "bfloat16 1 + 1/256"),
+        ),
+        sentences=(
+            "Both have 16 bits.",
+            f"float16 spends them on digits, {count(digits)} binary ones, and 70000 "
+            f"became {overflow}. bfloat16 has float32's range, up to {largest:.2g}, "
+            f"and {count(other)} digits: 70000 became {figures.shown(kept)}, and 1 + "
+            f"1/256 gave {figures.shown('bfloat16 1 + 1/256')}.",
+        ),
+    )
 
 
 # Where your float64 went.
 
 
-def _warnings(figures: Figures) -> Mapping[str, Value]:
-    found: dict[str, Value] = {}
-    for name in ("taken over", "asked for"):
-        value = figures.outcome.values.get(name)
-        if value is not None:
-            found[f"{name}, warned"] = (
-                "with a warning" if value.warnings else "no warning"
-            )
-    return found
+def _float64(figures: Figures) -> Conclusion:
+    row, shown = figures.row, figures.shown
+    over, wide = shown("taken over"), shown("taken over, x64")
 
+    def warned(name: str) -> str:
+        value = figures.value(name)
+        if value is None:
+            return ""
+        return "with a warning" if value.warnings else "no warning"
 
-def _is_silent(figures: Figures) -> bool:
-    narrow = figures.text("taken over") == "float32"
-    return narrow and not figures.outcome.values["taken over"].warnings
+    silent = over == "float32" and warned("taken over") == "no warning"
+    holds = silent and wide == "float64"
+    held = (
+        f"jnp.asarray made {over} of float64 without a word, and 16777217 became "
+        f"{shown('its value')}.",
+        f"Asking for float64 by name gave {shown('asked for')}, {warned('asked for')}. "
+        "With jax_enable_x64 the array stayed float64. Set it at the start of a "
+        f"program, not halfway: whole numbers are {shown('integers, x64')} from then "
+        "on, too.",
+    )
+    failed = (
+        f"jnp.asarray gave {over}, {warned('taken over')}; with x64 it gave {wide}.",
+        "This JAX does not behave as the claim says.",
+    )
+    return Conclusion(
+        holds=holds,
+        answer=2 if over == "float64" else 0 if silent else 1,
+        rows=(
+            row("NumPy's own", "NumPy"),
+            row("jnp.asarray of it", "taken over", remark=warned("taken over")),
+            row("where 16777217 became", "its value"),
+            row(
+                "jnp.zeros, float64 asked for", "asked for", remark=warned("asked for")
+            ),
+            row(
+                "jnp.asarray with x64",
+                "taken over, x64",
+                remark=f"16777217 stays {shown('its value, x64')}",
+            ),
+        ),
+        sentences=held if holds else failed,
+    )
 
 
 # What two dtypes make.
 
 
-WIDENED, REFUSED = Gives("halves", "float32"), Raises("lax", "TypeError")
-WEAK = All(Gives("weak", "bfloat16"), Gives("strong", "float32"))
+def _promotion(figures: Figures) -> Conclusion:
+    row, shown = figures.row, figures.shown
+    halves, weak, strong = shown("halves"), shown("weak"), shown("strong")
+    widened, refused = halves == "float32", figures.failed_with("lax", "TypeError")
+    weakly = weak == "bfloat16" and strong == "float32"
+    why = (
+        ": neither holds the other's numbers, so JAX takes the smallest format that "
+        "holds both"
+        if widened
+        else ""
+    )
+    return Conclusion(
+        holds=widened and refused and weakly,
+        answer={"float16": 0, "bfloat16": 1, "float32": 2}.get(halves, 3),
+        rows=(
+            row("float16 + bfloat16", "halves", "float32"),
+            Row("lax.add of the same two", shown("lax", 44), "TypeError"),
+            Row("lax.add(42, 42.0)", shown("lax, numbers", 44)),
+            row(
+                "bfloat16 + 2.5", "weak", "bfloat16", "a Python number is weakly typed"
+            ),
+            row(
+                "bfloat16 + np.float32(2.5)",
+                "strong",
+                "float32",
+                "a NumPy number is not",
+            ),
+            row(
+                "int32 + float16", "integer", "float16", f"NumPy says {shown('NumPy')}"
+            ),
+        ),
+        sentences=(
+            f"float16 + bfloat16 gave {halves}{why}.",
+            "lax.add refused to choose: jax.lax converts nothing by itself."
+            if refused
+            else f"lax.add gave {shown('lax')}.",
+            f"2.5 took over the array's dtype, {weak}; np.float32(2.5) made {strong} "
+            "of it. One NumPy number is enough to double the memory of a model."
+            if weakly
+            else f"With 2.5 it was {weak}, with np.float32(2.5) {strong}.",
+        ),
+    )
+
 
 LESSON = lesson(
     "digits",
     {
         "The same product in four formats": Trial(
-            cases=_product_cases,
-            budget=8.0,
-            derive=_cost_and_error,
-            claim=Holds(
-                lambda f: f.all_true("worse") if f.all_true("complete") else None,
-                "products",
-            ),
-            answer=fastest(*FORMATS),
+            _products, cases=_product_cases, budget=8.0
         ),
         "Range or digits": Trial(
-            code=Code(budget=2.0),
-            derive=_neighbours,
-            claim=Holds(
-                _has_fewer_digits,
+            _formats,
+            Code(2.0),
+            needs=(
                 "float16 digits",
                 "bfloat16 digits",
                 "float32 largest",
                 "bfloat16 largest",
             ),
-            answer=lambda _: 1,
         ),
         "Where your float64 went": Trial(
-            code=(Code(budget=1.0), Code(budget=1.0, x64=True)),
-            derive=_warnings,
-            claim=All(
-                Holds(_is_silent, "taken over", "asked for", numbers=False),
-                Gives("taken over, x64", "float64"),
-            ),
-            answer=lambda f: (
-                2 if f.text("taken over") == "float64" else 0 if _is_silent(f) else 1
-            ),
+            _float64,
+            (Code(1.0), Code(1.0, x64=True)),
+            needs=("taken over", "asked for", "taken over, x64"),
         ),
         "What two dtypes make": Trial(
-            code=Code(budget=2.0),
-            derive=lambda figures: {
-                "widened": WIDENED.holds(figures),
-                "refused": REFUSED.holds(figures),
-                "weakly": WEAK.holds(figures),
-            },
-            claim=All(WIDENED, REFUSED, WEAK),
-            answer=lambda f: {"float16": 0, "bfloat16": 1, "float32": 2}.get(
-                f.text("halves") or "", 3
-            ),
+            _promotion, Code(2.0), needs=("halves", "lax", "weak", "strong")
         ),
     },
     sizes={"cpu": 512, "gpu": 4096, "tpu": 4096},

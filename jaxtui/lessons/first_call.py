@@ -7,16 +7,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import All, AtLeast, Equals, Figures, Holds, Value, bracket
+from jaxtui.format import figure, seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import (
+    NAN,
+    Figures,
+    at_least,
+    count,
+    over,
+    quote,
+    times,
+    which,
+)
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case, size
 from jaxtui.model import Case, Measurement, Phases
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.stats import break_even_calls
 
 COSTLY = 1.25
 """How many later calls a first call must cost to say that compiling shows."""
+
+TRANSFER = "155 µs GPU, 164 µs TPU"
+FIRST = "2.16 s GPU, 837 ms TPU"
+LATER = "68.9 ms GPU, 16.5 ms TPU"
+
+
+def _bandwidth(bytes_: float, taken: float) -> fmt.Cell:
+    return figure(over(bytes_, taken), "B/s")
 
 
 def _cases(setting: Setting) -> Mapping[str, Case | None]:
@@ -28,33 +46,103 @@ def _cases(setting: Setting) -> Mapping[str, Case | None]:
     }
 
 
-def _part_figures(figures: Figures) -> Mapping[str, Value]:
-    jax = figures.measured("JAX")
+def _parts(figures: Figures) -> Conclusion:
+    setting, row, jax = figures.setting, figures.row, figures.measured("JAX")
     phases = jax.phases if jax else Phases()
-    compiled = jax is not None and jax.phases.compile is not None
-    cold = phases.cold_seconds if compiled else None
-    return {
-        "no CPU": figures.setting.processor is None,
-        "bytes": 4.0 * figures.setting.size**2,
-        "transfer": phases.transfer,
-        "trace": phases.trace,
-        "lower": phases.lower,
-        "compile": phases.compile,
-        "first run": phases.first_call,
-        "first call": cold,
-        "compiling": None if cold is None else cold - (phases.first_call or 0.0),
-    }
+    cold = phases.cold_seconds if phases.compile is not None else NAN
+    compiling, later = cold - (phases.first_call or 0.0), figures["JAX"]
+    factor = over(cold, later)
+    sent = [_bandwidth(4.0 * setting.size**2, phases.transfer or NAN)]
+    copied = sent if setting.accelerated else "a copy within this machine's memory"
+    sizes = f"here n = {setting.size}, published n = 5000"
+    switched_off = "needs JAX's CPU device, which is switched off here"
+    rows = (
+        Row(
+            "transfer from NumPy",
+            (figure(phases.transfer),),
+            quote(TRANSFER),
+            copied,
+        ),
+        Row("trace", (figure(phases.trace),)),
+        Row("lower", (figure(phases.lower),)),
+        Row(
+            "compile",
+            (figure(phases.compile),),
+            quote(FIRST),
+            "published: with the first run",
+        ),
+        Row("first run", (figure(phases.first_call),)),
+        row("a later call", "JAX", LATER, sizes),
+        row("NumPy", "NumPy", "1.61 s"),
+        row(
+            "JAX on CPU",
+            "JAX on CPU",
+            "3.49 s",
+            "" if setting.processor else switched_off,
+        ),
+    )
+    if math.isnan(factor):
+        return Conclusion(rows=rows, holds=None)
+    return Conclusion(
+        holds=cold >= COSTLY * later,
+        answer=which(factor, COSTLY, 10),
+        rows=rows,
+        sentences=(
+            f"The first call cost {seconds(cold)}, a later one {seconds(later)}: "
+            f"{times(factor)} as much.",
+            "Before it ran, JAX traced, lowered and compiled for "
+            f"{seconds(compiling)}.",
+        ),
+    )
 
 
 # Two slips in a published table.
 
 
-def _send_code(setting: Setting) -> str:
+def _send(setting: Setting) -> str:
     # On a CPU device_put may borrow NumPy's memory, and then nothing is sent at all.
-    return "jax.device_put(host)" if setting.accelerated else "jnp.array(host)"
+    send = "jax.device_put" if setting.accelerated else "jnp.array"
+    return f"{size(setting)}\nsend = {send}"
 
 
-SENT = AtLeast("copy from NumPy", 2, "device_put(x)")
+def _slips(figures: Figures) -> Conclusion:
+    row, bytes_ = figures.row, 4.0 * figures.setting.size**2
+    put, copy = figures["device_put(x)"], figures["copy from NumPy"]
+    first, later = figures["first call"], figures["later call"]
+    would_be = ("would be ", _bandwidth(bytes_, put))
+    real = (_bandwidth(bytes_, copy), ", a real copy")
+    sent, with_run, same = copy >= 2 * put, first > later, figures.text("same memory")
+    return Conclusion(
+        # Some runtimes tell no addresses; then the clocks have to do.
+        holds=same != "False" and sent and with_run,
+        answer=0 if sent else 1,
+        rows=(
+            row("device_put of a JAX array", "device_put(x)", TRANSFER, would_be),
+            row("the same numbers from NumPy", "copy from NumPy", remark=real),
+            row("same memory afterwards", "same memory"),
+            row("first call of f", "first call", FIRST, "called compile in the table"),
+            row(
+                "compile without a run", "compile alone", remark="g.lower(x).compile()"
+            ),
+            row("a later call of f", "later call", LATER),
+        ),
+        sentences=(
+            f"device_put(x) took {seconds(put)} for {fmt.bytes_text(bytes_)}, the copy "
+            f"from NumPy {seconds(copy)}, "
+            f"{figures.times('copy from NumPy', 'device_put(x)')} as long.",
+            "The array was there already, and the two share their memory."
+            if same == "True"
+            else "",
+            "Here the result is an array of its own, so this was a copy too."
+            if same == "False"
+            else "",
+            f"The first call took {seconds(first)}, of which {seconds(later)} is what "
+            "any call takes."
+            if with_run
+            else f"The first call took {seconds(first)}, no longer than a later one "
+            f"({seconds(later)}): nothing was left to compile.",
+        ),
+    )
 
 
 # A new shape compiles again.
@@ -62,9 +150,36 @@ SENT = AtLeast("copy from NumPy", 2, "device_put(x)")
 KINDS = ("n×n float32", "n×(n+1) float32", "n×n bfloat16")
 
 
-def _half_size(setting: Setting) -> int:
+def _half(setting: Setting) -> str:
     """Small enough that compiling stands out."""
-    return max(16, setting.size // 2)
+    return f"n = {max(16, setting.size // 2)}"
+
+
+def _kinds(figures: Figures) -> Conclusion:
+    traced, rows = figures["traced"], list[Row]()
+    ratios = [figures.ratio(kind, f"{kind} again") for kind in KINDS]
+    for kind, ratio in zip(KINDS, ratios, strict=True):
+        remark = f"the first took {ratio}"
+        rows.append(figures.row(f"{kind}, first call", kind))
+        rows.append(figures.row(f"{kind}, later calls", f"{kind} again", remark=remark))
+    return Conclusion(
+        holds=traced == len(KINDS)
+        and all(figures[kind] >= COSTLY * figures[f"{kind} again"] for kind in KINDS),
+        answer={len(KINDS): 2, 1: 0}.get(0 if math.isnan(traced) else round(traced)),
+        rows=(
+            *rows,
+            Row(
+                "times that JAX traced",
+                count(traced),
+                remark="entries in the list traced",
+            ),
+        ),
+        sentences=(
+            f"JAX traced {count(traced)} times for 3 kinds of argument.",
+            f"The first call of each kind took {ratios[0]}, {ratios[1]} and "
+            f"{ratios[2]} as long as its later calls.",
+        ),
+    )
 
 
 # A race between NumPy and JAX, which starts with its first call behind it.
@@ -138,23 +253,61 @@ def _race_cases(op: str) -> Callable[[Setting], Mapping[str, Case]]:
     return cases
 
 
-def _race_figures(figures: Figures) -> Mapping[str, Value]:
-    jax, numpy = _sides(figures.outcome)
-    meet = meeting(jax, numpy)
-    done = jax is not None and numpy is not None
-    return {
-        "JAX start": jax.first_seconds if jax else None,
-        "done": done,
-        "met": meet is not None,
-        "at once": meet == 1,
-        "meeting": "never" if meet is None else f"call {fmt.count(meet)}",
-        "calls": math.inf if meet is None else float(meet),
-    }
+def _race(op: str) -> Callable[[Figures], Conclusion]:
+    """Who is ahead at the start, and when that changes; ``gram`` was published."""
 
+    def conclude(figures: Figures) -> Conclusion:
+        jax, numpy = _sides(figures.outcome)
+        meet, gram = meeting(jax, numpy), op == "gram"
+        start = jax.first_seconds if jax else NAN
+        calls = math.inf if meet is None else meet
+        later, each = figures["JAX"], figures["NumPy"]
+        met = "never" if meet is None else f"call {fmt.count(meet)}"
+        caught_up = (
+            f"JAX has caught up with {met}"
+            if meet is not None and meet > 1
+            else "JAX is ahead from the first call"
+            if meet is not None
+            else "JAX never catches up here"
+        )
+        ahead = (
+            f"When JAX had its first result, after {seconds(start)}, NumPy could have "
+            f"had {fmt.significant(over(start, each), 2)}."
+        )
+        symmetry = (
+            "NumPy does only half the work of x·xᵀ, because it notices the symmetry; "
+            "the lesson numpy-or-jax looks into that."
+        )
+        return Conclusion(
+            holds=at_least(start, 1, each) if gram else calls <= 1000,
+            answer=sum(calls > limit for limit in (10, 1000, 1e300)),
+            rows=(
+                Row(
+                    "JAX, until its first result",
+                    (figure(start),),
+                    quote(FIRST if gram else ""),
+                    "transfer, compile, run",
+                ),
+                figures.row("JAX, each later call", "JAX", LATER if gram else ""),
+                figures.row("NumPy, each call", "NumPy", "1.61 s" if gram else ""),
+                Row(
+                    "JAX has caught up with",
+                    met if jax and numpy else fmt.ABSENT,
+                    "call 2 GPU, call 1 TPU" if gram else "",
+                    "from the published figures" if gram else "",
+                ),
+            ),
+            sentences=(
+                ahead if gram else "",
+                f"{caught_up}: a later JAX call takes {seconds(later)}, a NumPy call "
+                f"{seconds(each)}.",
+                symmetry
+                if gram and meet is None and not figures.setting.accelerated
+                else "",
+            ),
+        )
 
-def _meeting_answer(figures: Figures) -> int:
-    calls = figures["calls"] or 0.0
-    return sum(calls > limit for limit in (10, 1000, 1e300))
+    return conclude
 
 
 def _picture_of(op: str) -> Callable[[Setting, Outcome], Picture | None]:
@@ -203,59 +356,35 @@ LESSON = lesson(
     "first-call",
     {
         "The parts of a first call": Trial(
-            cases=_cases,
-            budget_each=3.0,
-            derive=_part_figures,
-            claim=AtLeast("first call", COSTLY, "JAX"),
-            answer=bracket("first call", "JAX", COSTLY, 10),
+            _parts, cases=_cases, budget_each=3.0, needs=("JAX",)
         ),
         "Two slips in a published table": Trial(
-            code=Code(
-                budget=4.0,
-                memory=lambda n: 5 * 4 * n * n,
-                names=lambda setting: {"send": _send_code(setting)},
-                device=lambda setting: setting.device,
+            _slips,
+            Code(4.0, _send, memory=lambda n: 5 * 4 * n * n),
+            needs=(
+                "same memory",
+                "copy from NumPy",
+                "device_put(x)",
+                "first call",
+                "later call",
             ),
-            derive=lambda figures: {
-                "bytes": 4.0 * figures.setting.size**2,
-                "shared": figures.text("same memory") == "True",
-                "copied": figures.text("same memory") == "False",
-                "with a run": (figures["first call"] or 0)
-                > (figures["later call"] or 0),
-            },
-            claim=All(
-                # Some runtimes tell no addresses; then the clocks have to do.
-                Holds(lambda f: not f.all_true("copied"), "same memory", numbers=False),
-                SENT,
-                Holds(lambda f: f.all_true("with a run"), "first call", "later call"),
-            ),
-            answer=lambda figures: 0 if SENT.holds(figures) else 1,
         ),
         "A new shape compiles again": Trial(
-            code=Code(
-                memory=lambda n: 8 * n * n,
-                names=lambda s: {"half": _half_size(s), "more": _half_size(s) + 1},
-                device=lambda setting: setting.device,
-            ),
-            claim=All(
-                Equals("traced", (len(KINDS),)),
-                *(AtLeast(kind, COSTLY, f"{kind} again") for kind in KINDS),
-            ),
-            answer=lambda f: {len(KINDS): 2, 1: 0}.get(int(f["traced"] or 0)),
+            _kinds,
+            Code(given=_half, memory=lambda n: 8 * n * n),
+            needs=("traced", *KINDS, *(f"{kind} again" for kind in KINDS)),
         ),
         "The race, with the start that JAX has": Trial(
+            _race("gram"),
             cases=_race_cases("gram"),
-            derive=_race_figures,
             picture=_picture_of("gram"),
-            claim=AtLeast("JAX start", 1, "NumPy"),
-            answer=_meeting_answer,
+            needs=("JAX", "NumPy"),
         ),
         "The same race with other work": Trial(
+            _race("selu"),
             cases=_race_cases("selu"),
-            derive=_race_figures,
             picture=_picture_of("selu"),
-            claim=Holds(lambda f: (f["calls"] or 0) <= 1000, "JAX start", "NumPy"),
-            answer=_meeting_answer,
+            needs=("JAX", "NumPy"),
         ),
     },
     sizes={"cpu": 600, "gpu": 5000, "tpu": 5000},

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    AtMost,
-    Equals,
-    Figures,
-    Holds,
-    Present,
-    Value,
-    decimals,
-    near,
-    quotient,
-)
+from jaxtui import format as fmt
+from jaxtui.format import seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import NAN, Figures, decimals, minutes, near, over
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import Code, Trial, lesson, snippet_device
+from jaxtui.lessons.trial import Code, Trial, lesson, size, snippet_device
 from jaxtui.plot import Axis, Picture, Series
 
 LOGISTIC = (0.25, 0.19661, 0.10499)
@@ -36,41 +25,85 @@ STEPS = 20
 """Of gradient descent."""
 
 
-def _distances(figures: Figures) -> Mapping[str, Value]:
-    grad = figures.numbers("grad")
-    found: dict[str, Value] = {}
-    for name in ("differences", "formula"):
-        other = figures.numbers(name)
-        if other and len(other) == len(grad):
-            apart = max(abs(a - b) for a, b in zip(other, grad, strict=True))
-            found[f"{name} off"] = apart
-    return found
+def _logistic(figures: Figures) -> Conclusion:
+    names = ("grad", "differences", "formula")
+    grad, differences, formula = map(figures.numbers, names)
+    published, holds = decimals(LOGISTIC), near(grad, LOGISTIC, 2e-5)
+
+    def off(other: tuple[float, ...]) -> str:
+        pairs = zip(other, grad, strict=False)
+        same = bool(other) and len(other) == len(grad)
+        return fmt.error(max(abs(a - b) for a, b in pairs) if same else None)
+
+    def row(what: str, numbers: tuple[float, ...]) -> Row:
+        remark = f"off by up to {off(numbers)}"
+        return Row(what, decimals(numbers), remark=remark)
+
+    said = "the published numbers" if holds else f"and {published} was published"
+    return Conclusion(
+        holds=holds,
+        answer=1 if figures.is_true("function") else None,
+        rows=(
+            Row("grad(sum_logistic)(x)", decimals(grad), published),
+            row("differences, float32", differences),
+            row("exp(−x) / (1 + exp(−x))²", formula),
+        ),
+        sentences=(
+            f"grad gave {decimals(grad)}, {said}.",
+            f"It agrees with the formula to {off(formula)}; the differences are off by "
+            f"{off(differences)}, because they divide the rounding errors of float32 "
+            "by a small step. grad takes no step: it differentiates each operation by "
+            "its rule.",
+        ),
+    )
 
 
 # Which of three is right?
 
-_AT = ("11", "0.5")
-"""Where the two polynomials are differentiated; the first is the published one."""
+_AT = {"11": ("5335.99173553719", "5335.9917", "5335.992456821259"), "0.5": ("",) * 3}
+"""Where the two polynomials are differentiated, and what was published of the first."""
 
 _DERIVATIVES = ("hand", "grad f", "grad g", "diff f", "diff g")
 
 
-def _agree(figures: Figures, one: str, other: str) -> bool:
-    return near(figures.numbers(one), figures.numbers(other), 1e-4)
+def _signs(figures: Figures) -> Conclusion:
+    numbers = figures.numbers
 
+    def agree(first: str, second: str) -> bool:
+        return near(numbers(first), numbers(second), 1e-4)
 
-def _is_right_sign(figures: Figures) -> bool:
-    """The derivative by hand is that of f and not that of g."""
-    return all(
-        _agree(figures, f"grad f {at}", f"hand {at}")
-        and not _agree(figures, f"grad g {at}", f"hand {at}")
+    def rows(at: str, hand: str, grad: str, differences: str) -> tuple[Row, ...]:
+        return tuple(
+            Row(what, decimals(numbers(f"{name} {at}")), published)
+            for what, name, published in (
+                (f"by hand, x = {at}", "hand", hand),
+                ("  grad, + 1/x", "grad f", grad),
+                ("  differences, + 1/x", "diff f", differences),
+                ("  grad, − 1/x", "grad g", ""),
+                ("  differences, − 1/x", "diff g", ""),
+            )
+        )
+
+    # The derivative by hand is that of f and not that of g.
+    right = all(
+        agree(f"grad f {at}", f"hand {at}") and not agree(f"grad g {at}", f"hand {at}")
         for at in _AT
     )
-
-
-def _differences_agree(figures: Figures) -> bool:
-    names = [f"{name} {at}" for name in ("f", "g") for at in _AT]
-    return all(_agree(figures, f"grad {name}", f"diff {name}") for name in names)
+    sure = all(agree(f"grad {f} {at}", f"diff {f} {at}") for f in "fg" for at in _AT)
+    hand, grad, differences = (
+        figures[f"{name} 0.5"] for name in ("hand", "grad g", "diff g")
+    )
+    return Conclusion(
+        holds=right and sure,
+        answer=1 if right else None,
+        rows=tuple(
+            row for at, published in _AT.items() for row in rows(at, *published)
+        ),
+        sentences=(
+            f"For −1/x at 0.5 the hand derivative says {hand:g}; grad says {grad:g}, "
+            f"and the differences {differences:.6g}.",
+        ),
+    )
 
 
 # Forward and reverse.
@@ -81,51 +114,102 @@ _MATRIX = 1000
 _APART = ("one", "many", "jvp", "vjp")
 """What the two modes are compared by."""
 
-
-def _mode_distances(figures: Figures) -> Mapping[str, Value]:
-    found = [number for name in _APART if (number := figures[name]) is not None]
-    return {"apart": max(found, default=None), "same": max(found, default=1.0) < 1e-3}
+_TIMES = ("forward one", "reverse one", "forward many", "reverse many")
 
 
-def _cheaper_answer(figures: Figures) -> int:
-    ratio = quotient(figures["forward one"], figures["reverse one"]) or 0.0
-    return 1 if ratio > 1.5 else 0 if ratio < 1 / 1.5 else 2
+def _modes(figures: Figures) -> Conclusion:
+    row, apart = figures.row, [figures[name] for name in _APART]
+    forward, reverse, many_forward, many_reverse = (figures[name] for name in _TIMES)
+    worst = max((one for one in apart if one == one), default=NAN)
+    same, ratio = worst < 1e-3, over(forward, reverse)
+    return Conclusion(
+        holds=same
+        and forward >= CHEAPER * reverse
+        and many_reverse >= CHEAPER * many_forward,
+        answer=1 if ratio > 1.5 else 0 if ratio < 1 / 1.5 else 2,
+        rows=(
+            row("forward mode, 1000 → 1", "forward one", "", "jacfwd: 1000 pushes"),
+            row("reverse mode, 1000 → 1", "reverse one", "", "jacrev: one pull"),
+            row("forward mode, 1 → 1000", "forward many", "", "jacfwd: one push"),
+            row("reverse mode, 1 → 1000", "reverse many", "", "jacrev: 1000 pulls"),
+            Row(
+                "largest difference",
+                fmt.error(worst),
+                remark="relative; jvp and vjp included",
+            ),
+        ),
+        sentences=(
+            f"1000 → 1: forward took {figures.ratio('forward one', 'reverse one')} the "
+            "time of reverse.",
+            f"1 → 1000: reverse took {figures.ratio('reverse many', 'forward many')} "
+            "the time of forward.",
+            f"{'The results agree to' if same else 'But the results differ by'} "
+            f"{fmt.error(worst)}.",
+        ),
+    )
 
 
 # What a gradient costs.
 
 
-def _difference_costs(figures: Figures) -> Mapping[str, Value]:
-    n, value = figures.setting.size, figures["value"]
-    seconds = None if value is None else (n + 1) * value
-    return {"values": n + 1, "by differences": seconds}
-
-
-def _price_answer(figures: Figures) -> int:
-    ratio = quotient(figures["both"], figures["value"]) or 0.0
-    return 0 if ratio <= CHEAP else 1 if ratio < figures.setting.size / 2 else 2
+def _price(figures: Figures) -> Conclusion:
+    row, n = figures.row, figures.setting.size
+    value, both = figures["value"], figures["both"]
+    ratio, differences = over(both, value), minutes((n + 1) * value)
+    return Conclusion(
+        holds=both <= CHEAP * value,
+        answer=0 if ratio <= CHEAP else 1 if ratio < n / 2 else 2,
+        rows=(
+            row("the value, jitted", "value"),
+            row("value_and_grad, jitted", "both", remark=f"{fmt.count(n)} derivatives"),
+            Row("in values", figures.ratio("both", "value")),
+            Row(
+                "by differences",
+                differences,
+                remark=f"{fmt.count(n + 1)} values: computed from the first row, not "
+                "run",
+            ),
+        ),
+        sentences=(
+            f"The value took {seconds(value)}, the value with {fmt.count(n)} "
+            f"derivatives {seconds(both)}: {figures.times('both', 'value')}.",
+            f"One-sided differences would need {fmt.count(n + 1)} values, "
+            f"{differences}.",
+        ),
+    )
 
 
 # Twenty steps downhill.
 
 
-def _loss_figures(figures: Figures) -> Mapping[str, Value]:
-    losses, found = figures.numbers("losses"), figures.numbers("parameters")
-    if len(losses) != STEPS + 1 or len(found) != 2:
-        return {"last loss": None}
-    return {
-        "first loss": losses[0],
-        "last loss": losses[-1],
-        "falling": sum(after < before for before, after in pairwise(losses)),
-        "slope": found[0],
-        "offset": found[1],
-    }
+def _descent(figures: Figures) -> Conclusion:
+    losses, line = figures.numbers("losses"), figures.numbers("parameters")
+    if len(losses) != STEPS + 1 or len(line) != 2:
+        losses, line = (NAN, NAN), (NAN, NAN)
+    first, last = losses[0], losses[-1]
+    falling = sum(after < before for before, after in pairwise(losses))
 
+    def row(what: str, loss: float) -> Row:
+        return Row(what, fmt.ABSENT if loss != loss else f"{loss:.3g}")
 
-def _descent_answer(figures: Figures) -> int:
-    if figures["falling"] == STEPS:
-        return 0
-    return 2 if (figures["last loss"] or 0.0) >= (figures["first loss"] or 0.0) else 1
+    return Conclusion(
+        holds=falling == STEPS and last < 0.1 * first if last == last else None,
+        answer=0 if falling == STEPS else 2 if last >= first else 1,
+        rows=(
+            row("loss before the first step", first),
+            row("loss after 20 steps", last),
+            Row(
+                "slope and offset",
+                decimals(figures.numbers("parameters"), 2),
+                remark="the data were made with 3 and 2",
+            ),
+        ),
+        sentences=(
+            f"{falling} of 20 steps lowered the loss, from {first:.3g} to {last:.3g}.",
+            f"The line found is {line[0]:.2f}·x + {line[1]:.2f}. The program contains "
+            "the loss and no derivative; grad made it.",
+        ),
+    )
 
 
 def _loss_picture(setting: Setting, outcome: Outcome) -> Picture | None:
@@ -145,47 +229,25 @@ LESSON = lesson(
     "gradients",
     {
         "grad takes a function and returns one": Trial(
-            derive=lambda f: {
-                **_distances(f),
-                "published": decimals(LOGISTIC),
-            },
-            claim=All(
-                Equals("grad", LOGISTIC, 2e-5), Present("differences", "formula")
-            ),
-            answer=lambda figures: 1 if figures.all_true("function") else None,
+            _logistic, needs=("grad", "differences", "formula")
         ),
         "Which of three is right?": Trial(
-            code=Code(device=lambda s: snippet_device(s, s.processor), x64=True),
-            claim=Holds(
-                lambda figures: _is_right_sign(figures) and _differences_agree(figures),
-                *(f"{of} {at}" for of in _DERIVATIVES for at in _AT),
-            ),
-            answer=lambda figures: 1 if _is_right_sign(figures) else None,
+            _signs,
+            Code(device=lambda s: snippet_device(s, s.processor), x64=True),
+            needs=tuple(f"{of} {at}" for of in _DERIVATIVES for at in _AT),
         ),
         "Forward and reverse": Trial(
-            code=Code(budget=6.0, memory=lambda _: 12 * 4 * _MATRIX**2),
-            derive=_mode_distances,
-            claim=All(
-                Holds(lambda figures: figures.all_true("same"), *_APART),
-                AtLeast("forward one", CHEAPER, "reverse one"),
-                AtLeast("reverse many", CHEAPER, "forward many"),
-            ),
-            answer=_cheaper_answer,
+            _modes,
+            Code(6.0, memory=lambda _: 12 * 4 * _MATRIX**2),
+            needs=(*_APART, *_TIMES),
         ),
         "What a gradient costs": Trial(
-            code=Code(budget=4.0, memory=lambda n: 5 * 4 * n),
-            derive=_difference_costs,
-            claim=AtMost("both", CHEAP, "value"),
-            answer=_price_answer,
+            _price,
+            Code(4.0, size, memory=lambda n: 5 * 4 * n),
+            needs=("both", "value"),
         ),
         "Twenty steps downhill": Trial(
-            derive=_loss_figures,
-            picture=_loss_picture,
-            claim=All(
-                Holds(lambda figures: figures["falling"] == STEPS, "last loss"),
-                Holds(lambda f: (f["last loss"] or 0) < 0.1 * (f["first loss"] or 0)),
-            ),
-            answer=_descent_answer,
+            _descent, picture=_loss_picture, needs=("losses", "parameters")
         ),
     },
     sizes={"cpu": 1_000_000, "gpu": 100_000_000, "tpu": 100_000_000},

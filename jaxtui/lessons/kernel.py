@@ -2,80 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 
 from jaxtui import format as fmt
-from jaxtui.lessons.figures import VALUE_LENGTH, Figures, Holds, Value, quotient
+from jaxtui.format import seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import NAN, VALUE_LENGTH, Figures, count, over
 from jaxtui.lessons.trial import Code, Trial, jax_case, lesson
 
 AGREES = 1e-6
 """How much further from float64 than XLA's result the kernel's may be, relative."""
 
 
-def _error_figures(figures: Figures) -> Mapping[str, Value]:
+def _accuracy(figures: Figures) -> Conclusion:
     kernel = figures.measured("kernel")
-    slower = quotient(figures["kernel"], figures["jit"])
-    found: dict[str, Value] = {
-        "interpreted": kernel is not None and kernel.has("interpreted"),
-        "inaccurate": kernel is not None and kernel.has("inaccurate"),
-        "slower": slower is not None and slower > 1.1,
-        "both": slower is not None,
-    }
-    for name in ("eager", "jit", "kernel"):
+    interpreted = kernel is not None and kernel.has("interpreted")
+    slower = over(figures["kernel"], figures["jit"])
+
+    def error(name: str) -> float:
         one = figures.measured(name)
-        found[f"{name} error"] = one.error_vs_float64 if one else None
-    return found
+        found = one.error_vs_float64 if one else None
+        return NAN if found is None else found
+
+    def remark(name: str) -> str:
+        return "" if figures.missing(name) else f"error {fmt.error(error(name))}"
+
+    apart = error("kernel") - error("jit")
+    right = abs(apart) <= AGREES and not (kernel and kernel.has("inaccurate"))
+    own = figures.row("your kernel", "kernel", remark=remark("kernel"))
+    if interpreted:
+        only = "interpret mode: its time says nothing about speed"
+        own = Row("your kernel", fmt.ABSENT, remark=f"{remark('kernel')}; {only}")
+        speed = (
+            "About its speed this machine cannot tell: Pallas compiles kernels for "
+            "GPUs and TPUs, and on a CPU its interpret mode only shows whether a "
+            "kernel is right."
+        )
+    else:
+        beside = (
+            ": for such an op XLA's fusion is hard to beat"
+            if slower > 1.1
+            else ": as fast as what XLA makes of the same lines, or faster"
+        )
+        speed = (
+            f"It took {seconds(figures['kernel'])} and XLA's "
+            f"{seconds(figures['jit'])}{'' if math.isnan(slower) else beside}."
+        )
+    rows = (
+        figures.row("JAX, eager", "eager", remark=remark("eager")),
+        figures.row("JAX, jit", "jit", remark=remark("jit")),
+        own,
+    )
+    if math.isnan(apart):
+        return Conclusion(rows=rows, holds=None)
+    return Conclusion(
+        holds=right,
+        answer=0 if right else 1,
+        rows=rows,
+        sentences=(
+            f"The kernel is off by {fmt.error(error('kernel'))} against NumPy in "
+            f"float64, XLA's own version by {fmt.error(error('jit'))}.",
+            "So the kernel is right."
+            if right
+            else "So the two do not agree: the kernel computes something else.",
+            speed,
+        ),
+    )
 
 
-def _is_right(figures: Figures) -> bool:
-    apart = (figures["kernel error"] or 0.0) - (figures["jit error"] or 0.0)
-    return abs(apart) <= AGREES and not figures.all_true("inaccurate")
+COMPILED = "compiled for this device"
 
 
-def _compile_figures(figures: Figures) -> Mapping[str, Value]:
-    value = figures.outcome.values.get("compiled for this device")
-    error = (value.error if value else None) or ""
-    return {
-        "refused": bool(error),
-        "error": fmt.shorten(error, VALUE_LENGTH),
-        "same": figures.all_true("same as jit"),
-    }
+def _interpret(setting: Setting) -> str:
+    return f"interpret = {not setting.accelerated}"
 
 
-def _by_platform(figures: Figures) -> bool | None:
+def _grid(figures: Figures) -> Conclusion:
     """On a CPU the half of the claim that is about accelerators stays open."""
-    if not figures.all_true("same") or figures["refused"] == figures["accelerated"]:
-        return False
-    return True if figures["accelerated"] else None
+    setting, value = figures.setting, figures.value(COMPILED)
+    error = (value.error if value else None) or ""
+    refused, same = bool(error), figures.is_true("same as jit")
+    as_claimed = same and refused != setting.accelerated
+    if not refused:
+        said = f"It was compiled for {setting.device}."
+    elif setting.accelerated:
+        said = f"Compiling failed on {setting.device}, against the claim."
+    else:
+        said = (
+            "Without interpret mode JAX refused it on this CPU: there is no compiler "
+            "for kernels here. The same lines are compiled on a GPU or a TPU."
+        )
+    together = "the pieces together are SELU" if same else "the result is not SELU"
+    return Conclusion(
+        holds=(True if setting.accelerated else None) if as_claimed else False,
+        answer=1 if refused else 0,
+        rows=(
+            Row("programs in the grid", count(figures["blocks"])),
+            figures.row(
+                "pl.program_id(0) of each block", "first element of each block"
+            ),
+            figures.row(
+                "same as jax.nn.selu",
+                "same as jit",
+                remark="" if setting.accelerated else "in interpret mode",
+            ),
+            Row(
+                "compiled, interpret=False",
+                "refused" if refused else figures.shown(COMPILED),
+                remark=fmt.shorten(error, VALUE_LENGTH),
+            ),
+        ),
+        sentences=(
+            f"The grid ran the kernel {count(figures['blocks'])} times, once for each "
+            f"block, and {together}.",
+            said,
+        ),
+    )
 
 
 LESSON = lesson(
     "kernel",
     {
         "A kernel and its result": Trial(
+            _accuracy,
             cases=lambda setting: {
                 "eager": jax_case(setting.device, "selu", setting.size, "eager"),
                 "jit": jax_case(setting.device, "selu", setting.size),
                 "kernel": jax_case(setting.device, "selu", setting.size, "pallas"),
             },
-            derive=_error_figures,
-            claim=Holds(_is_right, "kernel error", "jit error"),
-            answer=lambda figures: 0 if figures["holds"] else 1,
+            needs=("kernel", "jit"),
         ),
         "Blocks and the grid": Trial(
-            code=Code(
-                budget=4.0,
-                names=lambda setting: {"interpret": not setting.accelerated},
-            ),
-            derive=_compile_figures,
-            claim=Holds(
-                _by_platform,
-                "compiled for this device",
-                "same as jit",
-                "blocks",
-                numbers=False,
-            ),
-            answer=lambda figures: 1 if figures["refused"] else 0,
+            _grid, Code(4.0, _interpret), needs=(COMPILED, "same as jit", "blocks")
         ),
     },
     sizes={"cpu": 1 << 18, "gpu": 1 << 20, "tpu": 1 << 20},

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import Figures, Holds, Value, bracket, quotient
-from jaxtui.lessons.trial import Code, Trial, lesson, numpy_case
+from jaxtui.format import figure, seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import NAN, Figures, at_least, count, over, quote, which
+from jaxtui.lessons.trial import Code, Trial, lesson, numpy_case, size
 from jaxtui.machine import malloc
 from jaxtui.model import Measurement
 
@@ -20,21 +19,40 @@ FEW = 0.1
 PAGE_BYTES = 4096
 
 
-def _span_figures(figures: Figures) -> Mapping[str, Value]:
-    found, here = figures.measured("NumPy"), figures["NumPy"]
-    span = found.memory if found else None
-    each = quotient(span.fresh - span.reused, span.page_faults) if span else None
-    return {
-        "span": span is not None,
-        "reused": span.reused if span else None,
-        "fresh": span.fresh if span else None,
-        "faults": span.page_faults if span else None,
-        "each fault": each,
-        "nearer to fresh": bool(span and (here or 0) ** 2 > span.reused * span.fresh),
-        "set to reuse": malloc.setting("reused"),
-        "set to fresh": malloc.setting("fresh"),
-        "why not": "" if span or not found else _why_no_span(figures.setting, found),
-    }
+def _span(figures: Figures) -> Conclusion:
+    measured, here = figures.measured("NumPy"), figures["NumPy"]
+    span = measured.memory if measured else None
+    fresh, reused = (span.fresh, span.reused) if span else (NAN, NAN)
+    faults = span.page_faults if span else NAN
+    factor, holds = over(fresh, reused), at_least(fresh, SLOWER, reused)
+    nearer = "fresh" if here**2 > reused * fresh else "reused"
+    if span is None:
+        why = _why_no_span(figures.setting, measured) if measured else ""
+        sentences: tuple[str, ...] = ("Both ends are not shown here.", why)
+    else:
+        each = seconds(over(fresh - reused, faults))
+        sentences = (
+            f"With the memory of the call before the line took {seconds(reused)}, with "
+            f"new memory {seconds(fresh)}: {fmt.ratio(factor).removesuffix('×')} times "
+            "as long, for the same arithmetic.",
+            f"A call touched about {count(faults)} new pages, and each cost {each}."
+            if holds
+            else "",
+            f"This process, in which nothing is set, got {seconds(here)}, nearer to "
+            f"{nearer} memory. A program started with {malloc.setting('reused')} in "
+            f"its environment reuses; one with {malloc.setting('fresh')} never does.",
+        )
+    return Conclusion(
+        holds=holds,
+        answer=which(factor, SLOWER, 3),
+        rows=(
+            figures.row("as it came in this process", "NumPy"),
+            Row("with reused memory", (figure(reused),), quote("0.42 ms")),
+            Row("with fresh memory", (figure(fresh),), quote("1.7 ms")),
+            Row("page faults of a call, fresh", count(faults), "980"),
+        ),
+        sentences=sentences,
+    )
 
 
 def _why_no_span(setting: Setting, found: Measurement) -> str:
@@ -52,44 +70,63 @@ def _why_no_span(setting: Setting, found: Measurement) -> str:
     )
 
 
-def _is_slower(figures: Figures) -> bool | None:
-    if not figures.all_true("span"):
-        return None
-    return (figures["fresh"] or 0.0) >= SLOWER * (figures["reused"] or 0.0)
+NEW, KEPT = "new results", "results written into one array"
+NEW_FAULTS, KEPT_FAULTS = "page faults, new", "page faults, into one array"
 
 
-def _fault_figures(figures: Figures) -> Mapping[str, Value]:
-    some = FEW * 4 * figures.setting.size / PAGE_BYTES
-    new, kept = figures["page faults, new"], figures["page faults, into one array"]
-    return {
-        "none": kept is not None and kept < some,
-        "reused": new is not None and new < some,
-        "half": (kept or 0.0) < (new or 0.0) / 2,
-        "counted": new is not None and kept is not None,
-    }
+def _kept(figures: Figures) -> Conclusion:
+    few = FEW * 4 * figures.setting.size / PAGE_BYTES
+    new, kept = figures[NEW_FAULTS], figures[KEPT_FAULTS]
+    holds = kept < few
+
+    def row(what: str, name: str, faults: float) -> Row:
+        counted = not figures.missing(NEW_FAULTS, KEPT_FAULTS)
+        remark = f"{count(faults)} page faults a call" if counted else ""
+        return figures.row(what, name, remark=remark)
+
+    if not holds:
+        said = ""
+    elif new < few:
+        said = (
+            "New arrays met no faults either: malloc reused their memory in this "
+            "process, and may not in the next."
+        )
+    else:
+        said = (
+            "The one array stays where it is, so it costs "
+            f"{figures.times(KEPT, NEW)} what new ones cost, in every program and with "
+            "any malloc."
+        )
+    return Conclusion(
+        holds=holds,
+        answer=0 if holds else 1 if kept < new / 2 else 2,
+        rows=(
+            row("1 / (1 + np.exp(-x))", NEW, new),
+            row("the same with out=y", KEPT, kept),
+        ),
+        sentences=(
+            f"Four new arrays a call: {count(new)} page faults a call and "
+            f"{seconds(figures[NEW])}.",
+            f"All four steps in one array: {count(kept)} page faults a call and "
+            f"{seconds(figures[KEPT])}.",
+            said,
+        ),
+    )
 
 
 LESSON = lesson(
     "memory",
     {
         "Fresh and reused": Trial(
+            _span,
             cases=lambda setting: {"NumPy": numpy_case("sigmoid", setting.size)},
             budget=8.0,
-            derive=_span_figures,
-            claim=Holds(_is_slower, "NumPy"),
-            answer=bracket("fresh", "reused", SLOWER, 3),
+            needs=("NumPy",),
         ),
         "One array that is kept": Trial(
-            code=Code(budget=4.0, memory=lambda n: 8 * 4 * n, cpu_devices=lambda _: 1),
-            derive=_fault_figures,
-            claim=Holds(
-                lambda figures: figures.all_true("none"),
-                "new results",
-                "results written into one array",
-                "page faults, new",
-                "page faults, into one array",
-            ),
-            answer=lambda f: 0 if f["none"] else 1 if f["half"] else 2,
+            _kept,
+            Code(4.0, size, memory=lambda n: 8 * 4 * n, cpu_devices=lambda _: 1),
+            needs=(NEW, KEPT, NEW_FAULTS, KEPT_FAULTS),
         ),
     },
     sizes={"cpu": 250_000},

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    Figures,
-    Gives,
-    Holds,
-    Value,
-    fastest,
-    quotient,
-    times,
-)
+from jaxtui.format import figure, seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import Figures, fastest, over, times
 from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
 from jaxtui.model import Case, Inputs
 
@@ -45,44 +36,84 @@ def _five_cases(setting: Setting) -> Mapping[str, Case | None]:
     }
 
 
-def _comparison(figures: Figures) -> Mapping[str, Value]:
-    a, b, c, d, e = (figures[name] for name in "ABCDE")
-    cpu, accelerator = (b and c) is not None, (d and e) is not None
-    slower = quotient(c, a) or 0.0
-    return {
-        "B and C, or D and E": 1.0 if cpu or accelerator else None,
-        "cpu": cpu,
-        "hidden": (b or 0) <= HIDDEN * (c or 0),
-        "as published": a is not None and slower >= 1.5,
-        "no slower": a is not None and slower <= 1,
-        "less": a is not None and 1 < slower < 1.5,
-        "accelerator": accelerator,
-        "dearer": (d or 0) >= DEARER * (e or 0),
-        "beside": a is not None,
-        **{f"{name} remark": _remark_beside_numpy(figures, name) for name in "BCDE"},
-    }
-
-
-def _remark_beside_numpy(figures: Figures, name: str) -> str:
-    a, seconds = figures["A"], figures[name]
-    if figures.cases[name] is None:
-        return "needs JAX's CPU device" if name in "BC" else "needs an accelerator"
-    if seconds is None or a is None:
-        return ""
-    if seconds > a:
-        return f"{figures.ratio(name, 'A')} slower than A"
-    return f"{figures.ratio('A', name)} faster than A"
-
-
-def _is_as_claimed(figures: Figures) -> bool | None:
+def _five(figures: Figures) -> Conclusion:
     """Without an accelerator the half of the claim that is about one stays open."""
-    halves = [("cpu", "hidden"), ("accelerator", "dearer")]
-    checks = [
-        figures.all_true(check) for half, check in halves if figures.all_true(half)
-    ]
-    if not all(checks):
-        return False
-    return True if figures.all_true("accelerator") else None
+    a, b, c, d, e = (figures[name] for name in "ABCDE")
+    numpy = not figures.missing("A")
+    cpu, accelerator = not figures.missing("B", "C"), not figures.missing("D", "E")
+    hidden, dearer = b <= HIDDEN * c, d >= DEARER * e
+    holds = True if accelerator else None
+    if (cpu and not hidden) or (accelerator and not dearer):
+        holds = False
+
+    def remark(name: str, needed: str) -> str:
+        if figures.cases[name] is None:
+            return needed
+        if not numpy or figures.missing(name):
+            return ""
+        if figures[name] > a:
+            return f"{figures.ratio(name, 'A')} slower than A"
+        return f"{figures.ratio('A', name)} faster than A"
+
+    def row(name: str, what: str, published: str, needed: str) -> Row:
+        text = f"{name}  jnp.dot, {what}"
+        return figures.row(text, name, published, remark(name, needed))
+
+    needs_cpu, needs_chip = "needs JAX's CPU device", "needs an accelerator"
+    sentences = list[str]()
+    if cpu:
+        sentences.append(
+            f"On the CPU the product took {seconds(b)} on NumPy data and {seconds(c)} "
+            f"on JAX data, {figures.times('B', 'C')} as long: n² numbers are handed "
+            "over, about n³ operations are done with them."
+        )
+        if not hidden:
+            sentences.append(
+                "At this size the handing over shows, so the claim does not hold."
+            )
+    if cpu and numpy:
+        slower, beside = over(c, a), figures.times("C", "A")
+        if slower >= 1.5:
+            said = f"JAX was {beside} as slow as NumPy, as published."
+        elif slower > 1:
+            said = (
+                f"JAX took {beside} as long as NumPy, less than the published 2 times: "
+                "that is no law."
+            )
+        else:
+            said = "NumPy was not faster than JAX, unlike in the published figures."
+        sentences.append(said)
+    if accelerator:
+        both = (
+            f"On the accelerator it took {seconds(d)} on NumPy data and {seconds(e)} "
+            "on JAX data"
+        )
+        sentences += [
+            f"{both}, {figures.times('D', 'E')} as long: D pays the transfer with "
+            "every call."
+            if dearer
+            else f"{both}: the transfer does not show, so the claim does not hold "
+            "here.",
+            f"E is {figures.times('A', 'E')} as fast as NumPy (published: 28)."
+            if numpy
+            else "",
+        ]
+    else:
+        sentences.append(
+            "D and E need an accelerator: that half of the claim is not shown here."
+        )
+    return Conclusion(
+        holds=holds,
+        answer=(0, 1, 1, 2, 2)[fastest(a, b, c, d, e) or 0],
+        rows=(
+            figures.row("A  np.dot, NumPy data", "A", "1×"),
+            row("B", "NumPy data, CPU", "about 2× slower", needs_cpu),
+            row("C", "JAX data, CPU", "about 2× slower", needs_cpu),
+            row("D", "NumPy data, accelerator", "slightly slower than E", needs_chip),
+            row("E", "JAX data, accelerator", "28× faster", needs_chip),
+        ),
+        sentences=tuple(sentences) if cpu or accelerator else (),
+    )
 
 
 # The same work, or half of it.
@@ -98,32 +129,64 @@ def _two_cases(setting: Setting) -> Mapping[str, Case]:
     }
 
 
-def _product_figures(figures: Figures) -> Mapping[str, Value]:
-    factors = [
-        quotient(figures[f"{who} a·b"], figures[f"{who} x·xᵀ"])
-        for who in ("NumPy", "JAX")
-    ]
-    numpy, jax = factors
-    return {
-        "where": figures.setting.processor or figures.setting.device,
-        "flops": 2.0 * figures.setting.size**3,
-        "both": jax is not None,
-        # JAX does all the work of both: where its factor is the same, symmetry is no
-        # explanation.
-        "JAX too": bool(numpy and jax and HALF <= numpy < HALF * jax),
-        **{
-            f"JAX with {what}": _speed_beside_numpy(figures, what)
-            for what in ("a·b", "x·xᵀ")
-        },
-    }
+def _two(figures: Figures) -> Conclusion:
+    setting, both = figures.setting, not figures.missing("JAX x·xᵀ", "JAX a·b")
+    numpy = over(figures["NumPy a·b"], figures["NumPy x·xᵀ"])
+    jax = over(figures["JAX a·b"], figures["JAX x·xᵀ"])
+    numpy_times = figures.times("NumPy a·b", "NumPy x·xᵀ")
+    jax_times = figures.times("JAX a·b", "JAX x·xᵀ")
+    holds = numpy >= HALF
+    # JAX does all the work of both: where its factor is the same, symmetry is no
+    # explanation.
+    jax_too = HALF <= numpy < HALF * jax
 
+    def row(who: str, what: str, name: str) -> Row:
+        speed = figure(over(2.0 * setting.size**3, figures[name]), "FLOP/s")
+        remark = "2·n³ operations would be ", speed
+        return figures.row(f"{who}: {what}", name, remark=remark)
 
-def _speed_beside_numpy(figures: Figures, what: str) -> str:
-    numpy, jax = figures[f"NumPy {what}"], figures[f"JAX {what}"]
-    if numpy is None or jax is None:
-        return fmt.ABSENT
-    fast, more, less = ("fast", numpy, jax) if jax <= numpy else ("slow", jax, numpy)
-    return f"{times(quotient(more, less))} as {fast}"
+    def beside(what: str) -> str:
+        numpy, jax = figures[f"NumPy {what}"], figures[f"JAX {what}"]
+        if jax <= numpy:
+            return f"{times(over(numpy, jax))} as fast"
+        return f"{times(over(jax, numpy))} as slow"
+
+    where = f"JAX, {setting.processor or setting.device}"
+    longer = f"In NumPy a·b took {numpy_times} as long as x·xᵀ"
+    if jax_too:
+        sentences = [
+            f"{longer}.",
+            "That is not the symmetry: JAX, which computes all of both products, took "
+            f"{jax_times} as long for a·b too. Something else makes it slower here, "
+            "such as a second matrix to read.",
+        ]
+    elif holds:
+        sentences = [
+            f"{longer}, although a textbook counts 2·n³ operations for both: NumPy "
+            "noticed the symmetry and did half of them."
+        ]
+    else:
+        sentences = [
+            f"{longer}: here no work was saved.",
+            "A NumPy built on another library may do so.",
+        ]
+    if both and not jax_too:
+        sentences.append(f"In JAX it took {jax_times} as long.")
+    if both:
+        sentences.append(
+            "Between a NumPy and a JAX that both do all the work, JAX was "
+            f"{beside('a·b')}; for x·xᵀ it was {beside('x·xᵀ')}."
+        )
+    return Conclusion(
+        holds=holds,
+        answer=0 if holds else 1,
+        rows=tuple(
+            row(who, what, f"{name} {what}")
+            for who, name in (("NumPy", "NumPy"), (where, "JAX"))
+            for what in ("x·xᵀ", "a·b")
+        ),
+        sentences=tuple(sentences),
+    )
 
 
 # Mixed operands.
@@ -140,35 +203,29 @@ KINDS = {
 FIRST = next(iter(KINDS))
 
 
-def _other_kinds(figures: Figures) -> Mapping[str, Value]:
-    found = {code: figures.text(code) for code in KINDS}
-    other = [f"{c} returned {kind}" for c, kind in found.items() if kind != KINDS[c]]
-    return {"others": fmt.listed(other)}
+def _mixed(figures: Figures) -> Conclusion:
+    kinds = {code: figures.text(code) for code in KINDS}
+    others = [f"{c} returned {kind}" for c, kind in kinds.items() if kind != KINDS[c]]
+    return Conclusion(
+        holds=not others,
+        answer={"ndarray": 0, "jax.Array": 1}.get(kinds[FIRST] or "", 2),
+        rows=tuple(figures.row(code, code) for code in KINDS),
+        sentences=(
+            f"With these versions {fmt.listed(others)}, unlike in the claim."
+            if others
+            else "",
+        ),
+    )
 
 
 LESSON = lesson(
     "numpy-or-jax",
     {
-        "Five experiments": Trial(
-            cases=_five_cases,
-            budget_each=3.0,
-            derive=_comparison,
-            claim=Holds(_is_as_claimed, "B and C, or D and E"),
-            answer=lambda f: (0, 1, 1, 2, 2)[fastest(*"ABCDE")(f) or 0],
-        ),
+        "Five experiments": Trial(_five, cases=_five_cases, budget_each=3.0),
         "Is NumPy faster on a CPU?": Trial(
-            cases=_two_cases,
-            budget=9.0,
-            derive=_product_figures,
-            claim=AtLeast("NumPy a·b", HALF, "NumPy x·xᵀ"),
-            answer=lambda figures: 0 if figures["holds"] else 1,
+            _two, cases=_two_cases, budget=9.0, needs=("NumPy x·xᵀ", "NumPy a·b")
         ),
-        "Mixed operands": Trial(
-            code=Code(budget=2.0, device=lambda setting: setting.device),
-            derive=_other_kinds,
-            claim=All(*(Gives(code, kind) for code, kind in KINDS.items())),
-            answer=lambda f: {"ndarray": 0, "jax.Array": 1}.get(f.text(FIRST) or "", 2),
-        ),
+        "Mixed operands": Trial(_mixed, Code(2.0), needs=tuple(KINDS)),
     },
     sizes={"cpu": 800, "gpu": 5000, "tpu": 5000},
     minimum=64,

@@ -9,20 +9,12 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import Crossing, Point, bisection, last_crossing
-from jaxtui.lessons.base import Row, Setting, Text
-from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    Figures,
-    Holds,
-    Value,
-    bracket,
-    fastest,
-    quotient,
-)
+from jaxtui.format import seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting, Text
+from jaxtui.lessons.figures import NAN, Figures, at_least, fastest, over, which
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.trial import Trial, jax_case, lesson, numpy_case, snippet_device
-from jaxtui.model import Case, Experiment, Mode, Snippet, Timed, Work, explanation
+from jaxtui.model import Case, Experiment, Mode, Snippet, Timed, Work
 from jaxtui.plot import Axis, Mark, Picture, Series
 
 OP = "sigmoid"
@@ -175,38 +167,67 @@ def _sweep_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     return _picture(found, "sigmoid, time per call")
 
 
-def _end_figures(figures: Figures) -> Mapping[str, Value]:
+def _sweep(figures: Figures) -> Conclusion:
     setting, outcome = figures.setting, figures.outcome
-    found: dict[str, Value] = {"fewest": sizes(setting)[0]}
-    for mode in ("numpy", "jit", "eager"):
-        for name, n in (("few", sizes(setting)[0]), ("many", setting.size)):
-            found[f"{mode} {name}"] = outcome.ready(mode=mode, size=n)
-    figures.derived |= found
-    return {"small": SMALL.holds(figures)}
+    fewest, most = sizes(setting)[0], setting.size
+
+    def taken(mode: Mode, n: int) -> float:
+        return outcome.ready(mode=mode, size=n) or NAN
+
+    few = {mode: taken(mode, fewest) for mode in LABELS}
+    many = {mode: taken(mode, most) for mode in LABELS}
+    numpy_wins = at_least(few["jit"], SURE, few["numpy"])
+    jit_wins = at_least(many["numpy"], SURE, many["jit"])
+    times = [figures[_list(fewest)], few["numpy"], few["eager"], few["jit"]]
+    if numpy_wins is None or jit_wins is None:
+        return Conclusion(rows=_span_rows(figures), holds=None)
+    if numpy_wins and jit_wins:
+        why = (
+            "Handing a call over to JAX costs the same however small the array is; "
+            "only a large one earns it back."
+        )
+    elif numpy_wins:
+        why = (
+            "Compiled JAX did not win clearly with the largest array, so the claim "
+            "does not hold at this size; at a larger one it may."
+        )
+    else:
+        why = "NumPy did not win clearly with few elements, so the claim fails here."
+    return Conclusion(
+        holds=numpy_wins and jit_wins,
+        answer=fastest(*times),
+        rows=_span_rows(figures),
+        sentences=(
+            f"For {fewest} elements NumPy took {seconds(few['numpy'])}, compiled JAX "
+            f"{seconds(few['jit'])} and eager JAX {seconds(few['eager'])}; for "
+            f"{fmt.count(most)} NumPy took {seconds(many['numpy'])} and compiled JAX "
+            f"{seconds(many['jit'])}.",
+            why,
+        ),
+    )
 
 
-SMALL = AtLeast("jit few", SURE, "numpy few")
-LARGER = AtLeast("numpy many", SURE, "jit many")
+def _span_rows(figures: Figures) -> tuple[Row, ...]:
+    """A row for each way, of its smallest and its largest size.
 
-
-def _span_rows(figures: Figures) -> Sequence[Row]:
-    """A row for each way, of its smallest and its largest size."""
+    TensorFlow has one where it is installed.
+    """
     setting, outcome = figures.setting, figures.outcome
     lengths = [n for n in sizes(setting) if n <= LONGEST_LIST]
     ends = [outcome.seconds(_list(n)) for n in (lengths[0], lengths[-1])]
     remark = f"up to {fmt.count(lengths[-1])} elements"
-    rows = [Row(what="Python list", yours=_ends(*ends), remark=remark)]
+    rows = [Row("Python list", _ends(*ends), remark=remark)]
     for mode, label in LABELS.items():
         points = _points(outcome, mode)
+        if mode == "tensorflow" and not points:
+            continue
         failures = [one for one in outcome.failures if one.case.mode == mode]
         remark = failures[-1].error if failures else ""
-        if mode == "tensorflow" and not points:
-            remark = explanation(failures[-1]) if failures else "not run"
-        elif points and points[-1][0] < setting.size:
+        if points and points[-1][0] < setting.size:
             remark = f"up to {fmt.count(points[-1][0])} elements"
         taken = (points[0][1], points[-1][1]) if points else (None, None)
-        rows.append(Row(what=label, yours=_ends(*taken), remark=remark))
-    return rows
+        rows.append(Row(label, _ends(*taken), remark=remark))
+    return tuple(rows)
 
 
 def _ends(first: float | None, last: float | None) -> Text:
@@ -235,10 +256,9 @@ def _search_works(setting: Setting) -> tuple[Work, ...]:
 
 def _lead(outcome: Outcome, elements: int) -> float | None:
     """How many times as long as compiled JAX NumPy takes; ``None`` if not measured."""
-    return quotient(
-        outcome.ready(mode="numpy", size=elements),
-        outcome.ready(mode="jit", size=elements),
-    )
+    numpy = outcome.ready(mode="numpy", size=elements)
+    jit = outcome.ready(mode="jit", size=elements)
+    return None if numpy is None or jit is None else over(numpy, jit)
 
 
 def _crossing(outcome: Outcome) -> Crossing | None:
@@ -271,42 +291,58 @@ def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     return _picture(found, "time per call", marks)
 
 
-def _tried_rows(figures: Figures) -> Sequence[Row]:
-    outcome = figures.outcome
-    return [
+def _tried_rows(outcome: Outcome) -> tuple[Row, ...]:
+    return tuple(
         Row(
-            what=f"{fmt.count(n)} elements",
-            yours=("NumPy ", fmt.figure(seconds)),
+            f"{fmt.count(n)} elements",
+            ("NumPy ", fmt.figure(taken)),
             remark=("jit ", fmt.figure(outcome.ready(mode="jit", size=n))),
         )
-        for n, seconds in _points(outcome, "numpy")
+        for n, taken in _points(outcome, "numpy")
         if _lead(outcome, n) is not None
-    ]
+    )
 
 
-def _crossing_figures(figures: Figures) -> Mapping[str, Value]:
+def _overtaking(figures: Figures) -> Conclusion:
     setting, outcome = figures.setting, figures.outcome
     few, *_, many = _first_sizes(setting)
-    crossing = _crossing(outcome)
-    low, high = (crossing.below, crossing.above) if crossing else (None, None)
-    return {
-        "few": few,
-        "many": many,
-        "lead of few": _lead(outcome, few),
-        "lead of many": _lead(outcome, many),
-        "NumPy first": (_lead(outcome, few) or 0.0) < 1,
-        "low": low,
-        "high": high,
-        "at": None if high is None else outcome.ready(mode="jit", size=high),
-        "about": crossing.at if crossing else None,
-    }
-
-
-def _range_answer(figures: Figures) -> int:
-    at = figures["about"]
-    if at is None:
-        return 3 if figures.all_true("NumPy first") else 0
-    return sum(at >= limit for limit in (1000, 100_000))
+    lead, last = _lead(outcome, few), _lead(outcome, many)
+    rows, crossing = _tried_rows(outcome), _crossing(outcome)
+    if lead is None or last is None:
+        return Conclusion(rows=rows, holds=None)
+    numpy_first = lead < 1
+    if crossing is not None:
+        at = fmt.seconds(outcome.ready(mode="jit", size=crossing.above))
+        sentences = (
+            "Compiled JAX overtakes NumPy between "
+            f"{fmt.count(crossing.below)} and {fmt.count(crossing.above)} elements, "
+            f"where a call takes about {at}.",
+            "It is a figure of this machine and this op, and moves with what else "
+            "runs: remember the order of magnitude, and measure.",
+        )
+        return Conclusion(
+            rows=rows,
+            holds=True,
+            answer=which(crossing.at, 1000, 100_000),
+            sentences=sentences,
+        )
+    said = (
+        (
+            f"NumPy was ahead at {few} elements, and compiled JAX not clearly at "
+            f"{fmt.count(many)}: no crossing was seen between them."
+        )
+        if numpy_first
+        else (
+            f"Compiled JAX was ahead already at {few} elements: NumPy has no range of "
+            "its own on this machine."
+        )
+    )
+    return Conclusion(
+        rows=rows,
+        holds=False,
+        answer=3 if numpy_first else 0,
+        sentences=(said,),
+    )
 
 
 # Below ten microseconds all is dispatch.
@@ -320,50 +356,64 @@ def _tiny_cases(setting: Setting) -> Mapping[str, Case]:
     return {**cases, "jit large": jax_case(setting.device, OP, LARGE // 10)}
 
 
-def _dispatch_figures(figures: Figures) -> Mapping[str, Value]:
-    speed = quotient(figures["jit large"], LARGE // 10)
-    return {
-        "work": None if speed is None else FEWEST * speed,
-        "eager grows": quotient(figures["eager 100"], figures["eager 10"]),
-        "jit grows": quotient(figures["jit 100"], figures["jit 10"]),
-    }
+def _dispatch(figures: Figures) -> Conclusion:
+    few = figures["jit 10"]
+    work = FEWEST * over(figures["jit large"], LARGE // 10)
+    eager = over(figures["eager 100"], figures["eager 10"])
+    jit = over(figures["jit 100"], few)
+    holds = max(eager, jit) < FLAT
+    rest = (
+        f"Of the {seconds(few)} that the compiled call takes for 10 elements, "
+        f"{seconds(work)} would be enough for the work: the rest is dispatch."
+    )
+
+    def pair(what: str, who: str) -> Row:
+        cells = figures.cell(f"{who} 10"), " and ", figures.cell(f"{who} 100")
+        return Row(f"{what}, 10 and 100 elements", cells, (), figures.why(f"{who} 10"))
+
+    return Conclusion(
+        holds=holds,
+        answer=which(jit, FLAT, 5),
+        rows=(
+            pair("NumPy", "NumPy"),
+            pair("JAX, eager", "eager"),
+            pair("JAX, jit", "jit"),
+            Row(
+                "the work in 10 elements",
+                (fmt.figure(work),),
+                remark="at the speed of 100,000 compiled",
+            ),
+        ),
+        sentences=(
+            f"With ten times the elements eager JAX took {eager:.1f} times as long, "
+            f"compiled JAX {jit:.1f} times.",
+            rest if holds and not figures.missing("jit large") else "",
+            "Eager JAX dispatches each of its four steps: "
+            f"{figures.ratio('eager 10', 'jit 10')} the compiled call.",
+        ),
+    )
 
 
 LESSON = lesson(
     "small-work",
     {
         "From ten elements to millions": Trial(
+            _sweep,
             works=_sweep_works,
             follow=_with_tensorflow,
             picture=_sweep_picture,
-            rows=_span_rows,
-            derive=_end_figures,
-            claim=All(SMALL, LARGER),
-            answer=fastest(_list(FEWEST), "numpy few", "eager few", "jit few"),
         ),
         "Where JAX overtakes": Trial(
+            _overtaking,
             works=_search_works,
             follow=_next_search,
             picture=_crossing_picture,
-            rows=_tried_rows,
-            derive=_crossing_figures,
-            claim=Holds(
-                lambda figures: figures["about"] is not None,
-                "lead of few",
-                "lead of many",
-            ),
-            answer=_range_answer,
         ),
         "Below ten microseconds all is dispatch": Trial(
+            _dispatch,
             cases=_tiny_cases,
             budget=5.0,
-            derive=_dispatch_figures,
-            claim=Holds(
-                lambda f: max(f["eager grows"] or 0, f["jit grows"] or 0) < FLAT,
-                "eager grows",
-                "jit grows",
-            ),
-            answer=bracket("jit 100", "jit 10", FLAT, 5),
+            needs=("eager 10", "eager 100", "jit 10", "jit 100"),
         ),
     },
     sizes={"cpu": 10_000_000, "gpu": 100_000_000, "tpu": 100_000_000},

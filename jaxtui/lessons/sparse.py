@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import crossing_size
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    Below,
-    Figures,
-    Holds,
-    IsTrue,
-    Present,
-    Raises,
-    Succeeds,
-    Value,
-    bracket,
-    quotient,
-)
+from jaxtui.format import bytes_text, seconds
+from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.lessons.figures import Figures, count, over, times, which
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import Code, Trial, lesson
+from jaxtui.lessons.trial import Code, Trial, lesson, size
 from jaxtui.plot import Axis, Mark, Picture, Series
 
 DENSITIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -39,15 +27,29 @@ FAR = 2.0
 """How many times longer the unrolled loop must take to compile."""
 
 
-def _bytes_per_element(figures: Figures) -> Mapping[str, Value]:
-    small, entries = figures["sparse bytes"], figures["entries"]
-    # What it reads, not the lesson's own size.
-    size = figures.outcome.number("size")
-    off = quotient(figures["difference"], size)
-    each = None
-    if small is not None and entries is not None:
-        each = small / entries if entries else math.inf
-    return {"off": off, "each": each, "as much": 4 / each if each else None}
+def _stored(figures: Figures) -> Conclusion:
+    names = ("entries", "sparse bytes", "dense bytes", "difference", "size")
+    entries, small, dense, difference, largest = (figures[name] for name in names)
+    each, off = over(small, entries) if entries else math.inf, over(difference, largest)
+    meet = fmt.percent(4 / each)
+    remark = "4 for the value, 8 for row and column"
+    return Conclusion(
+        holds=small < dense and off < 1e-3,
+        answer=1 if 10 <= each <= 14 else 0 if each < 10 else 2,
+        rows=(
+            figures.row("b", "b"),
+            Row("elements that are stored", count(entries)),
+            Row("bytes as BCOO", (fmt.figure(small, "memory"),), remark=remark),
+            Row("bytes as a dense array", (fmt.figure(dense, "memory"),)),
+            Row("b @ v against dense @ v", fmt.error(off), remark="relative"),
+        ),
+        sentences=(
+            f"{count(entries)} elements take {bytes_text(small)}, the dense matrix "
+            f"{bytes_text(dense)}: {times(over(dense, small))} as much.",
+            f"At {each:.0f} bytes an element the two would meet at a density of "
+            f"{meet}. The products agree to {fmt.error(off)}.",
+        ),
+    )
 
 
 # Where sparse wins.
@@ -77,23 +79,47 @@ def crossover(points: Sequence[tuple[float, float]], level: float) -> float | No
     return None
 
 
-def _crossing_figures(figures: Figures) -> Mapping[str, Value]:
-    dense, points = figures["dense"], _timed_densities(figures.outcome)
-    complete = dense is not None and len(points) == len(DENSITIES)
-    wins = complete and AtLeast("dense", CLEAR, THIN).holds(figures)
-    return {
-        "at": crossover(points, dense) if complete and dense else None,
-        "met": complete and crossover(points, dense or 0.0) is not None,
-        "wins": wins,
-    }
+def _crossing(figures: Figures) -> Conclusion:
+    points, dense = _timed_densities(figures.outcome), figures["dense"]
+    complete = not figures.missing("dense") and len(points) == len(DENSITIES)
+    at = crossover(points, dense) if complete else None
+    wins = dense >= CLEAR * figures[THIN]
+    met = at is not None
+    holds = wins and figures[THICK] >= CLEAR * dense and met
 
+    def row(density: float) -> Row:
+        remark = f"{figures.ratio(_name(density), 'dense')} the dense product"
+        what = f"BCOO, {fmt.percent(density)}"
+        return figures.row(what, _name(density), remark=remark)
 
-def _crossing_answer(figures: Figures) -> int | None:
-    """Which choice a crossover is: below 10 %, up to 40 %, or beyond."""
-    at = figures["at"]
-    if at is None:
-        return 2 if figures.all_true("wins") else None
-    return 0 if at < 0.1 else 1 if at < 0.4 else 2
+    never = 2 if wins else None
+    where = "interpolated" if met else "not between 0.1 % and 30 %"
+    return Conclusion(
+        holds=holds,
+        answer=never if at is None else which(at, 0.1, 0.4),
+        rows=(
+            figures.row("dense", "dense", remark="any density"),
+            *map(row, DENSITIES),
+            Row("they meet at", fmt.percent(at), remark=where),
+        ),
+        sentences=(
+            f"At 0.1 % BCOO took {seconds(figures[THIN])}, at 30 % "
+            f"{seconds(figures[THICK])}; the dense product takes {seconds(dense)} "
+            "whatever is in the matrix.",
+            f"They meet at about {fmt.percent(at)}. Each stored element costs a read "
+            "through its index, so a matrix has to be far emptier for speed than it "
+            "has to be for memory."
+            if met
+            else "",
+            "Here BCOO saves memory, but does not win by speed."
+            if not met and not wins
+            else "",
+            "At one end the gap is smaller than 1.5 times, so the claim does not hold "
+            "at this size."
+            if met and not holds
+            else "",
+        ),
+    )
 
 
 def _density_picture(setting: Setting, outcome: Outcome) -> Picture | None:
@@ -124,76 +150,115 @@ def _density_picture(setting: Setting, outcome: Outcome) -> Picture | None:
 CONDS, SWITCHES = ("cond -3", "cond 2"), ("switch 0", "switch 1", "switch 2")
 
 
-TRACED = Raises("jit if", "TracerBoolConversionError")
+def _branches(figures: Figures) -> Conclusion:
+    row, forms = figures.row, (*CONDS, *SWITCHES)
+
+    def equal(*names: str) -> str:
+        return f"{sum(map(figures.is_true, names))} of {len(names)} equal"
+
+    raised = figures.failed_with("jit if", "TracerBoolConversionError")
+    as_claimed = raised and figures.is_true(*forms)
+    return Conclusion(
+        holds=as_claimed and figures.succeeded("eager if"),
+        answer=1 if raised else 0 if figures.succeeded("jit if") else None,
+        rows=(
+            row("if, eager", "eager if"),
+            row("if x > 0: under jit", "jit if"),
+            row("functions[i] under jit", "jit list"),
+            Row("lax.cond, like Python's if", equal(*CONDS)),
+            Row("lax.switch, like functions[i]", equal(*SWITCHES)),
+            row(
+                "functions[i] with i static",
+                "static",
+                remark="compiles again for each i",
+            ),
+        ),
+        sentences=(
+            f"Eagerly the if works and gives {figures.shown('eager if')}."
+            if as_claimed
+            else f"Under jit the if gave {figures.shown('jit if')}; {equal(*forms)} of "
+            "the lax forms agree.",
+            "Under jit it raised a TracerBoolConversionError: while JAX traces, x has "
+            "a shape and a dtype but no value, and an if has to know. lax.cond and "
+            "lax.switch put all branches into the program; the device picks one as it "
+            "runs, and the values are Python's."
+            if as_claimed
+            else "",
+        ),
+    )
 
 
-def _equal_counts(figures: Figures) -> Mapping[str, Value]:
-    def count(*names: str) -> str:
-        return f"{sum(map(figures.all_true, names))} of {len(names)} equal"
-
-    return {
-        "conds": count(*CONDS),
-        "switches": count(*SWITCHES),
-        "forms": count(*CONDS, *SWITCHES),
-        "as told": TRACED.holds(figures) and figures.all_true(*CONDS, *SWITCHES),
-    }
-
-
-def _traced_answer(figures: Figures) -> int | None:
-    if TRACED.holds(figures):
-        return 1
-    return 0 if figures.succeeded("jit if") else None
+def _loops(figures: Figures) -> Conclusion:
+    row = figures.row
+    unrolled, looped = figures["Python operations"], figures["fori operations"]
+    python, fori = figures["Python compile"], figures["fori compile"]
+    difference = figures["difference"]
+    return Conclusion(
+        holds=unrolled >= LOOP_STEPS * looped
+        and python >= FAR * fori
+        and difference < 1e-3,
+        answer=which(over(unrolled, looped), 1.5, LOOP_STEPS),
+        rows=(
+            Row(
+                "Python for: operations",
+                count(unrolled),
+                remark="equations of the jaxpr",
+            ),
+            Row(
+                "fori_loop: operations",
+                count(looped),
+                remark="one, with the body in it",
+            ),
+            row(
+                "Python for: compile",
+                "Python compile",
+                remark="a single time, as it is cold",
+            ),
+            row("fori_loop: compile", "fori compile"),
+            row("Python for: one call", "Python run"),
+            row("fori_loop: one call", "fori run"),
+            Row("largest difference", fmt.error(difference)),
+        ),
+        sentences=(
+            f"The Python loop ran while JAX traced, and left {count(unrolled)} "
+            f"operations; fori_loop is {count(looped)}, whatever the number of steps.",
+            f"Compiling took {seconds(python)} against {seconds(fori)}, "
+            f"{times(over(python, fori))} as long. A call took "
+            f"{seconds(figures['Python run'])} against {seconds(figures['fori run'])}: "
+            "which of them wins at running depends on the body and the backend.",
+        ),
+    )
 
 
 LESSON = lesson(
     "sparse",
     {
         "What a sparse matrix stores": Trial(
-            code=Code(budget=4.0, memory=lambda n: 40 * n * n),
-            derive=_bytes_per_element,
-            claim=All(
-                Present("entries"),
-                Holds(
-                    lambda f: (f["sparse bytes"] or 0) < (f["dense bytes"] or 0),
-                    "sparse bytes",
-                    "dense bytes",
-                ),
-                Below("off", 1e-3),
-            ),
-            answer=lambda f: (
-                1 if 10 <= (f["each"] or 0) <= 14 else 0 if (f["each"] or 0) < 10 else 2
-            ),
+            _stored,
+            Code(4.0, size, memory=lambda n: 40 * n * n),
+            needs=("entries", "sparse bytes", "dense bytes", "difference", "size"),
         ),
         "Where sparse wins": Trial(
-            code=Code(budget=10.0, memory=lambda n: 60 * n * n),
-            derive=_crossing_figures,
+            _crossing,
+            Code(10.0, size, memory=lambda n: 60 * n * n),
             picture=_density_picture,
-            claim=All(
-                AtLeast("dense", CLEAR, THIN),
-                AtLeast(THICK, CLEAR, "dense"),
-                Holds(lambda figures: figures.all_true("met"), *map(_name, DENSITIES)),
-            ),
-            answer=_crossing_answer,
+            needs=("dense", *map(_name, DENSITIES)),
         ),
         "Branches under jit": Trial(
-            code=Code(budget=4.0),
-            derive=_equal_counts,
-            claim=All(
-                TRACED,
-                IsTrue(*CONDS, *SWITCHES),
-                Succeeds("eager if"),
-                Present("jit list", "static"),
-            ),
-            answer=_traced_answer,
+            _branches,
+            Code(4.0),
+            needs=("jit if", *CONDS, *SWITCHES, "jit list", "static"),
         ),
         "Loops under jit": Trial(
-            code=Code(budget=5.0),
-            claim=All(
-                AtLeast("Python operations", LOOP_STEPS, "fori operations"),
-                AtLeast("Python compile", FAR, "fori compile"),
-                Below("difference", 1e-3),
+            _loops,
+            Code(5.0),
+            needs=(
+                "Python operations",
+                "fori operations",
+                "Python compile",
+                "fori compile",
+                "difference",
             ),
-            answer=bracket("Python operations", "fori operations", 1.5, LOOP_STEPS),
         ),
     },
     sizes={"cpu": 1000, "gpu": 4000, "tpu": 2000},

@@ -2,11 +2,10 @@
 
 The page begins with a title, a summary, and the lines ``Size:`` and ``Needs:`` where
 there is something to say. Each ``##`` is a step: what must be known to predict; the
-program that is run; the question in bold with its numbered choices; ``**Claim:**`` and
-``**Source:**``; a table of figures; the sentences of the takeaway as a list; and the
-explanation. Nothing above the claim holds the answer. Table and sentences have figures
-in braces, which ``jaxtui.lessons.trial`` fills in; a published time stands in braces,
-too, ``{269 µs}``, so that a table can write it in its unit.
+program that is run; the question in bold with its numbered choices; ``**Claim:**``,
+what is said where it ``**Holds:**`` or ``**Fails:**``, ``**Source:**``; and the
+explanation. Nothing above the claim holds the answer. The figures stand in the module
+of the same name.
 
 A program is a block of Python. Its first line is its title; what follows a line such
 as ``# time: plain call`` is a part of this name (``time``, ``once``, ``show``,
@@ -16,15 +15,15 @@ as ``# time: plain call`` is a part of this name (``time``, ``once``, ``show``,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jaxtui.lessons.base import LessonText, Question, Sentence, StepText
+from jaxtui.lessons.base import LessonText, Question, StepText
 from jaxtui.model import Part, Shown, Snippet, Timed
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _PART = re.compile(r"^# (time|once|show|raises): (.+)\n", re.MULTILINE)
+_LABEL = re.compile(r"\*\*(Claim|Source|Holds|Fails):\*\* ")
 _FACTS = {"Size": "size_means", "Needs": "needs"}
 
 
@@ -72,22 +71,13 @@ def _step(section: str) -> StepText:
     found: dict[str, Any] = {}
     for block in _blocks(_PROGRAM.sub("", rest)):
         line = _line(block)
-        if line.startswith("**Claim:** "):
-            found["claim"] = line.removeprefix("**Claim:** ")
-        elif line.startswith("**Source:** "):
-            found["source"] = line.removeprefix("**Source:** ")
+        if (label := _LABEL.match(line)) is not None:
+            found[label[1].lower()] = line[label.end() :]
         elif block.startswith("**"):
             asked = line.strip("*")
         elif asked and "question" not in found:
             choices = re.split(r"^\d\. ", block, flags=re.MULTILINE)[1:]
             found["question"] = Question(text=asked, choices=tuple(map(_line, choices)))
-        elif block.startswith("|"):
-            found["rows"] = tuple(map(_row, block.split("\n")[2:]))
-        elif block.startswith("- "):
-            items = re.split(r"^- ", block, flags=re.MULTILINE)[1:]
-            found["sentences"] = tuple(
-                one for item in items for one in _sentences(item)
-            )
         else:
             (explanation if "claim" in found else setup).append(block)
     return StepText(
@@ -118,25 +108,3 @@ def _part(kind: str, name: str, code: str) -> Part:
     if kind in ("time", "once"):
         return Timed(name=name, code=code, once=kind == "once")
     return Shown(name=name, code=code, raises=kind == "raises")
-
-
-def _row(line: str) -> tuple[str, str, str, str]:
-    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    what, yours, published, remark = (*cells, "", "")[:4]
-    # An entry of another one begins with two blanks, which a table cannot show.
-    return re.sub("^· ", "  ", what), yours, published, remark
-
-
-def _sentences(item: str) -> Iterator[Sentence]:
-    """The first sentence of an item, and the rest; each has its conditions."""
-    item = _line(item)
-    found = re.match(r"\[([^\]]+)\] ", item)
-    conditions, text = (found[1], item[found.end() :]) if found else ("", item)
-    depth = 0
-    for place, char in enumerate(text):
-        depth += (char == "{") - (char == "}")
-        if not depth and re.match(r"[.!?] [A-Z{]", text[place:]):
-            yield Sentence(text=text[: place + 1], conditions=conditions)
-            text = text[place + 2 :]
-            break
-    yield Sentence(text=text, conditions=conditions)

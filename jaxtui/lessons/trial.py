@@ -1,27 +1,20 @@
 """What the steps of a lesson run and claim, and what their figures then say.
 
-A step of a lesson is a section of the lesson's text and a ``Trial``: what runs, and the
-claim about its figures. Rows, verdict, what is missing and the sentence with the
-learner's own numbers follow from both. What runs is made of the same work that the rest
-of jaxtui gives to an engine: experiments, loops and snippets.
+A step of a lesson is a section of the lesson's text and a ``Trial``: what runs, and a
+function that says what its figures mean. What runs is made of the same work that the
+rest of jaxtui gives to an engine: experiments, loops and snippets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from msgspec.structs import replace
+import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import (
-    Conclusion,
-    LessonText,
-    Row,
-    Setting,
-    StepText,
-)
-from jaxtui.lessons.figures import FIELD, Answer, Figures, Holds, Value
+from jaxtui.lessons.base import Conclusion, LessonText, Setting, StepText
+from jaxtui.lessons.figures import Figures
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.text import read
 from jaxtui.model import (
@@ -34,6 +27,7 @@ from jaxtui.model import (
     Mode,
     OpInfo,
     SelectionError,
+    Shown,
     Snippet,
     Work,
 )
@@ -59,17 +53,16 @@ def jax_case(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Code:
     """How a program of the text is run."""
 
     budget: float = 3.0
     """Seconds."""
+    given: Callable[[Setting], str] = lambda _: ""
+    """Lines that stand above the program: ``n = 1000``."""
     memory: Callable[[int], int] = lambda _: 0
     """Bytes that it needs at most, by the lesson's size."""
-    names: Callable[[Setting], Mapping[str, object]] = lambda _: {}
-    """What stands in its braces, beside ``{n}``, the size, and ``{count}``, the same
-    with thousands set apart."""
     device: Callable[[Setting], str | None] = lambda setting: snippet_device(setting)
     """JAX's default device meanwhile; ``None`` leaves it as it is."""
     x64: bool = False
@@ -80,31 +73,24 @@ class Code:
     """Names of the parts that are left out."""
 
     def snippet(self, setting: Setting, program: Snippet) -> Snippet:
-        """The program with the setting's names in it."""
-        names = {"n": setting.size, "count": fmt.count(setting.size)}
-        names |= self.names(setting)
-
-        def filled(text: str) -> str:
-            for name, value in names.items():
-                text = text.replace(f"{{{name}}}", str(value))
-            return text
-
+        """The program with what this setting gives to it."""
         simulated, without = self.cpu_devices(setting), self.without(setting)
-        return replace(
+        given = self.given(setting)
+        return msgspec.structs.replace(
             program,
-            title=filled(program.title),
-            setup=filled(program.setup),
-            parts=tuple(
-                replace(part, code=filled(part.code))
-                for part in program.parts
-                if part.name not in without
-            ),
+            setup=f"{given}\n{program.setup}" if given else program.setup,
+            parts=tuple(part for part in program.parts if part.name not in without),
             budget_seconds=self.budget,
             memory_bytes=self.memory(setting.size),
             device=None if simulated else self.device(setting),
             x64=self.x64,
             cpu_devices=simulated,
         )
+
+
+def size(setting: Setting) -> str:
+    """The line by which a program knows the lesson's size."""
+    return f"n = {setting.size:_}"
 
 
 def snippet_device(setting: Setting, device: str | None = None) -> str | None:
@@ -117,28 +103,25 @@ def snippet_device(setting: Setting, device: str | None = None) -> str | None:
 # A step.
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Trial:
     """What a step runs and claims; its text stands in the lesson's file."""
 
-    claim: Holds
-    answer: Answer = lambda _: None
-    """Which choice is right, if everything was measured."""
+    conclude: Callable[[Figures], Conclusion]
+    """What the figures say. It is asked while they arrive, too."""
     code: Code | tuple[Code, ...] = Code()
     """How the programs of the text are run."""
+    needs: Collection[str] = ()
+    """Figures without which there is no verdict, by name."""
     works: Callable[[Setting], tuple[Work, ...]] | None = None
     """What is run, where that is neither programs nor one experiment."""
     cases: Callable[[Setting], Mapping[str, Case | None]] = lambda _: {}
-    """Cases by the names that their times have in the text; ``None`` for one that this
-    machine cannot run."""
+    """Cases by the names of their figures; ``None`` for one that this machine cannot
+    run."""
     budget: float = 6.0
     """Seconds for the cases."""
     budget_each: float | None = None
     """The same for each of them."""
-    derive: Callable[[Figures], Mapping[str, Value]] = lambda _: {}
-    """What the text needs beside what was measured."""
-    rows: Callable[[Figures], Sequence[Row]] = lambda _: ()
-    """Rows below those of the text."""
     follow: Callable[[Setting, Outcome, int], Work | None] | None = None
     """What is run next, given how many such runs there were: for a bisection."""
     picture: Callable[[Setting, Outcome], Picture | None] = lambda *_: None
@@ -168,51 +151,29 @@ class Step(StepText):
         return (Experiment(cases=cases, budget_seconds=budget),)
 
     def figures(self, setting: Setting, outcome: Outcome) -> Figures:
-        """What was measured, and what follows from it."""
-        found = Figures(setting, outcome, self.trial.cases(setting))
-        found.derived |= self.trial.derive(found)
-        return found
+        """What was measured and shown so far, by name."""
+        parts = (part for program in self.programs for part in program.parts)
+        raises = [one.name for one in parts if isinstance(one, Shown) and one.raises]
+        return Figures(setting, outcome, self.trial.cases(setting), raises)
 
     def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
         """What the figures say; those that are missing are named, because a case has
         failed or the run was stopped.
         """
-        figures, trial = self.figures(setting, outcome), self.trial
-        rows = (*(_row(row, figures) for row in self.rows), *trial.rows(figures))
-        if names := trial.claim.missing(figures):
-            sentences = (
-                f"Not measured on this machine (device {setting.device}):"
-                f" {fmt.listed(names)}.",
-                "So there is nothing to conclude.",
-                *_reasons(outcome),
-            )
-            return Conclusion(rows=rows, holds=None, sentences=sentences)
-        holds = trial.claim.holds(figures)
-        figures.derived |= {"holds": holds is True, "fails": holds is False}
-        told = (
-            figures.fill(sentence.text)
-            for sentence in self.sentences
-            if figures.applies(sentence.conditions)
+        figures = self.figures(setting, outcome)
+        conclusion = self.trial.conclude(figures)
+        fixed = {True: self.holds, False: self.fails, None: ""}[conclusion.holds]
+        words = tuple(filter(None, (*conclusion.sentences, fixed)))
+        missing = figures.missing(*self.trial.needs)
+        if words and not missing:
+            return replace(conclusion, sentences=words)
+        names = fmt.listed(missing or figures.missing(*figures.cases))
+        sentences = (
+            f"Not measured on this machine (device {setting.device}): {names}.",
+            "So there is nothing to conclude.",
+            *_reasons(outcome),
         )
-        return Conclusion(
-            rows=rows,
-            holds=holds,
-            sentences=tuple(told),
-            answer=trial.answer(figures),
-        )
-
-
-def _row(cells: tuple[str, str, str, str], figures: Figures) -> Row:
-    """A row of the text with its figures; where a case failed, it says why."""
-    what, yours, published, remark = cells
-    used = (field[1] for field in FIELD.finditer(yours))
-    trouble = next(filter(None, map(figures.failure_of, used)), "")
-    return Row(
-        what=figures.fill(what),
-        yours=figures.parts(yours) or fmt.ABSENT,
-        published=figures.parts(published),
-        remark=trouble or figures.parts(remark),
-    )
+        return Conclusion(rows=conclusion.rows, holds=None, sentences=sentences)
 
 
 def _reasons(outcome: Outcome) -> list[str]:

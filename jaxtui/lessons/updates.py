@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from jaxtui import format as fmt
-from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    Equals,
-    Figures,
-    Holds,
-    IsTrue,
-    Raises,
-    Value,
-    bracket,
-)
-from jaxtui.lessons.trial import Code, Trial, lesson
+from jaxtui.format import bytes_text, figure, seconds
+from jaxtui.lessons.base import Conclusion, Row
+from jaxtui.lessons.figures import Figures, over, which
+from jaxtui.lessons.trial import Code, Trial, lesson, size
 
 FAR = 5.0
 """How many times faster an update in place must be to count as one."""
@@ -24,126 +14,217 @@ FAR = 5.0
 TEN = tuple(map(float, range(10)))
 
 
-METHODS = ("set", "add", "multiply", "divide", "power", "min", "max", "apply", "get")
-"""The nine methods of ``.at[]``."""
+def _assignment(figures: Figures) -> Conclusion:
+    row, new = figures.row, figures.numbers("new array")
+    old, error = figures.numbers("old array"), figures.shown("JAX", 155)
+    refused = figures.failed_with("JAX", "TypeError")
+    holds = refused and new == (*TEN[:5], 100.0, *TEN[6:]) and old == TEN
+    held = (
+        f'It raised "{error}"',
+        "The text names the way out: x.at[5].set(100) made a second array: element 5 "
+        f"is {new[5]:g} in the new one and still {old[5]:g} in the old one."
+        if holds
+        else "",
+    )
+    failed = (
+        f"This JAX does otherwise: the assignment gave {figures.shown('JAX')}, and x "
+        f"is now {figures.shown('old array')}.",
+    )
+    return Conclusion(
+        holds=holds,
+        answer=1 if refused else 0,
+        rows=(
+            row("n[5] = 100, NumPy", "NumPy"),
+            row("x[5] = 100, JAX", "JAX", "TypeError"),
+            row("x.at[5].set(100)", "new array"),
+            row("x afterwards", "old array"),
+        ),
+        sentences=held if holds else failed,
+    )
 
 
-def _differing(figures: Figures) -> list[str]:
-    return [name for name in METHODS if not figures.all_true(f"same {name}")]
+METHODS = {
+    "set": "n[2] = 5",
+    "add": "n[2] += 5",
+    "multiply": "n[2] *= 5",
+    "divide": "n[2] /= 5",
+    "power": "n[2] **= 5",
+    "min": "n[2] = min(n[2], 5)",
+    "max": "n[2] = max(n[2], 5)",
+    "apply": "np.negative.at(n, 2)",
+    "get": "n = n[2]",
+}
+"""The nine methods of ``.at[]``, and what they are in NumPy."""
+
+OPERANDS = {"apply": "jnp.negative", "get": ""}
+"""Those that are not 5."""
 
 
-def _agreement(figures: Figures) -> Mapping[str, Value]:
-    other = _differing(figures)
-    return {
-        "agree": len(METHODS) - len(other),
-        "others": fmt.listed(other),
-        "added twice": len(figures.numbers("JAX twice")) == 4,
-        **{f"{name} differs": name in other for name in METHODS},
-    }
+def _methods(figures: Figures) -> Conclusion:
+    other = [name for name in METHODS if not figures.is_true(f"same {name}")]
+    twice = figures.numbers("JAX twice")
+
+    def row(name: str, numpy: str) -> Row:
+        what = f"x.at[2].{name}({OPERANDS.get(name, '5')})"
+        remark = f"NumPy: {numpy}{', not the same' if name in other else ''}"
+        return figures.row(what, f"JAX {name}", remark=remark)
+
+    in_numpy = f"NumPy: n[[0, 0]] += 1 gives {figures.shown('NumPy twice')}"
+    added = (
+        "The last row is where the two part: the index 0 stands there twice, and JAX "
+        f"adds both times, so that 1 becomes {figures['JAX twice']:g}. NumPy's += "
+        "reads and writes once; np.add.at would add twice as well."
+    )
+    return Conclusion(
+        holds=not other,
+        answer=0 if not other else 1 if {*other} <= {"power", "divide"} else None,
+        rows=(
+            *(row(name, numpy) for name, numpy in METHODS.items()),
+            figures.row("index [0, 0], .add(1)", "JAX twice", remark=in_numpy),
+        ),
+        sentences=(
+            f"{len(METHODS) - len(other)} of {len(METHODS)} agree with NumPy.",
+            f"Not so here: {fmt.listed(other)}." if other else "",
+            added if len(twice) == 4 else "",
+        ),
+    )
 
 
-def _methods_answer(figures: Figures) -> int | None:
-    other = _differing(figures)
-    return 0 if not other else 1 if {*other} <= {"power", "divide"} else None
+def _costs(figures: Figures) -> Conclusion:
+    row, n = figures.row, figures.setting.size
+    jit, donated = figures["jit"], figures["donated"]
+    copied = "copies it: ", figure(over(8.0 * n, jit), "B/s")
+    holds = jit >= FAR * donated
+    why = (
+        "Without donation the caller may still need the old array, so XLA copies all "
+        f"{bytes_text(4.0 * n)} of it first. Who donates must rebind the name, as in "
+        "x = f(x): the old array is gone."
+    )
+    return Conclusion(
+        holds=holds,
+        answer=which(over(jit, donated), 1.5, FAR),
+        rows=(
+            row("a[5] += 1, NumPy", "NumPy", remark="writes one element"),
+            row("x.at[5].add(1), eager", "eager", remark="copies the array"),
+            row("the same under jit", "jit", remark=copied),
+            row("jit, donate_argnums=0", "donated", remark="writes one element"),
+            row("a donated array used again", "spent"),
+        ),
+        sentences=(
+            f"An update of one element of {fmt.count(n)} took {seconds(jit)} under jit "
+            f"and {seconds(donated)} with the argument donated: "
+            f"{figures.times('jit', 'donated')} less.",
+            why if holds else "",
+        ),
+    )
 
 
 # Out of bounds.
 
-MODES = ("clip", "drop", "fill")
-BOTH = [f"{what} {mode}" for mode in MODES for what in ("get", "set")]
+MODES = {
+    "default": ("9", "unchanged"),
+    "clip": ("9", "the last becomes 100"),
+    "drop": ("-2147483648", ""),
+    "fill": ("-1", ""),
+    "promise_in_bounds": ("", ""),
+}
+"""What a mode gave when it read and when it wrote, as published."""
+
+BOTH = [
+    f"{what} {mode}" for mode in ("clip", "drop", "fill") for what in ("get", "set")
+]
 
 
-def _documented(figures: Figures) -> Mapping[str, Value]:
+def _bounds(figures: Figures) -> Conclusion:
+    quiet = all(map(figures.succeeded, BOTH))
     right = (
         figures["get clip"] == 9
         and figures["get fill"] == -1
         and figures.numbers("set clip") == (*TEN[:9], 100.0)
         and figures.numbers("set drop") == figures.numbers("set fill") == TEN
     )
-    return {
-        "quiet": all(map(figures.succeeded, BOTH)),
-        "right": right,
-        **{
-            f"set, {mode}": _changes(figures, f"set {mode}")
-            for mode in ("default", *MODES, "promise_in_bounds")
-        },
-    }
+    rows = [Row("n[42], NumPy", figures.shown("NumPy", 32))]
+    for mode, (read, written) in MODES.items():
+        inside = mode == "promise_in_bounds"
+        outside = "index 5: outside, nothing is promised" if inside else ""
+        rows += [
+            figures.row(f"get, {mode}", f"get {mode}", read, outside),
+            Row(
+                f"set, {mode}",
+                _changes(figures, f"set {mode}"),
+                written,
+                "index 5" if inside else "",
+            ),
+        ]
+    reads = [figures.shown(f"get {mode}") for mode in ("clip", "fill", "drop")]
+    default = figures["get default"]
+    return Conclusion(
+        holds=figures.failed_with("NumPy", "IndexError") and quiet and right,
+        answer={9.0: 1, 0.0: 2}.get(default) if figures.succeeded("get default") else 0,
+        rows=tuple(rows),
+        sentences=(
+            "NumPy raised an IndexError."
+            if quiet
+            else "On this JAX some of the calls raised; the rows say which.",
+            "JAX raised nothing: a compiled program on a device has nobody to raise to."
+            if quiet
+            else "",
+            f"clip read the last element, {reads[0]}; fill read what it was given, "
+            f"{reads[1]}; drop read {reads[2]}, the value that stands for none. On "
+            "writing, clip changed the last element, and drop and fill changed nothing."
+            if right
+            else "The values are not those of the documentation; the rows show them.",
+        ),
+    )
 
 
 def _changes(figures: Figures, name: str) -> str:
     """What an update of ``range(10)`` has changed, in words."""
-    found = figures.numbers(name)
-    if len(found) != 10:
+    numbers = figures.numbers(name)
+    if len(numbers) != 10:
         return figures.shown(name)
     changed = [
-        f"{'the last' if i == 9 else f'element {i}'} becomes {found[i]:g}"
+        f"{'the last' if i == 9 else f'element {i}'} becomes {numbers[i]:g}"
         for i in range(10)
-        if found[i] != i
+        if numbers[i] != i
     ]
     return ", ".join(changed) or "unchanged"
 
 
-def _default_answer(figures: Figures) -> int | None:
-    if not figures.succeeded("get default"):
-        return 0
-    return {9.0: 1, 0.0: 2}.get(figures["get default"] or 0.0)
+def _lists(figures: Figures) -> Conclusion:
+    row = figures.row
+    refused = all(figures.failed_with(name, "TypeError") for name in ("JAX", "index"))
+    sums = [figures.numbers(name) for name in ("NumPy", "array")]
+    return Conclusion(
+        holds=refused and sums == [(31380.0,)] * 2,
+        answer=2 if refused else 0,
+        rows=(
+            row("np.sum(numbers)", "NumPy"),
+            row("jnp.sum(numbers)", "JAX", "TypeError"),
+            row("jnp.sum(jnp.array(numbers))", "array", "31380"),
+            row("x[[1, 4]]", "index"),
+            row("x[jnp.array([1, 4])]", "array index"),
+        ),
+    )
 
-
-REFUSED = All(Raises("JAX", "TypeError"), Raises("index", "TypeError"))
 
 LESSON = lesson(
     "updates",
     {
         "Assignment raises": Trial(
-            code=Code(budget=2.0),
-            derive=lambda figures: {
-                "new element": dict(enumerate(figures.numbers("new array"))).get(5),
-                "old element": dict(enumerate(figures.numbers("old array"))).get(5),
-            },
-            claim=All(
-                Raises("JAX", "TypeError"),
-                Equals("new array", (*TEN[:5], 100.0, *TEN[6:])),
-                Equals("old array", TEN),
-            ),
-            answer=lambda figures: 1 if figures.failed_with("JAX", "TypeError") else 0,
+            _assignment, Code(2.0), needs=("JAX", "new array", "old array")
         ),
         "Nine ways to update": Trial(
-            code=Code(budget=4.0),
-            derive=_agreement,
-            claim=IsTrue(*(f"same {name}" for name in METHODS)),
-            answer=_methods_answer,
+            _methods, Code(4.0), needs=tuple(f"same {name}" for name in METHODS)
         ),
         "What an update costs": Trial(
-            code=Code(budget=5.0, memory=lambda n: 6 * 4 * n),
-            derive=lambda figures: {
-                "copied": 8.0 * figures.setting.size,
-                "array": 4.0 * figures.setting.size,
-            },
-            claim=AtLeast("jit", FAR, "donated"),
-            answer=bracket("jit", "donated", 1.5, FAR),
+            _costs,
+            Code(5.0, size, memory=lambda n: 6 * 4 * n),
+            needs=("jit", "donated"),
         ),
-        "Out of bounds": Trial(
-            derive=_documented,
-            claim=All(
-                Raises("NumPy", "IndexError"),
-                Holds(
-                    lambda figures: figures.all_true("quiet", "right"),
-                    "get default",
-                    "set default",
-                    *BOTH,
-                    numbers=False,
-                ),
-            ),
-            answer=_default_answer,
-        ),
+        "Out of bounds": Trial(_bounds, needs=("NumPy", "get default", "set default")),
         "Lists are not arrays": Trial(
-            code=Code(budget=2.0),
-            claim=All(
-                REFUSED,
-                Equals("NumPy", (31380,)),
-                Equals("array", (31380,)),
-            ),
-            answer=lambda figures: 2 if REFUSED.holds(figures) else 0,
+            _lists, Code(2.0), needs=("JAX", "index", "NumPy", "array")
         ),
     },
     sizes={"cpu": 10_000_000, "gpu": 100_000_000, "tpu": 100_000_000},

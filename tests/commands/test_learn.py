@@ -98,7 +98,7 @@ def test_step_size_and_device_reach_the_lesson(capsys) -> None:
     fake = engine(devices=tpu_devices())
     assert run(fake, "CLOCK") == 0
     snippet, experiment = works(fake)
-    assert snippet.startswith("The product of a 4000×4000")
+    assert snippet.startswith("The product of an n×n")
     assert experiment == "experiment"
     out, err = capsys.readouterr()
     assert "n of n×n: 4000 · tpu:0" in out
@@ -153,7 +153,7 @@ def test_the_code_runs_nothing_but_the_plan(capsys) -> None:
     assert run(fake, "clock", "--code") == 0
     out = capsys.readouterr().out
     compile(out, "clock.py", "exec")
-    assert "step 1: The product of a 1000×1000" in out
+    assert "step 1: The product of an n×n" in out
     assert "2 cases of matmul, taking turns" in out
     assert not fake.works
 

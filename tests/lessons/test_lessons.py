@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from jaxtui import lessons
@@ -14,19 +12,16 @@ from jaxtui.model import (
     MAXIMUM_LOOP_CALLS,
     SNIPPET_IMPORTS,
     Case,
-    Event,
     Experiment,
     Loop,
     Snippet,
-    SnippetShown,
     Timed,
-    Value,
     Work,
     WorkFailed,
 )
 from jaxtui.view.lesson import prose, question
 from jaxtui.view.text import plain
-from tests.lessons.figures import MACHINES, OPS, after, measured, on
+from tests.lessons.figures import MACHINES, OPS, after, on
 
 BROKEN = after(WorkFailed(error="It broke.", hint="Mend it."))
 
@@ -93,48 +88,6 @@ def test_all_that_it_runs_can_be_run(name: str, machine: str) -> None:
                     compile(part.code.strip(), part.name, kind)
                 figures += [part.name for part in work.parts]
         assert len(figures) == len(set(figures)), step.title
-
-
-def yields(work: Work) -> list[Event]:
-    """Something for every figure of it, in great number."""
-    if isinstance(work, Experiment):
-        return [measured(case, 1e-3, error_vs_float64=0.0) for case in work.cases]
-    if not isinstance(work, Snippet):
-        return []
-    counts = {part.name: 2 if part.name == "parameters" else 21 for part in work.parts}
-    return [
-        SnippetShown(value=Value(name=name, text="1", numbers=(1.0,) * count))
-        for name, count in counts.items()
-    ]
-
-
-@every_lesson
-@pytest.mark.parametrize("machine", ["", "both"])
-def test_every_figure_of_its_text_is_one_that_the_step_has(
-    name: str, machine: str
-) -> None:
-    lesson = lessons.load(name)
-    here = on(lesson, machine=machine)
-    for step in lesson.steps:
-        works = step.works(here)
-        outcome = after(*(event for work in works for event in yields(work)))
-        figures = step.figures(here, outcome)
-        known = {*figures.derived, *figures.cases, *outcome.values, "holds", "fails"}
-        known |= {part.name for program in step.programs for part in program.parts}
-        known |= {work.style for work in works if isinstance(work, Loop)}
-        cells = (cell for _, yours, _, remark in step.rows for cell in (yours, remark))
-        written = " ".join((*cells, *(one.text for one in step.sentences)))
-        conditions = [
-            *re.findall(r"\{([^{}?]+)\?", written),
-            *(one.conditions for one in step.sentences if one.conditions),
-        ]
-        asked = {one for found in conditions for one in found.split(", ")}
-        # What is left once every choice is made.
-        fields = re.findall(r"\{([^{}?:]+)(?::[^{}]*)?\}", written)
-        names = {part for field in fields for part in field.split(" / ")}
-        names |= {one.removeprefix("not ") for one in asked}
-        optional = {"worse", "complete", "first", "last"}
-        assert not names - known - optional, step.title
 
 
 @every_lesson

@@ -49,7 +49,6 @@ def test_sizes_are_powers_of_ten_up_to_the_one_asked_for() -> None:
 def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
     outcome, done, found = run(1)
     assert (found.holds, found.answer) == (True, 1)
-    assert "20.0 µs" in found.takeaway
     assert {row.what: row.texts()[1] for row in found.rows} == {
         "Python list": "—",
         "NumPy": "2.01 µs … 10.0 ms",
@@ -65,7 +64,7 @@ def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
     assert done == len(works(LESSON, 1, HERE)) + 1
     _, done, missing = run(1, tensorflow=False)
     assert done == len(works(LESSON, 1, HERE))
-    assert missing.rows[-1].texts() == ("TensorFlow", "—", "", "Not installed.")
+    assert "TensorFlow" not in [row.what for row in missing.rows]
     # A fast list is the right answer, too.
     lists = "list of 10 = 1us; list of 100000 = 10ms"
     listed = figures(LESSON, 1, HERE, lists, before=outcome)
@@ -76,7 +75,6 @@ def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
 def test_numpy_ahead_at_both_ends_refutes_it() -> None:
     *_, found = run(1, crossing=1e9)
     assert found.holds is False
-    assert "did not win clearly with the largest array" in found.takeaway
 
 
 @pytest.mark.parametrize("crossing", [150, 5_000, 333_333, 4_000_000])

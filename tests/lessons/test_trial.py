@@ -1,7 +1,8 @@
-"""The frame: texts and their figures, claims, settings, doubts, and scripts."""
+"""The frame: texts, figures, settings, doubts, and scripts."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -9,30 +10,25 @@ import msgspec
 import pytest
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Doubt, Row, Setting
+from jaxtui.lessons.base import Conclusion, Doubt, Setting
 from jaxtui.lessons.clock import LESSON as CLOCK
 from jaxtui.lessons.figures import (
-    All,
-    AtLeast,
-    AtMost,
-    Below,
-    Equals,
+    NAN,
     Figures,
-    Gives,
-    Holds,
-    IsTrue,
-    Present,
-    Raises,
-    Succeeds,
-    bracket,
+    at_least,
+    count,
+    decimals,
+    fastest,
+    minutes,
     near,
-    quotient,
+    over,
+    which,
 )
 from jaxtui.lessons.numpy_or_jax import LESSON
 from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.play import Planner, code_parts, conclude
 from jaxtui.lessons.text import parse
-from jaxtui.lessons.trial import Lesson, Step, Trial, setting
+from jaxtui.lessons.trial import Code, Lesson, Step, Trial, setting, size
 from jaxtui.model import (
     Device,
     Experiment,
@@ -63,7 +59,7 @@ def found(outcome: Outcome) -> Figures:
     return Figures(on(CLOCK), outcome, named)
 
 
-# A text and its figures.
+# A text and what its figures say.
 
 PAGE = """\
 # A page
@@ -84,8 +80,8 @@ Prose with `code`.
     y = 2
 
 ```python
-# Two of them, n = {n}
-a = jnp.ones({n})
+# Two of them
+a = jnp.ones(n)
 
 
 # time: first one
@@ -110,23 +106,24 @@ then?**
 **Claim:** It is
 true.
 
+**Holds:** So it is.
+
+**Fails:** It is not.
+
 **Source:** A book.
-
-| what | yours | published | remark |
-|---|---|---|---|
-| first | {first one} | {0.90 s} CPU | {accelerated?fast:slow} |
-| · below | {value} |
-
-- It took {first one}, {first one / size:times} as long, i.e. slow. It is so.
-- [holds, not accelerated] It {accelerated?is:holds. Or so}.
-- [fails] It does not hold. No.
-- [accelerated] It is fast.
 
 Why it is
 so.
 
     z = 3
 """
+
+
+def say(seen: Figures) -> Conclusion:
+    first = seen["first one"]
+    rows = (seen.row("first", "first one", "0.90 s CPU"), seen.row("value", "value"))
+    sentences = (f"It took {first:.0f} s.", "")
+    return Conclusion(rows=rows, holds=first > 5, sentences=sentences, answer=1)
 
 
 def test_a_page_is_a_step_with_its_trial() -> None:
@@ -144,12 +141,12 @@ def test_a_page_is_a_step_with_its_trial() -> None:
     with pytest.raises(ValueError, match="begins with a comment, its title, and not"):
         parse(PAGE.replace("# Two of them", "two = 2"))
     # What runs.
-    trial = Trial(claim=AtLeast("first one", 2, "size"), answer=lambda _: 1)
-    step = Step(**vars(text), trial=trial)
-    there = replace(on(CLOCK), size=2)
+    step = Step(**vars(text), trial=Trial(say, Code(given=size), needs=("first one",)))
+    there = replace(on(CLOCK), size=2000)
     (snippet,) = step.works(there)
     parts = [(type(one).__name__, one.name, one.code) for one in snippet.parts]
-    assert (snippet.title, snippet.setup) == ("Two of them, n = 2", "a = jnp.ones(2)\n")
+    assert snippet.title == "Two of them"
+    assert snippet.setup == "n = 2_000\na = jnp.ones(n)\n"
     assert parts == [
         ("Timed", "first one", "a + 1"),
         ("Timed", "cold", 'b = {"n": {1}}'),
@@ -157,142 +154,84 @@ def test_a_page_is_a_step_with_its_trial() -> None:
         ("Shown", "refused", "a[0] = 1"),
     ]
     assert [snippet.parts[1].once, snippet.parts[3].raises] == [True, True]
-    # What its figures say, one unit for a row.
-    outcome = given("first one = 8s; value = 'float32'")
-    told = step.conclude(there, outcome)
-    assert told == Conclusion(
-        rows=(
-            Row(
-                what="first",
-                yours=(fmt.figure(8.0),),
-                published=(fmt.Figure((0.9,), "s", fmt.Unit("s", 1.0), 2), " CPU"),
-                remark=("slow",),
-            ),
-            Row(what="  below", yours=("float32",)),
-        ),
-        holds=True,
-        sentences=(
-            "It took 8.00 s, 4.0 times as long, i.e. slow.",
-            "It is so.",
-            "It holds. Or so.",
-        ),
-        answer=1,
-    )
-    assert told.rows[0].texts() == ("first", "8.00 s", "0.90 s CPU", "slow")
+    # What its figures say.
+    seen = step.conclude(there, given("first one = 8s; value = 'float32'"))
+    assert (seen.holds, seen.answer) == (True, 1)
+    assert seen.sentences == ("It took 8 s.", "So it is.")
+    assert [row.texts() for row in seen.rows] == [
+        ("first", "8.00 s", "0.90 s CPU", ""),
+        ("value", "float32", "", ""),
+    ]
+    assert isinstance(seen.rows[0].published[0], fmt.Figure)
+    less = step.conclude(there, given("first one = 1s"))
+    assert (less.holds, less.sentences[-1]) == (False, "It is not.")
     nothing = step.conclude(there, NOTHING)
-    assert (nothing.holds, nothing.rows[0].texts()[1]) == (None, "—")
-    assert nothing.takeaway == (
-        "Not measured on this machine (device cpu:0): first one. So there is nothing "
-        "to conclude."
-    )
-
-
-LONG = Value(name="v", text="[1.  2.\n 3.]", numbers=(1.0, 0.196612, 3.0))
-SEEN = after(SnippetShown(value=LONG), before=given("a = 9ms; b = 0.5ms"))
-
-
-@pytest.mark.parametrize(
-    ("text", "filled"),
-    [
-        ("{a}", "9.00 ms"),
-        ("{a / b}", "18×"),
-        ("{a / b:times}", "18 times"),
-        ("{a / nothing:times}", "— times"),
-        ("{nothing}", "—"),
-        ("{v}", "[1. 2. 3.]"),
-        ("{v:5}", "[1.…"),
-        ("{v:d2}", "1, 0.2, 3"),
-        ("{nothing:d2}", "—"),
-        ("{v:.3g} of {size:count}", "1 of 1,000"),
-        ("{device}{accelerated?, fast:, slow}", "cpu:0, slow"),
-        ("{a?there{:} {a}:gone}", "there: 9.00 ms"),
-        ("{nothing?there:{7.60 µs}, gone}", "7.60 µs, gone"),
-        ("{not nothing?{b?both}}!", "both!"),
-        ("{nothing, a?both}", ""),
-    ],
-)
-def test_figures_in_a_text(text: str, filled: str) -> None:
-    assert found(SEEN).fill(text) == filled
+    assert (nothing.holds, nothing.answer) == (None, None)
+    assert nothing.rows[0].texts()[1] == "—"
+    assert "first one" in nothing.sentences[0]
+    refused = Value(name="first one", text="", error="ValueError: no")
+    shown = step.conclude(there, after(SnippetShown(value=refused)))
+    assert shown.holds is None
 
 
 def test_what_is_missing_has_a_reason_once() -> None:
     outcome = after(*(failed(case, "Too slow.") for case in cases(CLOCK, 2)))
     concluded = CLOCK.steps[1].conclude(on(CLOCK), outcome)
-    assert concluded.takeaway.endswith("nothing to conclude. Too slow.")
-    assert found(outcome).failure_of("NumPy speed") == "Too slow."
-    assert found(outcome).failure_of("eager") == ""
+    assert concluded.takeaway.count("Too slow.") == 1
+    assert found(outcome).why("NumPy") == "Too slow."
+    assert found(outcome).why("eager") == ""
 
 
-def test_figures_beside_others() -> None:
-    for above, below in ((None, 1.0), (1.0, None), (1.0, 0.0), (float("inf"), 1.0)):
-        assert quotient(above, below) is None
+LONG = Value(name="v", text="[1.  2.\n 3.]", numbers=(1.0, 0.196612, 3.0))
+REFUSAL = Value(
+    name="r", text="", error="ValueError: first line", detail="first\nsecond line"
+)
+SEEN = after(
+    SnippetShown(value=LONG),
+    SnippetShown(value=REFUSAL),
+    before=given("a = 9ms; b = 0.5ms; n = 1 2; no = 0"),
+)
+
+
+def test_figures_by_name() -> None:
+    seen = found(SEEN)
+    assert seen["a"] == pytest.approx(9e-3)
+    assert (seen["v"], seen.numbers("n")) == (1.0, (1.0, 2.0))
+    assert math.isnan(seen["nothing"])
+    assert (seen.ratio("a", "b"), seen.times("a", "b")) == ("18×", "18 times")
+    assert seen.times("a", "nothing") == "— times"
+    assert (seen.shown("v"), seen.shown("v", 5)) == ("[1. 2. 3.]", "[1.…")
+    assert (seen.shown("nothing"), seen.cell("nothing")) == ("—", "—")
+    assert seen.missing("a", "r", "nothing") == ["r", "nothing"]
+    assert [seen.is_true("v", "n"), seen.is_true("v", "no")] == [True, False]
+    assert not seen.is_true("r")
+    assert [seen.succeeded(name) for name in ("v", "r", "x")] == [True, False, False]
+    assert seen.failed_with("r", "ValueError", "second")
+    assert not seen.failed_with("r", "ValueError", "third")
+    assert not seen.failed_with("v", "ValueError")
+
+
+def test_numbers_that_are_missing_stay_missing() -> None:
+    for above, below in ((NAN, 1.0), (1.0, NAN), (1.0, 0.0), (float("inf"), 1.0)):
+        assert math.isnan(over(above, below))
+    assert [at_least(6, 3, 2), at_least(6, 4, 2), at_least(NAN, 1, 2)] == [
+        True,
+        False,
+        None,
+    ]
+    for number, index in ((1.0, 0), (1.25, 1), (4.9, 1), (5.0, 2), (NAN, None)):
+        assert which(number, 1.25, 5) == index
+    assert (fastest(3.0, NAN, 1.0), fastest(NAN)) == (2, None)
     for other, close in (((1.0, 2.0), True), ((1.0, 2.2), False), ((1.0,), False)):
         assert near(other, (1.0, 2.01), 0.1) == close
-
-
-# Claims.
-
-
-GIVEN = after(
-    SnippetShown(value=Value(name="v", text="True", numbers=(1.0,))),
-    before=given("a = 6s; b = 2s; n = 1 2"),
-)
-REFUSAL = Value(
-    name="v", text="", error="ValueError: first line", detail="first\nsecond line"
-)
-REFUSED = after(SnippetShown(value=REFUSAL))
-
-
-@pytest.mark.parametrize(
-    ("claim", "outcome", "holds"),
-    [
-        (AtLeast("a", 3, "b"), GIVEN, True),
-        (AtLeast("a", 3.1, "b"), GIVEN, False),
-        (AtLeast("a", 3, "c"), GIVEN, ["c"]),
-        (AtMost("a", 3, "b"), GIVEN, True),
-        (AtMost("a", 2.9, "b"), GIVEN, False),
-        (Gives("v", "True"), GIVEN, True),
-        (Gives("v", "False"), GIVEN, False),
-        (Gives("w", "True"), GIVEN, ["w"]),
-        (Equals("n", (1.0, 2.0)), GIVEN, True),
-        (Equals("n", (1.0, 2.5)), GIVEN, False),
-        (Equals("n", (1.0, 2.5), 0.5), GIVEN, True),
-        (Equals("n", (1.0,)), GIVEN, False),
-        (Equals("n", (1.0,)), NOTHING, ["n"]),
-        (Below("a", 6.1), GIVEN, True),
-        (Below("a", 6), GIVEN, False),
-        (Below("v", 2), REFUSED, ["v"]),
-        (Present("v"), REFUSED, True),
-        (Present("v"), NOTHING, ["v"]),
-        (Succeeds("v"), GIVEN, True),
-        (Succeeds("v"), REFUSED, False),
-        (Succeeds("v"), NOTHING, ["v"]),
-        (IsTrue("v"), GIVEN, True),
-        (IsTrue("v"), given("v = 0"), False),
-        (IsTrue("v"), REFUSED, False),
-        (Raises("v", "ValueError", "second"), REFUSED, True),
-        (Raises("v", "ValueError", "third"), REFUSED, False),
-        (Raises("v", "TypeError"), REFUSED, False),
-        (Raises("v", "TypeError"), GIVEN, False),
-        (Raises("v", "TypeError"), NOTHING, ["v"]),
-        (Holds(lambda _: None, "a"), GIVEN, None),
-        (Holds(lambda _: True, "v"), REFUSED, ["v"]),
-        (Holds(lambda _: True, "v", numbers=False), REFUSED, True),
-        (All(AtLeast("a", 3, "b"), IsTrue("v")), GIVEN, True),
-        (All(AtLeast("a", 4, "b"), IsTrue("v")), GIVEN, False),
-        (All(AtLeast("a", 4, "c"), AtLeast("c", 4, "d")), GIVEN, ["c", "d"]),
-    ],
-)
-def test_claims(claim: Holds, outcome: Outcome, holds: bool | list[str] | None) -> None:
-    seen = found(outcome)
-    assert (claim.missing(seen) or claim.holds(seen)) == holds
-
-
-def test_choices_part_at_limits() -> None:
-    answer = bracket("a", "b", 1.25, 5)
-    for seconds, index in ((2.0, 0), (2.5, 1), (9.9, 1), (10.0, 2)):
-        assert answer(found(given(f"a = {seconds}s; b = 2s"))) == index
-    assert answer(found(NOTHING)) is None
+    assert (decimals((1.0, 0.196612)), decimals(())) == ("1, 0.19661", "—")
+    assert (count(1e3), count(NAN)) == ("1,000", "—")
+    assert [minutes(one) for one in (2.0, 200.0, 7200.0, NAN)] == [
+        "2.00 s",
+        "3:20 min",
+        "2:00:00 h",
+        "—",
+    ]
 
 
 # Settings.
@@ -480,7 +419,7 @@ async def test_the_cases_of_an_experiment_take_turns_in_one_script() -> None:
 
 def test_a_budget_of_each_case_is_for_as_many_as_this_machine_can_run() -> None:
     named = {"a": case(size=1), "again": case(size=1), "b": case(size=2), "c": None}
-    trial = Trial(claim=AtLeast("a", 1, "b"), cases=lambda _: named, budget_each=3.0)
+    trial = Trial(say, cases=lambda _: named, budget_each=3.0)
     step = Step(title="", setup="", claim="", trial=trial)
     (experiment,) = step.works(on(CLOCK))
     assert isinstance(experiment, Experiment)
