@@ -1,8 +1,7 @@
 """Runs a loop of calls, as the timeline shows it.
 
 ``_Run.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
-repeats in turn, also undisturbed ones of another style where it is to be compared, a
-repeat under the runtime's trace, and the result. ``repeats`` has
+repeats in turn, a repeat under the runtime's trace, and the result. ``repeats`` has
 what one repeat does and what its stamps show, ``trace`` what the device did meanwhile,
 and ``jaxtui.view.timeline`` makes the lanes out of both.
 """
@@ -48,7 +47,6 @@ from jaxtui.model import (
     LoopClock,
     LoopMeasured,
     LoopSeen,
-    LoopStyle,
     PlannedCase,
     RunEvent,
 )
@@ -110,16 +108,8 @@ class _Run(Runner):
         self._closed = False
         self._random = random.Random(0)
         self._watched: list[Stamps] = []
-        styles = [loop.style] if loop.beside is None else [loop.style, loop.beside]
-        self._undisturbed: dict[LoopStyle, list[list[Totals]]] = {
-            one: [] for one in styles
-        }
+        self._undisturbed: list[list[Totals]] = []
         """The repeats of each turn."""
-
-    @property
-    def _plain(self) -> list[list[Totals]]:
-        """Undisturbed repeats of the loop's own style, by their turns."""
-        return self._undisturbed[self._loop.style]
 
     def work(self) -> Iterator[RunEvent]:
         planned = plan(self._loop)
@@ -145,7 +135,7 @@ class _Run(Runner):
             body = replace(body, turns=lambda: takewhile(self._goes_on, calls))
         self.phase = "sampling"
         yield from self._repeats(body, warmth)
-        if not (self._watched and all(self._undisturbed.values())):
+        if not (self._watched and self._undisturbed):
             return
         traced, missing = None, ""
         try:
@@ -196,31 +186,28 @@ class _Run(Runner):
         return not (self._closed or self.stop())
 
     def _repeats(self, body: Body, warmth: WarmUp) -> Iterator[RunEvent]:
-        # The watched one has no name.
-        kinds: list[LoopStyle | None] = [None, *self._undisturbed]
         for turn in range(REPEATS):
             longest = max(
-                [warmth.repeat_seconds, *(t.true for t in chain(*self._plain))]
+                [warmth.repeat_seconds, *(t.true for t in chain(*self._undisturbed))]
             )
             # One of each, and the traced one.
-            if self.stop() or (turn and (len(kinds) + 1) * longest > self.remaining):
+            if self.stop() or (turn and 3 * longest > self.remaining):
                 return
-            order = list(kinds)
+            kinds = ["watched", "undisturbed"]
             # The screen shows the first one at once.
             if turn:
-                self._random.shuffle(order)
-            for style in order:
+                self._random.shuffle(kinds)
+            for kind in kinds:
                 yield self.progress(f"repeat {turn + 1}: {self.case.label}")
-                if style is None:
+                if kind == "watched":
                     yield from self._watch(body)
                 else:
-                    loop = msgspec.structs.replace(self._loop, style=style)
-                    self._leave_alone(replace(body, loop=loop))
+                    self._leave_alone(body)
                 if self.stop():
                     return
 
     def _leave_alone(self, body: Body) -> None:
-        fair = self.remaining / ((1 + len(self._undisturbed)) * REPEATS)
+        fair = self.remaining / (2 * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
         taken: list[Totals] = []
         while not (taken and perf_counter() >= end):
@@ -230,7 +217,7 @@ class _Run(Runner):
             if self.stop():
                 break
         if taken:
-            self._undisturbed[body.loop.style].append(taken)
+            self._undisturbed.append(taken)
 
     def _watch(self, body: Body) -> Iterator[RunEvent]:
         """A watched repeat; the first one is shown, live if it is long."""
@@ -319,13 +306,12 @@ class _Run(Runner):
         else:
             in_order = sorted(self._watched, key=lambda stamps: stamps.totals.true)
             clock, calls = None, in_order[(len(in_order) - 1) // 2].calls()
-        depth, beside = known.queue_depth // made.kernels, self._loop.beside
+        depth = known.queue_depth // made.kernels
         measured = LoopMeasured(
             loop=self._loop,
             calls=calls,
             watched=_clock([[stamps.totals] for stamps in self._watched]),
-            undisturbed=_clock(self._plain),
-            beside=_clock(self._undisturbed[beside]) if beside else None,
+            undisturbed=_clock(self._undisturbed),
             inline=warmth.inline,
             queue_depth=known.queue_depth,
             device_lane="inferred" if traced is None else "measured",

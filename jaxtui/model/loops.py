@@ -28,8 +28,6 @@ class Loop(WithBudget, frozen=True, kw_only=True, tag=True):
     chained: bool = False
     """Each call takes the last result as its first argument; else all calls have the
     same arguments."""
-    beside: LoopStyle | None = None
-    """The same loop with this style takes turns with it, to be compared."""
     budget_seconds: float = 10.0
     """For everything, compile included; sets how often the loop is repeated."""
 
@@ -111,8 +109,6 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
     """The clocks of the repeats with the watcher."""
     undisturbed: LoopClock
     """The clocks of the repeats without it, interleaved with the others."""
-    beside: LoopClock | None = None
-    """The clocks of the other style, without a watcher and interleaved, too."""
     inline: bool
     """Results were ready when their calls returned: nothing here is asynchronous."""
     queue_depth: int

@@ -140,7 +140,7 @@ class JaxtuiApp(BaseApp):
         hold: keep the accelerator without input.
         fps: redraws per second at most; ``None`` means 4, or 2 over SSH.
         clock: monotonic seconds.
-        classroom: open the class view as soon as there are devices.
+        classroom: open the class view as soon as there are devices, or none for sure.
     """
 
     TITLE = "jaxtui"
@@ -210,14 +210,14 @@ class JaxtuiApp(BaseApp):
         # were still being composed would find them missing.
         for pane in self.panes.values():
             pane.state = new
+        if self._classroom and (new.devices or new.engine == "failed"):
+            self._classroom = False
+            self.call_after_refresh(self.open_classroom)
         if not old.devices and new.devices:
             # The devices come first, before the keys.
             self.call_after_refresh(self.refresh_bindings)
             self.call_after_refresh(self.fill, "bench")
             self.set_timer(WARM_UP_SECONDS, _warm_up)
-            if self._classroom:
-                self._classroom = False
-                self.call_after_refresh(self.open_classroom)
         for line in self.screen.query(KeysLine):
             line.catch_up()
         if old.running and not new.running:
@@ -345,12 +345,9 @@ class JaxtuiApp(BaseApp):
 
     def open_classroom(self) -> None:
         """Open the class view of the case that the tab Devices offers."""
-        from jaxtui.tui.classroom import Classroom
-        from jaxtui.tui.loops import first_loop
+        from jaxtui.tui.classroom import open_classroom
 
-        case, device = self.query_one(DevicesPane).case, self.session.state.device
-        if case is not None and device is not None:
-            self.push_screen(Classroom(first_loop(case, device.name)))
+        open_classroom(self, self.query_one(DevicesPane).case)
 
     # Keys.
 

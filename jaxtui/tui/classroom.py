@@ -10,10 +10,10 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widgets import Static
 
-from jaxtui import format as fmt
-from jaxtui.model import Loop
+from jaxtui.model import Case, Loop
 from jaxtui.tui import themes
-from jaxtui.tui.loops import FIRST_CALLS, LoopScreen
+from jaxtui.tui.base import BaseApp
+from jaxtui.tui.loops import LoopScreen, first_loop
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
@@ -21,16 +21,29 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
-from jaxtui.view.classroom import CLOCKS, FIRST_BET, STEPS, Scene, Step, next_bet
+from jaxtui.view.classroom import (
+    CLOCKS,
+    FIELDS,
+    FIRST_BET,
+    RECORDED,
+    STEPS,
+    Scene,
+    Step,
+    adjusted,
+    next_bet,
+)
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import plain
+
+CHOOSING_SECONDS = 0.7
+"""A program runs when nothing of it was changed for so long."""
 
 
 class Classroom(LoopScreen):
     """Everything is hidden until it was predicted; Space is the next step.
 
     Args:
-        loop: its case is shown, first without waiting.
+        loop: what is run; ``None`` to show the recorded run.
     """
 
     HELP: ClassVar[str] = "For a class"
@@ -42,14 +55,26 @@ class Classroom(LoopScreen):
             # What the remote of a presenter sends, too.
             ("space,enter,pagedown", "next", "Next", "The next step, or an end."),
             ("backspace,pageup", "previous", "Step back", "The step before."),
-            ("left", "bet(-1)", "Lower bet", "Bet on less work."),
-            ("right", "bet(1)", "Higher bet", "Bet on more work."),
+            *(
+                (
+                    str(number),
+                    f"stage({number})",
+                    f"Stage {number}",
+                    f"Show the {step}.",
+                )
+                for number, step in enumerate(STEPS, 1)
+            ),
+            ("left", "adjust(-1)", "Less", "A lower bet; the value before."),
+            ("right", "adjust(1)", "More", "A higher bet; the next value."),
+            ("up", "field(-1)", "Field", "Choose what the arrows change."),
+            ("down", "field(1)", "Next field", "Choose what the arrows change."),
             ("r,f5", "again", "Again", "Run the program anew."),
+            ("o", "recorded", "Recorded", "Show a run that was recorded elsewhere."),
             ("s,f6", "app.stop", "Stop", "Stop the program."),
             ("t", "app.theme", "Theme", "Dark, light, projector."),
             ("question_mark,f1", "app.help", "Help", "Show all keys."),
         ),
-        ("Back", "Next", "Lower bet", "Higher bet", "Again"),
+        ("Back", "Next", "Less", "More", "Again", "Recorded"),
     )
 
     DEFAULT_CSS = """
@@ -82,18 +107,16 @@ class Classroom(LoopScreen):
     }
     """
 
-    def __init__(self, loop: Loop) -> None:
-        # So few that the host is not held back.
-        calls = min(loop.calls, FIRST_CALLS)
-        super().__init__(
-            msgspec.structs.replace(
-                loop, style="never", beside="end", chained=False, calls=calls
-            )
-        )
+    def __init__(self, loop: Loop | None) -> None:
+        self.recorded = loop is None
+        """Whether the recorded run is shown."""
+        loop = loop or RECORDED.loop
+        super().__init__(msgspec.structs.replace(loop, style="never", chained=False))
         self.step: Step = "program"
+        self.field = FIELDS[0]
+        """What the arrows change while the program is shown."""
         self.bet = FIRST_BET
-        self._clocks: tuple[Clocks, Clocks] | None = None
-        """Without waiting and with it, of one run in which both took turns."""
+        self._clocks: Clocks | None = None
         self._past = 0
         """The number of the run whose figures are no longer wanted."""
         self._time: float | None = None
@@ -103,7 +126,7 @@ class Classroom(LoopScreen):
     def compose(self) -> ComposeResult:
         yield Paper(id="steps")
         with Horizontal(id="top"):
-            with Panel(id="program"):
+            with Panel(keys="↑ ↓ choose · ← → change · o recorded", id="program"):
                 yield Paper()
             with Horizontal(id="clocks"):
                 for name in CLOCKS:
@@ -141,20 +164,53 @@ class Classroom(LoopScreen):
         self.playback = None
         self._show_step(max(0, STEPS.index(self.step) - 1))
 
-    def action_bet(self, by: int) -> None:
-        self.bet = next_bet(self.bet, by)
+    def action_stage(self, number: int) -> None:
+        self.playback = None
+        self._show_step(number - 1)
+
+    def action_field(self, by: int) -> None:
+        index = (FIELDS.index(self.field) + by) % len(FIELDS)
+        self.field = FIELDS[index]
         self._draw()
 
+    def action_adjust(self, by: int) -> None:
+        if self.step == "bet":
+            self.bet = next_bet(self.bet, by)
+            self._draw()
+            return
+        loop = adjusted(self.loop, self.field, by, self.state)
+        if loop != self.loop or self.recorded:
+            self._run(loop, CHOOSING_SECONDS)
+
     def action_again(self) -> None:
+        self._run(self.loop, 0.0)
+
+    def _run(self, loop: Loop, settle: float) -> None:
         self._clocks, self._past = None, self.job.number if self.job else 0
+        self.recorded = False
         self._show_step(0)
-        self.run_loop(self.loop)
+        self.run_loop(loop, settle)
+
+    def action_recorded(self) -> None:
+        """Show the recorded run in the place of one of this machine, which ends."""
+        self.stop_loop()
+        self.recorded, self.loop = True, RECORDED.loop
+        self._show_step(0)
+        self.show_loop()
 
     def why_not(self, action: str) -> str | None:
-        if action == "bet" and self.step != "bet":
-            return "The bet is made in the second step."
-        if action == "next" and self.playback is None and self._clocks is None:
-            return "The program has not run yet."
+        if action == "adjust" and self.step not in ("program", "bet"):
+            return "The arrows change the program in stage 1 and the bet in stage 2."
+        if action == "field" and self.step != "program":
+            return "The program is chosen in stage 1."
+        here = bool(self.state.devices)
+        if not here and (
+            action == "again" or (action == "adjust" and self.step == "program")
+        ):
+            return self.state.no_jax
+        waits = self.playback is None and self._clocks is None
+        if action in ("next", "stage") and waits:
+            return "The program has not run yet: o shows a recorded run."
         return None
 
     def _show_step(self, index: int) -> None:
@@ -162,8 +218,7 @@ class Classroom(LoopScreen):
         for step in STEPS:
             self.set_class(step == self.step, f"-{step}")
         if self._clocks is not None and self.step in ("race", "fix"):
-            found = self._clocks[self.step == "fix"]
-            self.play(found.work, slow=self.step == "race")
+            self.play(self._clocks.work, slow=self.step == "race")
         self._draw()
         # Bars and program that come or go leave another height for the large figure.
         self.call_after_refresh(self._draw)
@@ -171,15 +226,23 @@ class Classroom(LoopScreen):
 
     # The loop.
 
+    def _begin(self) -> None:
+        if not self.recorded:
+            super()._begin()
+            return
+        self._open, self._due = True, False
+        self.show_loop()
+
+    def on_screen_resume(self) -> None:
+        if not self.recorded:
+            super().on_screen_resume()
+
     def show_loop(self) -> None:
         """Keep the figures; what a class has seen stays as it is."""
-        measured = self.measured
         new = self.job is not None and self.job.number != self._past
-        if self._clocks is None and new and measured is not None and measured.beside:
-            self._clocks = (
-                stopwatch.of_repeats(measured.undisturbed, measured),
-                stopwatch.of_repeats(measured.beside, measured),
-            )
+        measured = RECORDED if self.recorded else self.measured if new else None
+        if measured is not None and (self._clocks is None or self.recorded):
+            self._clocks = stopwatch.of_measured(measured)
             self.refresh_bindings()
         if self.playback is None:
             self._draw()
@@ -197,22 +260,22 @@ class Classroom(LoopScreen):
     @property
     def scene(self) -> Scene:
         """What the class sees now."""
-        never, end = self._clocks or (None, None)
         return Scene(
             self.step,
-            end if self.step == "fix" else never,
-            never.unit if never is not None else fmt.common(()),
+            self.loop,
+            self._clocks,
             self.bet,
             self._time,
-            never.stopwatch if never is not None else 0.0,
+            self.recorded,
+            self.field,
         )
 
     def _draw(self) -> None:
-        scene, loop = self.scene, self.loop
+        scene = self.scene
         self.query_one("#steps", Paper).show(lambda _: [scene.steps()])
         program = self.query_one("#program", Panel)
-        program.entitle(f"f = {loop.case.label}")
-        program.query_one(Paper).show(lambda _: scene.program(loop))
+        program.entitle(scene.title())
+        program.query_one(Paper).show(lambda _: scene.program())
         for name in CLOCKS:
             reading, state = scene.clock(name)
             panel = self.query_one(f"#{name}", Panel)
@@ -224,6 +287,13 @@ class Classroom(LoopScreen):
         thick = 1 if self.has_class("-flat") else 3 if self.has_class("-tall") else 2
         bars.query_one(Paper).show(lambda width: scene.bars(width, thick))
         hero = self.query_one("#hero", Paper)
-        lines = view.why_no_figures(self.state, self.job, loop)
+        lines = view.why_no_figures(self.state, self.job, self.loop)
         waiting = " ".join(map(plain, lines))
         hero.show(lambda width: scene.hero(waiting, width, hero.content_size.height))
+
+
+def open_classroom(app: BaseApp, case: Case | None) -> None:
+    """Open the class view of a case, or of the recorded run where there is none."""
+    device = app.session.state.device
+    loop = None if case is None or device is None else first_loop(case, device.name)
+    app.push_screen(Classroom(loop))

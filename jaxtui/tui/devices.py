@@ -64,6 +64,7 @@ _KEYS = (
         "Stop the check that is running; hide one that has ended.",
     ),
     ("g", "view", "View", "Show the last check, or the case again."),
+    ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
     ("d", "details", "Details", "Show or hide all that the device says of itself."),
     ("o", "recorded", "Other TPUs", "Show a TPU that is not here, as recorded there."),
     (
@@ -263,6 +264,11 @@ class DevicesPane(CasePane):
 
             self.base.to_form(of_case(case))
 
+    def action_class(self) -> None:
+        from jaxtui.tui.classroom import open_classroom
+
+        open_classroom(self.base, self.case)
+
     def action_copy(self) -> None:
         if (report := self.shown_check) is not None:
             self.base.take_away(check_view.text(report), "check.txt")
@@ -436,7 +442,7 @@ class FirstMinute(Panel):
             keys = ""
         else:
             other = "" if offered == named else f" {offered.label}"
-            keys = f"Enter run{other} · a calls, one by one · v code · e edit"
+            keys = f"Enter run{other} · a calls, one by one · p class · e edit"
             keys += " · g check" if state.exam is not None else ""
         self.entitle(title, keys)
 

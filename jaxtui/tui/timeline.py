@@ -17,7 +17,6 @@ from jaxtui import format as fmt
 from jaxtui import scripts
 from jaxtui.model import (
     LOOP_STYLES,
-    MAXIMUM_LOOP_CALLS,
     Case,
     Experiment,
     Loop,
@@ -40,10 +39,6 @@ from jaxtui.view.lanes import Shot
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, Span, fold
 
-CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
-"""The numbers of calls that the keys go through."""
-
-
 _FOOTER = (
     ("escape,q", "close", "Back", "Back to the tabs."),
     ("b", "style", "Block", "Block never, at the end, or after every call."),
@@ -51,7 +46,7 @@ _FOOTER = (
     ("k", "more", "More", "More calls, up to 200."),
     ("space", "play", "Play", "Play the repeat; pause."),
     ("l", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
-    ("g", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
+    ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
     ("v", "code", "Code", "Plain JAX code of this loop."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
 )
@@ -206,12 +201,10 @@ class TimelineScreen(LoopScreen):
         self._change(chained=not self.loop.chained)
 
     def action_more(self) -> None:
-        if more := [n for n in CALLS if n > self.loop.calls]:
-            self._change(calls=more[0])
+        self._change(calls=view.next_calls(self.loop.calls, 1))
 
     def action_fewer(self) -> None:
-        if fewer := [n for n in CALLS if n < self.loop.calls]:
-            self._change(calls=fewer[-1])
+        self._change(calls=view.next_calls(self.loop.calls, -1))
 
     def _change(self, **changes: object) -> None:
         self.run_loop(msgspec.structs.replace(self.loop, **changes))
@@ -276,9 +269,9 @@ class TimelineScreen(LoopScreen):
             return "There is no complete repeat yet."
         if action in ("step", "move") and not self._calls:
             return "There are no calls yet."
-        if action == "more" and self.loop.calls >= CALLS[-1]:
-            return f"A loop has at most {CALLS[-1]} calls."
-        if action == "fewer" and self.loop.calls <= CALLS[0]:
+        if action == "more" and self.loop.calls >= view.CALLS[-1]:
+            return f"A loop has at most {view.CALLS[-1]} calls."
+        if action == "fewer" and self.loop.calls <= view.CALLS[0]:
             return "This is a single call."
         return None
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import msgspec
+
 from jaxtui import format as fmt
-from jaxtui.model import Loop
+from jaxtui.model import Case, Loop, LoopClock, LoopMeasured
+from jaxtui.model.own import short_name
+from jaxtui.state import State
 from jaxtui.view.stopwatch import Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
+from jaxtui.view.timeline import next_calls
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
 
@@ -29,12 +35,17 @@ PROGRAM = (
 
 FIX = "y.block_until_ready()"
 
+Field = Literal["op", "size", "device", "calls"]
+
+FIELDS: tuple[Field, ...] = get_args(Field)
+"""What can be chosen of the program, in the order in which it is shown."""
+
 QUESTIONS: dict[Step, str] = {
     "program": "What does this program time?",
     "bet": "It read {stopwatch}. How long does the device really work?   ← → bet",
     "race": "STILL COMPUTING, {unit} so far · the stopwatch read {stopwatch}",
     "factor": "{work} of work, and the stopwatch says {stopwatch}",
-    "fix": "the stopwatch with this line {stopwatch}, without it {without}",
+    "fix": "same run: the stopwatch reads {work} with this line, {stopwatch} without",
 }
 """What stands over the large figure of a step."""
 
@@ -64,47 +75,149 @@ def judge_bet(bet: float, ratio: float) -> str:
     return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
 
 
+def adjusted(loop: Loop, field: Field, by: int, state: State) -> Loop:
+    """The loop with the next value of a field, or the one before; at the ends of what
+    there is, the loop itself.
+
+    Args:
+        loop: what runs now.
+        field: what of it changes.
+        by: 1 or -1.
+        state: what there is to choose from.
+    """
+    case, ops = loop.case, {op.name: op for op in state.ops if "jit" in op.modes}
+    match field:
+        case "op":
+            op = ops[_next(list(ops), case.op, by)] if ops else None
+            if op is None or op.name == case.op:
+                return loop
+            dtype = case.dtype if case.dtype in op.dtypes else op.dtypes[0]
+            case = Case(
+                op=op.name, size=op.default, dtype=dtype, device=case.device, mode="jit"
+            )
+        case "size":
+            least = ops[case.op].minimum if case.op in ops else 0
+            size = case.size * 2 if by > 0 else case.size // 2
+            case = msgspec.structs.replace(case, size=max(size, min(least, case.size)))
+        case "device":
+            names = [device.name for device in state.devices if device.addressable]
+            device = _next(names, case.device, by)
+            case = msgspec.structs.replace(case, device=device)
+        case "calls":
+            return msgspec.structs.replace(loop, calls=next_calls(loop.calls, by))
+    return msgspec.structs.replace(loop, case=case)
+
+
+def _next(values: Sequence[str], value: str, by: int) -> str:
+    """The value that many places further, round and round."""
+    if value not in values:
+        return values[0] if values else value
+    return values[(values.index(value) + by) % len(values)]
+
+
+_RECORDED_CLOCK = LoopClock(
+    repeats=7, stopwatch_seconds=2.57e-4, true_seconds=0.412, factor=(1079.0, 2015.0)
+)
+
+RECORDED = LoopMeasured(
+    loop=Loop(
+        case=Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit"),
+        calls=20,
+    ),
+    calls=(),
+    watched=_RECORDED_CLOCK,
+    undisturbed=_RECORDED_CLOCK,
+    inline=False,
+    queue_depth=32,
+    flops=2e9,
+)
+"""A run of this very program, for a class whose machine gives none."""
+
+RECORDED_ON = "2 cores of an AMD EPYC, jax 0.10.2, 2026"
+"""Where that was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What the class sees at one moment: nothing that it has not predicted."""
 
     step: Step
+    loop: Loop
     clocks: Clocks | None
-    """Of the program with or without the fix; ``None`` before it has run."""
-    unit: fmt.Unit
-    """One for all steps."""
+    """Of the program; ``None`` before it has run."""
     bet: int
     """How many times longer than the stopwatch the work was bet to take."""
     time: float | None = None
     """Where the playback is, in seconds; ``None`` when all is shown."""
-    without: float = 0.0
-    """What the stopwatch reads without the fix, in the same run."""
+    recorded: bool = False
+    """The run is ``RECORDED``, and none of this machine."""
+    field: Field = "op"
+    """What the arrows change while the program is shown."""
+
+    @property
+    def unit(self) -> fmt.Unit:
+        """One for all steps."""
+        return fmt.common(()) if self.clocks is None else self.clocks.unit
+
+    @property
+    def read(self) -> float:
+        """Seconds on the stopwatch: with the fix it waits for the same work."""
+        if self.clocks is None:
+            return 0.0
+        return self.clocks.work if self.step == "fix" else self.clocks.stopwatch
 
     def steps(self) -> Line:
-        return tuple(
-            Span(f" {number} {step} ", "badge" if step == self.step else "label")
-            for number, step in enumerate(STEPS, 1)
+        marked = (Span(" RECORDED ", "badge-low"),) if self.recorded else ()
+        return (
+            *(
+                Span(f" {number} {step} ", "badge" if step == self.step else "label")
+                for number, step in enumerate(STEPS, 1)
+            ),
+            *marked,
         )
 
+    def title(self) -> str:
+        """What is called, and where."""
+        where = f" · recorded on {RECORDED_ON}" if self.recorded else ""
+        return f"f = {self.loop.case.label}{where}"
+
     def bars_title(self) -> str:
-        """What the bars show, and of how many repeats; the fix took turns with them."""
+        """What the bars show, and of how many repeats."""
         title = "stopwatch and device"
         if self.clocks is None or not self.clocks.repeats:
             return f"{title}, to one scale"
         title = f"{title} · {median_of(self.clocks.repeats)}"
         if self.step == "fix":
-            return f"{title}, in turn with those without"
+            return f"{title}, the same as without this line"
         spread = self.clocks.spread if self.step == "factor" else ""
         return f"{title} · {spread}" if spread else title
 
-    def program(self, loop: Loop) -> list[Line]:
+    def program(self) -> list[Line]:
+        """The program, and below it what can be chosen of it."""
         lines: list[Line] = []
         for text in PROGRAM:
             if text.startswith("seconds") and self.step == "fix":
                 lines.append((Span(FIX, "badge-pass"),))
             role = "host" if "perf_counter" in text else "label"
-            lines.append((Span(text.format(calls=loop.calls), role),))
+            lines.append((Span(text.format(calls=self.loop.calls), role),))
+        if self.step == "program":
+            lines.append(self._fields())
         return lines
+
+    def _fields(self) -> Line:
+        case = self.loop.case
+        values: dict[Field, str] = {
+            "op": short_name(case.op),
+            "size": fmt.size(case.size),
+            "device": case.device,
+            "calls": str(self.loop.calls),
+        }
+        spans: list[Span] = []
+        for field in FIELDS:
+            spans.append(Span(f"{field} ", "muted"))
+            role = "badge" if field == self.field else "value"
+            spans += [Span(f" {values[field]} ", role), Span(" ")]
+        return tuple(spans)
 
     def clock(self, name: Clock) -> tuple[str, str]:
         """What a clock reads, and whether it runs; no reading while it is hidden."""
@@ -114,8 +227,7 @@ class Scene:
             or (self.step == "bet" and name == "work")
         ):
             return "", "?"
-        found = self.clocks
-        seconds = found.stopwatch if name == "stopwatch" else found.work
+        seconds = self.read if name == "stopwatch" else self.clocks.work
         state = "STOPPED" if self._over(seconds) else "RUNNING"
         return self._reading(seconds), state
 
@@ -132,7 +244,7 @@ class Scene:
         found = self.clocks
         if found is None or self.step == "program":
             return [()] * (2 * thick + 1)
-        bet_seconds = self.bet * found.stopwatch
+        bet_seconds = self.bet * self.read
         fixed, betting = self.step == "fix", self.step == "bet"
         longest = max(0.0 if betting else found.work, 0.0 if fixed else bet_seconds)
         room = width - LABEL
@@ -142,7 +254,7 @@ class Scene:
             names = [label if row == thick // 2 else "" for row in range(thick)]
             return [(Span(one.ljust(LABEL), role), *parts) for one in names]
 
-        read = bar(min(found.stopwatch, now) / longest, room)
+        read = bar(min(self.read, now) / longest, room)
         lines = rows("STOPWATCH", "host", Span(read, "host"))
         if betting:
             hidden = Span("░" * room, "muted")
@@ -152,7 +264,7 @@ class Scene:
         lines += rows("DEVICE", "device", Span(work[: len(read)], "device"), missed)
         if fixed:
             return [*lines, ()]
-        if self.time is not None and now >= found.stopwatch:
+        if self.time is not None and now >= self.read:
             full = missed.text.rstrip("▏▎▍▌▋▊▉")
             if len(full) >= len(COMPUTING):
                 words = Span(COMPUTING.center(len(full)), "badge-fail")
@@ -189,15 +301,15 @@ class Scene:
         """The text, the figure below it, and the role of that."""
         found, unit = self.clocks, self.unit
         if found is None:
-            return waiting, "?", "muted"
+            return f"{waiting} · o shows a recorded run", "?", "muted"
         if found.inline:
             return found.verdict, "?", "muted"
-        stopwatch, work, without = (
-            f"{unit.text(one)} {unit.name}"
-            for one in (found.stopwatch, found.work, self.without)
+        stopwatch, work = (
+            f"{unit.text(seconds)} {unit.name}"
+            for seconds in (found.stopwatch, found.work)
         )
         text = QUESTIONS[self.step].format(
-            stopwatch=stopwatch, work=work, without=without, unit=unit.name
+            stopwatch=stopwatch, work=work, unit=unit.name
         )
         match self.step:
             case "bet":
@@ -212,7 +324,7 @@ class Scene:
                 words = f"{text} · {judge_bet(self.bet, found.ratio)}"
                 return words, found.factor, "muted" if found.vague else "danger"
             case "fix":
-                return text, found.factor if self.time is None else "", "pass"
+                return text, "1×" if self.time is None else "", "pass"
             case _:
                 return text, "?", "muted"
 

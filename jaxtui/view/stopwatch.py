@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.model import LoopClock, LoopMeasured, Ratio
+from jaxtui.model import LoopMeasured, Ratio
 from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls, interval_of, ratio
@@ -116,12 +116,12 @@ def of_loop(line: Timeline, measured: LoopMeasured | None) -> Clocks:
     """
     if measured is None:
         return Clocks(line.through, line.total, repeats=0)
-    return of_repeats(measured.undisturbed, measured)
+    return of_measured(measured)
 
 
-def of_repeats(clock: LoopClock, measured: LoopMeasured) -> Clocks:
-    """The clocks of plain repeats of a loop, of its own style or of the one beside."""
-    flops, peak = measured.flops, measured.peak
+def of_measured(measured: LoopMeasured) -> Clocks:
+    """The clocks of the plain repeats of a loop."""
+    clock, flops, peak = measured.undisturbed, measured.flops, measured.peak
     return Clocks(
         clock.stopwatch_seconds,
         clock.true_seconds,

@@ -16,7 +16,7 @@ from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui import stats
-from jaxtui.model import Loop, LoopCall, LoopMeasured, Remark
+from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop, LoopCall, LoopMeasured, Remark
 from jaxtui.state import Job, State
 from jaxtui.view.text import Line, Span
 
@@ -25,6 +25,16 @@ Kind = Literal["dispatch", "wait", "compute"]
 
 LONGEST = 1e9
 """Seconds; later stamps are drawn there."""
+
+CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
+"""The numbers of calls that keys go through."""
+
+
+def next_calls(calls: int, by: int) -> int:
+    """The number of calls after this one, or the one before."""
+    if by > 0:
+        return next((one for one in CALLS if one > calls), CALLS[-1])
+    return next((one for one in reversed(CALLS) if one < calls), CALLS[0])
 
 
 # One repeat.

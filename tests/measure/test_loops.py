@@ -349,27 +349,6 @@ def test_repeats_follow_the_length_of_the_loop_and_the_budget(
     assert "few-repeats" not in facts(one.notes)
 
 
-def test_two_styles_take_turns_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns: list[LoopStyle] = []
-    run = repeats.Body.run
-
-    def told(body: repeats.Body) -> repeats.Totals:
-        if body.loop.calls == 20 and turns[-1:] != [body.loop.style]:
-            turns.append(body.loop.style)
-        return run(body)
-
-    monkeypatch.setattr(repeats.Body, "run", told)
-    one = measured(loop(size=512, calls=20, beside="end"))
-    assert one.beside is not None
-    assert one.beside.repeats >= loops.REPEATS
-    # The warm-up is of the loop itself, and each round has both.
-    assert {*turns[-2:]} == {"never", "end"}
-    assert len(turns) >= loops.REPEATS
-    assert one.undisturbed.stopwatch_seconds < one.beside.stopwatch_seconds / 3
-    assert one.beside.true_seconds < 1.2 * one.beside.stopwatch_seconds
-    assert measured(loop(calls=3)).beside is None
-
-
 def live(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.001) -> None:
     monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
     monkeypatch.setattr(loops, "SEEN_SECONDS", seconds)

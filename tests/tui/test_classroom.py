@@ -34,13 +34,11 @@ def far_apart(work: object) -> Sequence[RunEvent]:
     plain = LoopClock(
         repeats=7, stopwatch_seconds=815e-6, true_seconds=0.541, factor=(600, 700)
     )
-    fixed = LoopClock(repeats=7, stopwatch_seconds=0.541, true_seconds=0.541)
     return [
         RunStarted(),
         msgspec.structs.replace(
             looped(work, each=0.4 / work.calls),
             undisturbed=plain,
-            beside=fixed if work.beside == "end" else None,
         ),
         RunFinished(outcome="complete", elapsed_seconds=1.0),
     ]
@@ -73,14 +71,11 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
     engine.answer_others(far_apart)
     async with on_timeline(engine, size, clock=clock) as (pilot, app, _):
         theme = app.theme
-        await pilot.press("space", "g")
+        await pilot.press("space", "p")
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         assert app.theme == themes.PROJECTOR
         await until(pilot, lambda: room(app)._clocks)
-        # Without and with the fix, in one run.
-        loops = [work for work in engine.works if isinstance(work, Loop)]
-        styles = [(work.style, work.beside) for work in loops]
-        assert styles == [("never", None), ("never", "end")]
+        assert [work.style for work in engine.works] == ["never", "never"]  # type: ignore[union-attr]
         # The program and nothing else.
         await until(pilot, lambda: "range(20)" in text(app))
         assert "block_until_ready" not in text(app)
@@ -118,7 +113,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         room(app).tick()
         await pilot.pause()
         assert digits(app, "stopwatch") == digits(app, "work") == "541"
-        assert size == (60, 15) or "without it 0.815 ms" in text(app)
+        assert size == (60, 15) or "0.815 ms without" in text(app)
 
         # And from the beginning, or back.
         await pilot.press("space")
@@ -130,8 +125,6 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         await until_measured(pilot, app)
         assert view(app).playback is None
         assert "541 ms" in shown(app, "figures")
-    loops = [work for work in engine.works if isinstance(work, Loop)]
-    assert [(one.style, one.beside) for one in loops][2:] == [("never", None)]
 
 
 async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
@@ -139,7 +132,7 @@ async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
     engine.answer_others(lambda work: [RunStarted()])
     async with on_timeline(engine, WIDE, measured=False) as (pilot, app, _):
         await until(pilot, lambda: app.state.running)
-        await pilot.press("g")
+        await pilot.press("p")
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         await until(pilot, lambda: "0 of 20 ready" in text(app))
         await pilot.press("space")
@@ -161,3 +154,68 @@ async def test_learn_opens_the_app_in_it() -> None:
         await until(pilot, lambda: room(app)._clocks)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Classroom))
+
+
+async def test_the_program_is_chosen_in_the_class_and_digits_choose_the_stage() -> None:
+    engine = FakeEngine()
+    engine.answer_others(far_apart)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        # From the first screen, with one key that its border names.
+        await until(pilot, lambda: app.session.state.ops)
+        await until(pilot, lambda: "p class" in text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        await until(pilot, lambda: room(app)._clocks)
+        await pilot.press("down", "right", "down", "down", "left")
+        await until(pilot, lambda: len(engine.works) == 2)
+        await until(pilot, lambda: room(app)._clocks)
+        first, last = (work for work in engine.works if isinstance(work, Loop))
+        assert last.case.size == 2 * first.case.size
+        assert (first.calls, last.calls) == (20, 10)
+        assert "range(10)" in text(app)
+        await pilot.press("4")
+        assert room(app).step == "factor"
+        await pilot.press("2", "right")
+        assert (room(app).step, room(app).bet) == ("bet", 5)
+        await pilot.press("down")
+        assert room(app).step == "bet"
+
+
+async def test_a_recorded_run_stands_in_where_nothing_runs_and_is_marked() -> None:
+    engine = FakeEngine(begun)
+    engine.answer_others(lambda work: [RunStarted()])
+    app = app_on(engine, classroom=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        await until(pilot, lambda: app.state.running)
+        assert "RECORDED" not in text(app)
+        await pilot.press("o")
+        await until(pilot, lambda: "RECORDED" in text(app))
+        await until(pilot, lambda: "stop" in engine.calls)
+        for step in ("2", "3", "4", "5"):
+            await pilot.press(step)
+            await until(pilot, lambda: "RECORDED" in text(app))
+        assert len(engine.works) == 1
+        # A program of this machine is none.
+        engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=0.1))
+        await until(pilot, lambda: not app.state.running)
+        engine.answer_others(far_apart)
+        await pilot.press("r")
+        await until(pilot, lambda: "RECORDED" not in text(app))
+        await until(pilot, lambda: room(app)._clocks)
+        assert room(app)._clocks.work == 0.541
+
+
+async def test_without_an_engine_the_class_has_the_recorded_run() -> None:
+    engine = FakeEngine(opening=())
+    app = app_on(engine, classroom=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "start" in engine.calls)
+        engine.held()
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        await until(pilot, lambda: "RECORDED" in text(app))
+        await pilot.press("3")
+        assert room(app).step == "race"
+        room(app).perform("again")
+        assert "no engine" in app.session.state.message

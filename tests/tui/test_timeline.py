@@ -31,9 +31,10 @@ from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.lanes import LaneView
 from jaxtui.tui.loops import SECONDS, SLOW_SECONDS, loopable
-from jaxtui.tui.timeline import CALLS, TimelineScreen
+from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.paper import Figure, Paper
+from jaxtui.view.timeline import CALLS
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.looping import (

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from jaxtui.model import Case, Loop
-from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step, judge_bet
+from jaxtui.state import State
+from jaxtui.view.classroom import (
+    CLOCKS,
+    RECORDED,
+    RECORDED_ON,
+    STEPS,
+    Field,
+    Scene,
+    Step,
+    adjusted,
+    judge_bet,
+)
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, plain
+from tests.fake_engine import OPS, cpu_devices
 
 FOUND = Clocks(815e-6, 0.541)
-FIXED = Clocks(0.541, 0.541, repeats=7)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
 
 
+LOOP = Loop(case=CASE, calls=20)
+
+
 def scene(step: Step, time: float | None = None, found: Clocks = FOUND) -> Scene:
-    return Scene(step, found, FOUND.unit, 10, time)
-
-
-def fixed(time: float | None = None) -> Scene:
-    return Scene("fix", FIXED, FOUND.unit, 10, time, FOUND.stopwatch)
+    return Scene(step, LOOP, found, 10, time)
 
 
 def test_the_bars_say_of_how_many_repeats_they_are() -> None:
-    assert "median of 7 repeats, in turn with" in fixed().bars_title()
+    seven = replace(FOUND, repeats=7)
+    assert "7 repeats, the same as without" in scene("fix", found=seven).bars_title()
     assert "median" not in scene("race").bars_title()
 
 
@@ -36,7 +48,7 @@ def test_the_factor_says_between_what_it_lies() -> None:
 
 
 def test_a_factor_without_room_for_large_characters_is_in_the_sentence() -> None:
-    (text, *_) = fixed().hero("", 76, 2)
+    (text, *_) = scene("fix").hero("", 76, 2)
     assert plain(text).endswith("· 1×")
 
 
@@ -52,7 +64,7 @@ def test_a_factor_without_room_for_large_characters_is_in_the_sentence() -> None
 def test_clocks_of_the_class_can_be_read(
     clocks: Clocks, time: float | None, clock: tuple[str, str], hero: str
 ) -> None:
-    shown = Scene("race", clocks, clocks.unit, 10, time)
+    shown = scene("race", time, clocks)
     assert tuple(shown.clock(name)[0] for name in CLOCKS) == clock
     assert plain(shown.hero("", 20, 3)[2]).strip() == hero
 
@@ -78,6 +90,9 @@ def test_a_bet_is_judged(bet: int, judged: str) -> None:
         ("race", 0.27, ("0.815", "STOPPED"), ("270", "RUNNING")),
         ("race", None, ("0.815", "STOPPED"), ("541", "STOPPED")),
         ("factor", None, ("0.815", "STOPPED"), ("541", "STOPPED")),
+        # The same run: with its wait the stopwatch stops when the work does.
+        ("fix", 0.27, ("270", "RUNNING"), ("270", "RUNNING")),
+        ("fix", None, ("541", "STOPPED"), ("541", "STOPPED")),
     ],
 )
 def test_a_clock_is_hidden_runs_or_has_stopped(
@@ -104,13 +119,13 @@ def test_a_clock_is_hidden_runs_or_has_stopped(
             "the stopwatch says 0.815 ms · bet 10×: 66× too low",
             "danger",
         ),
-        ("fix", 0.2, "with this line 541 ms, without it 0.815 ms", "pass"),
+        ("fix", 0.2, "the stopwatch reads 541 ms with this line, 0.815 ms", "pass"),
     ],
 )
 def test_a_step_says_one_thing_over_its_figure(
     step: Step, time: float | None, text: str, role: str
 ) -> None:
-    lines = (fixed(time) if step == "fix" else scene(step, time)).hero("", 76, 8)
+    lines = scene(step, time).hero("", 76, 8)
     assert text in plain(lines[0])
     assert {line[-1].role for line in lines[2:]} == {role}
     # The figure of the fix comes when both clocks have stopped.
@@ -145,6 +160,53 @@ def test_bars_are_to_one_scale_and_hide_the_work(
 def test_the_step_is_marked_and_only_the_last_has_the_fix(step: Step) -> None:
     (marked,) = (span.text for span in scene(step).steps() if span.role == "badge")
     assert marked.split() == [str(STEPS.index(step) + 1), step]
-    program = seen(scene(step).program(Loop(case=CASE, calls=20)))
+    program = seen(scene(step).program())
     assert "range(20)" in program
     assert ("block_until_ready" in program) == (step == "fix")
+
+
+def test_a_recorded_run_is_marked_in_every_step() -> None:
+    for step in STEPS:
+        shown = replace(scene(step), recorded=True)
+        assert "RECORDED" in plain(shown.steps())
+        assert RECORDED_ON in shown.title()
+    assert "RECORDED" not in plain(scene("race").steps())
+    assert RECORDED.undisturbed.stopwatch_seconds < RECORDED.undisturbed.true_seconds
+
+
+STATE = State(devices=cpu_devices(2), ops=OPS)
+
+
+@pytest.mark.parametrize(
+    ("field", "by", "chosen"),
+    [
+        ("size", 1, ("matmul", 2000, "cpu:0", 20)),
+        ("size", -1, ("matmul", 500, "cpu:0", 20)),
+        ("device", 1, ("matmul", 1000, "cpu:1", 20)),
+        ("device", -1, ("matmul", 1000, "cpu:1", 20)),
+        ("calls", 1, ("matmul", 1000, "cpu:0", 40)),
+        ("calls", -1, ("matmul", 1000, "cpu:0", 10)),
+    ],
+)
+def test_what_is_looped_can_be_chosen(
+    field: Field, by: int, chosen: tuple[str, int, str, int]
+) -> None:
+    found = adjusted(LOOP, field, by, STATE)
+    case = found.case
+    assert (case.op, case.size, case.device, found.calls) == chosen
+
+
+def test_the_ops_go_round_each_with_its_own_size() -> None:
+    loop, names = LOOP, list[str]()
+    for _ in OPS:
+        loop = adjusted(loop, "op", 1, STATE)
+        names.append(loop.case.op)
+        (op,) = (op for op in OPS if op.name == loop.case.op)
+        assert (loop.case.size, loop.case.dtype in op.dtypes) == (op.default, True)
+    assert names[-1] == "matmul"
+    # Nothing is below the least size, and nothing is chosen where nothing is known.
+    least = msgspec.structs.replace(CASE, size=OPS[0].minimum)
+    small = msgspec.structs.replace(LOOP, case=least)
+    assert adjusted(small, "size", -1, STATE) == small
+    assert adjusted(LOOP, "op", 1, State()) == LOOP
+    assert adjusted(LOOP, "device", 1, State()) == LOOP
