@@ -239,7 +239,7 @@ def _keep(events: Iterable[Event], cases: Sequence[Case]) -> list[Past]:
     """
     said: list[str] = []
     past: list[Past] = []
-    recording = Recording(said.append, found=past.append)
+    recording = Recording(said.append, know=past.append)
     for event in events:
         if isinstance(event, CaseMeasured) and cases:
             recording.look_back(cases)

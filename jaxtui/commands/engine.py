@@ -128,7 +128,7 @@ class Driver:
             def know(past: Past) -> None:
                 loop.call_soon_threadsafe(session.know, past)
 
-            recording = Recording(say, found=know)
+            recording = Recording(say, know=know)
             session.observers.append(recording.observe)
             session.look_back = recording.look_back
         session.observers.append(self._narrate)

@@ -12,14 +12,7 @@ import click
 
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Whole, flag, valued
-from jaxtui.commands.options import (
-    DEVICE_LIST,
-    DTYPE,
-    MODE,
-    SIZE,
-    Parsed,
-    json_flag,
-)
+from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import Exports, close, export_flags
 from jaxtui.commands.progress import confirm
 from jaxtui.commands.terminal import is_terminal, put, say
@@ -34,7 +27,7 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 
 
 def moment(text: str, now: datetime | None = None) -> float:
-    """Seconds since 1970 of ``2026-11-21``, ``2026-11-21 14:30``, ``today``, ``3d``.
+    """Seconds since 1970 of ``2026-11-21``, ``2026-11-21 14:30``, ``3d``.
 
     A date means its beginning, in the reader's own time; ``12h``, ``3d`` and ``2w``
     count back from now.
@@ -47,35 +40,23 @@ def moment(text: str, now: datetime | None = None) -> float:
         SelectionError: It is none of these.
     """
     now = now or datetime.now()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if text == "today":
-        return midnight.timestamp()
-    if text == "yesterday":
-        return (midnight - timedelta(days=1)).timestamp()
     try:
         if ago := _AGO.fullmatch(text.strip()):
             return (now - int(ago[1]) * _UNITS[ago[2]]).timestamp()
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise SelectionError(
-            f'"{text}" is no date: 2026-11-21, "2026-11-21 14:30", today, yesterday,'
-            " 12h, 3d or 2w."
+            f'"{text}" is no date: 2026-11-21, "2026-11-21 14:30", 12h, 3d or 2w.'
         ) from None
 
 
-MOMENT = Parsed("date", moment, ("today", "yesterday", "12h", "3d", "2w"))
+MOMENT = Parsed("date", moment, ("12h", "3d", "2w"))
 
 
 @click.command("history")
 @click.argument("words", nargs=-1)
-@valued("--op", "OP", "Only this op.")
-@valued("--size", "SIZE", "Only this size, such as 2k.", type=SIZE)
-@valued("--dtype", "DTYPE", "Only this dtype.", type=DTYPE)
-@valued("--device", "DEVICE", "Only tpu:0, or all of tpu.", type=DEVICE_LIST)
-@valued("--mode", "MODE", "Only this mode.", type=MODE)
-@valued("--host", "NAME", "Only what this machine measured.")
-@valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.", type=MOMENT)
-@valued("--until", "DATE", "The moment before it, likewise.", type=MOMENT)
+@valued("--since", "DATE", "From 2026-11-21 on, or 12h, 3d or 2w ago.", type=MOMENT)
+@valued("--until", "DATE", "Before it, likewise.", type=MOMENT)
 @valued("--limit", "N", "How many to list.", 30, type=Whole(1))
 @flag("--delete", "Forget them instead of listing them.")
 @flag("--yes", "Do not ask before deleting.")
@@ -93,7 +74,7 @@ def command(
 ) -> int:
     """List what was measured, the newest first.
 
-    WORDS are looked for in op, size, dtype, device, mode and host.
+    All WORDS must stand in its op, size, dtype, device, mode or host.
     """
     if yes and not delete:
         raise click.UsageError("--yes belongs to --delete: leave it out without.")
@@ -102,13 +83,11 @@ def command(
     if delete and exports.paths:
         raise click.UsageError("--delete lists nothing: leave --export out with it.")
     # Every other option is a field of a filter.
-    wanted = Filter(**fields, text=" ".join(words).strip() or None)
+    wanted = Filter(**fields, text=view.search(" ".join(words)))
     history = History()
     if delete:
         return _delete(history, wanted, sure=yes)
     page = history.page(wanted, limit=limit)
-    if history.moved:
-        say(history.moved)
     if page.unreadable:
         say(view.unreadable(page.unreadable))
 
@@ -144,8 +123,8 @@ def _delete(history: History, wanted: Filter, *, sure: bool) -> int:
     """
     if wanted == Filter():
         raise SelectionError(
-            "Say which measurements to delete, as in `jaxtui history --op selu "
-            "--delete`; --since 1970-01-01 means all of them."
+            "Say which measurements to delete, as in `jaxtui history selu --delete`; "
+            "--since 1970-01-01 means all of them."
         )
     count = history.count(wanted)
     if not count:

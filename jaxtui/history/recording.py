@@ -6,18 +6,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.history.store import (
-    WAIT_SECONDS,
-    Entry,
-    History,
-    HistoryBusyError,
-    HistoryError,
-)
+from jaxtui.history.store import WAIT_SECONDS, Entry, History, HistoryError
 from jaxtui.model import (
     HOST,
     Case,
@@ -56,8 +51,7 @@ class Recording:
     measuring when it died is not kept: a death is no evidence.
 
     A thread does the writing, so that a slow disk or a locked file costs the screen
-    nothing. What goes wrong is said once; measuring continues without a history. Where
-    another process holds the file, what is measured waits until it lets go.
+    nothing. What goes wrong is said once; measuring continues.
     """
 
     def __init__(
@@ -65,7 +59,7 @@ class Recording:
         warn: Callable[[str], None],
         written: Callable[[], None] = lambda: None,
         history: History | None = None,
-        found: Callable[[Past], object] = lambda past: None,
+        know: Callable[[Past], object] = lambda past: None,
     ) -> None:
         """Take what to do with a sentence about the history, and with its growth.
 
@@ -73,9 +67,9 @@ class Recording:
             warn: called from whichever thread finds out, seldom more than once.
             written: called from another thread after each measurement that is kept.
             history: where to; by default the one of this user.
-            found: given from another thread what ``look_back`` has asked for.
+            know: given from another thread what ``look_back`` has asked for.
         """
-        self._found = found
+        self._know = know
         self._warn = warn
         self._written = written
         self._history = history
@@ -87,11 +81,9 @@ class Recording:
         """Measurements that are to be kept; counted by whoever observes."""
         self._kept = 0
         """Those that are safe; counted by the thread."""
-        self._usable = True
-        """Nothing worse has happened to the history than that it was busy."""
         self._queue: queue.SimpleQueue[_Item | _Question | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._told: set[str] = set()
+        self._warned = False
 
     def observe(self, event: Event) -> None:
         """Keep it, if it is a measurement."""
@@ -117,9 +109,9 @@ class Recording:
         A function of a file may be another one by now, so it is left out. Where the
         file cannot be read there is no answer: whoever writes to it says why.
         """
-        asked = [case for case in cases if not is_own(case.op)]
-        if asked and self._host is not None:
-            self._put(_Question(asked, self._host.hostname))
+        lasting = [case for case in cases if not is_own(case.op)]
+        if lasting and self._host is not None:
+            self._put(_Question(lasting, self._host.hostname))
 
     def close(self, patience: float = WAIT_SECONDS) -> str:
         """Wait until everything is written.
@@ -139,18 +131,15 @@ class Recording:
         self._thread.join(patience)
         self._thread = None
         count = self._taken - self._kept
-        if not count or not self._usable:
+        if not count:
             return ""
-        return (
-            f"{fmt.plural(count, 'measurement')} could not be kept: the history was"
-            " not free before the end."
-        )
+        return f"{fmt.plural(count, 'measurement')} could not be kept in the history."
 
     def _break_off(self) -> None:
         """Keep what there is of cases that nothing has ended but the run."""
-        for one in self._sampled.values():
-            if one.ready is not None:
-                self._keep(msgspec.structs.replace(one, stopped="cancelled"))
+        for measurement in self._sampled.values():
+            if measurement.ready is not None:
+                self._keep(msgspec.structs.replace(measurement, stopped="cancelled"))
         self._sampled.clear()
 
     def _keep(self, measurement: Measurement) -> None:
@@ -171,52 +160,20 @@ class Recording:
             self._thread.start()
 
     def _write(self, history: History) -> None:
-        waiting: list[_Item] = []
-        more = True
-        while more:
-            taken = [self._queue.get()]
-            # One attempt for all: each may have to wait for seconds.
-            while waiting and not self._queue.empty():
-                taken.append(self._queue.get())
-            more = None not in taken
-            for item in taken:
-                if isinstance(item, _Question):
-                    # What the run before has measured is earlier, too.
-                    if waiting:
-                        self._add(history, waiting)
-                    self._answer(history, item)
-                elif item is not None and self._usable:
-                    waiting.append(item)
-            if waiting:
-                self._add(history, waiting)
+        while (item := self._queue.get()) is not None:
+            if isinstance(item, _Question):
+                with suppress(HistoryError):
+                    self._know(history.earlier(item.cases, item.hostname))
+            else:
+                self._add(history, item)
 
-    def _answer(self, history: History, asked: _Question) -> None:
+    def _add(self, history: History, item: _Item) -> None:
         try:
-            past = history.earlier(asked.cases, asked.hostname)
-        except HistoryError:
-            return
-        self._found(past)
-
-    def _add(self, history: History, waiting: list[_Item]) -> None:
-        """Write what waits, and empty the list unless another process has the file."""
-        try:
-            history.add(waiting)
-        except HistoryBusyError as error:
-            self._say(f"{error} Measuring goes on; it is tried again.")
-            return
+            history.add([item])
         except HistoryError as error:
-            waiting.clear()
-            self._usable = False
-            self._warn(f"{error} Measuring goes on; nothing more is kept.")
-            return
-        for _ in waiting:
+            if not self._warned:
+                self._warned = True
+                self._warn(f"{error} Measuring goes on.")
+        else:
+            self._kept += 1
             self._written()
-        self._kept += len(waiting)
-        waiting.clear()
-        if history.moved:
-            self._say(history.moved)
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
-            self._warn(sentence)

@@ -8,7 +8,6 @@ Hosts and devices would be repeated in every row, so each has a table.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +27,7 @@ from jaxtui.model import (
     Precision,
     Record,
 )
-from jaxtui.places import data_folder, keep_private, make_private, put_aside
+from jaxtui.places import data_folder, keep_private, make_private
 
 try:
     import sqlite3
@@ -171,9 +170,15 @@ class Row(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_moment(self.at)
 
+    @property
+    def case(self) -> Case:
+        """As far as the list knows it: without ``params``."""
+        facts = {name: getattr(self, name) for name in (*_FACTS, "device")}
+        return Case(**facts)
+
 
 class Page(Record, frozen=True, kw_only=True):
-    """Some of the measurements that a filter means, the newest first."""
+    """The newest of the measurements that a filter means."""
 
     rows: tuple[Row, ...]
     unreadable: int
@@ -187,23 +192,12 @@ class Filter:
     """Which measurements are meant; a field that is ``None`` lets all pass."""
 
     id: int | None = None
-    op: str | None = None
-    size: int | None = None
-    dtype: str | None = None
-    device: str | None = None
-    """A name, such as ``tpu:0``, or a platform, such as ``tpu``."""
-    mode: str | None = None
-    precision: str | None = None
-    inputs: str | None = None
-    host: str | None = None
-    source: str | None = None
-    """The digest of a function of a file."""
     since: float | None = None
     """Seconds since 1970; this moment is included."""
     until: float | None = None
     """Seconds since 1970; this moment is not."""
     text: str | None = None
-    """Words that must all stand somewhere in op, dtype, device, its kind, mode or
+    """Words that must all stand somewhere in op, size, dtype, device, its kind, mode or
     hostname."""
 
 
@@ -230,15 +224,13 @@ class History:
     happens to the process: SQLite's rollback journal sees to that, and unlike its
     write-ahead log it works on file systems that are shared over a network.
 
-    A file that is damaged is put aside, and a new one begun; ``moved`` says so. A row
-    that is damaged costs itself. The file is for its owner only.
+    A row that is damaged costs itself; a file that is damaged is left as it is.
+    The file is for its owner only.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         """Take the file; by default ``history.db`` in the data directory."""
         self.path = path or data_folder() / FILE
-        self.moved: str = ""
-        """What happened to a damaged file, one sentence; empty if there was none."""
 
     def add(
         self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
@@ -262,15 +254,12 @@ class History:
 
         return self._do(add, writes=True, makes=True) or []
 
-    def page(
-        self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
-    ) -> Page:
-        """So many that can be read, the newest first.
+    def page(self, wanted: Filter | None = None, *, limit: int = 100) -> Page:
+        """The newest that can be read.
 
         Args:
             wanted: Which.
             limit: How many; -1 for all.
-            offset: How many to pass over, damaged ones among them.
 
         Raises:
             HistoryError: The file cannot be read.
@@ -281,7 +270,7 @@ class History:
         counted = f"SELECT count(*) FROM {TABLES} WHERE {condition}"
         listed = (
             f"SELECT {', '.join(columns)} FROM {TABLES} WHERE {condition}"
-            " ORDER BY m.at DESC, m.id DESC LIMIT -1 OFFSET ?"
+            " ORDER BY m.at DESC, m.id DESC"
         )
 
         def read(connection: sqlite3.Connection) -> Page:
@@ -289,7 +278,7 @@ class History:
             rows: list[Row] = []
             unreadable = 0
             # Damaged ones must not take the places of others.
-            for values in connection.execute(listed, [*arguments, offset]):
+            for values in connection.execute(listed, arguments):
                 named = dict(zip(fields, values, strict=True))
                 try:
                     rows.append(msgspec.convert(named, Row))
@@ -317,10 +306,10 @@ class History:
             HistoryError: It is damaged, or the file cannot be read.
         """
         query = f"{_WHOLE} WHERE m.id = ?"
-        found = self._do(lambda one: one.execute(query, [number]).fetchone())
-        if found is None:
+        values = self._do(lambda file: file.execute(query, [number]).fetchone())
+        if values is None:
             raise NoEntryError(f"There is no measurement {number} in the history.")
-        return _entry(*found)
+        return _entry(*values)
 
     def earlier(
         self, cases: Iterable[Case], hostname: str, until: float | None = None
@@ -337,18 +326,24 @@ class History:
         """
 
         def read(connection: sqlite3.Connection) -> dict[Case, tuple[Entry, ...]]:
-            found: dict[Case, tuple[Entry, ...]] = {}
+            past: dict[Case, tuple[Entry, ...]] = {}
+            names = (*_FACTS, "device")
+            same = " AND ".join(f"m.{name} = ?" for name in names)
+            query = (
+                f"{_WHOLE} WHERE {same} AND h.hostname = ? AND m.at < ?"
+                f" ORDER BY m.at DESC LIMIT {EARLIER}"
+            )
+            before = LAST_MOMENT if until is None else until
             for case in cases:
-                facts: dict[str, Any] = {name: getattr(case, name) for name in _FACTS}
-                wanted = Filter(**facts, device=case.device, host=hostname, until=until)
-                condition, arguments = where(wanted)
-                query = f"{_WHOLE} WHERE {condition} ORDER BY m.at DESC LIMIT {EARLIER}"
+                arguments = [getattr(case, name) for name in names]
                 entries: list[Entry] = []
-                for values in connection.execute(query, arguments):
+                for values in connection.execute(
+                    query, [*map(_utf8, arguments), hostname, before]
+                ):
                     with suppress(HistoryError):
                         entries.append(_entry(*values))
-                found[case] = tuple(entries)
-            return found
+                past[case] = tuple(entries)
+            return past
 
         return self._do(read) or {}
 
@@ -373,7 +368,7 @@ class History:
             f" (SELECT m.id FROM {TABLES} WHERE {condition})"
         )
         deleted = self._do(
-            lambda one: one.execute(query, arguments).rowcount, writes=True
+            lambda file: file.execute(query, arguments).rowcount, writes=True
         )
         return deleted or 0
 
@@ -408,7 +403,7 @@ class History:
         writes: bool = False,
         makes: bool = False,
     ) -> _T | None:
-        """Do it in a transaction; once more with a new file where the old is damaged.
+        """Do it in a transaction.
 
         Args:
             act: What to do.
@@ -421,47 +416,13 @@ class History:
         """
         if sqlite3 is None:
             raise HistoryError(NO_SQLITE)
-
-        def attempt() -> _T:
+        try:
+            if not makes and not self.path.exists():
+                return None
             with self._connection(writes) as connection:
                 return act(connection)
-
-        seen = None
-        try:
-            seen = _identity(self.path)
-            return attempt() if makes or seen is not None else None
-        except sqlite3.DatabaseError as error:
-            # Its subclasses are what a lock, a full disk, a missing permission or a
-            # value that does not fit raises.
-            if type(error) is not sqlite3.DatabaseError:
-                raise _cannot(self.path, error) from error
-            self._begin_anew(seen, error)
-        except _FAILURES as error:
-            raise _cannot(self.path, error) from error
-        try:
-            return attempt()
         except (sqlite3.Error, *_FAILURES) as error:
             raise _cannot(self.path, error) from error
-
-    def _begin_anew(self, seen: int | None, error: sqlite3.DatabaseError) -> None:
-        """Put a damaged file aside, unless another process has."""
-        try:
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                # One process at a time; not every file system over a network can lock.
-                with suppress(OSError):
-                    fcntl.flock(folder, fcntl.LOCK_EX)
-                if _identity(self.path) != seen:
-                    return
-                aside = put_aside(self.path)
-            finally:
-                os.close(folder)
-        except OSError as failed:
-            raise _cannot(self.path, failed) from failed
-        self.moved = (
-            f"The history could not be read ({error}); it was kept as {aside},"
-            " and a new one begins."
-        )
 
 
 def _entry(
@@ -498,11 +459,11 @@ def _insert(
     kind = device.device_kind if device else ""
     values = {
         "at": at,
-        "host": _known(connection, "hosts", "hostname", host.hostname, host),
+        "host": _number_of(connection, "hosts", "hostname", host.hostname, host),
         "kind": None
         if device is None
         # Without what changes from moment to moment.
-        else _known(
+        else _number_of(
             connection,
             "devices",
             "device_kind",
@@ -527,7 +488,7 @@ def _insert(
     return number
 
 
-def _known(
+def _number_of(
     connection: sqlite3.Connection, table: str, column: str, label: str, record: Record
 ) -> int:
     """The id of a host or device, which is written down when it is new."""
@@ -544,14 +505,6 @@ def _text(record: Record) -> str:
     return msgspec.json.encode(record, order="deterministic").decode()
 
 
-def _identity(path: Path) -> int | None:
-    """Which file it is now; ``None`` where there is none."""
-    try:
-        return path.stat().st_ino
-    except FileNotFoundError:
-        return None
-
-
 def _text_or_bytes(value: bytes) -> str | bytes:
     """What SQLite takes for a text; bytes where it is none, so that no row has it."""
     try:
@@ -562,16 +515,15 @@ def _text_or_bytes(value: bytes) -> str | bytes:
 
 def _cannot(path: Path, error: Exception) -> HistoryError:
     """What an error means, in words."""
-    said = (isinstance(error, OSError) and error.strerror) or str(error)
-    if "locked" in said:
+    why = (isinstance(error, OSError) and error.strerror) or str(error)
+    if "locked" in why:
         return HistoryBusyError(
-            f"The history {path} is in use by another process that does not let go."
+            f"Another process is writing to the history {path} and does not let go."
         )
-    if "readonly" in said or "read-only" in said.lower():
-        return HistoryError(f"The history {path} may not be written to.")
-    if "full" in said or "No space" in said:
-        return HistoryError(f"There is no room left on the disk of the history {path}.")
-    return HistoryError(f"The history {path} cannot be used: {said}.")
+    # Its subclasses are what a full disk, a missing permission or a value raises.
+    if type(error) is sqlite3.DatabaseError:
+        why = f"{why}. Move it elsewhere, and jaxtui begins a new one"
+    return HistoryError(f"The history {path} cannot be used: {why}.")
 
 
 # SQL.
@@ -623,31 +575,23 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def where(wanted: Filter) -> tuple[str, list[Any]]:
     """The condition in SQL and its arguments."""
-    found: list[tuple[str, list[Any]]] = [
-        (f"m.{name} = ?", [getattr(wanted, name)])
-        for name in ("id", *_FACTS)
-        if getattr(wanted, name) is not None
+    conditions: list[tuple[str, object]] = [
+        (condition, value)
+        for condition, value in (
+            ("m.id = ?", wanted.id),
+            ("m.at >= ?", wanted.since),
+            ("m.at < ?", wanted.until),
+        )
+        if value is not None
     ]
-    if wanted.device is not None:
-        found.append(("(m.device = ? OR m.device LIKE ? || ':%')", [wanted.device] * 2))
-    if wanted.host is not None:
-        found.append(("h.hostname = ?", [wanted.host]))
-    if wanted.source is not None:
-        # Whoever's SQLite has no functions for JSON has this one.
-        document = "(SELECT document FROM documents WHERE id = m.id)"
-        found.append((f"instr({document}, ?)", [f'"digest":"{wanted.source}"']))
-    if wanted.since is not None:
-        found.append(("m.at >= ?", [wanted.since]))
-    if wanted.until is not None:
-        found.append(("m.at < ?", [wanted.until]))
     words = (wanted.text or "").lower().split()
-    found += [("instr(m.words, ?)", [word]) for word in words]
-    # SQLite takes no text that is not UTF-8, and none of the file's is like it.
-    arguments = [
-        value.encode("utf-8", "backslashreplace").decode()
-        if isinstance(value, str)
-        else value
-        for _, values in found
-        for value in values
-    ]
-    return " AND ".join(condition for condition, _ in found) or "1", arguments
+    conditions += [("instr(m.words, ?)", _utf8(word)) for word in words]
+    joined = " AND ".join(condition for condition, _ in conditions) or "1"
+    return joined, [value for _, value in conditions]
+
+
+def _utf8(value: object) -> object:
+    """SQLite takes no text that is not UTF-8, and none of the file's is like it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value

@@ -2,74 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
+import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import Input, Static
+from textual.widgets import DataTable, Input, Static
 
 from jaxtui import format as fmt
-from jaxtui.analysis.comparison import Pair, pairs
-from jaxtui.history.store import Filter, History, HistoryError, Page, Row
-from jaxtui.model import Case
+from jaxtui.analysis.comparison import Pair, Side, pairs
+from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.places import ExportError
-from jaxtui.selection import DTYPE_ALIASES
-from jaxtui.tui.case_pane import CasePane
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.history_panels import (
-    TO_FORM,
-    Detail,
-    HistoryTable,
-    Past,
-)
-from jaxtui.tui.pane import bindings
+from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.values import of_case
+from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import BorderedInput, Panel
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
-from jaxtui.view.export import CASE, file_stem, stamp
+from jaxtui.view.export import file_stem, stamp
 from jaxtui.view.offers import Offer
+from jaxtui.view.text import Column, Line, Span, Table
 
-PAGE = 200
-"""Rows that are read at once."""
+LISTED = 200
+"""Rows of the list: words lead to older ones."""
 
-NEAR = 50
-"""So many rows before the last one that was read the next are asked for."""
-
-KEPT = 1_000
-"""Rows that are read again at most when the list is refreshed."""
-
-REPEATS = 100
-"""Measurements of one case that are drawn over time."""
-
-EVERY = -1
-"""As a limit it lets all rows pass, for SQLite."""
-
-BOTH_MARKED = "Two are marked: Space on one of them takes its mark away, Esc both."
-
-_T = TypeVar("_T")
-
-
-class Words(BorderedInput):
-    """What is filtered by."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "To the list"),
-        # As well: the list was filtered with each letter.
-        Binding("escape", "submit", "Back"),
-    ]
-
+TO_FORM = "Take the case of the measurement to the form."
 
 KEYS = (
     ("enter", "take", "To form", TO_FORM),
@@ -87,14 +58,152 @@ KEYS = (
     ),
     ("delete", "delete", "Delete", "Delete the measurement, after a question."),
     ("escape", "back", "Back", "Leave the filter; take marks away; then the words."),
-    ("v", "code", "Code", "Show plain JAX code of the measurement's case."),
-    ("y", "copy", "Copy", "Copy the list; a file beside the history has it, too."),
-    ("u", "export", "Export", "Write the list, the measurement or the comparison."),
+    ("u", "export", "Export", "Write the list or the comparison to a file."),
 )
 """Key, action, label and sentence."""
 
+ROW_ACTIONS = {"take", "mark", "delete", "export"}
+"""Actions that need a measurement."""
 
-class HistoryPane(CasePane):
+SHORT = 20
+"""Lines of the screen below which there is no room for the frame of the filter."""
+
+EMPTY = (
+    ("Nothing measured yet", ""),
+    ("1 Enter", "the first minute, in Devices"),
+    ("2 r", "what the form says, in Bench"),
+    ("jaxtui bench", "in a shell adds to the same list"),
+)
+"""How to fill an empty history."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Everything that the tab shows."""
+
+    text: str = ""
+    """The words that are filtered by, as they were typed."""
+    page: Page | None = None
+    """``None`` before the first answer."""
+    trouble: str = ""
+    """Why nothing can be listed, one sentence."""
+    cursor: int | None = None
+    """Id of the row under the cursor."""
+    marked: tuple[int, ...] = ()
+    """Ids, two at most, in the order in which they were marked."""
+    entries: Mapping[int, tuple[Entry, tuple[Entry, ...]]] = field(default_factory=dict)
+    """Of those that are marked or under the cursor the whole measurement, and those of
+    its case before."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The newest first."""
+        return self.page.rows if self.page else ()
+
+    @property
+    def entry(self) -> Entry | None:
+        """The measurement under the cursor."""
+        found = self.entries.get(self.cursor or 0)
+        return found and found[0]
+
+    @property
+    def pair(self) -> Pair | None:
+        """The two that are marked."""
+        if len(self.marked) < len(LABELS) or self.marked - self.entries.keys():
+            return None
+        first, second = map(self.side, self.marked, LABELS)
+        return pairs([first], [second])[0]
+
+    def side(self, number: int, label: str) -> Side:
+        """One that is marked, as a side of a comparison."""
+        entry, earlier = self.entries[number]
+        return compare.side(label, entry.host, entry.device, entry.measurement, earlier)
+
+
+class Words(BorderedInput):
+    """What is filtered by."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "To the list"),
+        # As well: the list was filtered with each letter.
+        Binding("escape", "submit", "Back"),
+    ]
+
+
+class HistoryTable(Grid):
+    """The measurements, as many columns as there is room for."""
+
+    DEFAULT_CSS = """
+    HistoryTable { min-height: 2; }
+    """
+
+    class Moved(Message):
+        """The cursor went to another row."""
+
+    class Chosen(Message):
+        """Enter was pressed on a measurement, or it was clicked again."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "To form", tooltip=TO_FORM),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._past = Past()
+        self._pressed: int | None = None
+
+    @property
+    def number(self) -> int | None:
+        """Id of the measurement under the cursor."""
+        return int(self.key_here) if self.key_here else None
+
+    def show(self, past: Past) -> None:
+        """Show these rows; what is on screen already stays."""
+        before, self._past = self._past, past
+        if past.rows is not before.rows or past.marked != before.marked:
+            self.on_resize()
+        # Any other snapshot may be older than the key that has just moved the cursor.
+        cursor = str(past.cursor)
+        if past.rows is not before.rows and cursor in self.keys:
+            self.move_cursor(row=self.keys.index(cursor))
+
+    def on_resize(self) -> None:
+        past, table = self._past, Table()
+        if past.rows:
+            table = view.columns(past.rows, self.size.width - 3)
+            mark = Column("mark", "", [_mark(past, row.id) for row in past.rows])
+            table = Table((mark, *table.columns), (1, *table.widths), table.gap)
+        self.draw_table(table, [str(row.id) for row in past.rows])
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        event.stop()
+        self.post_message(self.Moved())
+
+    def on_mouse_down(self) -> None:
+        self._pressed = self.cursor_row
+
+    def action_select_cursor(self) -> None:
+        """Also of an empty list, of which the pane says that it has nothing."""
+        self.post_message(self.Chosen())
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """A click on another row only goes there."""
+        event.stop()
+        pressed, self._pressed = self._pressed, None
+        if pressed in (None, event.cursor_row):
+            self.post_message(self.Chosen())
+
+
+def _mark(past: Past, number: int) -> Line:
+    if number not in past.marked:
+        return ()
+    label = LABELS[past.marked.index(number)]
+    return (Span(label, f"mark-{label.lower()}"),)
+
+
+class HistoryPane(Pane):
     """What was measured, when and on what; two that are marked are compared."""
 
     HELP = "On the tab History"
@@ -102,7 +211,7 @@ class HistoryPane(CasePane):
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "history",
         KEYS,
-        ("To form", "Filter", "Mark", "Delete", "Code", "Export"),
+        ("To form", "Filter", "Mark", "Delete", "Export"),
         # What is typed next on a slow line is for the words already.
         priority=("Filter",),
     )
@@ -112,18 +221,19 @@ class HistoryPane(CasePane):
         #history-body { height: 1fr; }
         #history-list { width: 1fr; height: 1fr; }
         #history-empty { height: 1fr; padding: 1 2; display: none; }
-        Detail { height: 8; }
-        &.-short Detail { height: 6; }
+        #history-detail { height: 9; }
+        #history-detail VerticalScroll { height: 1fr; }
+        &.-short #history-detail { height: 6; }
         &.-short #history-words { display: none; }
         &.-short #history-words:focus, &.-short.-filtered #history-words {
             display: block; height: 1; border: none;
         }
         &.-wide #history-body { layout: horizontal; }
         &.-wide #history-list { width: 7fr; }
-        &.-wide Detail { width: 5fr; height: 1fr; }
+        &.-wide #history-detail { width: 5fr; height: 1fr; }
         /* One line of it stays, so that it keeps the focus. */
         &.-empty HistoryTable { height: 1; min-height: 1; }
-        &.-empty Detail { display: none; }
+        &.-empty #history-detail { display: none; }
         &.-empty #history-empty { display: block; }
     }
     """
@@ -133,7 +243,7 @@ class HistoryPane(CasePane):
 
     def __init__(self) -> None:
         super().__init__(id="history-pane")
-        self._rows, self._whole = Latest(), Latest()
+        self._lists, self._details = Latest(), Latest()
         self._history = History()
 
     def compose(self) -> ComposeResult:
@@ -144,7 +254,8 @@ class HistoryPane(CasePane):
             with Panel(id="history-list"):
                 yield HistoryTable()
                 yield Static(id="history-empty", markup=False)
-            yield Detail()
+            with Panel(id="history-detail"), VerticalScroll():
+                yield Paper()
 
     def on_mount(self) -> None:
         self.draw()
@@ -165,7 +276,14 @@ class HistoryPane(CasePane):
         keys = "Enter to form · Space mark · Delete" if past.rows else ""
         self.query_one("#history-list", Panel).entitle(counted(past), keys)
         self.query_one("#history-empty", Static).update(instead(past))
-        self.query_one(Detail).show(past, tall=self.app.size.height >= TALL)
+        title, paper = "measurement", self.query_one(Paper)
+        if (pair := past.pair) is not None:
+            title = " and ".join(LABELS)
+            paper.show(partial(compare.on_screen, pair))
+        elif (entry := past.entry) is not None:
+            title = entry.measurement.case.label
+            paper.show(partial(view.on_screen, entry))
+        self.query_one("#history-detail", Panel).entitle(title)
 
     def set_wide(self, wide: bool) -> None:
         self.set_class(wide, "-wide")
@@ -188,7 +306,7 @@ class HistoryPane(CasePane):
             return "No measurement is listed."
         if action == "back" and not (self.past.marked or self.past.text):
             return "There is no mark and no word to take away."
-        return super().why_not(action)
+        return None
 
     # Listing.
 
@@ -197,9 +315,9 @@ class HistoryPane(CasePane):
         self.take_focus()
 
     def refresh_list(self) -> None:
-        """Read the list again, as far as it was read; the cursor stays."""
-        read = -(-self.past.read // PAGE) * PAGE
-        self._list(self.past.text, min(max(PAGE, read), KEPT))
+        """Read the list again; the cursor stays."""
+        text = self.past.text
+        self._ask(self._lists, partial(self._page, text, LISTED), self._show_page)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -207,106 +325,61 @@ class HistoryPane(CasePane):
         event.stop()
         if event.value != self.past.text:
             self.past = replace(self.past, text=event.value, cursor=None)
-            self._list(event.value, PAGE)
+            self.refresh_list()
 
     @on(Input.Submitted)
     def _typed_all(self, event: Input.Submitted) -> None:
         event.stop()
         self.take_focus()
 
-    def _list(self, text: str, limit: int) -> None:
-        self._ask(
-            self._rows,
-            partial(self._page, text, limit, 0),
-            partial(self._listed, text),
-        )
+    def _page(self, text: str, limit: int) -> tuple[str, Page]:
+        wanted = Filter(text=view.search(text))
+        return text, self._history.page(wanted, limit=limit)
 
-    def _page(self, text: str, limit: int, offset: int) -> Page:
-        wanted = Filter(text=words(text) or None)
-        return self._history.page(wanted, limit=limit, offset=offset)
-
-    def _listed(self, text: str, page: Page) -> None:
-        past, rows = self.past, page.rows
+    def _show_page(self, answer: tuple[str, Page]) -> None:
+        (text, page), past = answer, self.past
         if text != past.text:
             return
         # Where the table is: the message of the key before may still be on its way.
         cursor = past.cursor and (self.query_one(HistoryTable).number or past.cursor)
-        if all(row.id != cursor for row in rows):
-            cursor = rows[0].id if rows else None
-        self.past = replace(
-            past,
-            rows=rows,
-            count=page.count,
-            unreadable=page.unreadable,
-            cursor=cursor,
-            trouble="",
-        )
-        self._read_whole()
+        if all(row.id != cursor for row in page.rows):
+            cursor = page.rows[0].id if page.rows else None
+        self.past = replace(past, page=page, cursor=cursor, trouble="")
+        self._read_entries()
 
     @on(HistoryTable.Moved)
     def _moved(self, event: HistoryTable.Moved) -> None:
-        """Read the measurement that the cursor is at, and the next rows."""
         event.stop()
-        past, table = self.past, self.query_one(HistoryTable)
-        if table.number is not None and table.number != past.cursor:
-            past = self.past = replace(past, cursor=table.number)
-            self._read_whole()
-        if past.has_more and table.lowest >= len(past.rows) - NEAR:
-            question = partial(self._page, past.text, PAGE, past.read)
-            self._ask(self._rows, question, partial(self._append, past.rows))
+        number = self.query_one(HistoryTable).number
+        if number is not None and number != self.past.cursor:
+            self.past = replace(self.past, cursor=number)
+            self._read_entries()
 
-    def _append(self, before: tuple[Row, ...], page: Page) -> None:
-        past = self.past
-        if past.rows is not before:
-            return
-        # What another process has added since moves everything on by a row.
-        known = {row.id for row in before}
-        more = tuple(row for row in page.rows if row.id not in known)
-        past = replace(past, unreadable=past.unreadable + page.unreadable)
-        # An empty page is the end, whatever was counted.
-        count = page.count if more else past.read
-        self.past = replace(past, rows=(*before, *more), count=count)
-
-    def _read_whole(self) -> None:
-        """Read what is marked and under the cursor, and the cursor's case over time."""
+    def _read_entries(self) -> None:
+        """Read what is marked and what is under the cursor."""
         past = self.past
         numbers = {*past.marked, *filter(None, [past.cursor])}
-        known = {one: past.entries[one] for one in numbers if one in past.entries}
-        before = {one: past.earlier[one] for one in past.marked if one in past.earlier}
-        row = self._row
 
-        def read() -> Past:
-            missing = {one: self._history.entry(one) for one in numbers - known.keys()}
-            found = {**known, **missing}
-            news = {
-                one: self._history.before(found[one])
-                for one in past.marked
-                if one not in before
-            }
-            new = replace(past, entries=found, earlier={**before, **news}, repeats=())
-            if row is None:
-                return new
-            same = Filter(host=row.hostname, **_case(row))
-            # What is not the same after an edit is no repeat.
-            if source := found[row.id].measurement.source:
-                same = replace(same, source=source.digest)
-            return replace(new, repeats=self._history.page(same, limit=REPEATS).rows)
+        def read() -> Mapping[int, tuple[Entry, tuple[Entry, ...]]]:
+            found = {}
+            for number in numbers:
+                if number in past.entries:
+                    found[number] = past.entries[number]
+                else:
+                    entry = self._history.entry(number)
+                    found[number] = entry, self._history.before(entry)
+            return found
 
-        def take(found: Past) -> None:
-            self.past = replace(
-                self.past,
-                entries=found.entries,
-                earlier=found.earlier,
-                repeats=found.repeats,
-            )
+        def take(found: Mapping[int, tuple[Entry, tuple[Entry, ...]]]) -> None:
+            self.past = replace(self.past, entries=found)
 
-        self._ask(self._whole, read, take)
+        self._ask(self._details, read, take)
 
     @property
     def _row(self) -> Row | None:
         """The row under the cursor; a slow line delivers several keys at once."""
         number = self.query_one(HistoryTable).number
-        return next((one for one in self.past.rows if one.id == number), None)
+        return next((row for row in self.past.rows if row.id == number), None)
 
     # What the keys do.
 
@@ -315,15 +388,15 @@ class HistoryPane(CasePane):
         if row is None:
             return
         if row.id in marked:
-            self._mark(tuple(one for one in marked if one != row.id))
+            self._mark(tuple(number for number in marked if number != row.id))
         elif len(marked) == len(LABELS):
-            self.base.say(BOTH_MARKED)
+            self.base.say("Two are marked: Space on one of them unmarks it, Esc both.")
         else:
             self._mark((*marked, row.id))
 
     def _mark(self, marked: tuple[int, ...]) -> None:
         self.past = replace(self.past, marked=marked)
-        self._read_whole()
+        self._read_entries()
 
     def action_delete(self) -> None:
         row = self._row
@@ -344,14 +417,17 @@ class HistoryPane(CasePane):
         if isinstance(error, HistoryError):
             self.base.say(str(error))
             return
-        past = self.past
-        rows = tuple(row for row in past.rows if row.id != number)
-        index = next((i for i, row in enumerate(past.rows) if row.id == number), 0)
-        cursor = rows[min(index, len(rows) - 1)].id if rows else None
-        marked = tuple(one for one in past.marked if one != number)
-        self.past = replace(past, rows=rows, cursor=cursor, marked=marked)
+        past, page = self.past, self.past.page
+        if page is not None:
+            place = next((i for i, row in enumerate(page.rows) if row.id == number), 0)
+            rows = tuple(row for row in page.rows if row.id != number)
+            self.past = replace(
+                past,
+                page=msgspec.structs.replace(page, rows=rows),
+                cursor=rows[min(place, len(rows) - 1)].id if rows else None,
+                marked=tuple(each for each in past.marked if each != number),
+            )
         self.base.say("Deleted.")
-        # What moved up may be on a page that was not read yet.
         self.refresh_list()
 
     def action_filter(self) -> None:
@@ -369,25 +445,11 @@ class HistoryPane(CasePane):
         self.perform("take")
 
     def action_take(self) -> None:
-        if (case := self.case) is not None:
-            self.base.to_form(of_case(case))
-
-    @property
-    def case(self) -> Case | None:
-        """That of the measurement under the cursor."""
-        row = self._row
-        if row is None:
-            return None
-        entry = self.past.entries.get(row.id)
-        if entry is not None:
-            return entry.measurement.case
-        return Case(**_case(row))
+        if (row := self._row) is not None:
+            self.base.to_form(of_case(row.case))
 
     def action_export(self) -> None:
         self.app.push_screen(ExportScreen(self.exports()))
-
-    def action_copy(self) -> None:
-        self.base.take_away(listing(self.past), "history.md")
 
     def exports(self) -> Offer:
         """The two that are marked, or else all that the words mean."""
@@ -397,16 +459,16 @@ class HistoryPane(CasePane):
                 file_stem("compare", *map(str, past.marked), stamp()),
                 {".json": partial(_document, past), ".md": partial(_text, pair)},
             )
-        stem = file_stem("history", *past.text.split(), stamp())
-        # It may be a hundred thousand rows, and not all of them are on the list yet.
-        write = {
-            ending: partial(self._file, ending) for ending in (".csv", ".md", ".json")
-        }
-        return Offer(stem, write)
+        # It may be a hundred thousand rows, and not all of them are on the list.
+        endings = (".csv", ".md", ".json")
+        return Offer(
+            file_stem("history", *past.text.split(), stamp()),
+            {ending: partial(self._file, ending) for ending in endings},
+        )
 
     def _file(self, ending: str) -> str:
         try:
-            page = self._page(self.past.text, EVERY, 0)
+            _, page = self._page(self.past.text, -1)
         except HistoryError as error:
             raise ExportError(str(error)) from error
         return view.files(page)[ending]()
@@ -418,67 +480,33 @@ class HistoryPane(CasePane):
     ) -> None:
         """Ask the file in a thread; an answer to an older question is dropped."""
 
-        def take(found: _T | HistoryError) -> None:
+        def take(answer: _T | HistoryError) -> None:
             if self.base.leaving:
                 return
-            if isinstance(found, HistoryError):
-                self.past = replace(self.past, trouble=str(found))
-                self.session.say(str(found))
-                return
-            answered(found)
-            if self._history.moved:
-                self.session.say(self._history.moved)
-                self._history.moved = ""
+            if isinstance(answer, HistoryError):
+                self.past = replace(self.past, trouble=str(answer))
+                self.session.say(str(answer))
+            else:
+                answered(answer)
 
         self.base.background(
             partial(latest.ask, partial(_answer_or_error, question), take)
         )
 
 
-# What it has to export.
-
-
-def _document(past: Past) -> str:
-    sides = [[past.side(one, str(one))] for one in past.marked]
-    return encode(compare.Pairs(pairs=pairs(*sides))).decode()
-
-
-def _text(pair: Pair) -> str:
-    return compare.text([pair]) + "\n"
-
-
 # Words.
-
-ROW_ACTIONS = {"take", "mark", "delete", "code", "copy", "export"}
-"""Actions that need a measurement."""
-
-SHORT = 20
-"""Lines of the screen below which there is no room for the frame of the filter."""
-
-TALL = 32
-"""Lines of the screen from which on a measurement is shown in full."""
-
-EMPTY = (
-    ("Nothing measured yet", ""),
-    ("1 Enter", "the first minute, in Devices"),
-    ("2 r", "what the form says, in Bench"),
-    ("jaxtui bench", "in a shell adds to the same list"),
-)
-"""How to fill an empty history."""
-
-
-def words(text: str) -> str:
-    """The words to search for: ``bf16`` means ``bfloat16``, as elsewhere."""
-    return " ".join(DTYPE_ALIASES.get(word, word) for word in text.lower().split())
 
 
 def counted(past: Past) -> str:
     """How many there are, and how many of them could not be read."""
-    if not past.count:
+    page = past.page
+    if page is None or not page.count:
         return "measurements"
-    text = fmt.plural(past.count, "measurement")
-    if past.unreadable:
-        text += f", {fmt.count(past.unreadable)} could not be read"
+    text = fmt.plural(page.count, "measurement")
+    if page.count > len(page.rows) + page.unreadable:
+        text = f"newest {len(page.rows)} of {text}"
+    if page.unreadable:
+        text += f", {fmt.count(page.unreadable)} could not be read"
     return text
 
 
@@ -486,10 +514,10 @@ def instead(past: Past) -> Content:
     """What stands in the place of a table without rows."""
     if past.trouble:
         return Content(past.trouble)
-    if past.count is None:
+    if past.page is None:
         return Content("Reading the history…")
-    if past.unreadable:
-        return Content(view.unreadable(past.unreadable))
+    if past.page.unreadable:
+        return Content(view.unreadable(past.page.unreadable))
     if past.text.strip():
         return Content.assemble(
             ("Nothing measured with all of these words: ", "bold"),
@@ -503,16 +531,13 @@ def instead(past: Past) -> Content:
     return Content("\n").join([Content.styled(title, "bold"), Content(""), *lines])
 
 
-def listing(past: Past) -> str:
-    """The rows that were read, as a table of Markdown."""
-    read, count = len(past.rows), past.count or 0
-    more = f"\nThe newest {read} of {count}.\n" if past.has_more else ""
-    return f"{view.as_markdown(past.rows)}\n{more}"
+def _document(past: Past) -> str:
+    sides = [[past.side(number, str(number))] for number in past.marked]
+    return encode(compare.Pairs(pairs=pairs(*sides))).decode()
 
 
-def _case(row: Row) -> dict[str, Any]:
-    """What a row knows of its case."""
-    return {name: getattr(row, name) for name in CASE}
+def _text(pair: Pair) -> str:
+    return compare.text([pair]) + "\n"
 
 
 def _answer_or_error(question: Callable[[], _T]) -> _T | HistoryError:

@@ -35,7 +35,7 @@ class Recorder:
         self._app = app
         self._loop = asyncio.get_running_loop()
         self._late: list[str] = []
-        self._recording = Recording(self._warn, self._list_again, found=self._know)
+        self._recording = Recording(self._warn, self._list_again, know=self._know)
         app.session.observers.append(self._recording.observe)
         app.session.look_back = self._recording.look_back
 

@@ -14,7 +14,7 @@ from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.plot.axes import plain as number
 from jaxtui.text import visible
 from jaxtui.view.document import SCHEMA, Outcome, Results
-from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
+from jaxtui.view.text import Line, Span, first_fitting, fold, plain, table, wrap
 
 
 class Pairs(Record, frozen=True, kw_only=True):
@@ -77,12 +77,10 @@ def lines(found: Comparison) -> Iterator[Line]:
     yield from differing(found)
 
 
-def differing(found: Comparison, *, brief: bool = False) -> Iterator[Line]:
+def differing(found: Comparison) -> Iterator[Line]:
     differences = [visible(one, line=True) for one in found.differences]
     if not differences:
         yield (Span("Case, chip, host and versions are the same."),)
-    elif brief:
-        yield (Span(f"Not the same: {'; '.join(differences)}."),)
     else:
         yield (Span("Not the same:"),)
         yield from ((Span(f"  {one}"),) for one in differences)
@@ -100,6 +98,14 @@ ANSWERS = {
 
 FAR = 30.0
 """Times that differ by more than this factor stand on a logarithmic scale."""
+
+
+def on_screen(pair: Pair, width: int) -> Iterator[Line]:
+    """Two measurements."""
+    yield from answer(pair)
+    yield from bars((pair.first, pair.second), width)
+    for line in differing(pair.comparison):
+        yield from fold(line, width, later="    ")
 
 
 def answer(pair: Pair) -> Iterator[Line]:

@@ -15,11 +15,12 @@ from jaxtui.model import PHASES, Measurement, Record
 from jaxtui.model.base import dtype_label
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
+from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.text import visible
 from jaxtui.view import words
 from jaxtui.view.document import SCHEMA, encode, machine
 from jaxtui.view.export import Contents, csv_text, markdown
-from jaxtui.view.text import Column, Line, Span, Table, fit
+from jaxtui.view.text import Column, Line, Span, Table, fit, fold
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
 """What is said of the machine of one measurement."""
@@ -212,52 +213,31 @@ def headline(one: Measurement) -> Headline:
     )
 
 
-def repeats(rows: Sequence[Row]) -> str:
-    """How often a case was measured, since when, and between what.
-
-    The newest row comes first.
-    """
-    times = [row.ready for row in rows if row.ready is not None]
-    unit = fmt.shared(times)
-    ends = f"{unit.ends(min(times), max(times))} {unit.name}".rstrip()
-    since, _ = _day_and_time(rows[-1].at)
-    return f"over time: {ends} in {len(times)} runs since {since}"
+def search(text: str) -> str | None:
+    """The words to search for: ``bf16`` means ``bfloat16``, as elsewhere."""
+    typed = text.lower().split()
+    return " ".join(DTYPE_ALIASES.get(word, word) for word in typed) or None
 
 
-def whole(entry: Entry) -> Iterator[Line]:
-    yield (
-        Span(entry.measurement.case.label, "case"),
-        Span(f"  {when(entry.at)}  id {entry.id}"),
-    )
-    yield _named("where", _where(entry))
-    yield from _source(entry.measurement)
-    yield _named("clocks", ", ".join(_clocks(entry.measurement)))
-    yield _named("phases", _phases(entry.measurement) or "none was measured")
-    yield from _rates_and_notes(entry.measurement)
+def on_screen(entry: Entry, width: int) -> Iterator[Line]:
+    """One measurement."""
+    told = headline(entry.measurement)
+    unit = (Span(f" {told.unit}", "title"),) if told.unit else ()
+    yield (told.number, *unit, Span("  "), *told.interval, Span("  "), *told.basis)
+    for line in facts(entry):
+        yield from fold(line, width, later=" " * INDENT)
 
 
-def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
-    """What stands below the figures of a measurement.
-
-    Where there is no room to draw the phases, it is ``brief``: with them, and with the
-    labels of notes alone.
-    """
+def facts(entry: Entry) -> Iterator[Line]:
+    """What stands below the figures of a measurement."""
     one = entry.measurement
-    place = (
-        _named("when", f"{when(entry.at)}, id {entry.id}"),
-        _named("where", _where(entry)),
-        *_source(one),
-    )
-    rates, *notes = _rates_and_notes(one)
-    if not brief:
-        yield from (rates, *place, *notes)
-        return
-    if phases := _phases(one):
-        yield _named("phases", phases)
-    yield rates
-    if notes:
-        yield _named("notes", ", ".join(map(words.label, one.notes)))
-    yield from place
+    yield _named("clocks", ", ".join(_clocks(one)))
+    yield _named("phases", _phases(one) or "none was measured")
+    yield _named("rates", ", ".join(_rates(one)) or "none")
+    yield _named("when", f"{when(entry.at)}, id {entry.id}")
+    yield _named("where", _where(entry))
+    yield from _source(one)
+    yield from (_named(words.label(note), words.text(note)) for note in one.notes)
 
 
 def _source(one: Measurement) -> Iterator[Line]:
@@ -270,11 +250,6 @@ def _named(name: str, words: str) -> Line:
     return (Span(f"{name:<{INDENT - 1}} ", "title"), Span(words))
 
 
-def _rates_and_notes(one: Measurement) -> Iterator[Line]:
-    yield _named("rates", ", ".join(_rates(one)) or "none")
-    yield from (_named(words.label(note), words.text(note)) for note in one.notes)
-
-
 def _where(entry: Entry) -> str:
     kind = f"{entry.device.device_kind} on " if entry.device else ""
     return kind + machine(entry.host, *WHERE)
@@ -285,15 +260,12 @@ def _clocks(one: Measurement) -> Iterator[str]:
     if ready is None:
         yield "no samples"
         return
-    yield f"ready {fmt.seconds(ready.median)}"
-    yield fmt.interval(ready)
     if one.dispatch is not None:
         yield f"dispatch {fmt.median(one.dispatch)}"
     if one.memory is not None:
         yield f"memory {fmt.span(one.memory)}"
     if one.pipelined_seconds is not None:
         yield f"pipelined {fmt.seconds(one.pipelined_seconds)}"
-    yield fmt.sampled(ready)
     if one.processes is not None:
         yield f"processes {fmt.processes(one.processes)}"
 

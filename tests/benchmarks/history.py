@@ -56,10 +56,8 @@ for size in itertools.count(int(sys.argv[2])):
 
 QUESTIONS: dict[str, Filter] = {
     "the newest": Filter(),
-    "one op": Filter(op="selu"),
-    "op, size and dtype": Filter(op="matmul", size=1024, dtype="bfloat16"),
-    "a device": Filter(device="cpu"),
-    "a host": Filter(host="box"),
+    "one op": Filter(text="selu"),
+    "op, size and dtype": Filter(text="matmul 1024 bfloat16"),
     "a day": Filter(since=50 * DAY, until=51 * DAY),
     "words": Filter(text="matmul bfloat16"),
     "words that are nowhere": Filter(text="nothing like this"),
@@ -175,13 +173,12 @@ def kill_writers(kills: int) -> int:
             acknowledged |= writer.acknowledged()
         lost += bool(missing(path, acknowledged))
         count = history.count()
-        aside = len(list(path.parent.glob("*.broken-*")))
     print(
         f"{kills} kills of one of {WRITERS} writers in {perf_counter() - begun:.0f} s: "
         f"{len(acknowledged)} acknowledged, {count} in the file, "
-        f"{lost} times something was lost, {aside} files put aside"
+        f"{lost} times something was lost"
     )
-    return lost + aside
+    return lost
 
 
 def main() -> int:

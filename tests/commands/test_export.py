@@ -172,7 +172,7 @@ def test_a_picture_keeps_blanks_colours_and_every_character() -> None:
 def test_the_list_of_the_history(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(FakeEngine(complete), *BOTH) == 0
     names = ("list.csv", "list.md", "list.json")
-    assert run(FakeEngine(complete), "history", "--mode", "jit", *to(*names)) == 0
+    assert run(FakeEngine(complete), "history", "jit", *to(*names)) == 0
     (row,) = rows("list.csv")
     assert (row["op"], row["mode"], float(row["ready"])) == ("selu", "jit", 1.1e-3)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", row["date"])

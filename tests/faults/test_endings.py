@@ -49,7 +49,7 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
 
     asked = pexpect.spawn(
         sys.executable,
-        ["-m", "jaxtui", "history", "--op", "matmul", "--delete"],
+        ["-m", "jaxtui", "history", "matmul", "--delete"],
         timeout=LIMIT_SECONDS,
     )
     asked.expect(r"for good. Go on\?")

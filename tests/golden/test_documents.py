@@ -50,7 +50,7 @@ SCENARIOS = {
     "roofline": ("roofline", "roofline matmul:512 add:1e6 --budget 12 --yes"),
     "hlo": ("hlo", "hlo softmax:64"),
     "history": ("", "history"),
-    "history_some": ("", "history sigmoid --mode jit --limit 3 --since 2026-11-20"),
+    "history_some": ("", "history sigmoid jit --limit 3 --since 2026-11-20"),
     "compare": ("", "compare 12 11"),
     "compare_files": ("", "compare KEPT/bench.json KEPT/bench_failures.json"),
     "compare_other": ("", "compare 20 KEPT/bench_failures.json"),

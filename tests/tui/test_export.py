@@ -28,8 +28,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.history import HistoryPane
-from jaxtui.tui.history_panels import Past
+from jaxtui.tui.history import HistoryPane, Past
 from jaxtui.tui.learn import LearnPane
 from jaxtui.view.document import Results
 from tests.fake_engine import FakeEngine, tpu_devices, up
@@ -307,11 +306,11 @@ def past(app: JaxtuiApp) -> Past:
 
 async def test_all_that_the_words_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     # Also what is not on the list yet.
-    monkeypatch.setattr("jaxtui.tui.history.PAGE", 1)
+    monkeypatch.setattr("jaxtui.tui.history.LISTED", 1)
     found = {}
     async with in_history() as (pilot, app):
         await pilot.press("slash", *"matmul", "enter")
-        await until(pilot, lambda: past(app).count == 2)
+        await until(pilot, lambda: past(app).page.count == 2)
         await until(pilot, lambda: past(app).entry)
         for downs in range(3):
             name, text = await taken(pilot, app, *["down"] * downs)

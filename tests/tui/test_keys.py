@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jaxtui.tui.history_panels import HistoryTable
 from textual.actions import parse
 from textual.command import CommandPalette
 from textual.keys import key_to_character
@@ -35,7 +36,6 @@ from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
-from jaxtui.tui.history_panels import HistoryTable
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.plot_view import PlotReader
@@ -284,7 +284,7 @@ LEARN: Effects = {
 }
 
 HISTORY: Effects = {
-    **{one: CASE[one] for one in ("code", "copy", "export")},
+    "export": CASE["export"],
     "take": lambda s: s.app.tab == "bench",
     "select_cursor": lambda s: s.app.tab == "bench" or "No measurement" in s.message,
     "filter": lambda s: isinstance(s.app.focused, Input),

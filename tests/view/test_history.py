@@ -89,15 +89,12 @@ def test_one_measurement_has_one_unit() -> None:
     assert (told.number.text, told.unit) == ("0.81", "ms")
     assert plain(told.interval) == "0.710–0.910 ms  99 % interval"
     assert plain(told.basis) == "100 calls in 10 rounds"
-    whole = "\n".join(map(plain, history.whole(entry)))
+    whole = "\n".join(map(plain, history.on_screen(entry, 80)))
     assert "drift      Slower." in whole
     assert "100 calls in 10 rounds" in whole
     lone = msgspec.structs.replace(noted.ready, n=1, rounds=1)
     single = msgspec.structs.replace(noted, ready=lone)
     assert plain(history.headline(single).basis) == "1 call in 1 round"
-    brief = [plain(line) for line in history.facts(entry, brief=True)]
-    heads = ["phases", "rates", "notes", "when", "where"]
-    assert [line.split()[0] for line in brief] == heads
     unsampled = msgspec.structs.replace(one, ready=None)
     assert history.headline(unsampled) == history.Headline(Span("no samples", "muted"))
 
@@ -117,9 +114,3 @@ def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
     place = [column.key for column in table.columns].index("ready")
     roles = [table.columns[place].cells[index][0].role for index in (0, 1)]
     assert roles == ["value", "unknown"]
-
-
-def test_repeats_say_their_ends_and_since_when() -> None:
-    rows = (row(ready=0.002), row(ready=0.0019), row(ready=None), row(ready=0.0025))
-    said = history.repeats(rows)
-    assert said.startswith("over time: 1.90–2.50 ms in 3 runs since ")
