@@ -14,7 +14,7 @@ from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
-from jaxtui.commands.output import Exports, close, export_flags, plot
+from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import say
 from jaxtui.model import (
@@ -31,8 +31,10 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
+from jaxtui.text import join_painted
 from jaxtui.view import crossover as view
 from jaxtui.view import export
+from jaxtui.view.bench import failure_text
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents
 
@@ -245,10 +247,12 @@ def command(
 
     document = view.document(host, search)
 
-    def text(search: Search, drawing: str) -> str:
+    def text(search: Search) -> str:
         means = {info.name: info.size_means for info in crossover.state.ops}
-        size = "one that its factory is given"
-        return view.text(search, means.get(search.first.op, size), drawing)
+        size = means.get(search.first.op, "one that its factory is given")
+        failures = [failure_text(failure) for failure in search.failures]
+        parts = [rendered(view.report(search, size)), *failures]
+        return join_painted(parts, "\n\n")
 
     def contents(search: Search) -> Contents:
         picture = view.picture(search)
@@ -256,14 +260,14 @@ def command(
             document,
             Results.of(host, view.measurements(search), search.failures),
             search.first.op,
-            partial(export.drawn, picture, partial(text, search, "")),
+            partial(export.drawn, picture, partial(text, search)),
         )
 
     # That there is no crossover is an answer, and no size with both sides is none.
     found = search is not None and bool(search.points)
     return close(
         document=document,
-        text=(lambda: text(search, plot(view.picture(search)))) if search else None,
+        text=partial(text, search) if search else None,
         as_json=as_json,
         code=FINE if found else CASE_FAILED,
         lost=crossover.lost,

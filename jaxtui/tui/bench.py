@@ -29,7 +29,7 @@ from jaxtui.tui.state import MOST, State, next_view
 from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, crossover, offers, roofline_screen
+from jaxtui.view import bench, crossover, offers, roofline_screen, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.curves import METRICS
 
@@ -353,7 +353,7 @@ class BenchPane(CasePane):
 
     async def _find(self, search: Search) -> None:
         found = await self.session.play(search, "crossover")
-        self.base.say(crossover.sentence(found))
+        self.base.say(words.sentence(crossover.verdict(found)))
 
     def action_view(self) -> None:
         self.session.update(view=next_view(self.session.state))

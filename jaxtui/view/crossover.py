@@ -1,8 +1,8 @@
-"""A search for crossings: sentences, tables, the plot and the document."""
+"""A search for the crossing of two curves: its report and its document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,12 +27,13 @@ from jaxtui.model import Case, Failure, Host, Measurement, Record, Remark, run_n
 from jaxtui.model.own import short_name
 from jaxtui.plot import COLORS, Mark, Picture
 from jaxtui.state import CaseState, Job, State
-from jaxtui.text import join_painted
+from jaxtui.stats import Interval
 from jaxtui.view import curves, words
-from jaxtui.view.bench import failure_text
-from jaxtui.view.curves import number, place, rounded
 from jaxtui.view.document import SCHEMA, split_notes
-from jaxtui.view.text import INCOMPLETE, first_fitting, table, wrap
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.results import figure
+from jaxtui.view.text import Column, Line, Span
+from jaxtui.view.words.crossover import about_text, size_text
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")
 """What two cases of one op and size can differ in, in the order in which it is said."""
@@ -113,99 +114,125 @@ def _curve(case: Case) -> Case:
     return msgspec.structs.replace(case, size=0)
 
 
-# Sentences.
+# What it says.
 
 
-def sentence(search: Search) -> str:
+def verdict(search: Search) -> Remark:
     """Who is faster where, per call."""
     found, called = search.answer, names(search.first, search.second)
     if found is None:
-        return "Nothing was measured at both."
-    if found.crossing is not None:
-        return _crossing_text(found.crossing, called)
-    span = f"at every size from {number(found.low)} to {number(found.high)}"
-    if found.low == found.high:
-        span = f"at {number(found.low)}, the only size that was measured"
+        return Remark("no-common-size", severity="error")
+    if (crossing := found.crossing) is not None:
+        return Remark(
+            "crossing",
+            {
+                "faster": called.of(crossing.faster),
+                "slower": called.of(other(crossing.faster)),
+                "at": crossing.at,
+                "below": crossing.below,
+                "above": crossing.above,
+                "undecided": crossing.undecided,
+            },
+        )
     if found.faster is None:
-        return f"No difference between {called.first} and {called.second} seen {span}."
-    but = f" (no difference seen at {fmt.listed(map(number, found.undecided))})"
-    words = f"{called.of(found.faster)} is faster {span}{but * bool(found.undecided)}"
-    if search.outcome == "incomplete":
-        return f"{words}: whether they cross is not known."
-    return f"{words}: no crossover."
-
-
-def _crossing_text(crossing: Crossing, called: Names) -> str:
-    ahead, behind = called.of(crossing.faster), called.of(other(crossing.faster))
-    below, above = number(crossing.below), number(crossing.above)
-    words = (
-        f"{ahead} is faster from about {about(crossing)}: {behind} is still faster at "
-        f"{below}, {ahead} at {above}"
+        return Remark(
+            "no-lead", {**called._asdict(), "low": found.low, "high": found.high}
+        )
+    lost = search.outcome == "incomplete"
+    return Remark(
+        "crossing-unknown" if lost else "no-crossing",
+        {
+            "faster": called.of(found.faster),
+            "slower": called.of(other(found.faster)),
+            "low": found.low,
+            "high": found.high,
+            "undecided": found.undecided,
+        },
+        "warning" if lost else "info",
     )
-    if not crossing.undecided:
-        return f"{words}."
-    return f"{words}, no difference seen between."
 
 
-def payback_sentence(search: Search) -> str:
-    """After how many calls a first call is repaid; empty where nothing was compiled."""
-    paybacks, called = search.paybacks, names(search.first, search.second)
-    if not paybacks:
-        return ""
-    first = f"The first call of {called.of(paybacks[-1].side)}, compile included,"
-    repaid = [(one.size, one.calls) for one in paybacks if one.calls is not None]
-    if not repaid:
-        return f"{first} is never repaid at these sizes: its calls are not faster."
-    ends = [repaid[0]] if len(repaid) == 1 else [repaid[0], repaid[-1]]
-    parts = [f"after {calls_text(calls)} at {number(size)}" for size, calls in ends]
-    return f"{first} is repaid {' and '.join(parts)}."
+def remarks(search: Search) -> Iterator[Remark]:
+    """What there is to know beside the verdict."""
+    called, paybacks = names(search.first, search.second), search.paybacks
+    if search.outcome == "budget":
+        yield Remark("search-budget", {"seconds": search.budget_seconds}, "warning")
+    elif search.outcome == "cancelled":
+        yield Remark("search-stopped", severity="warning")
+    elif search.outcome == "incomplete":
+        yield Remark("search-lost", severity="warning")
+    repaid = [one for one in paybacks if one.calls is not None]
+    if repaid:
+        ends = dict.fromkeys((repaid[0], repaid[-1]))
+        yield Remark(
+            "repaid",
+            {
+                "side": called.of(repaid[-1].side),
+                "sizes": tuple(one.size for one in ends),
+                "calls": tuple(one.calls for one in ends if one.calls is not None),
+            },
+        )
+    elif paybacks:
+        yield Remark("never-repaid", {"side": called.of(paybacks[-1].side)})
 
 
-def calls_text(calls: int | None) -> str:
-    """``1 call``, ``27 calls``, ``never``."""
-    if calls is None:
-        return "never"
-    if calls >= 10_000:
-        # Its digits hang on a single observation of the compile.
-        calls = rounded(calls)
-    return fmt.plural(calls, "call")
+DOUBTS = ("contended", "few-rounds")
+"""The codes of what questions a verdict: the sides took turns, so that what slows both
+of them cancels, but for these."""
+
+
+def report(search: Search, size_means: str) -> Report:
+    """The whole answer.
+
+    Args:
+        search: as far as it is.
+        size_means: what the size of the op is.
+    """
+    first, second = (
+        msgspec.structs.replace(case, op="", size=0).label.strip()
+        for case in (search.first, search.second)
+    )
+    op = short_name(search.first.op)
+    sides = Remark(
+        "sides", {"op": op, "first": first, "second": second, "size": size_means}
+    )
+    measured = measurements(search)
+    whole = [note for note in run_notes(measured) if note.code in DOUBTS]
+    _, rest = split_notes(measured)
+    rows = [
+        (
+            f"{size_text(one.case.size)} {one.case.mode}",
+            [note for note in one.notes if note.code in DOUBTS],
+        )
+        for one in rest
+    ]
+    return Report(
+        title=f"{op}: {title_of(search)}",
+        verdict=(Span(words.sentence(verdict(search)), "strong"),),
+        tables=(Table(columns(search)),) if search.points else (),
+        remarks=gather(rows, [*remarks(search), *whole, sides]),
+        picture=picture(search),
+    )
 
 
 def title_of(search: Search) -> str:
     """The crossing, or what was looked for."""
     called = names(search.first, search.second)
-    found = search.answer
-    if found is not None and found.crossing is not None:
-        return wins(found.crossing, called)
+    crossing = search.answer and search.answer.crossing
+    if crossing:
+        return wins(crossing, called)
     return f"no crossing of {called.first} and {called.second}"
 
 
 def wins(crossing: Crossing, called: Names) -> str:
     """The crossing as a mark on a plot has it: ``jit beats numpy from ~380``."""
     ahead, behind = called.of(crossing.faster), called.of(other(crossing.faster))
-    return f"{ahead} beats {behind} from ~{about(crossing)}"
-
-
-def about(crossing: Crossing) -> str:
-    """The place of a crossing: ``380``, ``31,000``."""
-    return place(crossing.at, crossing.below, crossing.above)
-
-
-def ending(search: Search) -> str:
-    """Why there is no more; empty if nothing is missing."""
-    if search.outcome == "budget":
-        return (
-            f"The budget of {fmt.seconds(search.budget_seconds)} ended before the "
-            "search had closed in: a larger --budget gives narrower answers."
-        )
-    if search.outcome == "cancelled":
-        return "The search was interrupted: these answers are from what had arrived."
-    if search.outcome == "incomplete":
-        return INCOMPLETE
-    return ""
+    about = about_text(crossing.at, crossing.below, crossing.above)
+    return f"{ahead} beats {behind} from ~{about}"
 
 
 def size_line(search: Search, size: int) -> str:
+    """What came of a size, for the progress of a command."""
     called = names(search.first, search.second)
     for point in search.points:
         if point.size == size:
@@ -222,107 +249,106 @@ def size_line(search: Search, size: int) -> str:
     return f"{fmt.size(size)}: {why}"
 
 
-def text(search: Search, size_means: str, drawing: str = "") -> str:
-    """The tables, what did not work, the plot, and last the answers."""
-    first, second = (
-        msgspec.structs.replace(case, op="", size=0).label.strip()
-        for case in (search.first, search.second)
-    )
-    op = short_name(search.first.op)
-    head = f"{op}, {first} against {second}; the size is the {size_means}"
-    parts = [wrap(head)]
-    if search.points:
-        parts.append(sizes_table(search))
-    parts += [failure_text(failure) for failure in search.failures]
-    parts += filter(None, (drawing,))
-    parts += _doubts(search)
-    answers = (sentence(search), payback_sentence(search), ending(search))
-    parts.append(wrap(*filter(None, answers)))
-    return join_painted(parts, "\n\n")
+# The table.
+
+LONGEST_NAME = 10
+"""Of a side over a column: longer ones are called first and second there."""
 
 
-DOUBTS = ("contended", "few-rounds")
-"""The flags of notes that question a verdict: the sides took turns, so that what slows
-both of them cancels, but for these."""
-
-
-def _doubts(search: Search) -> Iterator[str]:
-    """Each with the sizes that it stands on, or with the whole run."""
-    measured = measurements(search)
-    for whole in run_notes(measured):
-        if whole.code in DOUBTS:
-            yield wrap(f"{words.label(whole)}: {words.text(whole)}") + (
-                "\n  – the whole run"
-            )
-    sizes: dict[Remark, list[str]] = {}
-    _, rest = split_notes(measured)
-    for one in rest:
-        for note in one.notes:
-            if note.code in DOUBTS:
-                at = sizes.setdefault(note, [])
-                at.append(f"{number(one.case.size)} {one.case.mode}")
-    for note, on in sizes.items():
-        said = wrap(f"{words.label(note)}: {words.text(note)}")
-        yield said + f"\n  – {fmt.some(on)}"
-
-
-# The table, within the usual width.
-
-
-def sizes_table(search: Search) -> str:
+def columns(search: Search) -> tuple[Column, ...]:
     """What a call takes on both sides at each size, who is faster, and after how many
     calls the first one is repaid.
     """
-    called = names(search.first, search.second)
-    ratios = [point.ratio for point in search.points]
-    most = max((ratio.confidence for ratio in ratios if ratio), default=0.0)
-
-    def drawn(called: Names, head: str) -> str:
-        rows = [_cells(point, called, head, most) for point in search.points]
-        # Both sides stand together, so that all times are in one unit.
-        write = fmt.alike(cell for row in rows for cell in row.values())
-        return _table([{k: write(cell) for k, cell in row.items()} for row in rows])
-
-    return first_fitting(
-        (
-            drawn(called, f"{called.first}/{called.second}"),
-            drawn(called, "ratio"),
-            drawn(FIRST_AND_SECOND, "first/second"),
+    called, points = names(search.first, search.second), search.points
+    heads = called if max(map(len, called)) <= LONGEST_NAME else FIRST_AND_SECOND
+    clocks = {side: [point.of(side).ready for point in points] for side in SIDES}
+    unit = fmt.shared([one.median for each in clocks.values() for one in each if one])
+    times = [
+        Column(
+            side,
+            f"{heads.of(side)} {unit.name}".rstrip(),
+            [figure(one, unit) if one else () for one in clocks[side]],
+            right=True,
         )
-    )
+        for side in SIDES
+    ]
+    ratios = [point.ratio for point in points]
+    most = max((ratio.confidence for ratio in ratios if ratio), default=0.0)
+    repaid = [payback(point) for point in points]
+    cold = [
+        point.of(one.side).phases.cold_seconds if one else None
+        for point, one in zip(points, repaid, strict=True)
+    ]
+    starts = fmt.shared([seconds for seconds in cold if seconds])
+    found = [
+        Column(
+            "size",
+            "size",
+            [(Span(fmt.size(point.size)),) for point in points],
+            right=True,
+        ),
+        *times,
+        Column(
+            "ratio",
+            f"{heads.first}/{heads.second}",
+            [(Span(fmt.ratio(ratio and ratio.median)),) for ratio in ratios],
+            rank=1,
+            right=True,
+        ),
+        Column(
+            "interval",
+            fmt.interval_name(most).removesuffix(" interval"),
+            [_ends(ratio, most) for ratio in ratios],
+            rank=3,
+            right=True,
+        ),
+        Column("faster", "faster", [_faster(point, heads) for point in points]),
+    ]
+    if any(repaid):
+        found += [
+            Column(
+                "start",
+                f"first call {starts.name}".rstrip(),
+                [(Span(starts.text(seconds)),) if seconds else () for seconds in cold],
+                rank=4,
+                right=True,
+            ),
+            Column(
+                "repaid",
+                "repaid after",
+                [(Span(calls_text(one.calls)),) if one else () for one in repaid],
+                rank=2,
+                right=True,
+            ),
+        ]
+    return tuple(found)
 
 
-def _cells(
-    point: Point, called: Names, head: str, confidence: float
-) -> dict[str, fmt.Cell]:
-    """The cells of one size, by column; ``confidence`` is that of most intervals."""
-    ratio, ends = point.ratio, fmt.ABSENT
-    if ratio is not None:
-        ends = "…".join(fmt.significant(end, 2) for end in (ratio.low, ratio.high))
-        if ratio.confidence != confidence:
-            ends += f" ({_sure(ratio.confidence)})"
-        # Who is faster may be sure all the same.
-        ends = f"{fmt.UNCERTAIN} {ends}" if ratio.vague else ends
-    repaid = payback(point)
-    return {
-        "size": fmt.size(point.size),
-        called.first: fmt.median(point.first.ready),
-        called.second: fmt.median(point.second.ready),
-        head: fmt.ratio(ratio and ratio.median),
-        _sure(confidence): ends,
-        "faster": called.of(point.faster) if point.faster else "neither",
-        "repaid after": calls_text(repaid.calls) if repaid else "",
-    }
+def _ends(ratio: Interval | None, most: float) -> Line:
+    """The ends of a ratio; ``most`` is how sure most of them are."""
+    if ratio is None:
+        return ()
+    ends = "–".join(fmt.significant(end, 2) for end in (ratio.low, ratio.high))
+    if ratio.confidence != most:
+        name = fmt.interval_name(ratio.confidence).removesuffix(" interval")
+        ends += f" ({name})"
+    return (Span(ends, "unknown" if ratio.vague else "muted"),)
 
 
-def _sure(confidence: float) -> str:
-    """``98 %``; of few rounds the interval is no more than what was seen."""
-    return fmt.interval_name(confidence).removesuffix(" interval")
+def _faster(point: Point, called: Names) -> Line:
+    if point.faster is None:
+        return (Span("no difference", "muted"),)
+    return (Span(called.of(point.faster), point.of(point.faster).case.mode),)
 
 
-def _table(rows: Sequence[Mapping[str, fmt.Cell]]) -> str:
-    head = [*rows[0]]
-    return table(head, [[*row.values()] for row in rows], head)
+def calls_text(calls: int | None) -> str:
+    """``1 call``, ``27 calls``, ``never``."""
+    if calls is None:
+        return "never"
+    if calls >= 10_000:
+        # Its digits hang on a single observation of the compile.
+        calls = round(float(f"{calls:.1e}"))
+    return fmt.plural(calls, "call")
 
 
 # The plot.
@@ -386,7 +412,8 @@ class Document(Record, frozen=True, kw_only=True):
     """The two sides, at the smallest size."""
     outcome: Outcome | None
     answer: Answer | None = None
-    sentence: str = ""
+    verdict: Remark | None = None
+    remarks: tuple[Remark, ...] = ()
     sizes: tuple[SizeRow, ...] = ()
     paybacks: tuple[Payback, ...] = ()
     notes: tuple[Remark, ...] = ()
@@ -406,7 +433,8 @@ def document(host: Host | None, search: Search | None) -> Document:
         second=search.second,
         outcome=search.outcome,
         answer=search.answer,
-        sentence=sentence(search),
+        verdict=verdict(search),
+        remarks=tuple(remarks(search)),
         sizes=tuple(map(_size_row, search.points)),
         paybacks=search.paybacks,
         notes=notes,

@@ -25,6 +25,7 @@ from jaxtui.view.bench import (
     share_of_peak,
     times_numpy,
 )
+from jaxtui.view.words.crossover import about_text
 
 Metric = Literal["time", "flops", "peak", "numpy"]
 
@@ -316,26 +317,5 @@ def _crossings(run: Job) -> Iterator[Mark]:
         slower, faster = "numpy", label_of(curve[0], run)
         if crossing.faster == "first":
             slower, faster = faster, slower
-        around = place(crossing.at, crossing.below, crossing.above)
+        around = about_text(crossing.at, crossing.below, crossing.above)
         yield Mark(crossing.at, f"{faster} beats {slower} from ~{around}")
-
-
-def place(size: float, low: int, high: int) -> str:
-    """A size with two digits, or as many as keep it between its neighbours.
-
-    It is not known better: it is interpolated, not measured.
-    """
-    for digits in (2, 3, 4):
-        short = rounded(size, digits)
-        if low <= short <= high:
-            return number(short)
-    return number(round(size))
-
-
-def number(size: int) -> str:
-    """A size in a sentence: ``8192``, ``163,840``."""
-    return str(size) if size < 10_000 else fmt.count(size)
-
-
-def rounded(value: float, digits: int = 2) -> int:
-    return round(float(f"{value:.{digits - 1}e}"))

@@ -39,7 +39,8 @@ from jaxtui.model import Case, Mode
 from jaxtui.model.base import HOST
 from jaxtui.selection import parse_sizes
 from jaxtui.stats import Interval
-from jaxtui.view.crossover import sentence
+from jaxtui.view import words
+from jaxtui.view.crossover import verdict
 
 BLOCK_SECONDS = 0.02
 REST_SECONDS = 0.15
@@ -163,7 +164,7 @@ def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]
         ]
         told = [verdict_text(one, mode, answer) for one in verdicts]
         fine = bool(verdicts) and all(one.confirmed for one in verdicts)
-        title = f"{op}, numpy against {mode}: {sentence(found)}"
+        title = f"{op}, numpy against {mode}: {words.sentence(verdict(found))}"
         yield "\n".join([title, *told]), fine
 
 

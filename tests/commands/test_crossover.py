@@ -69,10 +69,11 @@ def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
     def too_large(experiment: Experiment) -> Sequence[Event]:
         return list(events(experiment, [lambda n: 1e-9 * n] * 2, too_large=1))
 
-    assert search(FakeEngine(too_large), "selu", "--size", "16..64") == 1
-    out = capsys.readouterr().out
-    assert "failed: selu 16 float32 numpy on host" in out
-    assert "Nothing was measured at both." in out
+    typed = ("selu", "--size", "16..64", "--json")
+    assert search(FakeEngine(too_large), *typed) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"]["flag"] == "no-common-size"
+    assert len(document["failures"]) == 4
 
 
 def test_a_function_of_a_file_is_searched_like_an_op(

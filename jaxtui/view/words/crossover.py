@@ -2,6 +2,115 @@
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Words
+from jaxtui import format as fmt
+from jaxtui.view.words.base import Facts, Words
 
-WORDS: dict[str, Words] = {}
+
+def size_text(size: int) -> str:
+    """A size in a sentence: ``8192``, ``163,840``."""
+    return str(size) if size < 10_000 else fmt.count(size)
+
+
+def about_text(size: float, low: int, high: int) -> str:
+    """A size with two digits, or as many as keep it between its neighbours.
+
+    It is not known better: it is interpolated, not measured.
+    """
+    for digits in (2, 3, 4):
+        short = round(float(f"{size:.{digits - 1}e}"))
+        if low <= short <= high:
+            return size_text(short)
+    return size_text(round(size))
+
+
+def sizes_text(sizes: tuple[int, ...]) -> str:
+    """``64``, ``64 and 16,384``, ``64 to 16,384``: all of several are in the table."""
+    if len(sizes) > 2:
+        return f"{size_text(sizes[0])} to {size_text(sizes[-1])}"
+    return fmt.listed(map(size_text, sizes))
+
+
+def _crossing(facts: Facts) -> str:
+    about = about_text(facts["at"], facts["below"], facts["above"])
+    below, above = size_text(facts["below"]), size_text(facts["above"])
+    return (
+        f"From size {about}, {facts['faster']} is faster than {facts['slower']}: they"
+        f" cross between {below} and {above}."
+    )
+
+
+def _span(facts: Facts) -> str:
+    if facts["low"] == facts["high"]:
+        return f"at {size_text(facts['low'])}, the only size that was timed"
+    return f"from {size_text(facts['low'])} to {size_text(facts['high'])}"
+
+
+def _ahead(facts: Facts) -> str:
+    but = ""
+    if facts["undecided"]:
+        but = f" (no difference seen at {sizes_text(facts['undecided'])})"
+    return f"{facts['faster']} is faster than {facts['slower']} {_span(facts)}{but}"
+
+
+def _repaid(facts: Facts) -> str:
+    times = [
+        f"after {fmt.plural(calls, 'call')} at size {size_text(size)}"
+        for size, calls in zip(facts["sizes"], facts["calls"], strict=True)
+    ]
+    return (
+        f"The first call of {facts['side']}, compile included, is repaid "
+        f"{fmt.listed(times)}."
+    )
+
+
+WORDS: dict[str, Words] = {
+    "crossing": Words("", _crossing),
+    "no-crossing": Words("no crossing", lambda f: f"No crossing: {_ahead(f)}."),
+    "crossing-unknown": Words(
+        "incomplete",
+        lambda f: (
+            f"{_ahead(f)}. The engine was lost before the search was over, so"
+            " they may cross at another size."
+        ),
+        "Run it again.",
+    ),
+    "no-lead": Words(
+        "no difference",
+        lambda f: (
+            f"No difference seen between {f['first']} and {f['second']} {_span(f)}."
+        ),
+    ),
+    "no-common-size": Words(
+        "nothing timed", "No size was timed both ways, so there is no crossing to find."
+    ),
+    "sides": Words(
+        "compared",
+        lambda f: (
+            f"{f['op']}, {f['first']} and {f['second']}; the size is the {f['size']}."
+        ),
+    ),
+    "repaid": Words("first call", _repaid),
+    "never-repaid": Words(
+        "first call",
+        lambda f: (
+            f"The first call of {f['side']}, compile included, is never repaid at"
+            " these sizes: its calls are not faster."
+        ),
+    ),
+    "search-budget": Words(
+        "budget",
+        lambda f: (
+            f"The budget of {fmt.seconds(f['seconds'])} ended before the search"
+            " had closed in."
+        ),
+        "Raise --budget for a narrower answer.",
+    ),
+    "search-stopped": Words(
+        "stopped", "The search was stopped: this is what it had found by then."
+    ),
+    "search-lost": Words(
+        "incomplete",
+        "The engine was lost during the search: this is what had arrived.",
+        "Run it again.",
+    ),
+}
