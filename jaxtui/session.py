@@ -88,8 +88,7 @@ class Session(Generic[_State]):
         self.worked = False
         """Something was run."""
         self.lost = False
-        """An engine died over some work, and another one in the second attempt, or
-        there is none any more."""
+        """An engine died over some work, or there is none any more."""
         self._change = asyncio.Event()
         """Set at the next change, and replaced then."""
         self.ended = False
@@ -229,16 +228,16 @@ class Session(Generic[_State]):
     async def run(self, work: Work, purpose: Purpose = "bench") -> Job:
         """Run a work to its end, and start an engine before if there is none.
 
-        An experiment in several processes gets a fresh engine for each.
+        An experiment in several processes gets a fresh engine for each, and what an
+        engine leaves that died over a case gets the next one.
 
         Raises:
             RunRefusedError: Something else runs, or the work means nothing here.
             EngineUnavailableError: There is no engine for it.
         """
-        if self.state.busy:
-            raise RunRefusedError(RUNNING)
-        self.update(stopping=False)
-        if not isinstance(work, Experiment) or work.processes == 1:
+        self._refuse_second()
+        if not isinstance(work, Experiment):
+            self.update(stopping=False)
             return await self._run(work, purpose)
         async with aclosing(self.processes(work, purpose)) as processes:
             async for _ in processes:
@@ -260,10 +259,14 @@ class Session(Generic[_State]):
             RunRefusedError: Something else runs, or the work means nothing here.
             EngineUnavailableError: There is no engine to go on with.
         """
+        done = 0
         try:
-            async with aclosing(self._steps(Repetition(work), purpose)) as steps:
-                async for _ in steps:
-                    yield self.state.jobs[purpose]
+            series = self._steps(Repetition.of(work), purpose)
+            async with aclosing(series) as steps:
+                async for reached in steps:
+                    if reached.done != done or reached.over:
+                        done = reached.done
+                        yield self.state.jobs[purpose]
         except EngineUnavailableError:
             self._end("crashed")
             raise
@@ -297,8 +300,7 @@ class Session(Generic[_State]):
         self, series: _Series, purpose: Purpose
     ) -> AsyncGenerator[_Series, None]:
         """The series after each of its works."""
-        if self.state.busy:
-            raise RunRefusedError(RUNNING)
+        self._refuse_second()
 
         def latest() -> _Series:
             return self.state.series[purpose]  # type: ignore[return-value]
@@ -328,19 +330,24 @@ class Session(Generic[_State]):
             self.state = end_message(self.state, "run")
             self.update(playing=None)
 
+    def _refuse_second(self) -> None:
+        """There is one run at a time, also while its engine comes up."""
+        if self.state.busy:
+            raise RunRefusedError(RUNNING)
+
     async def _run(
         self, work: Work, purpose: Purpose, limit_seconds: float | None = None
     ) -> Job:
         self.refuse(work)
         if self.state.engine in ("released", "failed"):
-            self._starting("Starting JAX again for this run.")
+            self._starting()
+            if self.state.job is None:  # nothing is said of its last engine
+                self.say("Starting JAX again for this run.", "run")
         self.update(pending=True)
         try:
             number = await self.engine.run(work)
         finally:
             self.state = replace(self.state, pending=False)
-        if number is None:
-            raise RunRefusedError(RUNNING)
         self.worked = True
         before = time.monotonic() - self._began
         self.state = begin_run(self.state, number, purpose, work, before)
@@ -369,11 +376,7 @@ class Session(Generic[_State]):
         self, number: int, purpose: Purpose, limit_seconds: float
     ) -> None:
         """End the work of a series when its time is over."""
-        generation = -1
-        # One that begins again, as its engine has died, has all its time again.
-        while generation != self.state.generation or self.state.engine == "starting":
-            generation = self.state.generation
-            await asyncio.sleep(limit_seconds)
+        await asyncio.sleep(limit_seconds)
         if self.state.job is None or self.state.job.number != number:
             return
         series = self.state.series[purpose].overdue()
@@ -408,7 +411,8 @@ class Session(Generic[_State]):
 
     async def retry(self) -> None:
         """Start the engine again after it failed."""
-        self._starting("")
+        self._starting()
+        self.say("", "run")
         await self.engine.start()
 
     def unavailable(self, error: EngineUnavailableError) -> None:
@@ -421,11 +425,8 @@ class Session(Generic[_State]):
         self.state = replace(self.state, engine="failed", failed=failed)
         self.say(failed.error)
 
-    def _starting(self, message: str) -> None:
-        self.state = replace(
-            self.state, engine="starting", failed=None, start=startup.NOTHING
-        )
-        self.say(message, "run")
+    def _starting(self) -> None:
+        self.update(engine="starting", failed=None, start=startup.NOTHING)
 
     def _tell(self, event: Event | None) -> None:
         self._wake()

@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from jaxtui.analysis import processes, roofline
+from jaxtui.analysis.processes import Repetition
 from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
 from jaxtui.history.store import Entry
@@ -25,7 +26,6 @@ from jaxtui.machine import messages
 from jaxtui.machine.findings import merge
 from jaxtui.model import (
     PHASES,
-    Busy,
     Case,
     CaseFailed,
     CaseMeasured,
@@ -133,7 +133,7 @@ class Job:
     first: int = 0
     """The number of the first of them; 0 of a run in one process."""
     between: bool = False
-    """That process is over, and the next one comes."""
+    """A process is over, or its engine died, and the next work comes."""
     before_seconds: float = 0.0
     """What the processes before have taken, with the starts of their engines."""
     past: Mapping[Case, Sequence[Measurement]] = field(default_factory=dict)
@@ -142,6 +142,8 @@ class Job:
     """Why a work that is no experiment has no result."""
     cases: tuple[CaseState, ...] = ()
     """Of an experiment."""
+    indices: tuple[int, ...] = ()
+    """Which of them the running work has."""
     current: int | None = None
     """Index of the case whose turn or phase it is."""
     seen: tuple[LoopCall, ...] = ()
@@ -349,8 +351,6 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             return replace(state, devices=devices)
         case Logged():
             return _logged(state, event)
-        case Busy():
-            return say(state, RUNNING, "key")
         case _:
             return state
 
@@ -383,17 +383,22 @@ def begin_run(
     """
     cases = work.cases if isinstance(work, Experiment) else ()
     job = Job(number, purpose, work, cases=tuple(map(CaseState, cases)))
-    before = state.jobs.get(purpose)
-    if before is not None and before.between and isinstance(work, Experiment):
+    job = replace(job, indices=tuple(range(len(cases))))
+    before, series = state.jobs.get(purpose), state.series.get(purpose)
+    if before is not None and before.between and isinstance(series, Repetition):
+        kept = before.cases
+        if series.done == before.process:
+            kept = tuple(_in_next_process(case, series.experiment) for case in kept)
         job = replace(
             before,
             number=number,
             first=before.origin,
-            process=before.process + 1,
+            process=series.done + 1,
             between=False,
             before_seconds=before_seconds,
             elapsed_seconds=before_seconds,
-            cases=tuple(_in_next_process(case, work) for case in before.cases),
+            cases=kept,
+            indices=series.left,
         )
     return _with_job(replace(state, purpose=purpose), job)
 
@@ -470,8 +475,7 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
     now = [(one.name, one.device_kind) for one in event.devices]
     if before and before != now:  # other devices have other roofs
         jobs = dict(state.jobs)
-        if jobs.get("roofs") is not state.job:  # a run is ended by its own event
-            jobs.pop("roofs", None)
+        jobs.pop("roofs", None)
         state = replace(state, roofs=(), jobs=jobs)
     return replace(
         _with_findings(state, merge(event.findings, still)),
@@ -484,16 +488,10 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
 
 
 def _engine_died(state: _AnyState, event: EngineDied) -> _AnyState:
-    if state.job is not None:
-        state = _with_job(state, replace(state.job, doing="starting JAX again"))
-    state = replace(state, engine="starting", start=startup.NOTHING)
-    if event.restarts:
-        return say(state, event.error, "machine" if state.job is None else "run")
-    state = say(state, event.error)
-    failed = EngineFailed(
-        reason="internal", error=event.error, hint="Press R to try once more."
-    )
-    return replace(state, engine="failed", failed=failed)
+    state = replace(state, engine="released", start=startup.NOTHING)
+    if state.job is None:
+        return say(state, f"{event.error} The next run starts another.")
+    return say(state, event.error, "run")
 
 
 def _logged(state: _AnyState, event: Logged) -> _AnyState:
@@ -538,17 +536,18 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     if job is None or job.number != number:
         return state
     if isinstance(event, RunStarted):
-        state = say(replace(state, engine="running"), "")
-        # Nothing that an engine sent before it died is the next one's. Each case begins
-        # anew with ``CaseStarted``.
-        job = replace(job, failed=None, seen=(), result=None)
+        state = replace(state, engine="running")
+        state = state if job.first else say(state, "")
     if isinstance(event, WorkFailed) and job.purpose == "check" and not event.detail:
         event = msgspec.structs.replace(event, detail="\n".join(job.printed))
-    job = _job_event(job, event)
-    state = _with_job(state, job)
+    series = None
     if state.playing == job.purpose:
         series = state.series[job.purpose].observe(event)
         state = with_series(state, job.purpose, series)
+    job = _job_event(job, event)
+    if isinstance(event, RunFinished):
+        job = _ended(job, event, series if isinstance(series, Repetition) else None)
+    state = _with_job(state, job)
     if not isinstance(event, RunFinished):
         return state
     if job.purpose == "roofs":
@@ -557,7 +556,8 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
         seconds = state.played_seconds + event.elapsed_seconds
         state = replace(state, played_seconds=seconds)
     engine = "ready" if state.engine == "running" else state.engine
-    return end_message(replace(state, engine=engine), "run", "key")
+    state = replace(state, engine=engine)
+    return end_message(state, "key", *(() if job.between else ("run",)))
 
 
 def _job_event(job: Job, event: Event) -> Job:
@@ -570,19 +570,6 @@ def _job_event(job: Job, event: Event) -> Job:
                 remaining_seconds=event.remaining_seconds + job.later_seconds,
                 doing=place + event.doing,
             )
-        case RunFinished():
-            elapsed = job.before_seconds + event.elapsed_seconds
-            job = replace(job, elapsed_seconds=elapsed, current=None)
-            last = job.process == job.processes
-            if last or job.between or event.outcome != "complete":
-                return replace(job, outcome=event.outcome, between=False)
-            return replace(
-                job,
-                between=True,
-                before_seconds=elapsed,
-                remaining_seconds=job.later_seconds,
-                doing=f"process {job.process + 1} of {job.processes}: starting JAX",
-            )
         case (
             CaseStarted()
             | PhaseStarted()
@@ -591,15 +578,15 @@ def _job_event(job: Job, event: Event) -> Job:
             | CaseMeasured()
             | CaseFailed()
         ):
-            if not 0 <= event.index < len(job.cases):
+            if not 0 <= event.index < len(job.indices):
                 return job
-            cases = [*job.cases]
-            case = _case_event(cases[event.index], event)
+            index, cases = job.indices[event.index], [*job.cases]
+            case = _case_event(cases[index], event)
             if job.processes > 1 and isinstance(job.work, Experiment):
                 case = _of_processes(_with_ended(case, event), job.work)
             case = _with_earlier_runs(case, job.past)
-            cases[event.index] = case
-            return replace(job, cases=tuple(cases), current=event.index)
+            cases[index] = case
+            return replace(job, cases=tuple(cases), current=index)
         case LoopSeen():
             return replace(job, seen=(*job.seen[: event.first], *event.calls))
         case LoopMeasured():
@@ -612,10 +599,44 @@ def _job_event(job: Job, event: Event) -> Job:
             return job
 
 
+def _ended(job: Job, event: RunFinished, series: Repetition | None) -> Job:
+    """After the end of a work, which may not be the last of the run."""
+    elapsed = job.before_seconds + event.elapsed_seconds
+    job = replace(job, elapsed_seconds=elapsed, current=None)
+    if job.between or series is None or series.over:
+        lost = series is not None and series.dead and event.outcome == "complete"
+        outcome: Ending = "crashed" if lost else event.outcome
+        cases = tuple(_closed(case, outcome) for case in job.cases)
+        return replace(job, outcome=outcome, between=False, cases=cases)
+    doing = "starting JAX again"
+    if series.done == job.process:
+        doing = f"process {job.process + 1} of {job.processes}: starting JAX"
+    return replace(
+        job,
+        between=True,
+        before_seconds=elapsed,
+        remaining_seconds=job.later_seconds,
+        doing=doing,
+    )
+
+
+def _closed(state: CaseState, outcome: Ending) -> CaseState:
+    """A case whose run has ended before it: what had arrived stays."""
+    measured = state.measurement
+    if outcome == "complete" or state.status not in ("waiting", "running"):
+        return state
+    if measured is None or measured.ready is None:
+        return replace(state, status="not run")
+    measured = msgspec.structs.replace(
+        measured, stopped=measured.stopped or outcome, stable=False
+    )
+    return replace(state, status="done", doing="", measurement=measured)
+
+
 def _case_event(state: CaseState, event: Event) -> CaseState:
     match event:
         case CaseStarted():
-            # What an engine had sent before it died does not belong to the next one's.
+            # What an engine had sent before it died is not the next one's.
             return CaseState(state.case, status="running", ended=state.ended)
         case PhaseStarted():
             return replace(state, doing=event.phase)

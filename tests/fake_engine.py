@@ -14,7 +14,6 @@ import msgspec
 from jaxtui.engine.client import EngineOptions
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
-    Busy,
     Case,
     CaseMeasured,
     CaseStarted,
@@ -284,11 +283,10 @@ class FakeEngine:
     def become_ready(self) -> None:
         self.emit(up(devices=self.devices, **self._facts)[1])
 
-    def die(self, restarts: bool = True) -> None:
-        self.generation += 1
-        self._gone = not restarts
-        error = "The engine was killed (signal 9)."
-        self.emit(EngineDied(returncode=-9, error=error, restarts=restarts))
+    def die(self) -> None:
+        """It is gone, and its run with it; the next run starts another."""
+        self._gone = True
+        self.emit(EngineDied(returncode=-9, error="The engine was killed (signal 9)."))
 
     def held(self) -> None:
         holder = Holder(
@@ -315,11 +313,8 @@ class FakeEngine:
         while (envelope := await self._events.get()) is not None:
             yield envelope
 
-    async def run(self, work: Any) -> int | None:
+    async def run(self, work: Any) -> int:
         self.calls.append("run")
-        if self._plays:
-            self.emit(Busy(run=self._run))
-            return None
         if self._gone:
             self._gone = False
             self.generation += 1

@@ -14,9 +14,11 @@ import pytest
 
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
+    CaseFailed,
     CaseMeasured,
     Event,
     Experiment,
+    Failure,
     Finding,
     Progress,
     RunFinished,
@@ -152,16 +154,6 @@ async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced
     assert engine.works == [EXPERIMENT]
 
 
-async def test_a_run_that_the_engine_refuses_reads_no_other_run(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine, session = opened
-    monkeypatch.setattr(engine, "run", AsyncMock(return_value=None))
-    with pytest.raises(RunRefusedError, match="A run is in progress"):
-        await soon(session.run(EXPERIMENT))
-    assert (session.state.jobs, session.state.busy) == ({}, False)
-
-
 async def test_what_means_nothing_here_is_not_run(opened: Opened) -> None:
     engine, session = opened
     finding = Finding(
@@ -268,6 +260,66 @@ async def test_what_an_observer_raises_reaches_whoever_waits() -> None:
             await waiting
 
 
+# An engine that dies over a case.
+
+CASES = tuple(case(op=op) for op in ("a", "b", "c"))
+
+
+def dying(engine: FakeEngine, *fatal: str) -> None:
+    """Each engine dies over the first case of these ops; what it has else is timed."""
+
+    def answer(work: Experiment) -> list[Event]:
+        events: list[Event] = [began(work)]
+        for index, one in enumerate(work.cases):
+            if one.op in fatal:
+                failure = Failure(case=one, error="It died.", hint="")
+                return [
+                    *events,
+                    CaseFailed(index=index, failure=failure),
+                    replace_outcome("crashed"),
+                ]
+            measured = CaseMeasured(index=index, measurement=measurement(one))
+            events.append(measured)
+        return [*events, FINISHED]
+
+    engine.answer = answer
+
+
+@pytest.mark.parametrize("fatal", [("a",), ("b",), ("c",), ("a", "b"), ("a", "c")])
+async def test_what_an_engine_leaves_is_run_by_the_next(
+    opened: Opened, fatal: tuple[str, ...]
+) -> None:
+    engine, session = opened
+    dying(engine, *fatal)
+    job = await session.run(Experiment(cases=CASES, budget_seconds=3.0))
+    assert (job.outcome, session.lost) == ("crashed", True)
+    statuses = {one.case.op: bool(one.measurement) for one in job.cases}
+    assert statuses == {op: op not in fatal for op in "abc"}
+    assert not session.state.busy
+    budgets = [work.budget_seconds == len(work.cases) for work in engine.experiments]
+    assert all(budgets)
+
+
+async def test_an_engine_that_cannot_come_back_leaves_what_had_arrived(
+    opened: Opened,
+) -> None:
+    engine, session = opened
+    dying(engine, "b")
+    run = engine.run
+
+    async def gone(work: Work) -> int:
+        if engine.works:
+            raise EngineUnavailableError("It is gone.")
+        return await run(work)
+
+    engine.run = gone  # type: ignore[method-assign]
+    with pytest.raises(EngineUnavailableError):
+        await session.run(Experiment(cases=CASES))
+    job = session.state.jobs["bench"]
+    assert (job.outcome, session.lost) == ("crashed", True)
+    assert [one.status for one in job.cases] == ["done", "not run", "not run"]
+
+
 # Several processes.
 
 
@@ -361,6 +413,18 @@ async def test_progress_is_that_of_all_processes(opened: Opened) -> None:
     ]
     assert [one.remaining_seconds for one in seen] == [pytest.approx(0.9), 0.4]
     assert seen[1].elapsed_seconds > seen[0].elapsed_seconds
+
+
+async def test_a_case_that_an_engine_died_over_is_left_out_of_later_processes(
+    opened: Opened,
+) -> None:
+    engine, session = opened
+    dying(engine, "b")
+    job = await session.run(Experiment(cases=CASES, processes=2))
+    ops = ["".join(one.op for one in work.cases) for work in engine.experiments]
+    assert ops == ["abc", "c", "ac"]
+    assert [len(one.ended) for one in job.cases] == [2, 1, 2]
+    assert job.outcome == "crashed"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ import msgspec
 
 from jaxtui.analysis.comparison import host_facts
 from jaxtui.model import (
+    CaseFailed,
+    CaseMeasured,
     Event,
     Experiment,
     Failure,
@@ -56,43 +58,76 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """An experiment in several engines: the works of a session, one for each.
+    """An experiment as a series of works: one for each of its processes.
 
-    Args:
-        experiment: with the budget of all processes together.
-        done: how many processes have finished.
-        ended: nothing more is run.
+    Where an engine dies, the case that it was at has failed; the next work is what it
+    left, and later processes go without that case. Indices count in the cases of the
+    experiment.
     """
 
     experiment: Experiment
+    """With the budget of all processes together."""
+    left: tuple[int, ...]
+    """The cases of the next work, or of the one that is running."""
     done: int = 0
-    ended: bool = False
+    """How many processes have finished."""
+    ended: tuple[int, ...] = ()
+    """The cases of the running work that have ended, in that order."""
+    dead: tuple[int, ...] = ()
+    """The cases that an engine has died over."""
+    over: bool = False
+    """Nothing more is run."""
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Repetition:
+        return cls(experiment, tuple(range(len(experiment.cases))))
 
     @property
     def next_work(self) -> Experiment | None:
-        """The experiment again: an engine does its share."""
-        over = self.ended or self.done == self.experiment.processes
-        return None if over else self.experiment
+        """What is left, with its share of a budget that was typed."""
+        if self.over:
+            return None
+        whole, budget = self.experiment, self.experiment.budget_seconds
+        if budget is not None:
+            budget *= len(self.left) / max(1, len(whole.cases))
+        cases = tuple(whole.cases[index] for index in self.left)
+        return msgspec.structs.replace(whole, cases=cases, budget_seconds=budget)
 
     @property
     def limit_seconds(self) -> float | None:
         return None
 
     def observe(self, event: Event) -> Repetition:
-        if not isinstance(event, RunFinished):
-            return self
-        # Where two engines died over a case, the next ones would as well.
-        ended = event.outcome != "complete"
-        return replace(self, done=self.done + 1, ended=ended)
+        match event:
+            case CaseMeasured() | CaseFailed():
+                return replace(self, ended=(*self.ended, self.left[event.index]))
+            case RunFinished(outcome="complete"):
+                return self._next_process()
+            case RunFinished(outcome="crashed") if self.ended:
+                left = tuple(one for one in self.left if one not in self.ended)
+                dead = (*self.dead, self.ended[-1])
+                series = replace(self, left=left, ended=(), dead=dead)
+                return series if left else series._next_process()
+            case RunFinished():
+                return self.stopped()
+            case _:
+                return self
+
+    def _next_process(self) -> Repetition:
+        every = range(len(self.experiment.cases))
+        left = tuple(one for one in every if one not in self.dead)
+        done = self.done + 1
+        over = done == self.experiment.processes or not left
+        return replace(self, left=left, ended=(), done=done, over=over)
 
     def overdue(self) -> Repetition:
         return self
 
     def stopped(self) -> Repetition:
-        return replace(self, ended=True)
+        return replace(self, over=True)
 
     def lost(self, why: str) -> Repetition:
-        return replace(self, ended=True)
+        return self.stopped()
 
 
 def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:

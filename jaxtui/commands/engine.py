@@ -14,7 +14,6 @@ from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import say
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
-from jaxtui.machine.messages import last_words
 from jaxtui.model import (
     EngineDied,
     EngineFailed,
@@ -164,18 +163,11 @@ class Driver:
                 say(finding_text(finding))
 
     def _narrate(self, event: Event) -> None:
-        """Tell of deaths and waits; one before the devices are known ends it all."""
+        """Tell of deaths and waits; without devices there is nothing to go on with."""
         state = self.state
         match event:
             case EngineFailed() as failed if not state.devices:
                 raise CannotRun(failure_text(failed, state.findings))
-            case EngineDied() as died if not state.devices:
-                printed = last_words(state.log)
-                said = f" It printed: {printed}" if printed else ""
-                how = f"exit status {died.returncode}"
-                raise CannotRun(
-                    f"The engine ended before it had listed its devices ({how}).{said}"
-                )
             case EngineDied(error=error):
                 say(error)
             case Waiting(finding=finding):

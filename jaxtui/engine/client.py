@@ -1,4 +1,4 @@
-"""The UI's side of the engine: start, ask, follow, stop, restart. Never imports jax."""
+"""The UI's side of the engine: start, ask, follow, stop. Never imports jax."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from jaxtui.engine.protocol import (
     StopRequest,
 )
 from jaxtui.model import (
-    Busy,
     EngineDied,
     EngineFailed,
     Event,
     Experiment,
-    Logged,
     Plan,
     RunEvent,
     RunFinished,
@@ -32,13 +30,9 @@ from jaxtui.model import (
 
 __all__ = ["EngineClient", "EngineOptions", "EngineProcess", "EngineUnavailableError"]
 
-MAX_RESTARTS = 3
-"""Restarts one after the other, of engines that served for nothing, before there are
-no more."""
-
 
 class EngineClient:
-    """An engine in a process of its own, restarted when it dies.
+    """An engine in a process of its own; where it is gone, a run starts the next one.
 
     Args:
         options: how to start engines.
@@ -59,8 +53,6 @@ class EngineClient:
         self._run: ActiveRun | None = None
         self._run_ended = asyncio.Event()
         self._runs = 0
-        self._in_vain = 0
-        """Engines one after the other that served for nothing."""
         self._used = 0
         """The generation in which code was run last that is not jaxtui's."""
         self._waits = False
@@ -82,45 +74,43 @@ class EngineClient:
             # The end of one that failed: a driver may keep even a killed process.
             await asyncio.wait({connection.served})
         if self._connection is None:
-            self._in_vain = 0
             await self._connect()
 
     async def events(self) -> AsyncIterator[Envelope]:
-        """Everything in order, across restarts, until ``close``; for one consumer."""
+        """Everything in order, of all engines, until ``close``; for one consumer."""
         while (item := await self._queue.get()) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield item
 
-    async def run(self, work: Work) -> int | None:
+    async def run(self, work: Work) -> int:
         """Start a run as soon as the engine is ready; returns its number.
 
         An experiment in several processes gets an engine in which nothing has run.
-
-        While another run lasts nothing is started: there is no number, as that of the
-        other run would make its events those of this work, and ``Busy`` is an event.
+        There is one run at a time: whoever asks knows whether the last one has ended.
 
         Raises:
             EngineUnavailableError: The engine cannot serve.
         """
-        if self._run is None:
-            # A file is imported before JAX starts, as in a program of its own.
-            self._waits = has_files(work)
-            fresh = isinstance(work, Experiment) and work.processes > 1
-            # Code that is not jaxtui's may have changed anything there.
-            used = self._ran if fresh else self._used
-            connected = self._connection
-            if connected and (self._waits or connected.generation == used):
-                await self.release()
+        # A file is imported before JAX starts, as in a program of its own.
+        self._waits = has_files(work)
+        fresh = isinstance(work, Experiment) and work.processes > 1
+        # Code that is not jaxtui's may have changed anything there.
+        used = self._ran if fresh else self._used
+        connected = self._connection
+        if connected and (self._waits or connected.generation == used):
+            await self.release()
         connection = await self._until_ready()
-        if self._run is not None:
-            self._emit(None, Busy(run=self._run.number))
-            return None
         self._runs += 1
-        self._run = ActiveRun(self._runs, work, connection.offered)
+        run = self._run = ActiveRun(self._runs, work, connection.offered)
         self._run_ended.clear()
-        self._send_run(connection, self._run, work)
-        return self._runs
+        connection.send(RunRequest(run=run.number, work=work))
+        self._ran = connection.generation
+        if run.foreign:
+            self._used = connection.generation
+        if run.patience_seconds is not None:
+            self._in_background(self._watch_run(connection, run))
+        return run.number
 
     async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         """What an experiment would need; during a run the answer comes after it.
@@ -138,21 +128,15 @@ class EngineClient:
     async def stop(self) -> None:
         """End the run, by force after the grace period; returns when it has ended."""
         run, connection = self._run, self._connection
-        if run is None:
+        if run is None or connection is None:
             return
         run.stopping = True
-        if connection is not None:
-            connection.send(StopRequest(run=run.number))
-        while True:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(
-                    self._run_ended.wait(), self._options.grace_seconds
-                )
-            if self._run is not run:
-                return
-            # There is none while a crashed engine is being replaced: then wait again.
-            if self._connection is not None:
-                self._connection.kill()
+        connection.send(StopRequest(run=run.number))
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._run_ended.wait(), self._options.grace_seconds)
+        if self._run is run:
+            connection.kill()
+            await self._run_ended.wait()
 
     async def release(self) -> None:
         """End the engine, so that the accelerator is free; ``run`` starts it again."""
@@ -216,11 +200,12 @@ class EngineClient:
         await self.start()
         while (connection := self._connection) is not None:
             await connection.settled.wait()
+            if connection.ending or connection.ended.is_set():
+                await asyncio.wait({connection.served})
+            elif connection.failed is None:
+                return connection
             if connection.failed is not None:
                 raise EngineUnavailableError(connection.failed.error, connection.failed)
-            if not connection.ending and not connection.ended.is_set():
-                return connection
-            await asyncio.wait({connection.served})
             if connection.ending:
                 await self.start()
         raise EngineUnavailableError("The engine ended before it was ready.")
@@ -239,14 +224,6 @@ class EngineClient:
 
     # Running.
 
-    def _send_run(self, connection: Connection, run: ActiveRun, work: Work) -> None:
-        connection.send(RunRequest(run=run.number, work=work))
-        self._ran = connection.generation
-        if run.foreign:
-            self._used = connection.generation
-        if run.patience_seconds is not None:
-            self._in_background(self._watch_run(connection, run))
-
     async def _watch_run(self, connection: Connection, run: ActiveRun) -> None:
         """End the engine if nothing comes of the run any more."""
         silent = await connection.is_silent(
@@ -260,109 +237,46 @@ class EngineClient:
         if envelope.run is None:
             self._queue.put_nowait(envelope)
         elif self._run is not None and envelope.run == self._run.number:
-            translated = self._run.translate(cast("RunEvent", envelope.event))
-            if translated is not None:
-                self._emit_run(self._run, [translated])
+            event = cast("RunEvent", envelope.event)
+            self._run.observe(event)
+            self._emit_run(self._run, event)
 
     def _emit(self, run: int | None, event: Event) -> None:
         self._queue.put_nowait(
             Envelope(generation=self.generation, run=run, event=event)
         )
 
-    def _emit_run(self, run: ActiveRun, events: list[RunEvent]) -> None:
-        for event in events:
-            self._emit(run.number, event)
-            if isinstance(event, RunFinished):
-                self._run, self._waits = None, False
-                self._run_ended.set()
+    def _emit_run(self, run: ActiveRun, event: RunEvent) -> None:
+        self._emit(run.number, event)
+        if isinstance(event, RunFinished):
+            self._run, self._waits = None, False
+            self._run_ended.set()
 
     # Endings.
 
     async def _serve(self, connection: Connection) -> None:
         await connection.serve()
         self._connection = None
-        if not connection.ready and not connection.killed and not connection.failed:
-            # What ends for a reason that its log names is not started again.
-            connection.failed = startup.died(connection.start)
-            if connection.failed is not None:
-                self._emit(None, connection.failed)
-        if connection.ending or connection.failed is not None:
-            self._end_run(connection)
-            return
-        self._in_vain = 0 if connection.proven else self._in_vain + 1
-        restarts = self._in_vain <= MAX_RESTARTS and not self._closed
-        if connection.killed:
-            text = (
-                f"It did not stop within {self._options.grace_seconds:g} s;"
-                " the engine was ended and starts again."
-            )
-            self._emit(None, Logged(line=text))
-            if self._run is not None:
-                self._emit_run(self._run, self._run.cancelled(text))
-        else:
-            self._died(connection, restarts)
-        if restarts:
-            await self._restart()
-        else:
-            self._end_run(connection)
-
-    def _died(self, connection: Connection, restarts: bool) -> None:
-        """Tell of a death, and what it ends of the run."""
-        run, events = self._run, list[RunEvent]()
-        doing = ""
-        if run is not None and run.ledger.current is not None:
-            doing = f" while timing {run.ledger.cases[run.ledger.current].label}"
-        text = f"The engine {how_ended(connection.returncode)}{doing}."
-        if run is not None and run.overdue:
-            text = run.overdue
-        if run is not None and run.stopping:
-            events = run.cancelled(text)
-        elif run is not None and connection.ready:
-            events = run.died(text)
-        lasts = run is not None and not (events and isinstance(events[-1], RunFinished))
-        if not restarts:
-            outlook = (
-                "It is not started again by itself;"
-                " the next run tries once more, as R does in the app."
-            )
-        elif lasts and not events:
-            outlook = "It is tried once more in a new engine."
-        elif lasts:
-            outlook = "What had arrived is kept, the rest goes on in a new engine."
-        else:
-            outlook = "A new one is started."
-        died = EngineDied(
-            returncode=connection.returncode,
-            error=f"{text} {outlook}",
-            restarts=restarts,
-        )
-        self._emit(None, died)
-        if run is not None:
-            self._emit_run(run, events)
-
-    async def _restart(self) -> None:
-        """Start the next engine and hand it what the last one left undone."""
         run = self._run
-        try:
-            await self._connect()
-        except EngineUnavailableError:
-            self._end_run(None)
-            return
-        connection = self._connection
-        # Another run may have begun meanwhile, and was sent as it did.
-        if connection is not None and run is not None and run is self._run:
-            self._send_run(connection, run, run.rest())
-            if run.stopping:
-                connection.send(StopRequest(run=run.number))
-
-    def _end_run(self, connection: Connection | None) -> None:
-        """No engine follows, so the run ends."""
-        if self._run is None:
-            return
-        if self._run.stopping or (connection is not None and connection.ending):
-            events = self._run.cancelled("The engine was ended.")
+        text = f"The engine {how_ended(connection.returncode)}."
+        if connection.ending or connection.failed is not None:
+            text = "The engine was ended."
+        elif not connection.ready:
+            connection.failed = startup.died(connection.start, text)
+            self._emit(None, connection.failed)
         else:
-            failed = connection.failed if connection is not None else None
-            text = failed.error if failed else "The engine could not be restarted."
-            events = self._run.broken_off(f"The run could not go on. {text}")
-        self._emit_run(self._run, events)
+            if connection.killed:
+                text = (
+                    f"It did not stop within {self._options.grace_seconds:g} s;"
+                    " the engine was ended."
+                )
+            elif run is not None and run.overdue:
+                text = run.overdue
+            elif run is not None and run.ledger.current is not None:
+                case = run.ledger.cases[run.ledger.current]
+                text = f"{text[:-1]} while timing {case.label}."
+            self._emit(None, EngineDied(returncode=connection.returncode, error=text))
+        if run is not None:
+            run.stopping |= connection.ending
+            for event in run.died(text):
+                self._emit_run(run, event)

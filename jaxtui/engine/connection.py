@@ -48,9 +48,6 @@ the last words are not awaited for ever."""
 _LAST_WORDS_SECONDS = 0.3
 """How long a process that is to be ended has to write where it is."""
 
-LASTING_SECONDS = 60.0
-"""An engine that was ready for so long has shown that it can run here."""
-
 _CONCERN_SECONDS = 1.0
 """How often whoever waits for silence is asked whether that is still of concern."""
 
@@ -92,9 +89,6 @@ class Connection:
         """``Ready`` has arrived, or ``Hello`` from one that waits for its first run."""
         self.offered: frozenset[str] = frozenset()
         """The ops that installed packages offer, by name."""
-        self._ready_at = 0.0
-        self._worked = False
-        """Something of a run has arrived."""
         self.failed: EngineFailed | None = None
         """``EngineFailed``, if it has arrived, or why this side gave it up."""
         self.start = startup.NOTHING
@@ -115,15 +109,6 @@ class Connection:
         self._plans: dict[int, asyncio.Future[Plan]] = {}
         """The answers that are awaited, by the numbers of their requests."""
         self._plan_numbers = itertools.count(1)
-
-    @property
-    def proven(self) -> bool:
-        """Whether another engine is likely to serve for something.
-
-        One that dies each time as soon as it is ready would be started for ever.
-        """
-        lasted = self.ready and _loop().time() - self._ready_at >= LASTING_SECONDS
-        return self._worked or lasted
 
     async def open(self) -> None:
         """Take over the pipes; from now on requests can be sent."""
@@ -200,7 +185,7 @@ class Connection:
         self._process.kill()
 
     def abort(self) -> None:
-        """End the process as if it had crashed: its run is tried again."""
+        """End the process as if it had crashed."""
         self._process.kill()
 
     async def is_silent(
@@ -274,7 +259,6 @@ class Connection:
             ):
                 self.ready = True
                 self.offered = frozenset(op.name for op in event.ops if op.package)
-                self._ready_at = _loop().time()
                 self.settled.set()
             elif isinstance(event, EngineFailed):
                 self.failed = event
@@ -283,7 +267,6 @@ class Connection:
                 answer = self._plans.get(event.request)
                 if answer is not None and not answer.done():
                     answer.set_result(event.plan)
-            self._worked = self._worked or envelope.run is not None
             self._receive(self, envelope)
 
     async def _receive_log(self) -> None:

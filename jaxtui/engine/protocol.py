@@ -27,7 +27,7 @@ class PlanRequest(Record, frozen=True, kw_only=True, tag="Plan", omit_defaults=T
 
 
 class RunRequest(Record, frozen=True, kw_only=True, tag="Run"):
-    """Start a run; answered by its events, or by ``Busy``."""
+    """Start a run; answered by its events. There is one at a time."""
 
     run: int
     work: Work
@@ -56,7 +56,7 @@ class Envelope(Record, frozen=True, kw_only=True):
     """An event with where it came from."""
 
     generation: int
-    """Which engine process sent it: 1 for the first, one more after each restart."""
+    """Which engine process sent it, counted from 1."""
     run: int | None
     """The run that it belongs to; ``None`` for the engine's own events."""
     event: Event

@@ -17,7 +17,6 @@ import queue
 import signal
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -37,7 +36,6 @@ from jaxtui.engine.protocol import (
 )
 from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
-    Busy,
     CaseFailed,
     EngineFailed,
     Experiment,
@@ -239,8 +237,8 @@ class Server:
         return task
 
     def _time(self, request: RunRequest) -> None:
-        ledger, began = Ledger(request.work), time.monotonic()
-        finished = None
+        ledger = Ledger(request.work)
+        finished: RunEvent | None = None
         try:
             for event in self._events(request.work):
                 ledger.observe(event)
@@ -253,15 +251,13 @@ class Server:
             detail = traceback.format_exc()
             self._log(detail)
             text = f"The run broke off: {type(error).__name__}: {error}"
-            for event in ledger.break_off(text, detail):
+            *outcomes, finished = ledger.broken_off(text, detail=detail)
+            for event in outcomes:
                 self._outbox.send(event, request.run)
-        if finished is None:
-            elapsed = time.monotonic() - began
-            finished = RunFinished(outcome="crashed", elapsed_seconds=elapsed)
         # Before the last event, because the UI may answer it with the next run.
         with self._lock:
             self._run = None
-        self._outbox.send(finished, request.run)
+        self._outbox.send(finished or ledger.finished("crashed"), request.run)
 
     def _events(self, work: Work) -> Iterator[RunEvent]:
         """Of a run, after the files of the first one and the backend, if it waits."""
@@ -322,14 +318,9 @@ class Server:
         match request:
             case RunRequest():
                 with self._lock:
-                    running = self._run
-                    if running is None:
-                        self._run = request.run
-                        self._stop.clear()
-                if running is None:
-                    self._work.put(lambda: self._time(request))
-                else:
-                    self._outbox.send(Busy(run=running))
+                    self._run = request.run
+                    self._stop.clear()
+                self._work.put(lambda: self._time(request))
             case StopRequest():
                 with self._lock:
                     if request.run == self._run:

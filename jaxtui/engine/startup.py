@@ -94,17 +94,24 @@ def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
     )
 
 
-def died(start: Start) -> EngineFailed | None:
-    """Why an engine ended before it was ready, if its log says so.
+def died(start: Start, text: str) -> EngineFailed:
+    """Why an engine ended before it was ready, as far as its log says so.
 
-    Starting it again would end in the same way.
+    Args:
+        start: how far it had come.
+        text: how it ended, one sentence.
     """
     for one in start.logged:
         if one.name in messages.FATAL:
             return EngineFailed(
                 reason="backend", error=one.what, hint=one.advice, detail=one.detail
             )
-    return None
+    return EngineFailed(
+        reason="died",
+        error=f"{text} That was before JAX was up.",
+        hint="Its last words may say why.",
+        detail=messages.last_words(start.log),
+    )
 
 
 def _how(start: Start) -> str:

@@ -38,7 +38,7 @@ class Outcome:
     problem: WorkFailed | None = None
     """Why a whole work has no result: it failed, was stopped, or the engine died."""
     lost: bool = False
-    """The engine died, and another one in the second attempt."""
+    """The engine died."""
     stopped: bool = False
     """It was stopped before its end."""
 

@@ -21,7 +21,7 @@ Ending = Literal["complete", "cancelled", "crashed"]
 
 
 class RunStarted(Record, frozen=True, kw_only=True, tag=True):
-    """A run begins, or begins again where its engine died."""
+    """A run begins."""
 
     cases: tuple[Case, ...] = ()
     """Of an experiment: indices of later events count in them."""
@@ -174,6 +174,7 @@ class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
         "backend",
         "held",
         "timeout",
+        "died",
         "internal",
     ]
     error: str
@@ -200,13 +201,6 @@ class Memory(Record, frozen=True, kw_only=True, tag=True):
     devices: dict[str, dict[str, int] | None]
 
 
-class Busy(Record, frozen=True, kw_only=True, tag=True):
-    """A run was asked for while another one runs; it was not started."""
-
-    run: int
-    """The run that lasts."""
-
-
 class Logged(Record, frozen=True, kw_only=True, tag=True):
     """A line that XLA, libtpu or Python printed to the engine's fd 1 or 2."""
 
@@ -214,14 +208,12 @@ class Logged(Record, frozen=True, kw_only=True, tag=True):
 
 
 class EngineDied(Record, frozen=True, kw_only=True, tag=True):
-    """The engine process ended without being asked to."""
+    """The engine process ended without being asked to; the next run starts another."""
 
     returncode: int | None
     """As ``subprocess`` gives it: negative for a signal."""
     error: str
-    """What happened, and what happens next."""
-    restarts: bool = True
-    """Whether another one is started by itself."""
+    """What happened."""
 
 
 RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run time)
@@ -256,7 +248,6 @@ EngineEvent = Union[  # noqa: UP007
     EngineFailed,
     Planned,
     Memory,
-    Busy,
     Logged,
     EngineDied,
 ]

@@ -41,7 +41,7 @@ SCHEMA = 1
 
 Outcome = Literal["complete", "cancelled", "incomplete"]
 """Whether a document has all that was asked for: the user may have stopped it, or an
-engine died, and another one in the second attempt."""
+engine died."""
 
 
 class Results(Record, frozen=True, kw_only=True):

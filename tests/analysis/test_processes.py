@@ -156,18 +156,20 @@ def test_it_has_failed_where_no_process_has_a_measurement() -> None:
     assert fold([FAILED, FAILED], experiment(2)) == FAILED
 
 
-def test_the_budget_is_shared_out_and_a_run_that_ended_badly_is_the_last() -> None:
+def test_the_budget_is_shared_out_and_a_run_that_ended_for_nothing_is_the_last() -> (
+    None
+):
     whole = experiment(3, budget_seconds=6.0)
-    series = Repetition(whole)
+    series = Repetition.of(whole)
     fine = RunFinished(outcome="complete", elapsed_seconds=1.0)
     budgets = []
     while (work := series.next_work) is not None:
         budgets.append((work.processes, work.share))
         series = series.observe(fine)
     assert budgets == [(3, 2.0)] * 3
-    assert Repetition(whole).stopped().next_work is None
+    assert Repetition.of(whole).stopped().next_work is None
     lost = RunFinished(outcome="crashed", elapsed_seconds=1.0)
-    assert Repetition(whole).observe(lost).next_work is None
+    assert Repetition.of(whole).observe(lost).next_work is None
 
 
 def test_by_default_each_process_has_a_second_for_each_case() -> None:

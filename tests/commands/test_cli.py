@@ -9,7 +9,7 @@ import pexpect
 import pytest
 
 from jaxtui import cli
-from jaxtui.model import EngineDied, Event, Experiment, Logged
+from jaxtui.model import EngineFailed, Event, Experiment
 from tests.commands.fakes import run
 from tests.fake_engine import FakeEngine
 from tests.processes import (
@@ -23,8 +23,9 @@ from tests.processes import (
 
 
 def test_an_engine_that_dies_at_the_start_gives_its_last_words_with_3(capsys) -> None:
-    died = EngineDied(returncode=-6, error="It was aborted.")
-    engine = FakeEngine(opening=[Logged(line="F0000 Check failed"), died])
+    words = "F0000 Check failed"
+    died = EngineFailed(reason="died", error="It crashed.", hint="", detail=words)
+    engine = FakeEngine(opening=[died])
     assert run(engine, "bench", "matmul", "--json") == 3
     out, err = capsys.readouterr()
     assert out == ""

@@ -1,4 +1,4 @@
-"""A run over several engines: what a death ends, what is left, and what is told."""
+"""A run as it is followed: what the death of its engine ends, and its patience."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from jaxtui.model import (
     Inspection,
     Loop,
     PhaseStarted,
-    RunFinished,
-    RunStarted,
 )
 
 SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
@@ -25,9 +23,7 @@ OFFERED = Case(op="our-step", size=0, dtype="", device="cpu:0", mode="jit")
 
 @pytest.fixture
 def run(experiment):
-    run = ActiveRun(7, experiment("a", "b", "c", budget=10.0))
-    run.translate(RunStarted(cases=run.work.cases, budget_seconds=10.0))
-    return run
+    return ActiveRun(7, experiment("a", "b", "c", budget=10.0))
 
 
 def failed(index, case):
@@ -36,83 +32,38 @@ def failed(index, case):
     )
 
 
-def die_twice(run):
-    assert run.died("It crashed.") == []
-    run.rest()
-    return run.died("It crashed.")
+def test_a_death_ends_the_case_whose_turn_it_was(run):
+    run.observe(CaseStarted(index=1, case=run.work.cases[1]))
+    case, finished = run.died("It crashed.")
+    assert (case.index, case.failure.error) == (1, "It crashed.")
+    assert finished.outcome == "crashed"
 
 
-def test_two_deaths_before_any_case_count_against_the_first(run):
-    assert run.died("It crashed.") == []
-    assert run.rest().budget_seconds == 10.0
-    (event,) = run.died("It crashed.")
-    assert isinstance(event, CaseFailed)
-    assert event.index == 0
-    assert event.failure.error == "It crashed. It was the second attempt."
-    # What is left has its share of the budget.
-    assert run.rest().budget_seconds == pytest.approx(10 * 2 / 3)
-
-
-def test_the_rest_keeps_its_indices(run):
-    run.translate(CaseStarted(index=1, case=run.work.cases[1]))
-    assert run.died("It crashed.") == []
-    assert run.rest().cases == run.work.cases
-    run.translate(CaseStarted(index=1, case=run.work.cases[1]))
-    (event,) = run.died("It crashed.")
-    assert event.index == 1
-    rest = run.rest()
-    assert [case.op for case in rest.cases] == ["a", "c"]
-    assert run.translate(RunStarted(cases=rest.cases, budget_seconds=9.0)) is None
-    assert run.translate(CaseStarted(index=1, case=rest.cases[1])).index == 2
-    # What is finished is followed by a first attempt again.
-    run.translate(failed(1, rest.cases[1]))
-    *_, closed, finished = die_twice(run)
-    assert (closed.index, finished.outcome) == (0, "crashed")
-
-
-@pytest.mark.parametrize(("deaths", "outcome"), [(1, "complete"), (2, "crashed")])
-def test_a_run_is_complete_unless_something_died_twice(run, deaths, outcome):
-    for _ in range(deaths):
-        run.died("It crashed.")
-    finished = run.translate(RunFinished(outcome="complete", elapsed_seconds=1.0))
-    assert finished.outcome == outcome
+def test_a_death_between_two_cases_counts_against_the_first_that_is_left(run):
+    for index in (0, 1):
+        run.observe(CaseStarted(index=index, case=run.work.cases[index]))
+        run.observe(failed(index, run.work.cases[index]))
+    case, _ = run.died("It crashed.")
+    assert case.index == 2
 
 
 def test_a_death_when_all_is_done_costs_nothing(experiment):
     run = ActiveRun(1, experiment("a"))
-    run.translate(failed(0, run.work.cases[0]))
+    run.observe(failed(0, run.work.cases[0]))
     (finished,) = run.died("It crashed.")
     assert finished.outcome == "complete"
 
 
-def test_a_work_without_cases_is_begun_again_once():
-    run, started = ActiveRun(2, Loop(case=SELU)), RunStarted()
-    assert run.translate(started) == started
-    assert run.died("It crashed.") == []
-    assert run.rest() == run.work
-    # Nothing of it stays, and whoever follows it must hear that.
-    assert run.translate(started) == started
-    ended, finished = run.died("It crashed.")
-    assert ended.error == "It crashed. It was the second attempt."
+def test_a_death_while_it_is_stopped_is_its_end(run):
+    run.stopping = True
+    (finished,) = run.died("It crashed.")
+    assert finished.outcome == "cancelled"
+
+
+def test_a_work_without_cases_fails():
+    failed, finished = ActiveRun(2, Loop(case=SELU)).died("It crashed.")
+    assert failed.error == "It crashed."
     assert finished.outcome == "crashed"
-
-
-def test_the_first_event_is_always_the_start_and_the_last_the_end(experiment):
-    run = ActiveRun(1, experiment("a"))
-    kinds = [type(event) for event in die_twice(run)]
-    assert kinds == [RunStarted, CaseFailed, RunFinished]
-
-
-def test_a_run_that_breaks_off_gives_every_case_an_outcome(run):
-    *outcomes, finished = run.broken_off("Nobody can go on.")
-    assert [event.index for event in outcomes] == [0, 1, 2]
-    assert finished.outcome == "crashed"
-
-
-def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
-    run.translate(CaseStarted(index=1, case=run.work.cases[1]))
-    events = run.cancelled("Stopped.")
-    assert [type(event) for event in events] == [CaseFailed, RunFinished]
 
 
 @pytest.mark.parametrize(
@@ -145,14 +96,11 @@ def test_xla_compiles_as_long_as_it_takes_unless_a_budget_was_typed(
     budget, phase, patience
 ):
     run = ActiveRun(1, Experiment(cases=(OWN,), budget_seconds=budget))
-    run.translate(PhaseStarted(index=0, phase=phase))
+    run.observe(PhaseStarted(index=0, phase=phase))
     assert run.patience_seconds == patience
 
 
-def test_what_hung_is_not_tried_again(run):
-    run.give_up()
-    (event,) = run.died(run.overdue)
-    assert "did not come back" in event.failure.error
+def test_what_hung_is_told_by_name():
     loop = ActiveRun(1, Loop(case=OWN, budget_seconds=3.0))
     loop.give_up()
     assert loop.overdue.startswith("The loop over p/mine.py:f jit on cpu:0 did not")

@@ -13,7 +13,6 @@ import pytest
 from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
 from jaxtui.engine.connection import Connection
 from jaxtui.model import (
-    Busy,
     CaseFailed,
     CaseMeasured,
     EngineDied,
@@ -21,7 +20,6 @@ from jaxtui.model import (
     Hello,
     Memory,
     PhaseStarted,
-    Progress,
     Ready,
     RunFinished,
     RunStarted,
@@ -47,11 +45,8 @@ async def test_one_engine_serves_run_after_run(open_engine, experiment):
     assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunFinished)
     assert [event.index for event in engine.of(CaseMeasured)] == [0, 1]
-    # A second run while one runs starts nothing, and disturbs nothing.
     assert await engine.run(experiment("long")) == number + 1
     await engine.until(Sampled)
-    assert await engine.run(experiment("quick")) is None
-    assert (await engine.until(Busy)).run == number + 1
     await engine.stop()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
     assert engine.of(CaseMeasured)[-1].measurement.stopped == "cancelled"
@@ -93,14 +88,9 @@ async def test_a_fault_of_the_core_ends_the_run_but_not_the_engine(
     engine = await open_engine()
     await engine.run(experiment("quick", ("fail", 2), "quick"))
     assert (await engine.until(RunFinished)).outcome == "crashed"
-    marked = {event.index: event.measurement for event in engine.of(CaseMeasured)}
-    assert [marked[index].stopped for index in range(3)] == ["crashed"] * 3
-    assert any("the core stumbled" in line for line in engine.log())
-    # Before the first sample the cases fail.
-    await engine.run(experiment("fail", "quick"))
-    await engine.until(RunFinished)
-    assert [event.index for event in engine.of(CaseFailed)] == [0, 1]
+    assert [event.index for event in engine.of(CaseFailed)] == [1]
     assert "the core stumbled" in engine.of(CaseFailed)[0].failure.error
+    assert any("the core stumbled" in line for line in engine.log())
     # What is no event is logged and harmless.
     await engine.run(experiment("garble"))
     assert (await engine.until(RunFinished)).outcome == "complete"
@@ -125,19 +115,12 @@ async def test_a_stuck_run_is_killed_and_cancelled(open_engine, experiment):
         await engine.until(PhaseStarted, when=lambda e: in_turn(e) and e.index == 1)
     await engine.stop()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
-    kept = {event.index: event.measurement for event in engine.of(CaseMeasured)}
-    assert [kept[index].stopped for index in (0, 1)] == ["cancelled"] * 2
-    assert not kept[1].stable
+    assert not engine.of(CaseMeasured, CaseFailed)
     assert not alive(pid)
-    await engine.until(Ready)
+    assert len(engine.of(EngineDied)) == 1
+    await engine.run(experiment("quick"))
+    assert (await engine.until(RunFinished)).outcome == "complete"
     assert engine.client.generation == 2
-    # Before its first sample the case fails.
-    await engine.run(experiment("stuck", "quick"))
-    await engine.until(PhaseStarted)
-    await engine.stop()
-    await engine.until(RunFinished)
-    assert [event.index for event in engine.of(CaseFailed)] == [0]
-    assert not engine.of(EngineDied)
 
 
 async def test_an_engine_that_dies_while_it_is_stopped_ends_the_run_cancelled(
@@ -153,100 +136,56 @@ async def test_an_engine_that_dies_while_it_is_stopped_ends_the_run_cancelled(
     await engine.until(EngineDied)
     assert (await engine.until(RunFinished)).outcome == "cancelled"
     await stopping
-    await engine.until(Ready)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT])
+async def test_a_death_ends_the_case_it_was_at_and_the_next_run_has_a_new_engine(
+    open_engine, experiment, number
+):
+    engine = await open_engine()
+    pid = await engine.pid()
+    await engine.run(experiment("quick", ("stuck", 2), "quick"))
+    await engine.until(PhaseStarted, when=lambda e: in_turn(e) and e.index == 2)
+    await engine.until(PhaseStarted, when=lambda e: in_turn(e) and e.index == 1)
+    os.kill(pid, number)
+    died = await engine.until(EngineDied)
+    assert died.returncode == -number
+    assert number.name in died.error
+    assert "while timing stuck 2 float32 jit on cpu:0." in died.error
+    assert (await engine.until(RunFinished)).outcome == "crashed"
+    # What is left is its caller's.
+    assert [event.index for event in engine.of(CaseFailed, CaseMeasured)] == [1]
+    assert number.name in engine.of(CaseFailed)[0].failure.error
+    await engine.run(experiment("quick"))
+    assert (await engine.until(RunFinished)).outcome == "complete"
     assert engine.client.generation == 2
 
 
-async def test_a_stop_between_two_engines_reaches_the_next(
-    open_engine, experiment, monkeypatch
+async def test_an_engine_that_dies_idle_is_followed_when_there_is_work(
+    open_engine, experiment
 ):
-    engine = await open_engine(grace_seconds=600.0)
+    engine = await open_engine()
+    pid = await engine.pid()
+    await engine.until(Ready)
+    os.kill(pid, signal.SIGTERM)
+    assert "SIGTERM" in (await engine.until(EngineDied)).error
+    assert engine.client.generation == 1
+    await engine.run(experiment("quick"))
+    assert (await engine.until(RunFinished)).outcome == "complete"
+    assert engine.client.generation == 2
+
+
+async def test_an_engine_that_is_stopped_by_a_signal_is_killed_for_a_stop(
+    open_engine, experiment
+):
+    engine = await open_engine(grace_seconds=0.2)
     pid = await engine.pid()
     await engine.run(experiment("long"))
     await engine.until(Sampled)
-    connect, stops = engine.client._connect, []
-
-    async def connect_late():
-        stops.append(asyncio.ensure_future(engine.client.stop()))
-        await asyncio.sleep(0)  # let it ask
-        await connect()
-
-    monkeypatch.setattr(engine.client, "_connect", connect_late)
-    os.kill(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGSTOP)
+    await engine.stop()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
-    await asyncio.gather(*stops)
-    assert engine.client.generation == 2
-
-
-async def test_a_run_whose_engine_cannot_come_back_gives_every_case_an_outcome(
-    open_engine, experiment
-):
-    engine = await open_engine(environment={"FAKE_START": "refuse again"})
-    await engine.run(experiment("quick", ("abort", 2), "quick", ("kill", 3)))
-    assert (await engine.until(RunFinished)).outcome == "crashed"
-    outcomes = engine.of(CaseMeasured, CaseFailed)
-    assert sorted(event.index for event in outcomes) == [0, 1, 2, 3]
-    # All had been sampled once, so what had arrived stands.
-    assert {event.measurement.stopped for event in outcomes} == {"crashed"}
-    assert "no backend" in outcomes[-1].measurement.notes[-1].text
-
-
-async def test_after_a_kill_the_rest_resumes_under_the_same_run_and_indices(
-    open_engine, experiment
-):
-    engine = await open_engine()
-    number = await engine.run(experiment("quick", ("stuck", 2), "quick"))
-    for then in ("tried once more", "the rest goes on"):
-        pid = await engine.pid()
-        await engine.until(PhaseStarted, when=lambda e: in_turn(e) and e.index == 2)
-        await engine.until(PhaseStarted, when=lambda e: in_turn(e) and e.index == 1)
-        os.kill(pid, signal.SIGKILL)
-        died = await engine.until(EngineDied)
-        assert died.returncode == -signal.SIGKILL
-        assert "SIGKILL" in died.error
-        assert "while timing stuck 2 float32 jit on cpu:0." in died.error
-        assert then in died.error
-        assert len(engine.of(CaseMeasured)) == 0
-    crashed = await engine.until(CaseMeasured)
-    assert crashed.index == 1
-    assert crashed.measurement.has("crashed")
-    assert not crashed.measurement.stable
-    finished = await engine.until(RunFinished)
-    assert finished.outcome == "crashed"
-    measured = {event.index: event.measurement for event in engine.of(CaseMeasured)}
-    assert {i: (one.case.op, one.stopped) for i, one in measured.items()} == {
-        0: ("quick", "target"),
-        1: ("stuck", "crashed"),
-        2: ("quick", "target"),
-    }
-    assert len(engine.of(RunStarted)) == 1
-    assert {seen.run for seen in engine.seen if seen.run is not None} == {number}
-    assert engine.seen[-1].generation == 3
-    # The fake core always says 1 s; what went before is added.
-    assert engine.of(Progress)[-1].elapsed_seconds > 1.0
-    assert finished.elapsed_seconds > 1.0
-
-
-async def test_one_that_dies_whenever_it_is_ready_is_given_up(open_engine, experiment):
-    engine = await open_engine()
-    for generation in range(1, 5):
-        pid = await engine.pid()
-        await engine.until(Ready)
-        os.kill(pid, signal.SIGTERM)
-        died = await engine.until(EngineDied)
-        assert "SIGTERM" in died.error
-        assert died.restarts == (generation < 4)
-    assert "not started again" in died.error
-    # Whoever asks for a run gets a new one; one that has worked is always followed.
-    await engine.client.start()
-    for generation in range(5, 10):
-        pid = await engine.pid()
-        await engine.until(Ready)
-        await engine.run(experiment("quick"))
-        assert (await engine.until(RunFinished)).outcome == "complete"
-        assert engine.client.generation == generation
-        os.kill(pid, signal.SIGTERM)
-        assert (await engine.until(EngineDied)).restarts
+    assert not alive(pid)
 
 
 async def test_silence_counts_from_when_it_is_waited_for():
@@ -262,13 +201,18 @@ async def test_silence_counts_from_when_it_is_waited_for():
     assert await connection.is_silent(lambda: 0.0, lambda: True) is True
 
 
-async def test_an_engine_that_never_gets_ready_is_given_up(open_engine, experiment):
+async def test_an_engine_that_dies_before_it_is_ready_is_not_tried_again(
+    open_engine, experiment
+):
     engine = await open_engine(environment={"FAKE_START": "exit"})
-    with pytest.raises(EngineUnavailableError):
+    with pytest.raises(EngineUnavailableError) as caught:
         await engine.run(experiment("quick"))
+    failed = await engine.until(EngineFailed)
+    assert (caught.value.failed, failed.reason) == (failed, "died")
+    assert "exit code 7" in failed.error
     await engine.finish()
-    assert len(engine.of(EngineDied)) == 4
-    assert engine.client.generation == 4
+    assert not engine.of(EngineDied)
+    assert engine.client.generation == 1
 
 
 @pytest.mark.parametrize(
@@ -338,7 +282,6 @@ async def test_release_ends_the_process_and_the_next_run_starts_one(
     await engine.until(Sampled, when=lambda e: e.measurement.case.op == "long")
     await engine.client.release()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
-    assert engine.of(CaseMeasured)[-1].measurement.stopped == "cancelled"
 
 
 async def test_each_of_several_processes_is_an_engine_in_which_nothing_has_run(

@@ -141,7 +141,7 @@ def test_what_jax_says_of_slices_is_heard_with_the_chips_that_are_here():
     assert heard.name == "slice-waits"
     assert "TPU_CHIPS_PER_PROCESS_BOUNDS=2,4,1" in heard.advice
     assert HUNG in startup.timed_out(start, 180.0).detail
-    assert startup.died(start) is None
+    assert startup.died(start, "It crashed.").reason == "died"
     # Only the last lines are kept.
     assert (len(start.log), start.log[0]) == (startup.KEPT_LINES, "1")
 

@@ -54,7 +54,7 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
         known = reduce(known, Envelope(generation=1, run=1, event=event))
     state = known.run
     assert state is not None
-    words = ["failed", "not run", "waiting"]
+    words = ["failed", "not run", "not run"]
     assert [bench.row(one, state)["ready"] for one in state.cases] == words
     assert bench.remarks(state) == [
         f"failed: {JIT.label}\n  It broke.",
