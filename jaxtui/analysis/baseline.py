@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from jaxtui.analysis.comparison import host_facts, value_text
-from jaxtui.model import Device, Host, Reading, Record, SelectionError
+from jaxtui.model import Device, Fact, Host, Reading, Record, Remark
 from jaxtui.places import read_whole
 
 SCHEMA = 1
@@ -86,20 +86,28 @@ class Baseline(Record, frozen=True, kw_only=True):
         return next(alike, None)
 
 
+class BaselineError(Exception):
+    """A file is no baseline; the remark says why."""
+
+    def __init__(self, remark: Remark) -> None:
+        super().__init__(remark.code)
+        self.remark = remark
+
+
 def load(file: str) -> Baseline:
     """Read one.
 
     Raises:
-        SelectionError: It cannot be read, is no such document, or has no figures.
+        BaselineError: It cannot be read, is no such document, or has no figures.
     """
     try:
         document = read_whole(Path(file))
     except OSError as error:
-        why = error.strerror or str(error)
-        raise SelectionError(f"{file} cannot be read: {why}.") from error
+        facts: dict[str, Fact] = {"file": file, "error": error.strerror or str(error)}
+        raise BaselineError(Remark("unreadable-baseline", facts, "error")) from error
     baseline = decode(document, file)
     if not baseline.figures:
-        raise SelectionError(_no_baseline(file, "it has no figures in it"))
+        raise BaselineError(Remark("empty-baseline", {"file": file}, "error"))
     return baseline
 
 
@@ -107,33 +115,37 @@ def decode(document: bytes, file: str) -> Baseline:
     """What a document says, which came from a file of this name.
 
     Raises:
-        SelectionError: It is no such document.
+        BaselineError: It is no such document.
     """
     try:
         saved = msgspec.json.decode(document, type=_Document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SelectionError(_no_baseline(file, str(error))) from error
+        facts: dict[str, Fact] = {"file": file, "error": str(error)}
+        raise BaselineError(Remark("other-document", facts, "error")) from error
+    if saved.schema != SCHEMA:
+        facts = {"file": file, "schema": saved.schema, "wanted": SCHEMA}
+        raise BaselineError(Remark("other-schema", facts, "error"))
+    if saved.host is None:
+        raise BaselineError(Remark("empty-baseline", {"file": file}, "error"))
     figures = tuple(
         one
         for one in saved.tests
         if one.verdict in ("pass", "low") and one.measured is not None
     )
-    if saved.schema != SCHEMA:
-        why = f"its schema is {saved.schema} and not {SCHEMA}"
-        raise SelectionError(_no_baseline(file, why))
-    if saved.host is None:
-        raise SelectionError(_no_baseline(file, "it was interrupted at once"))
     return Baseline(file=file, host=saved.host, devices=saved.devices, figures=figures)
 
 
-def _no_baseline(file: str, why: str) -> str:
-    return f"{file} is no document of `jaxtui check --json`: {why}."
+class Difference(NamedTuple):
+    name: str
+    """Of a fact, such as ``jax`` or ``processor``."""
+    before: str
+    now: str
 
 
 def other_hardware(
     baseline: Baseline, devices: Sequence[Device], host: Host
-) -> tuple[str, ...]:
-    """What makes the figures meaningless here, a phrase each.
+) -> tuple[Difference, ...]:
+    """What makes the figures meaningless here.
 
     Platform, kinds of device and their numbers; where there are only CPU devices, also
     the model of the processor and the number of its cores, if both are known. Another
@@ -142,26 +154,30 @@ def other_hardware(
     return tuple(_other_hardware(baseline, devices, host))
 
 
-def differences(baseline: Baseline, host: Host) -> tuple[str, ...]:
-    """What besides the hardware is not as it was, a phrase each: versions, options."""
+def differences(baseline: Baseline, host: Host) -> tuple[Difference, ...]:
+    """What besides the hardware is not as it was: versions, options."""
     before, now = baseline.host.environment, host.environment
     facts = [*host_facts(baseline.host, host)]
     facts += [(name, before.get(name), now.get(name)) for name in OPTIONS]
-    return tuple(f"{name}: {_both(old, new)}" for name, old, new in facts if old != new)
+    return tuple(
+        Difference(name, value_text(old), value_text(new))
+        for name, old, new in facts
+        if old != new
+    )
 
 
 def _other_hardware(
     baseline: Baseline, devices: Sequence[Device], host: Host
-) -> Iterator[str]:
+) -> Iterator[Difference]:
     old, new = _counts(baseline.devices), _counts(devices)
     platforms = [
         ", ".join(sorted({one.platform for one in each}))
         for each in (baseline.devices, devices)
     ]
     if old != new:
-        yield _both(old, new)
+        yield Difference("devices", old, new)
     elif len(set(platforms)) > 1:
-        yield f"platform: {_both(*platforms)}"
+        yield Difference("platform", *platforms)
     if set(platforms) != {"cpu"}:
         return
     before = baseline.host
@@ -170,7 +186,7 @@ def _other_hardware(
         ("cores", before.cpu_count, host.cpu_count),
     ):
         if was and now and was != now:
-            yield f"{name}: {_both(was, now)}"
+            yield Difference(name, str(was), str(now))
 
 
 def _counts(devices: Sequence[Any]) -> str:
@@ -180,7 +196,3 @@ def _counts(devices: Sequence[Any]) -> str:
         for device in devices
     )
     return ", ".join(f"{number} × {kind}" for kind, number in sorted(kinds.items()))
-
-
-def _both(before: object, now: object) -> str:
-    return f"baseline: {value_text(before)}; here: {value_text(now)}"

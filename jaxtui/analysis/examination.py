@@ -12,11 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from jaxtui import format as fmt
-from jaxtui.analysis.check import distinct
 from jaxtui.model import (
     CHECK_TESTS,
-    DEVICE,
     Check,
     CheckDoing,
     CheckDone,
@@ -24,8 +21,11 @@ from jaxtui.model import (
     CheckRead,
     CheckTest,
     Device,
+    Doing,
     Event,
+    Fact,
     Reading,
+    Remark,
     RunFinished,
     RunStarted,
     WorkFailed,
@@ -79,8 +79,8 @@ class Examination:
     """The devices that work on it now, without those that are through."""
     done: tuple[str, ...] = ()
     """The devices that have all their readings of it."""
-    what: str = ""
-    """What is being done, one phrase."""
+    doing: Doing | None = None
+    """What they do."""
     before: int = 0
     """How many readings there were when it began."""
     hung: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class Examination:
                 mine = self.check.devices if self.check else ()
                 candidates = [name for name in event.devices if name in mine]
                 at_work = tuple(name for name in candidates if name not in self.done)
-                return replace(self, at_work=at_work, what=event.what)
+                return replace(self, at_work=at_work, doing=event.doing)
             case CheckDone():
                 left = tuple(one for one in self.at_work if one != event.device)
                 return replace(self, at_work=left, done=(*self.done, event.device))
@@ -150,7 +150,8 @@ class Examination:
     def lost(self, why: str) -> Examination:
         """No engine is left to run the next test: what is left is skipped."""
         rest = (self.check, *self.waiting) if self.check else self.waiting
-        left = tuple(_skip(one, name, why) for one in rest for name in one.devices)
+        lost = Remark("no-engine", detail=why)
+        left = tuple(_skip(one, name, lost) for one in rest for name in one.devices)
         return replace(
             _idle(self),
             readings=(*self.readings, *left),
@@ -187,11 +188,11 @@ def begin(
 
 
 def _idle(exam: Examination) -> Examination:
-    return replace(exam, check=None, at_work=(), what="", late=False)
+    return replace(exam, check=None, at_work=(), doing=None, late=False)
 
 
-def _skip(check: Check, device: str, why: str) -> Reading:
-    return Reading(test=check.test, device=device, what=check.test, skipped=why)
+def _skip(check: Check, device: str, why: Remark) -> Reading:
+    return Reading(test=check.test, device=device, what=check.test, remarks=(why,))
 
 
 def _start(exam: Examination) -> Examination:
@@ -206,7 +207,7 @@ def _start(exam: Examination) -> Examination:
         before=len(kept),
         at_work=(),
         done=(),
-        what="",
+        doing=None,
         failed=None,
     )
 
@@ -243,23 +244,22 @@ def _break_off(exam: Examination, check: Check, died: bool) -> Examination:
 
 
 def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> Reading:
-    failed = exam.failed
-    fault = "The engine ended in the middle of the test."
+    """What a test that was broken off says of a device, or of all of them.
+
+    That an engine died is no evidence against a device: it was skipped.
+    """
+    failed, doing = exam.failed, exam.doing
+    facts: dict[str, Fact] = {"doing": doing, "devices": len(exam.at_work)}
     if exam.late:
-        who = DEVICE if device else f"The test {check.test}"
-        fault = f"{who} did not finish within {fmt.seconds(exam.limit_seconds)}."
-    elif failed is not None:
-        fault = " ".join(distinct(failed.error, failed.hint))
-    if exam.what:
-        fault = " ".join(distinct(fault, f"Last seen: {exam.what}"))
-    return Reading(
-        test=check.test,
-        device=device,
-        what=check.test,
-        fault="" if died else fault,
-        skipped=fault if died else "",
-        detail=failed.detail if failed else "",
-    )
+        remark = Remark("hung", {"seconds": exam.limit_seconds, **facts}, "error")
+    elif failed is None:
+        remark = Remark("engine-ended", facts, "error")
+    else:
+        error = " ".join(filter(None, (failed.error, failed.hint)))
+        remark = Remark("broken-off", {"error": error, **facts}, "error", failed.detail)
+    if died:
+        remark = msgspec.structs.replace(remark, severity="info")
+    return Reading(test=check.test, device=device, what=check.test, remarks=(remark,))
 
 
 def _leave_out_hung(exam: Examination) -> Examination:
@@ -267,7 +267,7 @@ def _leave_out_hung(exam: Examination) -> Examination:
     while exam.waiting:
         check, *later = exam.waiting
         left_out = tuple(
-            _skip(check, name, f"{DEVICE} did not finish an earlier test.")
+            _skip(check, name, Remark("unfinished-before"))
             for name in check.devices
             if name in exam.hung
         )

@@ -197,7 +197,8 @@ def _computing(found: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
 
 
 def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> str:
-    why = next((one.why for one in roofs.missing if one.of == of), "")
+    remarks = (one.remark for one in roofs.missing if one.of == of)
+    why = next((one.detail or one.code for one in remarks), "")
     name = "memory roof" if of is None else f"compute roof for {of.label}"
     return f"There is no {name}: {why or 'it was not measured.'}"
 

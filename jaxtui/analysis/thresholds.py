@@ -16,48 +16,45 @@ class Bound:
     """A share of what a figure is compared with."""
 
     factor: float
-    source: str
-    """One sentence: who draws the line there, and why."""
+    code: str
+    """Who draws the line there, and why: the words are in ``view.words.check``."""
 
 
 IMPOSSIBLE = Bound(
     1.02,
-    "Published peaks are rounded and hold at a nominal clock, and clocks are read with"
-    " an error: 2 % are granted.",
+    "rounded-peak",
 )
-"""Of a dense peak; more than this cannot be. Two sources of one peak differ by as much
-as 0.4 % where they mean the same (TPU7x: 7380 and 7400 GB/s)."""
+"""Of a dense peak; more than this cannot be: published peaks are rounded and hold at a
+nominal clock, and clocks are read with an error. Two sources of one peak differ by up
+to 0.4 % where they mean the same (TPU7x: 7380 and 7400 GB/s)."""
 
 REACHED = Bound(
     0.75,
-    "NVIDIA's DCGM draws the line at 0.75 × what its own test reached, and so does"
-    " jaxtui.",
+    "dcgm",
 )
 """Of the best that is known to be reached, where that is known
 (``nvvs/diag-skus.yaml.in`` of DCGM 4.6)."""
 
 PEAK = Bound(
     0.60,
-    "The bound is jaxtui's own: published products reach 75 to 97 % of their peak, and"
-    " copies 80 to 92 %.",
+    "published-shares",
 )
 """Of a published peak, or of the memory that a chip has. ml-engineering's mamf-finder
 reports for bfloat16: H100 80 %, A100 81 to 87 %, B200 78 %, Gaudi 2 97 %; MI300X, 51 %,
-is the exception and has a figure of its own in ``Expected.reached``. DCGM accepts
-copies of an H100 from 57 % (1905 of 3350 GB/s); JAX's pool on a GPU has 75 % of its
-memory."""
+is the exception and has a figure of its own in ``Expected.reached``. Copies like those
+of STREAM usually reach 80 to 92 %; DCGM accepts those of an H100 from 57 % (1905 of
+3350 GB/s). JAX's pool on a GPU has 75 % of its memory."""
 
 ALIKE = Bound(
     0.90,
-    "The bound is jaxtui's own: 5 % between sound chips of one kind are common.",
+    "sound-chips",
 )
 """Of the median of the other devices of the kind, and of a baseline (mamf-finder
 reports 5 % and more between the GPUs of one node)."""
 
 ON_HOST = Bound(
     0.50,
-    "The bound is jaxtui's own, and wide: a host's clock and its other programs move"
-    " what its processor decides.",
+    "host-clock",
 )
 """The same for what a host's processor decides: CPU devices, transfers, calls. One more
 process on two cores costs as much as half of the speed (measured)."""
@@ -77,7 +74,7 @@ def of_peak(reading: Reading, expected: Expected) -> Bound | None:
     """The share of a peak that a sound device reaches; ``None`` if that is unknown."""
     if expected.reached is not None and 0 < expected.reached < expected.value:
         share = REACHED.factor * expected.reached / expected.value
-        return Bound(share, REACHED.source)
+        return Bound(share, REACHED.code)
     # The usual share of the link to the host is not known.
     return None if reading.test in HOST_TESTS else PEAK
 

@@ -7,33 +7,49 @@ from collections.abc import Sequence
 import click
 
 from jaxtui.analysis import baseline as baselines
-from jaxtui.analysis.baseline import Baseline, differences
+from jaxtui.analysis.baseline import (
+    Baseline,
+    BaselineError,
+    Difference,
+    differences,
+)
 from jaxtui.analysis.check import EXIT_CODES
 from jaxtui.analysis.examination import Examination, begin, longest_seconds
 from jaxtui.commands import FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_of
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.terminal import in_colour, put, say
+from jaxtui.commands.terminal import say
 from jaxtui.format import plural
 from jaxtui.model import (
     CHECK_LEVELS,
     CHECK_TESTS,
     Check,
     CheckLevel,
-    CheckTest,
     Device,
+    Fact,
+    Remark,
     SelectionError,
 )
 from jaxtui.selection import parse_devices
 from jaxtui.state import State, with_series
-from jaxtui.text import join_painted
 from jaxtui.view import check as view
-from jaxtui.view.devices import explain, finding_text, machine_line
+from jaxtui.view import words
+from jaxtui.view.devices import finding_text
 from jaxtui.view.document import CheckResults, Outcome, check_results
-from jaxtui.view.text import Line, ansi, wrap
+
+
+def _baseline(file: str) -> Baseline:
+    try:
+        return baselines.load(file)
+    except BaselineError as error:
+        raise SelectionError(words.text(error.remark)) from error
+
+
+def _texts(found: Sequence[Difference]) -> tuple[str, ...]:
+    return tuple(f"{one.name} {one.before} → {one.now}" for one in found)
 
 
 @click.command("check")
@@ -62,7 +78,7 @@ from jaxtui.view.text import Line, ansi, wrap
     "FILE",
     "Compare with what `jaxtui check --json > FILE` printed.",
     # Before anything is measured: afterwards would be a pity.
-    type=Parsed("file", baselines.load),
+    type=Parsed("file", _baseline),
 )
 @json_flag
 @engine_flags
@@ -77,7 +93,7 @@ def command(
     baseline: Baseline | None,
     as_json: bool,
 ) -> int:
-    """Say whether everything of this machine is there, right and fast."""
+    """Check that every device is present, correct and fast."""
     longest = longest_seconds(level)
     if limit is not None and limit <= longest:
         raise SelectionError(
@@ -94,13 +110,13 @@ def command(
             exam = begin(chosen, level, limit)
             session.state = with_series(session.state, "check", exam)
             check.begin()
-            await session.play(exam, "check", check.after)
+            await session.play(exam, "check")
 
     check.drive(run())
-    word = check.report.word
+    word = check.judged.word
     return close(
         document=check.document,
-        text=check.rest if check.exam else None,
+        text=check.text if check.exam else None,
         as_json=as_json,
         # That nothing was tested says nothing if that is because the engine was lost.
         code=FINE if word == "skipped" and check.lost else EXIT_CODES[word],
@@ -126,15 +142,16 @@ def _chosen(
         # The machine counts: a few of its devices may be compared, too.
         found = baselines.other_hardware(baseline, state.devices, state.host)
         if found:
-            differs = ". ".join(found)
-            raise CannotRun(
-                f"The baseline {baseline.file} is of other hardware. {differs}."
-            )
+            facts: dict[str, Fact] = {
+                "file": baseline.name,
+                "differences": _texts(found),
+            }
+            raise CannotRun(words.text(Remark("other-hardware", facts)))
     return chosen
 
 
 class _Check(Driver):
-    """How far a check has come; as text it is printed test by test."""
+    """How far a check has come."""
 
     def __init__(
         self,
@@ -147,8 +164,7 @@ class _Check(Driver):
         self._level: CheckLevel = level
         self._baseline = baseline
         self._as_json = as_json
-        self._report = view.NO_REPORT
-        self._printed: set[CheckTest] = set()
+        self._judged = view.NO_JUDGEMENT
 
     @property
     def exam(self) -> Examination | None:
@@ -157,82 +173,47 @@ class _Check(Driver):
         return exam if isinstance(exam, Examination) else None
 
     @property
-    def report(self) -> view.Report:
-        last, baseline = self._report, self._baseline
-        self._report = view.report(self.exam, last=last, baseline=baseline)
-        return self._report
+    def judged(self) -> view.Judgement:
+        last, baseline = self._judged, self._baseline
+        self._judged = view.judged(self.exam, last=last, baseline=baseline)
+        return self._judged
 
     @property
     def outcome(self) -> Outcome:
         return (self.exam and self.exam.outcome) or "cancelled"
 
     def line(self, elapsed_seconds: float) -> str:
-        exam = self.exam
-        if exam is None or self.state.engine == "starting":
+        if self.exam is None or self.state.engine == "starting":
             return progress_line(self.state, elapsed_seconds)
-        return check_line(exam, elapsed_seconds)
+        return check_line(self.judged, elapsed_seconds)
 
     def begin(self) -> None:
-        """Say what the machine is, as soon as JAX is up."""
+        """Say what is to be known of the machine, as soon as JAX is up."""
         state, baseline = self.state, self._baseline
-        compared = ""
+        lines = [finding_text(finding) for finding in state.findings]
         if baseline is not None and state.host is not None:
             # What the figures are compared with, and what has changed since.
-            changed = ". ".join(differences(baseline, state.host))
-            since = f", since when has changed: {changed}" if changed else ""
-            compared = f"Compared with the baseline {baseline.name}{since}."
-        if not self._as_json:
-            put(self._heading(compared))
-            return
-        for text in (*map(finding_text, state.findings), compared):
-            if text:
-                say(text)
-
-    def _heading(self, compared: str) -> str:
-        """The machine, what is to be known of it, and what will be tested."""
-        state, tested = self.state, self.report.devices
-        kinds = [one.device_kind for one in state.devices if one.platform != "cpu"]
-        lines = [machine_line(state.host, *dict.fromkeys(kinds))]
-        lines.append(explain(state.devices))
-        for finding in state.findings:
-            lines += finding_text(finding).splitlines()
-        lines.append(compared)
+            changed = "; ".join(_texts(differences(baseline, state.host)))
+            since = f" Changed since: {changed}." if changed else ""
+            lines.append(f"Compared with {baseline.name}.{since}")
         if theirs := [device for device in state.devices if not device.addressable]:
             processes = len({device.process_index for device in theirs})
             lines.append(
                 f"Not tested from here: {plural(len(theirs), 'device')} of "
                 f"{plural(processes, 'other process')}; run `jaxtui check` there, too."
             )
-        names = view.short_names([device.name for device in tested], tested)
-        return f"{wrap(*lines)}\nCheck of {names}, level {self._level}:"
+        for line in lines:
+            say(line)
 
-    def after(self, exam: Examination) -> None:
-        """Print the test that was run, if it has all its readings."""
-        job, following = self.state.jobs["check"], exam.next_work
-        assert isinstance(job.work, Check)
-        ended = following is None or following.test != job.work.test
-        if ended and not self._as_json and (lines := self._readings(job.work.test)):
-            put(_painted(lines))
-
-    def _readings(self, test: CheckTest) -> list[Line]:
-        """A test's, below a blank line; none if there are none, or they are printed."""
-        verdicts = self.report.of_test(test)
-        if not verdicts or test in self._printed:
-            return []
-        self._printed.add(test)
-        return [(), *view.block(test, verdicts, self.report.devices)]
-
-    def rest(self) -> str:
-        """What was not printed yet, and the verdict."""
-        lines = [line for test in CHECK_TESTS for line in self._readings(test)]
-        return _painted([*lines, (), *view.closing(self.report)])
+    def text(self) -> str:
+        return rendered(view.build(self.judged, self.state.host))
 
     @property
     def document(self) -> CheckResults:
         return check_results(
             self.state.host,
             self.state.devices,
-            self.report.verdicts,
+            self.judged.verdicts,
             level=self._level,
             baseline=self._baseline.file if self._baseline else None,
             outcome=self.outcome,
@@ -250,17 +231,8 @@ class _Check(Driver):
         )
 
 
-def _painted(lines: Sequence[Line]) -> str:
-    colour = in_colour()
-    return join_painted(ansi(line, colour=colour) for line in lines)
-
-
-def check_line(exam: Examination, elapsed_seconds: float) -> str:
-    check = exam.check or exam.next_work
-    if check is None:
+def check_line(check: view.Judgement, elapsed_seconds: float) -> str:
+    if check.test is None:
         return ""
-    number = CHECK_TESTS.index(check.test)
-    return (
-        f"{bar(number / len(CHECK_TESTS))} {elapsed_seconds:.0f} s  test {number + 1} "
-        f"of {len(CHECK_TESTS)}, {check.test}: {exam.what or 'starting'}"
-    )
+    done = bar(view.progress(check))
+    return f"{done} {elapsed_seconds:.0f} s  {view.doing(check)}"

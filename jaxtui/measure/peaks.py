@@ -11,12 +11,11 @@ import functools
 import importlib
 import importlib.resources
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-from jaxtui import format as fmt
 from jaxtui.measure import settings
-from jaxtui.model import Case, Device, Expected, Peak, Precision
+from jaxtui.model import Case, Device, Expected, Fact, Peak, Precision, Remark
 
 TPU_PASSES = {"default": 1, "high": 3, "highest": 6}
 """bfloat16 passes of a float32 product on a TPU, from ``jax.lax.Precision``."""
@@ -48,11 +47,12 @@ def peak(
     """
     if (row := _row(device_kind)) is None:
         return None
-    rate, rule = _rate(row, dtype, precision) if matrix else (None, "")
+    rate, rule = _rate(row, dtype, precision) if matrix else (None, {})
     return Peak(
         flops_per_second=_per_device(row, rate, 1e12),
         bytes_per_second=_per_device(row, _number(row, "hbm_GBps"), 1e9),
-        source=_source(row, rule if rate is not None else ""),
+        source=row["source"],
+        basis=_source(row, rule if rate is not None else {}),
     )
 
 
@@ -73,55 +73,50 @@ def best_known(device_kind: str, dtype: str) -> float | None:
     return _per_device(row, _number(row, "mamf_bf16_tflops"), 1e12)
 
 
-def memory(device_kind: str) -> tuple[float, str] | None:
+def memory(device_kind: str) -> Expected | None:
     """The memory of one JAX device in bytes, and who says so.
 
     It is what the chip has; a runtime keeps some of it for itself.
     """
     if (row := _row(device_kind)) is None:
         return None
-    size = _per_device(row, _number(row, "hbm_GiB"), 2**30)
-    return None if size is None else (size, _source(row, ""))
+    if (size := _per_device(row, _number(row, "hbm_GiB"), 2**30)) is None:
+        return None
+    return Expected(value=size, kind="peak", source=_source(row, {}))
 
 
 def _rate(
     row: dict[str, str], dtype: str, precision: Precision
-) -> tuple[float | None, str]:
+) -> tuple[float | None, dict[str, Fact]]:
     """Tera-operations per second of a chip, and the rule behind a derived figure."""
     if dtype in COLUMNS:
-        return _number(row, COLUMNS[dtype]), ""
+        return _number(row, COLUMNS[dtype]), {}
     if dtype != "float32":
-        return None, ""
+        return None, {}
     if "TPU" in row["device_kind_pattern"]:
-        passes, rule = _passes(precision)
+        rule = _passes(precision)
         rate = _number(row, "bf16_tflops")
-        return (None if rate is None else rate / passes), rule
+        return (None if rate is None else rate / TPU_PASSES[precision]), rule
     tf32 = _number(row, "tf32_tflops")
     if precision != "highest" and tf32 is not None:
-        return tf32, f"float32 at precision {precision} is TF32 where the chip has it"
-    return _number(row, "f32_tflops"), ""
+        return tf32, {"precision": precision, "tf32": True}
+    return _number(row, "f32_tflops"), {}
 
 
-def _passes(precision: Precision) -> tuple[int, str]:
-    """Of a float32 product on a TPU: how many of bfloat16, and the rule in words."""
-    passes = TPU_PASSES[precision]
-    several = "es" if passes > 1 else ""
-    return (
-        passes,
-        f"float32 at precision {precision} is {passes} bfloat16 pass{several}",
-    )
+def _passes(precision: Precision) -> dict[str, Fact]:
+    """Of a float32 product on a TPU: how many of bfloat16."""
+    return {"precision": precision, "passes": TPU_PASSES[precision]}
 
 
-def _source(row: dict[str, str], rule: str) -> str:
-    parts = [row["source"]]
+def _source(row: dict[str, str], rule: Mapping[str, Fact]) -> Remark:
+    """Who publishes the figures of a chip, and how that of a device comes of them."""
+    facts: dict[str, Fact] = {"source": row["source"], **rule}
     if int(row["jax_devices_per_chip"]) > 1:
-        parts.append(f"per chip, shared by {row['jax_devices_per_chip']} JAX devices")
-    if rule:
-        parts.append(f"{rule} (jax.lax.Precision)")
+        facts["devices_per_chip"] = int(row["jax_devices_per_chip"])
     doubt = row["confidence"]
     if any(word in doubt.lower() for word in ("disagree", "guess", "lower", "infer")):
-        parts.append(f"uncertain: {doubt}")
-    return "; ".join(parts)
+        facts["doubt"] = doubt
+    return Remark("published", facts)
 
 
 def _number(row: dict[str, str], column: str) -> float | None:
@@ -161,26 +156,23 @@ JAX's fields no longer mean what they did, and ours alone is believed."""
 ROUNDING = 1.01
 """Figures that differ by less are the same figure."""
 
-JAX_TABLE = "JAX's own table (jax.experimental.pallas.tpu.get_tpu_info_for_chip)"
+JAX_TABLE = "jax.experimental.pallas.tpu.get_tpu_info_for_chip"
 
 
 def product_peak(
     device: Device, dtype: str, precision: Precision = "default"
 ) -> Expected | None:
     """The dense peak of a matrix product on one JAX device, operations per second."""
-    passes, rule = 1, ""
-    if dtype == "float32":
-        passes, rule = _passes(precision)
-        rule = f"; {rule} (jax.lax.Precision)"
+    rule = _passes(precision) if dtype == "float32" else {}
+    passes = TPU_PASSES[precision] if rule else 1
     field = {"bfloat16": "bf16", "float32": "bf16", "int8": "int8"}.get(dtype)
     theirs = _from_jax(device, f"{field}_ops_per_second") if field else None
     known = peak(device.device_kind, dtype, precision)
     return _reconcile(
         theirs and theirs / passes,
-        JAX_TABLE + rule,
+        rule,
         known.flops_per_second if known else None,
-        known.source if known else "",
-        fmt.rate,
+        known.basis if known else None,
         reached=best_known(device.device_kind, dtype),
     )
 
@@ -190,19 +182,17 @@ def bandwidth_peak(device: Device) -> Expected | None:
     known = peak(device.device_kind, "float32", matrix=False)
     return _reconcile(
         _from_jax(device, "mem_bw_bytes_per_second"),
-        JAX_TABLE,
+        {},
         known.bytes_per_second if known else None,
-        known.source if known else "",
-        functools.partial(fmt.rate, quantity="B/s"),
+        known.basis if known else None,
     )
 
 
 def _reconcile(
     theirs: float | None,
-    their_source: str,
+    rule: Mapping[str, Fact],
     ours: float | None,
-    our_source: str,
-    text: Callable[[float], str],
+    basis: Remark | None,
     reached: float | None = None,
 ) -> Expected | None:
     """JAX's figure; ours where JAX has none, or one that is lower.
@@ -210,13 +200,13 @@ def _reconcile(
     A peak is what cannot be exceeded. Of two that are published, the lower one would
     make a healthy chip impossible.
     """
-    value, source = theirs, their_source
-    if ours is not None:
+    value, source = theirs, Remark("published", {"source": JAX_TABLE, **rule})
+    if ours is not None and basis is not None:
         ratio = None if theirs is None else theirs / ours
         if ratio is None or not 1 / AGREEMENT <= ratio <= AGREEMENT:
-            value, source = ours, our_source
+            value, source = ours, basis
         elif theirs is not None and ratio * ROUNDING < 1:
-            value, source = ours, f"{our_source}; JAX says {text(theirs)}"
+            value, source = ours, Remark("published", {**basis.facts, "jax": theirs})
     if value is None:
         return None
     return Expected(value=value, kind="peak", source=source, reached=reached)

@@ -180,8 +180,8 @@ def _memory(compiled: Any, device_kind: str) -> ProgramMemory | None:
         aliased_bytes=stats.alias_size_in_bytes,
         program_bytes=stats.generated_code_size_in_bytes,
         peak_bytes=peak,
-        limit_bytes=limit[0] if limit else None,
-        limit_source=limit[1] if limit else "",
+        limit_bytes=limit.value if limit else None,
+        limit_source=str(limit.source.facts["source"]) if limit else "",
     )
 
 

@@ -15,8 +15,7 @@ from jaxtui.measure.check import bandwidth, compute
 from jaxtui.measure.check.base import Context, Measure, guard, reading
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.model import Case, Check, CheckTest, Progress, Reading, RunEvent
-from jaxtui.model.check import DEVICE
+from jaxtui.model import Case, Check, CheckTest, Progress, Reading, Remark, RunEvent
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, Roofs, RoofsMeasured
 
 
@@ -77,8 +76,8 @@ class _Run(Runner):
             elif of.dtype in ops.get("matmul").dtypes:
                 yield partial(compute.measure, context, device, of, seconds)
             else:
-                why = f"There are no products in {of.dtype}."
-                yield reading(test, device, of.label, skipped=why)
+                no_product = Remark("no-product", {"dtype": of.dtype})
+                yield reading(test, device, of.label, remarks=(no_product,))
 
         return guard(Context(check, Survey(), self.stop), job, device, seconds)
 
@@ -101,9 +100,8 @@ def _with_readings(
     """With the best of the readings as a roof, or with the reason of the first."""
     figures = [one for one in readings if one.measured is not None]
     if not figures:
-        first = readings[0]
-        why = (first.fault or first.skipped).replace(DEVICE, result.device)
-        missing = (*result.missing, MissingRoof(of=of, why=why))
+        (remark,) = readings[0].remarks
+        missing = (*result.missing, MissingRoof(of=of, remark=remark))
         return msgspec.structs.replace(result, missing=missing)
     best = max(figures, key=lambda one: one.measured or 0.0)
     facts: dict[str, Any] = {
@@ -117,7 +115,7 @@ def _with_readings(
         confidence=best.confidence,
         what=best.what,
         published=best.expected,
-        disturbed=best.disturbed,
+        remarks=best.remarks,
         **facts,
     )
     return msgspec.structs.replace(result, roofs=(*result.roofs, roof))

@@ -13,6 +13,7 @@ from jaxtui.model.base import (
     Record,
 )
 from jaxtui.model.own import short_name
+from jaxtui.model.remark import Remark
 
 Arithmetic = Literal["flops", "moves", "uncounted"]
 """What an op does: operations that jaxtui counts, none because data are only moved, or
@@ -166,6 +167,9 @@ class Peak(Record, frozen=True, kw_only=True):
     flops_per_second: float | None
     bytes_per_second: float | None
     source: str
+    """The publication, as it is cited."""
+    basis: Remark | None = None
+    """How the figure of a device comes of what is published of its chip."""
 
 
 class Failure(Record, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from jaxtui.model.base import Record, WithBudget
+from jaxtui.model.remark import Remark
 
 CheckTest = Literal[
     "present",
@@ -28,17 +29,15 @@ CheckLevel = Literal["quick", "full"]
 Unit = Literal["", "chips", "bytes", "flop/s", "bytes/s", "seconds", "relative error"]
 """Of a reading; a ratio has none."""
 
-ExpectedKind = Literal["peak", "least", "most", "exact"]
+ExpectedKind = Literal["peak", "most", "exact"]
 """A dense peak that cannot be exceeded, of which some share is reached; a bound from
-below; a bound from above; a figure that must be met exactly."""
+above; a figure that must be met exactly."""
+
+Doing = Literal["compiling", "measuring"]
+"""What a test does with a device."""
 
 CHECK_TESTS: tuple[CheckTest, ...] = get_args(CheckTest)
 CHECK_LEVELS: tuple[CheckLevel, ...] = get_args(CheckLevel)
-
-
-DEVICE = "{device}"
-"""Stands for the device in a sentence of its reading, which then is the same text for
-all that it is true of; whoever shows it puts a name there."""
 
 
 class Check(WithBudget, frozen=True, kw_only=True, tag=True):
@@ -59,8 +58,8 @@ class Expected(Record, frozen=True, kw_only=True):
     value: float
     """In the unit of the reading."""
     kind: ExpectedKind
-    source: str
-    """Never empty: where the value comes from."""
+    source: Remark
+    """Where the value comes from."""
     reached: float | None = None
     """Of a peak: the best that others are known to have reached on such a device."""
 
@@ -76,32 +75,26 @@ class Reading(Record, frozen=True, kw_only=True):
     identifies the reading, also in baselines."""
     unit: Unit = ""
     measured: float | None = None
-    """``None`` where there is no figure: ``fault``, ``skipped`` or ``said`` tell."""
+    """``None`` where there is no figure: the remarks say why."""
     ci_low: float | None = None
     ci_high: float | None = None
     """Interval over rounds, where there were rounds."""
     confidence: float | None = None
     """That the figure lies in it; a baseline of before does not say it."""
     expected: Expected | None = None
-    fault: str = ""
-    """What is wrong beyond doubt, one sentence: the verdict is ``fail``. Like the next
-    two it has ``DEVICE`` where it speaks of the device."""
-    doubt: str = ""
-    """What is not as it should be, though it works, one sentence: ``low``."""
-    skipped: str = ""
-    """Why it was not measured, one sentence."""
-    disturbed: str = ""
-    """Who else used the host's cores meanwhile, one sentence: the figure is theirs too.
-    Only where the device computes on those cores."""
     digest: str = ""
     """Of a result of the test ``numerics``: on devices of a kind those of one reading
     are the same. Up to a colon it is that of the program, where XLA chooses one for
     each device: only results of one program are compared. Empty where there is none to
     compare."""
-    said: str = ""
-    """What else there is to know about it, in sentences; may be empty."""
-    detail: str = ""
-    """The original text of an exception, kept whole."""
+    remarks: tuple[Remark, ...] = ()
+    """An ``error`` is wrong beyond doubt, a ``warning`` makes the figure low (but for
+    ``contended``); of a reading without a figure, any other says why it was skipped."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs used the cores that the device computes on."""
+        return any(remark.code == "contended" for remark in self.remarks)
 
 
 class CheckDoing(Record, frozen=True, kw_only=True, tag=True):
@@ -112,8 +105,7 @@ class CheckDoing(Record, frozen=True, kw_only=True, tag=True):
     """
 
     devices: tuple[str, ...]
-    what: str
-    """One phrase, e.g. ``compiling matmul 8192 bfloat16``."""
+    doing: Doing = "measuring"
 
 
 class CheckRead(Record, frozen=True, kw_only=True, tag=True):

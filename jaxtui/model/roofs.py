@@ -6,6 +6,7 @@ from typing import Literal
 
 from jaxtui.model.base import Precision, Record, WithBudget, dtype_label
 from jaxtui.model.check import Expected
+from jaxtui.model.remark import Remark
 
 RoofKind = Literal["compute", "bandwidth"]
 
@@ -50,8 +51,13 @@ class Roof(Record, frozen=True, kw_only=True):
     """What reached it, e.g. ``matmul 4096 float32`` or ``copy 33554432 float32``."""
     published: Expected | None = None
     """The dense peak that is published, where there is one."""
-    disturbed: str = ""
-    """Who else used the cores meanwhile, one sentence."""
+    remarks: tuple[Remark, ...] = ()
+    """Who else used the cores meanwhile."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs used the cores that the device computes on."""
+        return any(remark.code == "contended" for remark in self.remarks)
 
 
 class MissingRoof(Record, frozen=True, kw_only=True):
@@ -59,8 +65,8 @@ class MissingRoof(Record, frozen=True, kw_only=True):
 
     of: RoofDtype | None
     """``None`` is the bandwidth."""
-    why: str
-    """One sentence."""
+    remark: Remark
+    """Why."""
 
 
 class RoofsMeasured(Record, frozen=True, kw_only=True, tag=True):

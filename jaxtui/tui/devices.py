@@ -31,7 +31,7 @@ from jaxtui.tui.widgets.load import LoadPanel
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view import bench, calls, check_screen, devices, stopwatch
+from jaxtui.view import bench, calls, devices, report, stopwatch
 from jaxtui.view import check as check_view
 from jaxtui.view.text import Line, Span, fold, meter
 
@@ -109,7 +109,7 @@ class DevicesPane(CasePane):
 
     def __init__(self) -> None:
         super().__init__()
-        self.report = check_view.NO_REPORT
+        self.judged = check_view.NO_JUDGEMENT
         """The last health check with its verdicts."""
         self._check: CheckPanel | None = None
         self._hardware = Hardware()
@@ -152,17 +152,17 @@ class DevicesPane(CasePane):
         return offer.cases[0] if offer else None
 
     @property
-    def shown_check(self) -> check_view.Report | None:
+    def shown_check(self) -> check_view.Judgement | None:
         """The check that is on screen, with its verdicts."""
-        return self.report if self.state.check_shown else None
+        return self.judged if self.state.check_shown else None
 
     def watch_state(self, old: State, state: State) -> None:
         if state.exam is not None:
             # Later on the seconds are those of something else that was played.
             if state.checking or state.exam is not old.exam:
-                self.report = check_view.report(
+                self.judged = check_view.judged(
                     state.exam,
-                    last=self.report,
+                    last=self.judged,
                     stopping=state.stopping,
                     elapsed_seconds=state.played_seconds,
                 )
@@ -170,8 +170,7 @@ class DevicesPane(CasePane):
             if self._check is None:
                 self._check = CheckPanel()
                 self.query_one("#below").mount(self._check, before=0)
-            device = state.device
-            self._check.show(self.report, device.name if device else None)
+            self._check.show(self.judged)
         if state.check_open and state.exam is not None:
             self.disturbed = any(one.disturbed for one in state.exam.readings)
         else:
@@ -206,7 +205,7 @@ class DevicesPane(CasePane):
         self.set_class(bool(beside), "-details")
         self.set_class(wide, "-beside")
         self.set_class(not wide, "-instead")
-        self._hardware.show(self.state, self.report, self.size)
+        self._hardware.show(self.state, self.judged, self.size)
         device = self.state.device
         panel = self.query_one("#details-panel", Panel)
         panel.entitle(f"details · {device.name}" if device else "details")
@@ -270,8 +269,10 @@ class DevicesPane(CasePane):
         open_classroom(self.base, self.case)
 
     def action_copy(self) -> None:
-        if (report := self.shown_check) is not None:
-            self.base.take_away(check_view.text(report), "check.txt")
+        if (judged := self.shown_check) is not None:
+            built = check_view.build(judged, self.session.state.host)
+            text = report.terminal(built, None, colour=False)
+            self.base.take_away(text, "check.txt")
         elif (run := self.session.state.run) is not None:
             self.base.take_away(bench.results_text(run), "results.txt")
 
@@ -280,8 +281,8 @@ class DevicesPane(CasePane):
         from jaxtui.view import offers
 
         state = self.session.state
-        if (report := self.shown_check) is not None:
-            offer = offers.of_check(state, report)
+        if (judged := self.shown_check) is not None:
+            offer = offers.of_check(state, judged)
         elif state.run is None:
             offer = offers.of_devices(state)
         else:
@@ -321,15 +322,20 @@ class DevicesPane(CasePane):
         recorded.choose(self.base, None)
 
 
-def _details(state: State, report: check_view.Report | None, width: int) -> list[Line]:
+def _details(
+    state: State, judged: check_view.Judgement | None, width: int
+) -> list[Line]:
     """What is wrong with the machine, what a check has found of the selected device,
     then all that is known of both.
     """
     urgent, device = _urgent(state), state.device
     parts = [_finding(finding, width) for finding in urgent]
     if device is not None:
-        if report is not None:
-            parts.append(check_screen.details(report, device.name, width))
+        if judged is not None:
+            found = check_view.of_device(judged, device.name)
+            if found.tables:
+                title = (Span(found.title, "title"),)
+                parts.append([title, *report.lines(found, width)])
         parts.append(devices.facts(device, state.devices, state.host, width))
     rest = (one for one in state.findings if one not in urgent)
     parts += [_finding(finding, width) for finding in rest]

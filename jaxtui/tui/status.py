@@ -12,7 +12,7 @@ from jaxtui import format as fmt
 from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.view import roofline_screen
+from jaxtui.view import check, roofline_screen
 
 
 class StatusLine(Widget):
@@ -171,7 +171,7 @@ def message(state: State) -> str:
     if state.message:
         return state.message
     if state.test is not None and state.exam is not None:
-        return f"{state.test}: {state.exam.what or 'starting'}"
+        return f"{state.test}: {check.work_of(state.exam)}"
     if state.job is not None:
         return state.job.doing or "starting"
     if state.purpose == "roofs":

@@ -1,31 +1,22 @@
-"""What a health check says: its rows, its reasons, and what to do about them.
-
-``block`` and ``closing`` are the whole text, test by test, as lines of spans whose
-roles are verdicts; ``check_screen`` lays parts of it out for a screen.
-"""
+"""What a health check says: its verdict, the figures, and what qualifies them."""
 
 from __future__ import annotations
 
 import math
-import re
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis.baseline import Baseline
-from jaxtui.analysis.check import (
-    SEVERITY,
-    Verdict,
-    VerdictWord,
-    judge,
-    number_and_unit,
-    overall,
-)
+from jaxtui.analysis.check import SEVERITY, Verdict, VerdictWord, judge, overall
 from jaxtui.analysis.examination import Examination
-from jaxtui.model import CHECK_TESTS, DEVICE, CheckTest, Device
+from jaxtui.model import CHECK_TESTS, CheckTest, Device, Host, Reading, Remark, Unit
+from jaxtui.model.measurement import is_vague
+from jaxtui.view import report
 from jaxtui.view.chipmap import Mark
-from jaxtui.view.text import COLUMNS, INCOMPLETE, Line, Span, fold, plain
+from jaxtui.view.document import machine
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.text import LOST, Column, Line, Span, meter, plain
 
 LOOKS: dict[VerdictWord | None, Mark] = {
     "pass": Mark("✓", "pass", "check-pass"),
@@ -49,25 +40,37 @@ ROWS_APART = 3
 MOST_CULPRITS = 4
 """So many are blamed in a sentence; the rows name all."""
 
+GRID_DEVICES = 16
+"""So many have a line each in a text."""
+
 WIDEST_NAMES = 18
-NARROWEST_WHAT = 16
 
-LARGEST_ORIGINAL = 3
-"""So many lines of an original text are shown; the JSON has them all."""
+WAITING = Span("…", "muted")
+"""Stands where a verdict is being worked out."""
 
-WITH_WORDS: tuple[CheckTest, ...] = (
-    "present",
-    "dispatch",
-    "numerics",
-    "together",
+_LEAST_SAID: tuple[CheckTest, ...] = (
+    *("present", "memory", "dispatch", "transfer"),
+    *("together", "numerics", "bandwidth", "compute"),
 )
-"""Where a figure that is as it should be needs what is said of it. Elsewhere that tells
-how it was come by, such as its rounds, which is in the JSON."""
+"""The tests, those first whose cell says least where all is well."""
 
-RELATIONS = {"most": ", at most", "least": ", at least", "exact": ", must be"}
-"""Of a figure to its bound, by the kind of that."""
+_DOING: Mapping[CheckTest, str] = {
+    "present": "counting chips",
+    "memory": "reading memory statistics",
+    "compute": "multiplying matrices",
+    "bandwidth": "streaming large arrays",
+    "transfer": "copying between host and device",
+    "dispatch": "timing calls",
+    "numerics": "comparing results with float64",
+    "together": "working on all devices at once",
+}
 
-_FIGURE = re.compile(r"[\d.]+")
+_QUANTITIES: dict[Unit, fmt.Quantity] = {
+    "bytes": "memory",
+    "flop/s": "FLOP/s",
+    "bytes/s": "B/s",
+    "seconds": "s",
+}
 
 
 # Rows.
@@ -81,12 +84,12 @@ class Row:
     """At least one; same test, same thing measured, same verdict."""
 
     @property
-    def word(self) -> VerdictWord:
-        return self.members[0].word
+    def first(self) -> Verdict:
+        return self.members[0]
 
     @property
-    def what(self) -> str:
-        return self.members[0].reading.what
+    def word(self) -> VerdictWord:
+        return self.first.word
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,71 +97,84 @@ class Row:
         return tuple(one.reading.device for one in self.members if one.reading.device)
 
     @property
-    def figure(self) -> str:
-        """What was measured, beside what was expected if that is one figure for all.
-
-        ``171 of 197 TFLOP/s``, ``2.1e-4, at most 1e-2``, ``168-171 TFLOP/s``.
-        """
-        first = self.members[0].reading
-        measured = [one.reading.measured for one in self.members]
-        values = [value for value in measured if value is not None]
+    def measured(self) -> str:
+        """``171 TFLOP/s``, or of several devices ``168-171 TFLOP/s``."""
+        unit = self.first.reading.unit
+        values = [
+            one.reading.measured
+            for one in self.members
+            if one.reading.measured is not None
+        ]
         if not values:
             return ""
-        low, high = min(values), max(values)
-        number, unit = _span(
-            number_and_unit(low, first.unit), number_and_unit(high, first.unit)
-        )
-        text = f"{number} {unit}".rstrip()
-        expected = {one.expected for one in self.members}
-        if len(expected) > 1 or None in expected:
-            return text
-        (wanted, of), relation = number_and_unit(expected.pop(), first.unit), " of"
-        if self.members[0].share is not None:
-            relation = " of" if self._more_is_better else ", against"
-        elif first.expected and first.unit != "chips":
-            relation = RELATIONS.get(first.expected.kind, " of")
-        if relation == " of" and unit == of:
-            text = number
-        return f"{text}{relation} {wanted} {of}".rstrip()
+        ends = (number_and_unit(end, unit) for end in (min(values), max(values)))
+        return " ".join(filter(None, _span(*ends)))
+
+    @property
+    def expected(self) -> str:
+        """``197 TFLOP/s``, ``≤ 1.0e-2``; a dash where nothing is expected of all."""
+        values = {one.expected for one in self.members}
+        if len(values) > 1 or None in values:
+            return "" if not self.measured or len(values) > 1 else fmt.ABSENT
+        text = figure(values.pop(), self.first.reading.unit)
+        kind = self.first.reading.expected
+        return f"≤ {text}" if kind is not None and kind.kind == "most" else text
 
     @property
     def share(self) -> str:
         """How much of the expectation was reached; empty where that is no matter."""
-        if not self.shares:
+        shares = self.shares
+        if not shares:
             return ""
-        low, high = min(self.shares), max(self.shares)
-        if self._more_is_better:
-            return " ".join(_span((fmt.percents(low), "%"), (fmt.percents(high), "%")))
-        return _span((fmt.ratio(low), ""), (fmt.ratio(high), ""))[0]
+        low, high = min(shares), max(shares)
+        if self.first.reading.unit == "seconds":
+            return _span((fmt.ratio(low), ""), (fmt.ratio(high), ""))[0]
+        return " ".join(_span((fmt.percents(low), "%"), (fmt.percents(high), "%")))
 
     @property
     def shares(self) -> list[float]:
         return [one.share for one in self.members if one.share is not None]
 
-    @property
-    def _more_is_better(self) -> bool:
-        return self.members[0].reading.unit not in ("seconds", "")
 
-
-def rows(verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
+def rows(verdicts: Iterable[Verdict]) -> tuple[Row, ...]:
     """The readings of one test: those that agree together, those in trouble apart.
 
     Rows of the same thing follow each other, the best first.
     """
-    alike: dict[tuple[str, ...], list[Verdict]] = {}
+    alike: dict[tuple[object, ...], list[Verdict]] = {}
     for one in verdicts:
-        trouble = ""
-        if one.word != "pass":
-            # Different figures are the same trouble, different faults are not.
-            trouble = one.reading.fault or one.reading.skipped
-        alike.setdefault((one.reading.what, one.word, trouble), []).append(one)
+        codes = () if one.word == "pass" else tuple(each.code for each in one.remarks)
+        alike.setdefault((one.reading.what, one.word, codes), []).append(one)
     found: list[Row] = []
     for (_, word, _), members in alike.items():
         together = word in ("pass", "skipped") or len(members) > ROWS_APART
         found += map(Row, [tuple(members)] if together else zip(members, strict=True))
-    whats = list(dict.fromkeys(one.reading.what for one in verdicts))
-    found.sort(key=lambda row: (whats.index(row.what), SEVERITY.index(row.word)))
+    whats = [what for what, _, _ in alike]
+    found.sort(
+        key=lambda row: (whats.index(row.first.reading.what), SEVERITY.index(row.word))
+    )
     return tuple(found)
+
+
+def number_and_unit(value: float | None, unit: Unit) -> tuple[str, str]:
+    """``169`` and ``TFLOP/s``, ``4`` and ``chips``, ``2.1e-3`` and nothing."""
+    if value is None:
+        return fmt.ABSENT, ""
+    if unit == "chips":
+        return f"{value:g}", "chip" if value == 1 else "chips"
+    if unit == "relative error":
+        return fmt.error(value), ""
+    if unit == "":
+        return fmt.significant(value), ""
+    found = fmt.figure(value, _QUANTITIES[unit])
+    if isinstance(found, str):
+        return found, ""
+    return found.number(found.unit), found.unit.name
+
+
+def figure(value: float | None, unit: Unit) -> str:
+    """A figure as people read it: ``169 TFLOP/s``."""
+    return " ".join(filter(None, number_and_unit(value, unit)))
 
 
 def _span(low: tuple[str, str], high: tuple[str, str]) -> tuple[str, str]:
@@ -178,7 +194,7 @@ def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
     if not names:
         return "machine"
     if len(names) == 1:
-        return label(names[0], devices)
+        return next((one.label for one in devices if one.name == names[0]), names[0])
     platforms = {name.partition(":")[0] for name in names}
     short = f"{len(names)} devices"
     if len(platforms) > 1:
@@ -188,16 +204,11 @@ def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
     return text if len(text) <= WIDEST_NAMES else short
 
 
-def label(name: str, devices: Sequence[Device]) -> str:
-    """A device and where it sits: ``tpu:3 at 1,1,0``."""
-    return next((one.label for one in devices if one.name == name), name)
-
-
 # The check as a whole.
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Judgement:
     """A check with its verdicts, sorted by device and test."""
 
     exam: Examination | None = None
@@ -249,23 +260,23 @@ class Report:
         return test != current and not waits and bool(self.of_test(test))
 
 
-NO_REPORT = Report()
+NO_JUDGEMENT = Judgement()
 
 
-def report(
+def judged(
     exam: Examination | None,
     *,
-    last: Report = NO_REPORT,
+    last: Judgement = NO_JUDGEMENT,
     baseline: Baseline | None = None,
     stopping: bool = False,
     elapsed_seconds: float = 0.0,
-) -> Report:
+) -> Judgement:
     """A check with its verdicts.
 
-    Readings that the last report has judged are not judged again.
+    Readings that were judged before are not judged again.
     """
     if exam is None:
-        return NO_REPORT
+        return NO_JUDGEMENT
     if last.exam is not None and exam.readings is last.exam.readings:
         return replace(
             last, exam=exam, stopping=stopping, elapsed_seconds=elapsed_seconds
@@ -275,69 +286,123 @@ def report(
     by_device: dict[str | None, list[Verdict]] = {}
     for one in verdicts:
         by_device.setdefault(one.reading.device, []).append(one)
-    return Report(exam, tuple(verdicts), stopping, elapsed_seconds, by_device)
+    return Judgement(exam, tuple(verdicts), stopping, elapsed_seconds, by_device)
 
 
-def worst_row(verdicts: Sequence[Verdict]) -> Row | None:
-    """The row of a test that tells most: the worst verdict, then the lowest share."""
-
-    def badness(row: Row) -> tuple[int, float]:
-        return SEVERITY.index(row.word), -min(row.shares, default=math.inf)
-
-    return max(rows(verdicts), key=badness, default=None)
+# The report.
 
 
-def rank(one: Verdict) -> int:
-    """How far up in a list a verdict belongs: all that is in order is alike."""
-    return max(0, SEVERITY.index(one.word) - SEVERITY.index("pass"))
-
-
-# What it comes to.
-
-
-def meaning(
-    word: VerdictWord, verdicts: Sequence[Verdict], devices: Sequence[Device]
-) -> str:
-    """The overall verdict in words: who is to blame, and what to do next."""
-    if word == "skipped":
-        return "Nothing could be tested."
-    if word == "pass":
-        if not any(map(_is_unrated, verdicts)):
-            return "Everything that was tested is as it should be; nothing to do."
-        return (
-            "Everything that was tested works. To see later whether it has become "
-            "slower, keep these figures with `jaxtui check --json > FILE` and compare "
-            "with `jaxtui check --baseline FILE`."
-        )
-    guilty = [one for one in verdicts if one.word == word]
-    low = [one for one in verdicts if one.word == "low"]
-    named = _culprits(guilty, devices)
-    names = dict.fromkeys(one.reading.device for one in guilty)
-    most = None in names or len(names) > min(MOST_CULPRITS, len(devices) // 2)
-    only = "" if most else f" --device {','.join(map(str, names))}"
-    again = f"`jaxtui check --level full{only}`"
-    if word == "low":
-        return (
-            f"It works, but is not as it should be: {named}. See who else uses the "
-            f"machine, then look closer with {again}."
-        )
-    besides = f" Low besides: {_culprits(low, devices)}." if low else ""
-    if word == "impossible":
-        return (
-            f"More than the hardware can do was measured: {named}. Believe no timing "
-            f"of this machine until {again} says otherwise.{besides}"
-        )
-    return (
-        f"Do not rely on {named}. Restart the machine and check again; if it stays, "
-        "hand what `jaxtui check --json` prints to whoever provides the machine."
-        f"{besides}"
+def build(check: Judgement, host: Host | None = None) -> Report:
+    """What a check has to say so far."""
+    tables = [_figures(check, check.verdicts)]
+    if 1 < len(check.devices) <= GRID_DEVICES:
+        tables.insert(0, Table(grid(check, check.devices)))
+    kinds = dict.fromkeys(
+        one.device_kind for one in check.devices if one.platform != "cpu"
+    )
+    facts = machine(host, "hostname", "cpu", "jax", by=" · ")
+    return Report(
+        title=_title(check),
+        verdict=_headline(check),
+        tables=tuple(tables),
+        remarks=_statements(check, check.verdicts),
+        host=" · ".join(filter(None, (facts, *kinds))),
     )
 
 
-def _is_unrated(one: Verdict) -> bool:
-    """Only speed is: chips are counted, and memory is what there is."""
-    timed = one.reading.unit in ("flop/s", "bytes/s", "seconds")
-    return timed and one.reading.measured is not None and one.expected is None
+def of_device(check: Judgement, name: str) -> Report:
+    """What a check has to say of one device, and of the machine as a whole."""
+    verdicts = (*check.of_device(name), *check.of_device(None))
+    device = short_names([name], check.devices)
+    return Report(
+        title=f"{device} in the check",
+        tables=(_figures(check, verdicts),) if verdicts else (),
+        remarks=_statements(check, verdicts),
+    )
+
+
+def _title(check: Judgement) -> str:
+    if check.exam is None:
+        return "check"
+    parts = ["check", check.exam.level, fmt.plural(len(check.devices), "device")]
+    if check.elapsed_seconds:
+        parts.append(fmt.duration(check.elapsed_seconds))
+    return " · ".join(parts)
+
+
+def _headline(check: Judgement) -> Line:
+    """The verdict, who is to blame, and what to do next."""
+    exam, word = check.exam, check.word
+    if exam is None:
+        return ()
+    so_far = Span(" so far: ", "muted"), Span(LOOKS[word].word, word)
+    if check.running:
+        head = Span("STOPPING " if check.stopping else "CHECKING ", "title")
+        bar = meter(progress(check), 2 * len(CHECK_TESTS))
+        line = (head, *bar, Span(f" {doing(check)}"))
+        return (*line, *so_far) if check.verdicts else line
+    advice = f" {_advice(check)}".rstrip()
+    if exam.outcome == "complete":
+        badge = Span(f" {LOOKS[word].word.upper()} ", f"badge-{word}")
+        return badge, Span(advice)
+    read = sum(bool(check.of_test(test)) for test in CHECK_TESTS)
+    title, text = " STOPPED ", f" {read} of {len(CHECK_TESTS)} tests have readings;"
+    if exam.outcome == "incomplete":
+        title, text = " INCOMPLETE ", f" {LOST};"
+    rest = "." if word in FINE else f".{advice}"
+    return Span(title, "badge"), Span(text), *so_far, Span(rest)
+
+
+def progress(check: Judgement) -> float:
+    """The share of the tests that are done."""
+    place = 0 if check.test is None else CHECK_TESTS.index(check.test)
+    return place / len(CHECK_TESTS)
+
+
+def doing(check: Judgement) -> str:
+    """``bandwidth 4 of 8, streaming large arrays on 8 devices``."""
+    test, exam = check.test, check.exam
+    if test is None or exam is None:
+        return ""
+    number = f"{test} {CHECK_TESTS.index(test) + 1} of {len(CHECK_TESTS)}"
+    return f"{number}, {work_of(exam)}"
+
+
+def work_of(exam: Examination) -> str:
+    """What the running test does: ``streaming large arrays on 8 devices``."""
+    if exam.check is None or exam.doing is None:
+        return "starting"
+    text = "compiling" if exam.doing == "compiling" else _DOING[exam.check.test]
+    return f"{text} on {fmt.some(exam.at_work)}" if exam.at_work else text
+
+
+def _advice(check: Judgement) -> str:
+    word, verdicts = check.word, check.verdicts
+    if word == "skipped":
+        return "Nothing could be tested."
+    if word == "pass":
+        passed = {one.reading.test for one in verdicts if one.word == "pass"}
+        return f"{fmt.plural(len(passed), 'test')} passed, nothing is wrong."
+    guilty = [one for one in verdicts if one.word == word]
+    culprits = _culprits(guilty, check.devices)
+    names = dict.fromkeys(one.reading.device for one in guilty)
+    most = None in names or len(names) > min(MOST_CULPRITS, len(check.devices) // 2)
+    only = "" if most else f" --device {','.join(map(str, names))}"
+    again = f"`jaxtui check --level full{only}`"
+    if word == "low":
+        return f"{culprits}. See who else uses the machine, then run {again}."
+    low = [one for one in verdicts if one.word == "low"]
+    besides = f" Low: {_culprits(low, check.devices)}." if low else ""
+    if word == "impossible":
+        return (
+            f"{culprits}: faster than the hardware can be. Don't trust a timing of "
+            f"this machine until {again} passes.{besides}"
+        )
+    return (
+        f"{culprits}. Don't rely on it. Restart the machine and check again; if it "
+        "stays, send the output of `jaxtui check --json` to whoever provides the "
+        f"machine.{besides}"
+    )
 
 
 def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
@@ -353,186 +418,181 @@ def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
         for failed, names in alike.items()
     ]
     if len(texts) > MOST_CULPRITS:
-        texts[MOST_CULPRITS:] = ["and more, see above"]
+        texts[MOST_CULPRITS:] = [f"{len(texts) - MOST_CULPRITS} more"]
     return "; ".join(texts)
 
 
-def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
+def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
+    """A row for each figure, test by test; what was skipped is a remark."""
+    found = [
+        row
+        for test in CHECK_TESTS
+        for row in rows(one for one in verdicts if one.reading.test == test)
+        if row.word != "skipped"
+    ]
+    names = [
+        row.names[0] if len(row.names) == 1 else short_names(row.names, check.devices)
+        for row in found
+    ]
+    whats = [row.first.reading.what for row in found]
+    widest = max(map(len, whats), default=0)
+    one_device = len({*names} - {"machine"}) < 2
+    looks = [LOOKS[row.word] for row in found]
+
+    def column(
+        key: str, head: str, texts: Iterable[str], role: str = "label", **facts: object
+    ) -> Column:
+        cells = tuple((Span(text, role),) for text in texts)
+        return Column(key, head, cells, **facts)  # type: ignore[arg-type]
+
+    measured = tuple(
+        (Span(row.measured, _figure_role(row.first.reading)),) for row in found
+    )
+    columns = (
+        Column(
+            "word",
+            "",
+            tuple(
+                (Span(look.text, row.word),)
+                for look, row in zip(looks, found, strict=True)
+            ),
+        ),
+        column("test", "test", _once(row.first.reading.test for row in found)),
+        column("what", "figure", whats, "muted", grows=True, most=widest),
+        *([] if one_device else [column("device", "device", names)]),
+        Column("measured", "measured", measured, right=True),
+        column(
+            "expected", "expected", (row.expected for row in found), right=True, rank=2
+        ),
+        column("share", "share", (row.share for row in found), right=True, rank=1),
+    )
+    # A column without any text says nothing.
+    return Table(tuple(one for one in columns if any(map(plain, one.cells))))
+
+
+def _once(names: Iterable[str]) -> Iterator[str]:
+    """Each name where it is another one than above."""
+    last = ""
+    for name in names:
+        yield "" if name == last else name
+        last = name
+
+
+def _figure_role(reading: Reading) -> str:
+    """Of a figure: one of rounds that is not known to within a third is not bold."""
+    low, high, sure = reading.ci_low, reading.ci_high, reading.confidence
+    if low is None or high is None or sure is None:
+        return "title"
+    return "unknown" if is_vague(low, high, sure) else "title"
+
+
+def _statements(
+    check: Judgement, verdicts: Sequence[Verdict]
+) -> tuple[report.Statement, ...]:
+    """Each remark once, with the tests and devices that it is about."""
+    about: dict[tuple[CheckTest, str], dict[Remark, None]] = {}
+    several = len(check.devices) > 1
+    crowded = [
+        remark
+        for one in verdicts
+        for remark in one.remarks
+        if remark.code == "contended"
+    ]
+    for test in CHECK_TESTS:
+        for row in rows(one for one in verdicts if one.reading.test == test):
+            named = several and row.names and len(row.names) < len(check.devices)
+            of = f" of {short_names(row.names, ())}" if named else ""
+            for one in row.members:
+                # They differ in a digit.
+                remarks = (
+                    crowded[0] if each.code == "contended" else each
+                    for each in one.remarks
+                )
+                about.setdefault((test, of), {}).update(dict.fromkeys(remarks))
+    for one in verdicts:
+        if (source := one.source) is not None:
+            remark = Remark("expected", {"rule": source.code, **source.facts})
+            about.setdefault((one.reading.test, ""), {})[remark] = None
+        elif _is_unrated(one):
+            kinds = fmt.listed(device.device_kind for device in check.devices)
+            remark = Remark("no-expectation", {"kinds": kinds})
+            about.setdefault((one.reading.test, ""), {})[remark] = None
+    ordered = sorted(about.items(), key=lambda item: CHECK_TESTS.index(item[0][0]))
+    return gather((f"{test}{of}", remarks) for (test, of), remarks in ordered)
+
+
+def _is_unrated(one: Verdict) -> bool:
+    """Only speed is: chips are counted, and memory is what there is."""
+    timed = one.reading.unit in ("flop/s", "bytes/s", "seconds")
+    return timed and one.reading.measured is not None and one.expected is None
+
+
+# Verdicts by device.
+
+
+def marks(check: Judgement, devices: Sequence[Device]) -> dict[str, Mark]:
     """What a chip map says of each device, in the order of its legend."""
     found: dict[str, Mark] = {}
-    words = {one.name: report.word_of(one.name) for one in devices}
+    words = {one.name: check.word_of(one.name) for one in devices}
     for word in (*SEVERITY, None):
         found.update({name: LOOKS[word] for name in words if words[name] == word})
     return found
 
 
-# The whole text, test by test.
-
-
-def block(
-    test: CheckTest, verdicts: Sequence[Verdict], devices: Sequence[Device]
-) -> list[Line]:
-    """The rows of one test, and what there is to say of them."""
-    word = overall(verdicts)
-    lines: list[Line] = [(Span(f"{test}: "), Span(word, word))]
-    shown, known = list[Row](), set[str]()
-    alike: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows(verdicts):
-        if row.word == "skipped" or (row.word == "pass" and not row.figure):
-            key = (row.word, row.names, row.members[0].reason)
-            alike.setdefault(key, []).append(row)
+def badges(check: Judgement, devices: Sequence[Device]) -> Column:
+    """The worst verdict of each device, as a column of their table."""
+    cells: list[Line] = []
+    for one in devices:
+        if word := check.word_of(one.name):
+            look = LOOKS[word]
+            cells.append((Span(f"{look.text} {look.word}", look.role),))
         else:
-            shown.append(row)
-    for row, cells in zip(shown, _columns(shown, devices), strict=True):
-        lines += cells
-        lines += _remarks(row, devices, known)
-    for several in alike.values():
-        lines += _without_figures(several, devices)
-    return lines
+            at_work = check.exam is not None and one.name in check.exam.at_work
+            cells.append((WAITING if at_work else Span("", "muted"),))
+    return Column("check", "check", cells, rank=1)
 
 
-def closing(report: Report) -> list[Line]:
-    """The sources, who disturbed it, and the verdict in words as the last lines."""
-    word, exam = report.word, report.exam
-    outcome = (exam and exam.outcome) or "cancelled"
-    parts: list[list[Line]] = []
-    if found := list(sources(report.verdicts)):
-        parts.append(_text("What was expected, and who says so:"))
-        parts[0] += [line for one in found for line in _text(one, "  ", "    ")]
-    unrated = [one.reading.test for one in report.verdicts if _is_unrated(one)]
-    if unrated:
-        kinds = fmt.listed(device.device_kind for device in report.devices)
-        parts.append(
-            _text(
-                f"Nothing to compare the figures of {fmt.listed(unrated)} with: jaxtui "
-                f"knows of no published ones for {kinds}."
-            )
-        )
-    if outcome == "incomplete":
-        parts.append(_text(INCOMPLETE))
-    passed = (one.reading for one in report.verdicts if one.word == "pass")
-    if disturbed := [one for one in passed if one.disturbed]:
-        # One of the sentences: they differ in a digit.
-        tests = ", ".join(dict.fromkeys(one.test for one in disturbed))
-        parts.append(_text(f"{tests}: {disturbed[0].disturbed}"))
-    title = "Verdict: " if outcome == "complete" else "Verdict of what there is: "
-    # Where something is missing, that nothing is wrong would be too much.
-    fine = outcome == "incomplete" and word in ("pass", "skipped")
-    said = "Check again." if fine else meaning(word, report.verdicts, report.devices)
-    last = (Span(title), Span(word, word), Span(f". {said}"))
-    parts.append(fold(last, COLUMNS, whole_words=True))
-    return [line for part in parts for line in ((), *part)][1:]
+def grid(check: Judgement, devices: Sequence[Device]) -> tuple[Column, ...]:
+    """A column for each test, after the names.
 
-
-def text(report: Report) -> str:
-    """All of it as plain text, as the command line prints it."""
-    lines: list[Line] = []
-    for test in CHECK_TESTS:
-        if verdicts := report.of_test(test):
-            lines += [*block(test, verdicts, report.devices), ()]
-    return "".join(f"{plain(line)}\n" for line in [*lines, *closing(report)])
-
-
-def _text(text: str, indent: str = "", later: str | None = None) -> list[Line]:
-    return fold((Span(text),), COLUMNS, indent, later, whole_words=True)
-
-
-def sources(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Who says what was to be expected, test by test."""
-    tests: dict[str, list[str]] = {}
-    for one in verdicts:
-        if one.expected is not None and one.word != "skipped":
-            tests.setdefault(one.source, []).append(one.reading.test)
-    named: dict[str, list[str]] = {}
-    for source, of in tests.items():
-        named.setdefault(fmt.listed(of), []).append(source)
-    for names, several in named.items():
-        yield f"{names}: {'; '.join(several)}"
-
-
-def _columns(found: Sequence[Row], devices: Sequence[Device]) -> Iterator[list[Line]]:
-    """Each row in columns; one whose name is too long takes more lines than one."""
-    cells = [
-        (row.what, short_names(row.names, devices), row.figure, row.share)
-        for row in found
-    ]
-    if not cells:
-        return
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    others = sum(width + 2 for width in widths[1:] if width)
-    widths[0] = min(widths[0], max(COLUMNS - 2 - others, NARROWEST_WHAT))
-    for what, *rest in cells:
-        first, *more = textwrap.wrap(what, widths[0], break_on_hyphens=False) or [""]
-        line = "  ".join(
-            text.ljust(width)
-            for text, width in zip((first, *rest), widths, strict=True)
-            if width
-        )
-        lines = [f"  {line}".rstrip(), *(f"    {part}" for part in more)]
-        yield [(Span(line),) for line in lines]
-
-
-def _remarks(row: Row, devices: Sequence[Device], known: set[str]) -> Iterator[Line]:
-    """Why a row is not as it should be, or what else there is to say about it.
-
-    Sentences that are ``known`` from other rows are not said again.
+    Where there is no room for all, those that say least go first, and those in which
+    something is wrong last.
     """
-    first = row.members[0]
-    if row.word == "pass":
-        yield from _text(_what_else(row, known), "    ")
-        return
-    new = " ".join(one for one in first.sentences if one not in known)
-    known.update(first.sentences)
-    reason = (Span(row.word, row.word), Span(f": {new}"))
-    yield from fold(reason, COLUMNS, "    ", whole_words=True)
-    if len(row.members) > 1:
-        # A device and its place stay on one line.
-        places = (label(name, devices).replace(" ", "\xa0") for name in row.names)
-        for line in _text(f"The same on each of {'; '.join(places)}.", "    "):
-            yield tuple(Span(span.text.replace("\xa0", " ")) for span in line)
-    yield from _original(first)
+    names = Column("id", "id", tuple((Span(one.name),) for one in devices))
+    columns = [names]
+    for test in CHECK_TESTS:
+        spans = [_cell(check, one.name, test) for one in devices]
+        room = max(len(test), *(len(span.text) for span in spans))
+        cells = tuple((Span(span.text.center(room), span.role),) for span in spans)
+        wrong = overall(check.of_test(test)) not in FINE
+        rank = 1 if wrong else len(CHECK_TESTS) + 1 - _LEAST_SAID.index(test)
+        columns.append(Column(test, test.center(room), cells, rank=rank))
+    return tuple(columns)
 
 
-def _what_else(row: Row, known: set[str]) -> str:
-    """What a figure that is as it should be does not say by itself."""
-    first = row.members[0].reading
-    # What only differs in its figures is told once.
-    alike = _FIGURE.sub("#", first.said)
-    if first.test not in WITH_WORDS or alike in known or not first.said:
-        return ""
-    known.add(alike)
-    # Where every device has its own figures, those of one are enough.
-    several = len({one.reading.said for one in row.members}) > 1
-    return f"{first.device}: {first.said}" if several else first.said
+def _cell(check: Judgement, device: str, test: CheckTest) -> Span:
+    """The verdict of a device in one test in four cells; a figure alone has passed."""
+    exam, row = check.exam, worst_row(check.at(device, test))
+    if row is None:
+        if exam is not None and check.test == test and device in exam.at_work:
+            return WAITING
+        word = overall(check.at(None, test))
+        # What is wrong with the machine as a whole is not this device's fault.
+        if not (check.at(None, test) and word in FINE and check.is_done(test)):
+            return Span(LOOKS[None].text, "muted")
+        return Span(LOOKS[word].text, LOOKS[word].role)
+    mark, share = LOOKS[row.word].text, ""
+    if row.shares and row.word in ("pass", "low"):
+        share = row.share.replace(" ", "")
+        mark = mark if row.word == "low" else ""
+    role = LOOKS[row.word].role + ("" if row.word in FINE else "-selected")
+    return Span(mark + share, role)
 
 
-def _without_figures(
-    several: Sequence[Row], devices: Sequence[Device]
-) -> Iterator[Line]:
-    """One sentence for all that has no figure for the same reason."""
-    row, first = several[0], several[0].members[0]
-    subjects = [short_names(row.names, devices)] if row.names else []
-    if row.names and row.what != first.reading.test:
-        more = f" and {len(several) - 1} more" if len(several) > 1 else ""
-        subjects.insert(0, f"{row.what}{more}")
-    reason = " ".join(first.texts)
-    if len(row.members) == 1 and DEVICE in reason:
-        subjects.pop()
-    reason = reason.replace(DEVICE, "each" if len(row.members) > 1 else first.label)
-    text = ": ".join((*subjects, reason))
-    if row.word == "skipped":
-        line: Line = (Span("skipped", "skipped"), Span(f": {text}"))
-        yield from fold(line, COLUMNS, "  ", whole_words=True)
-        yield from _original(first)
-    else:
-        yield from _text(text, "  ")
+def worst_row(verdicts: Sequence[Verdict]) -> Row | None:
+    """The row of a test that tells most: the worst verdict, then the lowest share."""
 
+    def badness(row: Row) -> tuple[int, float]:
+        return SEVERITY.index(row.word), -min(row.shares, default=math.inf)
 
-def _original(verdict: Verdict) -> Iterator[Line]:
-    """The end of a traceback, the beginning of anything else, unless it was said."""
-    found = (line.strip() for line in verdict.reading.detail.splitlines())
-    lines = list(filter(None, found))
-    traceback = bool(lines) and lines[0].startswith("Traceback")
-    for line in lines[-1:] if traceback else lines[:LARGEST_ORIGINAL]:
-        if line not in verdict.reason:
-            yield from _text(line, "    | ")
+    return max(rows(verdicts), key=badness, default=None)

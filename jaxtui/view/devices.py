@@ -282,7 +282,7 @@ def product_rates(state: State) -> dict[str, Product]:
             note(asked.device, measured.flops_per_second, what, vague=vague)
     exam = state.series.get("check")
     for reading in exam.readings if isinstance(exam, Examination) else ():
-        if reading.test == "compute" and reading.unit == "flop/s" and not reading.fault:
+        if reading.test == "compute" and reading.unit == "flop/s":
             ends = reading.ci_low or 0.0, reading.ci_high or 0.0
             vague = is_vague(*ends, reading.confidence or 0.0)
             note(reading.device, reading.measured, reading.what, vague=vague)

@@ -196,12 +196,15 @@ class CheckRow(Record, frozen=True, kw_only=True):
     confidence: float | None
     """That the figure lies between these two."""
     source: str
-    """Where ``expected`` comes from, or why there is nothing to expect."""
+    """Where ``expected`` comes from; empty where there is nothing to expect."""
     reason: str
+    """Why it did not pass, or was skipped."""
     said: str
     """What else there is to know."""
     detail: str
     """The original text of an exception."""
+    remarks: tuple[Remark, ...]
+    """The same as codes and facts."""
 
 
 class CheckResults(Record, frozen=True, kw_only=True):
@@ -271,7 +274,11 @@ def check_results(
 
 
 def _check_row(verdict: Verdict) -> CheckRow:
-    reading = verdict.reading
+    reading, remarks = verdict.reading, verdict.remarks
+    bad = [one for one in remarks if one.severity != "info"]
+    if verdict.word == "skipped":
+        bad = list(remarks)
+    rest = [one for one in remarks if one not in bad]
     return CheckRow(
         test=reading.test,
         device=reading.device,
@@ -284,10 +291,11 @@ def _check_row(verdict: Verdict) -> CheckRow:
         ci_low=reading.ci_low,
         ci_high=reading.ci_high,
         confidence=reading.confidence,
-        source=verdict.source,
-        reason=verdict.reason,
-        said=reading.said,
-        detail=reading.detail,
+        source=words.sentence(verdict.source) if verdict.source else "",
+        reason=" ".join(map(words.text, bad)),
+        said=" ".join(map(words.text, rest)),
+        detail="\n".join(one.detail for one in remarks if one.detail),
+        remarks=remarks,
     )
 
 

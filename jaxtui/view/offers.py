@@ -13,7 +13,7 @@ from jaxtui.scripts import Planner
 from jaxtui.state import Job, State
 from jaxtui.view import bench
 from jaxtui.view.bench import collect
-from jaxtui.view.check import Report
+from jaxtui.view.check import Judgement
 from jaxtui.view.document import Devices, Results, check_results, encode
 from jaxtui.view.export import (
     COLUMNS,
@@ -78,15 +78,15 @@ def _so_far(host: Host | None, run: Job) -> Results:
     return collect(host, (), run)
 
 
-def of_check(state: State, report: Report) -> Offer:
+def of_check(state: State, judged: Judgement) -> Offer:
     """A health check."""
 
     def document() -> str:
-        exam = report.exam
+        exam = judged.exam
         results = check_results(
             state.host,
             state.devices,
-            report.verdicts,
+            judged.verdicts,
             level=exam.level if exam else "quick",
             baseline=None,
             outcome=(exam.outcome if exam else None) or "cancelled",

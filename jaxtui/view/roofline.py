@@ -21,6 +21,7 @@ from jaxtui.model.measurement import is_vague
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from jaxtui.plot import Axis, Color, Picture, Series, Spot
 from jaxtui.state import Job
+from jaxtui.view import words
 from jaxtui.view.bench import failure_text
 from jaxtui.view.curves import NUMPY_COLOR
 from jaxtui.view.document import SCHEMA, Outcome, Results
@@ -138,14 +139,14 @@ def published_text(roof: Roof) -> str:
         return "no published peak"
     value = published.value
     share = fmt.percent(roof.per_second / value if value > 0 else None)
-    return f"{share} of {rate_text(roof, value)} ({published.source})"
+    return f"{share} of {rate_text(roof, value)} ({words.sentence(published.source)})"
 
 
 def missing_text(missing: MissingRoof) -> str:
     """A roof that there is not, and why."""
     of = missing.of
     name = "bandwidth roof" if of is None else f"compute roof for {of.label}"
-    return f"no {name}: {missing.why}"
+    return f"no {name}: {words.text(missing.remark)}"
 
 
 def ridges_text(roofs: RoofsMeasured) -> str:
@@ -258,12 +259,13 @@ def _about(roofs: RoofsMeasured) -> Iterator[str]:
     if roofs.roofs and not published:
         yield "No published peak for this device."
     for missing in roofs.missing:
-        words = missing_text(missing)
-        yield f"{words[0].upper()}{words[1:]}"
+        text = missing_text(missing)
+        yield f"{text[0].upper()}{text[1:]}"
     disturbed = [roof for roof in roofs.roofs if roof.disturbed]
     if disturbed:
-        # One of the sentences: they differ in a digit.
-        yield f"{', '.join(map(roof_name, disturbed))}: {disturbed[0].disturbed}"
+        # One of the remarks: they differ in a digit.
+        said = words.text(disturbed[0].remarks[0])
+        yield f"{', '.join(map(roof_name, disturbed))}: {said}"
     yield from filter(None, (ridges_text(roofs), cache_text(roofs)))
 
 

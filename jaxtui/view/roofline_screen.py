@@ -22,7 +22,7 @@ from jaxtui.model import HOST, explanation
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import Color, Picture
 from jaxtui.state import Job, State
-from jaxtui.view import bench
+from jaxtui.view import bench, words
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import Sentence
 from jaxtui.view.results import bar_role, names, rate_role, ready_column
@@ -275,7 +275,7 @@ class Roofline:
 
 def _about(roof: Roof) -> str:
     """How high it is, what reached that, and what others publish."""
-    words = f"{view.rate_text(roof)}, reached by {roof.what}"
+    text = f"{view.rate_text(roof)}, reached by {roof.what}"
     if roof.published is not None:
-        words = f"{words}; that is {view.published_text(roof)}"
-    return f"{words}. {roof.disturbed}" if roof.disturbed else words
+        text = f"{text}; that is {view.published_text(roof)}"
+    return ". ".join((text, *map(words.text, roof.remarks)))

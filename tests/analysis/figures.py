@@ -25,6 +25,7 @@ from jaxtui.model import (
     Mode,
     Phases,
     Reading,
+    Remark,
     RunFinished,
     RunStarted,
     Sampled,
@@ -68,7 +69,8 @@ def cpus(number: int = 4, simulated: bool = True) -> tuple[Device, ...]:
 def expected(
     value: float, kind: ExpectedKind = "peak", reached: float | None = None
 ) -> Expected:
-    return Expected(value=value, kind=kind, source="a datasheet", reached=reached)
+    source = Remark("published", {"source": "a datasheet"})
+    return Expected(value=value, kind=kind, source=source, reached=reached)
 
 
 def reading(measured: float | None = 100e12, **more: Any) -> Reading:
@@ -82,6 +84,31 @@ def reading(measured: float | None = 100e12, **more: Any) -> Reading:
     return Reading(**(facts | more))
 
 
+def wrong(**facts: Any) -> dict[str, Any]:
+    """A reading that is wrong beyond doubt."""
+    return {"measured": None, "remarks": (Remark("not-finite", facts, "error"),)}
+
+
+def skipped(**facts: Any) -> dict[str, Any]:
+    return {"measured": None, "remarks": (Remark("no-time-left", facts),)}
+
+
+def doubted(measured: float = 100e12) -> dict[str, Any]:
+    """A reading that is low by itself."""
+    return {
+        "measured": measured,
+        "remarks": (Remark("more-than-promised", PROMISED, "warning"),),
+    }
+
+
+PROMISED = {"variable": "TYPE", "type": "v5litepod-4", "slices": 1, "chips": 4}
+
+
+def crowded(used: float = 1.5) -> Remark:
+    facts: dict[str, Any] = {"by": "processes", "used_cores": used, "cores": 2}
+    return Remark("contended", facts, "warning")
+
+
 def baseline(
     readings: Sequence[Reading],
     devices: Sequence[Device] | None = None,
@@ -90,10 +117,7 @@ def baseline(
 ) -> Baseline:
     """What a document with these readings, all of them passed, is read as."""
     found = devices or tpus()
-    judged = (
-        Verdict(reading=one, word="pass", expected=None, source="", texts=(), label="")
-        for one in readings
-    )
+    judged = (Verdict(reading=one, word="pass") for one in readings)
     document = check_results(
         host, found, [*judged], level="quick", baseline=None, outcome="complete"
     )

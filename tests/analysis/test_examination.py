@@ -9,12 +9,12 @@ from jaxtui.analysis.examination import Examination, begin, limit_seconds
 from jaxtui.model import (
     CHECK_LEVELS,
     CHECK_TESTS,
-    DEVICE,
     CheckDoing,
     CheckDone,
     CheckRead,
     Logged,
     Reading,
+    Remark,
     RunFinished,
     RunStarted,
     WorkFailed,
@@ -48,8 +48,7 @@ def played(script: str, exam: Examination | None = None) -> Examination:
                 assert check is not None
                 exam = exam.observe(RunStarted())
             case "on":
-                what = f"work on {len(names)} devices"
-                exam = exam.observe(CheckDoing(devices=names, what=what))
+                exam = exam.observe(CheckDoing(devices=names))
             case "through":
                 test = exam.check.test if exam.check else "present"
                 for name in names:
@@ -74,7 +73,12 @@ def rest(exam: Examination) -> Examination:
 
 def numbers_of(exam: Examination, kind: str) -> str:
     """Of the devices with a fault, or with something that was skipped."""
-    names = [one.device or "machine" for one in exam.readings if getattr(one, kind)]
+    names = [
+        one.device or "machine"
+        for one in exam.readings
+        for remark in one.remarks
+        if (remark.severity == "error") == (kind == "fault")
+    ]
     return " ".join(name.removeprefix("tpu:") for name in names)
 
 
@@ -100,13 +104,13 @@ def test_the_whole_flow() -> None:
         exam = played("complete", exam)
     assert tuple(seen) == CHECK_TESTS
     assert (exam.outcome, len(exam.readings)) == ("complete", 24)
-    assert (exam.check, exam.at_work, exam.what) == (None, (), "")
+    assert (exam.check, exam.at_work, exam.doing) == (None, (), None)
     assert overall(judge(exam.readings, exam.devices)) == "pass"
 
 
 def test_what_a_running_test_shows() -> None:
     exam = played("begin, on 0 1 2")
-    assert (exam.at_work, exam.what) == (ALL, "work on 3 devices")
+    assert (exam.at_work, exam.doing) == (ALL, "measuring")
     exam = played("through 1", exam)
     assert (exam.at_work, exam.done) == (("tpu:0", "tpu:2"), ("tpu:1",))
     assert exam.observe(Logged(line="hello")) == exam
@@ -171,26 +175,23 @@ def test_who_is_blamed_and_who_gets_another_turn(
     assert left_out <= {*faults.split()}
 
 
-def test_the_words_of_those_who_are_to_blame() -> None:
+def test_what_is_said_of_those_who_are_to_blame() -> None:
     hung = played("begin, on 0 1 2, through 0 2, late, cancelled")
     limit = limit_seconds(begin(tpus(3), "quick").waiting[0])
-    (fault,) = (one.fault for one in hung.readings if one.fault)
-    said = (
-        f"{DEVICE} did not finish within {limit:.1f} s. Last seen: work on 3 devices."
-    )
-    assert fault == said
+    (remark,) = hung.readings[-2].remarks
+    facts = {"seconds": limit, "doing": "measuring", "devices": 1}
+    assert remark == Remark("hung", facts)
     assert overall(judge(hung.readings, hung.devices)) == "fail"
     (died,) = played("begin, on 1, died, crashed").readings
-    said = "The engine crashed (SIGABRT). Last seen: work on 1 devices."
-    assert (died.skipped, died.detail) == (said, "last words")
+    (remark,) = died.remarks
+    assert (remark.code, remark.severity) == ("broken-off", "info")
+    assert remark.detail == "last words"
     (silent,) = played("begin, on 0, crashed").readings
-    assert "The engine ended in the middle" in silent.skipped
-    *_, of_all = played(f"{THROUGH}, late, cancelled").readings
-    assert "The test present did not finish" in of_all.fault
+    assert silent.remarks[0].code == "engine-ended"
     # The limit of the user is the one that is named.
     own = played("begin, on 0, late", begin(tpus(1), "full", 7.0))
     assert (own.limit_seconds, own.level) == (7.0, "full")
-    assert "within 7.00 s" in played("cancelled", own).readings[0].fault
+    assert played("cancelled", own).readings[0].remarks[0].facts["seconds"] == 7.0
 
 
 def test_a_test_that_begins_again_reads_everything_again() -> None:
@@ -202,4 +203,4 @@ def test_a_test_that_begins_again_reads_everything_again() -> None:
 def test_no_engine_is_left() -> None:
     exam = played(f"{THROUGH}, complete").lost("JAX does not start.")
     assert (exam.outcome, numbers_of(exam, "fault")) == ("incomplete", "")
-    assert [one.skipped for one in exam.readings[3:]] == ["JAX does not start."] * 21
+    assert [one.remarks for one in exam.readings[3:]] == [(Remark("no-engine"),)] * 21

@@ -27,7 +27,7 @@ def sound(check: Check, device: str = "", **trouble: object) -> list[Event]:
     ]
     return [
         RunStarted(),
-        CheckDoing(devices=check.devices, what=f"doing {check.test}"),
+        CheckDoing(devices=check.devices),
         *(CheckRead(reading=one) for one in readings),
         *(CheckDone(device=name) for name in check.devices),
         RunFinished(outcome="complete", elapsed_seconds=1.0),

@@ -28,6 +28,7 @@ from jaxtui.model import (
 )
 from jaxtui.state import EMPTY, State, begin_run, reduce
 from jaxtui.text import PLAIN
+from jaxtui.view.check import judged
 from tests.commands.checking import sound
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine, cpu_devices, up
@@ -73,8 +74,9 @@ def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:
     exam = begin(cpu_devices(2), "quick")
     for event in sound(exam.waiting[0])[:2]:
         exam = exam.observe(event)
-    line = check_line(exam, 3.0)
-    assert line == "░" * 20 + " 3 s  test 1 of 8, present: doing present"
+    line = check_line(judged(exam), 3.0)
+    doing = "present 1 of 8, counting chips on cpu:0, cpu:1"
+    assert line == "░" * 20 + f" 3 s  {doing}"
 
 
 def test_a_terminal_of_ascii_reads_well(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Paper
+from tests.analysis.figures import crowded
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui import check_figures
 from tests.tui.check_figures import BROKEN, SLOW
@@ -119,8 +120,8 @@ async def test_a_check_at_80_by_24(
         table = app.query_one(DeviceTable)
         assert table.virtual_size.width <= table.size.width
         assert not app.query_one("#map-panel").display
-        assert text(app, "verdict").startswith(" FAIL  Do not rely on tpu:3")
-        assert text(app, "list").strip().startswith("✗ numerics")
+        assert text(app, "verdict").startswith(" FAIL  tpu:3 at 3,0,0 in numerics")
+        assert text(app, "list").strip().startswith("odd one out")
         region = app.query_one("#check-verdict").region
         assert app.screen.region.contains_region(region)
         assert region.height == len(text(app, "verdict").split("\n"))
@@ -142,7 +143,7 @@ async def test_a_check_at_80_by_24(
         assert not app.query_one(CheckPanel).display
         details = app.query_one("#facts", Paper)
         # Written anew once it has its width.
-        await until(pilot, lambda: "numerics, identical bits" in details.text)
+        await until(pilot, lambda: "matmul 512 int8" in details.text)
         assert details.text.startswith("tpu:3 at 3,0,0 in the check")
         await pilot.press("pagedown")
         await until(pilot, lambda: pane.scroll_y > 0)
@@ -155,7 +156,7 @@ async def test_a_check_at_80_by_24(
         await pilot.press("y")
         written = tmp_path / "copied" / "check.txt"
         await until(pilot, written.exists)
-        assert "Verdict: fail. Do not rely on tpu:3" in written.read_text()
+        assert "FAIL  tpu:3 at 3,0,0" in written.read_text()
 
         # Another theme paints the verdicts anew.
         await pilot.press("t")
@@ -229,15 +230,15 @@ async def test_progress_other_runs_and_stopping() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         await pilot.press("c")
-        await until(pilot, lambda: (at := app.state.exam) and at.check and at.what)
+        await until(pilot, lambda: (at := app.state.exam) and at.check and at.doing)
         await until(pilot, lambda: app.state.test == "bandwidth")
         now[0] = 12.0
         assert "test 4 of 8, 0:12" in plain(app, StatusLine)
-        said = "bandwidth: copying 2 GiB"
+        said = "bandwidth: streaming large arrays"
         await until(pilot, lambda: said in plain(app, MessageLine))
         await until(pilot, lambda: "bandwidth 4 of 8" in text(app, "verdict"))
-        assert "copying 2 GiB on 8 devices" in text(app, "verdict")
-        assert text(app, "list").strip().startswith("▾ compute")
+        assert "streaming large arrays" in text(app, "verdict")
+        assert text(app, "list").strip().startswith("below the peak")
         assert cell(app, SLOW, "compute") == "▾56%"
         assert cell(app, SLOW, "bandwidth") != "·"
 
@@ -256,11 +257,11 @@ async def test_progress_other_runs_and_stopping() -> None:
 
 
 async def test_a_check_that_others_disturbed_says_so_while_it_is_on_screen() -> None:
-    def crowded(work: Check) -> list[RunEvent]:
+    def disturbed(work: Check) -> list[RunEvent]:
         return [
             structs.replace(
                 event,
-                reading=structs.replace(event.reading, disturbed="Others used a core."),
+                reading=structs.replace(event.reading, remarks=(crowded(),)),
             )
             if isinstance(event, CheckRead)
             else event
@@ -268,7 +269,7 @@ async def test_a_check_that_others_disturbed_says_so_while_it_is_on_screen() -> 
         ]
 
     engine = FakeEngine(devices=tpu_devices())
-    engine.answer_others(crowded)
+    engine.answer_others(disturbed)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)

@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 
-from jaxtui import format as fmt
 from jaxtui.machine.hardware import read_text
 from jaxtui.measure import ops, peaks
 from jaxtui.measure.check import work
@@ -55,8 +54,7 @@ CPUS = Path("/sys/devices/system/cpu")
 
 
 def test(context: Context) -> Iterator[RunEvent]:
-    others = "has the same memory as"
-    yield from by_device(context, "moving large arrays", streams, others=others)
+    yield from by_device(context, streams, first_only=True)
 
 
 def streams(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
@@ -87,7 +85,6 @@ def _measure(
         per=ops.get(op).bytes(case.size, case.dtype),
         unit="bytes/s",
         expected=peaks.bandwidth_peak(chosen.device),
-        said=f"Arrays of {fmt.bytes_text(case.size * ITEMSIZE[case.dtype])}",
     )
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import jax
 from msgspec.structs import replace
 
-from jaxtui.format import plural
 from jaxtui.machine import messages
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
@@ -26,7 +25,6 @@ from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
 from jaxtui.model import (
-    DEVICE,
     Case,
     Check,
     CheckDoing,
@@ -35,6 +33,7 @@ from jaxtui.model import (
     CheckTest,
     Device,
     Reading,
+    Remark,
     RunEvent,
     WorkFailed,
 )
@@ -42,9 +41,6 @@ from jaxtui.stats import Interval
 
 POLL_SECONDS = 0.05
 """How often the threads of the devices are looked at."""
-
-MEMORY_HINT = "Something else holds memory of the device; the test `memory` says more."
-"""The sizes were chosen to fit, so a smaller one is no advice here."""
 
 
 @dataclass(frozen=True)
@@ -131,17 +127,17 @@ def of_device(device: jax.Device, sharing: int = 1) -> Setting:
 
 
 class TroubleError(Exception):
-    """A reading could not be made, for a reason that is already in plain words, with
-    ``DEVICE`` where they speak of the device.
+    """A reading could not be made.
+
+    Args:
+        what: was to be measured.
+        remark: why not; an ``error`` unless it is no fault of the device, which was not
+            meant to do this.
     """
 
-    def __init__(
-        self, what: str, sentence: str, detail: str = "", *, skipped: bool = False
-    ) -> None:
-        super().__init__(sentence)
-        self.what, self.sentence, self.detail = what, sentence, detail
-        self.skipped = skipped
-        """It is no fault of the device, which was not meant to do this."""
+    def __init__(self, what: str, remark: Remark) -> None:
+        super().__init__(remark.code)
+        self.what, self.remark = what, remark
 
 
 def reading(
@@ -175,18 +171,18 @@ def error_reading(
 ) -> Reading:
     """The reading that says in place of a figure what went wrong."""
     if not isinstance(error, TroubleError):
-        sentence = f"The test failed: {headline(error)}"
-        error = TroubleError(test, sentence, errors.full_text(error))
-    facts["skipped" if error.skipped else "fault"] = error.sentence
-    return reading(test, device, error.what, detail=error.detail, **facts)
+        detail = errors.full_text(error)
+        remark = Remark("test-raised", {"error": headline(error)}, "error", detail)
+        error = TroubleError(test, remark)
+    return reading(test, device, error.what, remarks=(error.remark,), **facts)
 
 
 @contextmanager
 def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
-    """Give whatever is raised within a sentence.
+    """Give whatever is raised within a code.
 
     Raises:
-        TroubleError: With the original text; ``skipped`` if this kind of device cannot
+        TroubleError: With the original text; no ``error`` if this kind of device cannot
             do it at all.
     """
     try:
@@ -194,15 +190,13 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
     except TroubleError:
         raise
     except Exception as error:
-        failure = translate(error, replace(case, device=DEVICE), phase)
-        detail, hint = failure.detail, failure.hint
-        kind = messages.kind_of(detail)
-        if skipped := kind == "unsupported":  # no fault of a device
-            hint = ""
-        elif kind == "memory":
-            hint = MEMORY_HINT
-        sentence = f"{failure.error} {hint}".strip()
-        raise TroubleError(what, sentence, detail, skipped=skipped) from error
+        failure = translate(error, case, phase)
+        remark = Remark(
+            "check-failed", {"error": failure.error}, "error", failure.detail
+        )
+        if messages.kind_of(remark.detail) == "unsupported":  # no fault of a device
+            remark = replace(remark, severity="info")
+        raise TroubleError(what, remark) from error
 
 
 # Visits.
@@ -216,12 +210,7 @@ it is their turn. The seconds are its budget."""
 
 
 def by_device(
-    context: Context,
-    what: str,
-    job: Job,
-    *,
-    in_turn: bool = False,
-    others: str = "",
+    context: Context, job: Job, *, in_turn: bool = False, first_only: bool = False
 ) -> Iterator[RunEvent]:
     """Do a job on every device: all at once, unless they share their silicon.
 
@@ -230,11 +219,10 @@ def by_device(
 
     Args:
         context: Of the test.
-        what: What is done, one phrase.
         job: The test of one device.
         in_turn: Take turns anyway, for jobs that time the host.
-        others: Let only the first of those that share work, with the whole budget: what
-            the others have in common with it, as ``shares the host's cores with``.
+        first_only: Let only the first of those that share their memory work, with the
+            whole budget.
     """
     found, budget = context.devices, context.check.budget_seconds
     first, share = found[0], budget / len(found)
@@ -245,25 +233,26 @@ def by_device(
         if device == first:
             yield from job(context, device, budget)
         else:
-            test, why = context.check.test, f"{DEVICE} {others} {name(first)}."
-            yield reading(test, device, test, skipped=why)
+            test, shared = (
+                context.check.test,
+                Remark("shared-memory", {"with": name(first)}),
+            )
+            yield reading(test, device, test, remarks=(shared,))
 
     if len(found) > 1 and not (in_turn or context.shared):
-        yield from at_once(context, what, job)
+        yield from at_once(context, job)
         return
-    part = by_first if others and context.shared else job
+    part = by_first if first_only and context.shared else job
     for device in found:
         if context.stop():
             return
-        yield CheckDoing(devices=(name(device),), what=f"{what} on {name(device)}")
+        yield CheckDoing(devices=(name(device),))
         for one in guard(context, part, device, share):
             yield CheckRead(reading=one)
         yield CheckDone(device=name(device))
 
 
-def at_once(
-    context: Context, what: str, job: Job, *, join: bool = True
-) -> Iterator[RunEvent]:
+def at_once(context: Context, job: Job, *, join: bool = True) -> Iterator[RunEvent]:
     """Do a job on every device, each in a thread of its own.
 
     Unless it is to ``join`` them, a device that never answers does not keep the test
@@ -278,8 +267,7 @@ def at_once(
             done.put(CheckRead(reading=one))
         done.put(CheckDone(device=name(device)))
 
-    on = plural(len(found), "device")
-    yield CheckDoing(devices=tuple(map(name, found)), what=f"{what} on {on}")
+    yield CheckDoing(devices=tuple(map(name, found)))
     # Daemons: a device that never answers must not keep the engine from ending.
     threads = [
         threading.Thread(target=visit, args=(device,), daemon=True) for device in found

@@ -60,7 +60,7 @@ def test(context: Context) -> Iterator[RunEvent]:
     if context.shared:
         yield from _in_turn(context)
     else:
-        yield from by_device(context, "multiplying matrices", _products)
+        yield from by_device(context, _products)
 
 
 def measure(
@@ -120,8 +120,7 @@ def _in_turn(context: Context) -> Iterator[RunEvent]:
         for device in context.devices:
             if context.stop():
                 return
-            what = f"compiling for {name(device)}"
-            yield CheckDoing(devices=(name(device),), what=what)
+            yield CheckDoing(devices=(name(device),), doing="compiling")
             try:
                 seed = context.check.seed
                 subjects[device] = prepare(kind, chosen[device], device, seed)
@@ -137,7 +136,7 @@ def _in_turn(context: Context) -> Iterator[RunEvent]:
             busy = names if turns.warm else (name(device),)
             if busy != at_work:
                 at_work = busy
-                yield CheckDoing(devices=busy, what="multiplying matrices")
+                yield CheckDoing(devices=busy)
             if turns.warm:
                 ended[device] = turns
         if context.stop():

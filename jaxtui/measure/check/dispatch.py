@@ -25,12 +25,12 @@ TINY = 8
 
 ROUNDS = 8
 
-WHAT = "dispatch of a tiny call"
+WHAT = "tiny call"
 
 
 def test(context: Context) -> Iterator[RunEvent]:
     """One device after the other: what is timed is the host."""
-    yield from by_device(context, "timing calls", _calls, in_turn=True)
+    yield from by_device(context, _calls, in_turn=True)
 
 
 def _calls(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:

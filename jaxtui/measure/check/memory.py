@@ -7,12 +7,11 @@ from typing import Any
 
 import jax
 
-from jaxtui import format as fmt
 from jaxtui.measure import peaks
 from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.measure.devices import memory_of, name
-from jaxtui.measure.host import available_host_bytes, total_host_bytes
-from jaxtui.model import Expected, Reading, RunEvent
+from jaxtui.measure.host import available_host_bytes
+from jaxtui.model import Reading, Remark, RunEvent
 
 
 def test(context: Context) -> Iterator[RunEvent]:
@@ -20,41 +19,31 @@ def test(context: Context) -> Iterator[RunEvent]:
 
     def read(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
         if device.platform == "cpu":
-            yield of_host(name(device), available_host_bytes(), total_host_bytes())
+            yield of_host(name(device), available_host_bytes())
         else:
             stats = memory_of(device) or {}
             yield of_device(name(device), str(device.device_kind), stats)
 
-    yield from by_device(context, "reading memory statistics", read)
+    yield from by_device(context, read)
 
 
-def of_host(device: str, available: int | None, total: int | None) -> Reading:
+def of_host(device: str, available: int | None) -> Reading:
     """The reading of a CPU device, whose memory is the host's."""
     if available is None:
-        return _free(device, skipped="This system does not say what is free.")
-    of = "" if total is None else f" of {fmt.bytes_text(total)}"
-    text = f"{fmt.bytes_text(available)}{of} of the host's memory can be had"
-    return _free(device, available, said=f"{text}; CPU devices and NumPy share it.")
+        return _free(device, remarks=(Remark("no-memory-figure"),))
+    return _free(device, available)
 
 
 def of_device(device: str, kind: str, stats: dict[str, int]) -> Reading:
     """The reading of a device with memory of its own, beside what is published."""
     limit = stats.get("bytes_limit")
     if not limit:
-        return _free(device, skipped="The runtime tells nothing about the memory.")
-    reserved = stats.get("bytes_reserved", 0)
-    used = stats.get("bytes_in_use", 0) + reserved
-    said = f"{fmt.bytes_text(used)} of {fmt.bytes_text(limit)} in use"
-    if reserved:
-        said += f", {fmt.bytes_text(reserved)} of that reserved"
-    # 0 is what a pool says that has not taken its memory yet.
-    if largest := stats.get("largest_free_block_bytes"):
-        said += f", largest free block {fmt.bytes_text(largest)}"
-    published, expected = peaks.memory(kind), None
-    if published is not None:
-        size, source = published
-        expected = Expected(value=size, kind="peak", source=source)
-    return _free(device, max(0, limit - used), expected=expected, said=f"{said}.")
+        return _free(device, remarks=(Remark("no-memory-figure"),))
+    used = stats.get("bytes_in_use", 0) + stats.get("bytes_reserved", 0)
+    in_use = Remark("memory-in-use", {"used": used, "limit": limit})
+    published = peaks.memory(kind)
+    free = max(0, limit - used)
+    return _free(device, free, expected=published, remarks=(in_use,) if used else ())
 
 
 def _free(device: str, free: int | None = None, **facts: Any) -> Reading:

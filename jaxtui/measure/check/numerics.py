@@ -19,9 +19,8 @@ from time import perf_counter
 
 import jax
 import numpy as np
+from msgspec.structs import replace
 
-from jaxtui import format as fmt
-from jaxtui.format import plural
 from jaxtui.machine.survey import GPU_PLATFORMS
 from jaxtui.measure import accuracy, ops
 from jaxtui.measure.accuracy import Accuracy
@@ -40,13 +39,14 @@ from jaxtui.measure.inputs import host_inputs
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.workload import send
 from jaxtui.model import (
-    DEVICE,
     PRECISIONS,
     Case,
     CheckLevel,
     Expected,
+    Fact,
     Precision,
     Reading,
+    Remark,
     RunEvent,
 )
 
@@ -72,9 +72,7 @@ REFUSED = re.compile(
 )
 """What JAX and XLA say of a dtype or precision that a backend does not have."""
 
-NO_TIME = "There was no time left for it."
-
-REPEATED = "elements that differ between runs"
+REPEATED = "identical results"
 
 ERROR = "relative error"
 
@@ -97,11 +95,10 @@ class Computation:
     def expected(self) -> Expected:
         op = ops.get(self.op)
         tolerance = op.accepted_error(self.dtype, self.precision)
-        source = "jaxtui's own bound on rounding errors"
+        rounds = tolerance > op.tolerance[self.dtype]
+        source = Remark("rounding-bound", {"rounded_inputs": rounds})
         if tolerance == 0:
-            source = "integers are computed exactly"
-        elif tolerance > op.tolerance[self.dtype]:
-            source += ", whose inputs an accelerator may round at this precision"
+            source = Remark("exact-integers")
         return Expected(value=tolerance, kind="most", source=source)
 
     def case(self, device: str) -> Case:
@@ -151,7 +148,7 @@ def test(context: Context) -> Iterator[RunEvent]:
             compiled.set()
         yield from _compute(within, device, calls, inputs, deadline)
 
-    yield from at_once(context, "computing", visit, join=False)
+    yield from at_once(context, visit, join=False)
 
 
 # What is computed.
@@ -258,18 +255,12 @@ def _compute(
         digest = "" if unlike else program + hashlib.sha256(first.tobytes()).hexdigest()
         yield _error(device, computation, found, digest)
     if not repeated:
-        why = "It computed nothing that could be compared."
-        yield reading("numerics", device, REPEATED, skipped=why)
+        nothing = Remark("nothing-computed")
+        yield reading("numerics", device, REPEATED, remarks=(nothing,))
         return
-    source = "the same input gives the same result"
-    yield reading(
-        "numerics",
-        device,
-        REPEATED,
-        differing,
-        expected=Expected(value=0, kind="exact", source=source),
-        said=f"{plural(repeated, 'computation')}, {times} times each.",
-    )
+    facts: dict[str, Fact] = {"computations": repeated, "times": times}
+    expected = Expected(value=0, kind="exact", source=Remark("same-input", facts))
+    yield reading("numerics", device, REPEATED, differing, expected=expected)
 
 
 def _results(
@@ -291,7 +282,7 @@ def _results(
         with translate_errors(case, what, "compile"):
             call = compiled.result()
         if call is None or perf_counter() > deadline:
-            raise TroubleError(what, NO_TIME, skipped=True)
+            raise TroubleError(what, Remark("no-time-left"))
         with translate_errors(case, what, "transfer"), work.scope(case, device):
             args = send(inputs, device)
         with translate_errors(case, what, "first_call"):
@@ -299,7 +290,8 @@ def _results(
         with translate_errors(case, what, "block"):
             others = [np.asarray(call(*args)) for _ in range(times - 1)]
     except TroubleError as trouble:
-        trouble.skipped |= call is None and bool(REFUSED.search(trouble.detail))
+        if call is None and REFUSED.search(trouble.remark.detail):
+            trouble.remark = replace(trouble.remark, severity="info")
         raise
     return first, others, digest_of(call, device)
 
@@ -336,26 +328,18 @@ def _error(
     device: jax.Device, computation: Computation, found: Accuracy, digest: str
 ) -> Reading:
     """How far a result is from float64."""
-    what, expected, fault = computation.what, computation.expected, ""
+    remarks: tuple[Remark, ...] = ()
     if found.error is None:
-        fault = (
-            f"{DEVICE} gives a result of {what} that is not finite, or has not the"
-            " right shape."
-        )
-    elif not found.ok:
-        fault = (
-            f"{DEVICE} computes {what} with an error of {fmt.error(found.error)};"
-            f" {fmt.error(expected.value)} is accepted."
-        )
-    rows = found.rows_sampled
+        remarks = (Remark("not-finite", {}, "error"),)
+    elif found.rows_sampled is not None:
+        remarks = (Remark("sampled-rows", {"rows": found.rows_sampled}),)
     return reading(
         "numerics",
         device,
-        what,
+        computation.what,
         found.error,
         unit=ERROR,
-        expected=expected,
-        fault=fault,
+        expected=computation.expected,
         digest=digest,
-        said="" if rows is None else f"{rows} rows were compared.",
+        remarks=remarks,
     )

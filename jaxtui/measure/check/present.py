@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from jaxtui.format import plural
 from jaxtui.machine import hardware
 from jaxtui.machine.hardware import Chip, Maker
 from jaxtui.machine.survey import MAKERS, PROCESSES, Survey
 from jaxtui.machine.topologies import chips_of
 from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure.check.base import Context, by_device, reading
-from jaxtui.model import CheckRead, Device, Expected, Reading, RunEvent
+from jaxtui.model import CheckRead, Device, Expected, Fact, Reading, Remark, RunEvent
 from jaxtui.model.machine import chip_count, slice_count
 
-ON_BUS = "chips that JAX sees of those on the PCI bus"
-PROMISED = "chips that JAX sees of those promised"
-UNUSED = "chips on the PCI bus that JAX does not use"
+ON_BUS = "visible chips"
+PROMISED = "promised chips"
+UNUSED = "unused chips"
 NONE = "accelerators"
 
 TYPE = "TPU_ACCELERATOR_TYPE"
@@ -30,7 +29,7 @@ def test(context: Context) -> Iterator[RunEvent]:
     """Count; no device has anything to do."""
     found = readings(seen_by_jax.describe(), context.seen)
     yield from (CheckRead(reading=one) for one in found)
-    yield from by_device(context, "counting devices", lambda *_: iter(()))
+    yield from by_device(context, lambda *_: iter(()))
 
 
 def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
@@ -41,8 +40,7 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
         if mine == "tpu" and seen.environment.get(TYPE):
             yield _against_promise(devices, seen)
     elif not seen.chips:
-        said = f"The PCI bus shows no accelerator. {count_text(devices)}."
-        yield _chips(NONE, 0, said=said)
+        yield _chips(NONE, 0)
     for maker in MAKERS:
         chips = seen.of(maker)
         if chips and maker != mine:
@@ -50,74 +48,72 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
 
 
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
-    here = [device for device in devices if device.addressable]
     count = seen.count(maker, devices)
     found, given, on_bus = count.found, count.given, count.on_bus
-    said = f"{count_text(devices)}."
-    if len(here) < len(devices):
-        said += f" On this host: {count_text(here)}."
-    if given < on_bus:
-        said += f" Of {on_bus} on the PCI bus, /dev has the files of {given}."
-    source = "/dev" if given < on_bus else "the PCI bus"
+    by = "/dev" if given < on_bus else "PCI"
     if not on_bus:
-        said += " The PCI bus shows none: a container may hide it."
-    elif found > given:
-        said += f" {source.capitalize()} shows {given}: some are divided."
-    elif found < given and not count.missing:
-        said += f" {found} of {given}, as {_asked(count.limits, count.processes)}."
-    else:
-        return _compared(ON_BUS, found, given, source, count.missing, said)
-    return _chips(ON_BUS, found, said=said)
-
-
-def _compared(
-    what: str, found: int, wanted: int, source: str, fault: str, said: str
-) -> Reading:
-    expected = Expected(value=wanted, kind="exact", source=source)
-    return _chips(what, found, expected=expected, fault=fault, said=said)
+        return _chips(ON_BUS, found, remarks=(Remark("bus-hidden"),))
+    if found > given:
+        divided = Remark("divided-chips", {"by": by, "chips": given})
+        return _chips(ON_BUS, found, remarks=(divided,))
+    if found < given and not count.missing:
+        fewer = _asked(given, count.limits, count.processes)
+        return _chips(ON_BUS, found, remarks=(fewer,))
+    source = Remark("counted-by", {"by": by, "on_bus": on_bus})
+    expected = Expected(value=given, kind="exact", source=source)
+    return _chips(ON_BUS, found, expected=expected)
 
 
 def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     type_, found = seen.environment[TYPE], chip_count(devices)
     of_slice = chips_of(type_)
     if of_slice is None:
-        said = f"{TYPE} is {type_!r}: how many chips that stands for is not known."
-        return _chips(PROMISED, found, said=said)
+        unknown = Remark("unknown-type", {"variable": TYPE, "type": type_})
+        return _chips(PROMISED, found, remarks=(unknown,))
     configured = seen.environment.get("MEGASCALE_NUM_SLICES", "")
     slices = max(slice_count(devices), int(configured) if configured.isdigit() else 0)
     promised = slices * of_slice
-    each = f"{slices} slices of {type_}" if slices > 1 else type_
-    said = f"{each} stands for {plural(promised, 'chip')}."
     limits = list(seen.count("tpu", devices).limits)
     if PROCESSES in seen.environment:
         limits.append(f"{PROCESSES}={seen.environment[PROCESSES]}")
     if found < promised and limits:
-        text = f"{said} {found} of them, as {_asked(limits)}."
-        return _chips(PROMISED, found, said=text)
+        return _chips(PROMISED, found, remarks=(_asked(promised, limits),))
+    facts: dict[str, Fact] = {
+        "variable": TYPE,
+        "type": type_,
+        "slices": slices,
+        "chips": promised,
+    }
     if found > promised:
-        doubt = f"{said} JAX sees {found}, so {TYPE} does not describe this machine."
-        return _chips(PROMISED, found, doubt=doubt)
-    fault = f"{said} JAX sees {found}." if found < promised else ""
-    return _compared(PROMISED, found, promised, f"{TYPE}={type_}", fault, said)
+        other = Remark("more-than-promised", facts, "warning")
+        return _chips(PROMISED, found, remarks=(other,))
+    source = Remark("promised-by", facts)
+    expected = Expected(value=promised, kind="exact", source=source)
+    return _chips(PROMISED, found, expected=expected)
 
 
 def _unused(
     devices: Sequence[Device], seen: Survey, maker: Maker, chips: Sequence[Chip]
 ) -> Reading:
     """Chips of a maker whose platform is not the one that JAX uses."""
-    platform, there = devices[0].platform, hardware.in_words(chips)
+    platform = devices[0].platform
     what = f"{UNUSED} ({maker})"
-    said = f"This machine has {there}; JAX uses {count_text(devices)}."
     plugin = seen.packages is None or bool(seen.packages.for_maker(maker))
-    if not plugin:
-        said += f" {hardware.PLUGINS[maker]} is not installed."
+    facts: dict[str, Fact] = {
+        "chips": hardware.in_words(chips),
+        "platform": platform,
+        "lacking": "" if plugin else hardware.PLUGINS[maker],
+    }
     if limits := seen.limits(maker, 0):
-        return _chips(what, 0, said=f"{said} That is as {_asked(limits)}.")
+        remarks = Remark("unused-chips", facts), _asked(len(chips), limits)
+        return _chips(what, 0, remarks=remarks)
     # AMD makes the graphics of many computers whose owners never think of ROCm.
     if platform != "cpu" or (maker == "rocm" and not plugin):
-        return _chips(what, 0, said=said)
-    fault = f"JAX does not use the {there} on the PCI bus; it fell back to the CPU."
-    return _compared(what, 0, len(chips), "the PCI bus", fault, said)
+        return _chips(what, 0, remarks=(Remark("unused-chips", facts),))
+    fallback = Remark("cpu-fallback", facts, "error")
+    source = Remark("counted-by", {"by": "PCI", "on_bus": len(chips)})
+    expected = Expected(value=len(chips), kind="exact", source=source)
+    return _chips(what, 0, expected=expected, remarks=(fallback,))
 
 
 def _maker(device: Device) -> Maker | None:
@@ -133,31 +129,8 @@ def _maker(device: Device) -> Maker | None:
     return "rocm" if amd else "cuda"
 
 
-def _asked(limits: Sequence[str], processes: int = 1) -> str:
-    """``CUDA_VISIBLE_DEVICES=0 asks``: why JAX sees fewer chips than there are."""
+def _asked(chips: int, limits: Sequence[str], processes: int = 1) -> Remark:
+    """Why JAX sees fewer chips than there are."""
     if not limits:
-        return f"the {processes} processes share them out"
-    return f"{' and '.join(limits)} ask{'s' * (len(limits) == 1)}"
-
-
-def count_text(devices: Sequence[Device]) -> str:
-    """The counts of one platform: ``8 TensorCores = 4 chips = 4 JAX devices …``."""
-    first, count = devices[0], len(devices)
-    if first.platform == "cpu":
-        cpus = plural(count, "CPU device")
-        if first.simulated:
-            return f"{cpus}, SIMULATED: they share the cores of this machine"
-        if count == 1:
-            return f"{cpus}: it uses all cores of this machine"
-        return f"{cpus}: they share the cores of their machine"
-    terms = [plural(count, "JAX device")]
-    if first.platform == "tpu":
-        cores = plural(sum(one.tensorcores for one in devices), "TensorCore")
-        chips = f"{plural(chip_count(devices), 'chip')} {first.device_kind}"
-        terms = [cores, chips, *terms]
-    else:
-        terms = [f"{plural(count, 'GPU')} {first.device_kind}", *terms]
-    processes = len({one.process_index for one in devices})
-    placed = f"{' = '.join(terms)} in {plural(processes, 'process')}"
-    several = slice_count(devices)
-    return f"{placed} and {several} slices" if several > 1 else placed
+        return Remark("chips-shared-out", {"chips": chips, "processes": processes})
+    return Remark("chips-limited", {"chips": chips, "by": tuple(limits)})

@@ -11,7 +11,6 @@ from typing import Any
 
 import jax
 
-from jaxtui import format as fmt
 from jaxtui.measure import clocks
 from jaxtui.measure.check import compute, work
 from jaxtui.measure.check.base import (
@@ -22,10 +21,10 @@ from jaxtui.measure.check.base import (
     translate_errors,
 )
 from jaxtui.measure.devices import name
-from jaxtui.model import CheckDoing, CheckDone, CheckRead, Reading, RunEvent
-from jaxtui.stats import median, rounds_interval
+from jaxtui.model import CheckDoing, CheckDone, CheckRead, Reading, Remark, RunEvent
+from jaxtui.stats import rounds_interval
 
-WHAT = "all devices at once"
+WHAT = "all at once"
 
 BURST_SECONDS = 0.02
 """Work that each device gets in a round, where it is alone on its silicon."""
@@ -105,7 +104,7 @@ class Member:
 def test(context: Context) -> Iterator[RunEvent]:
     """Rounds of the same calls on every device, and then how they compare."""
     if len(context.devices) == 1:
-        yield CheckRead(reading=_skip("There is one device."))
+        yield CheckRead(reading=_skip(Remark("one-device")))
         yield CheckDone(device=name(context.devices[0]))
         return
     members: list[Member] = []
@@ -122,7 +121,7 @@ def _prepare(context: Context, members: list[Member]) -> Iterator[RunEvent]:
     for device in context.devices:
         if context.stop():
             return
-        yield CheckDoing(devices=(name(device),), what=f"compiling for {name(device)}")
+        yield CheckDoing(devices=(name(device),), doing="compiling")
         try:
             member = Member(device, compute.natural_product(context, device, WHAT))
             if not calls:
@@ -176,7 +175,7 @@ def _round(context: Context, active: list[Member], late: float) -> Iterator[RunE
 
 def _doing(members: Sequence[Member]) -> CheckDoing:
     names = tuple(name(member.device) for member in members)
-    return CheckDoing(devices=names, what="working on all devices at once")
+    return CheckDoing(devices=names)
 
 
 def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
@@ -185,17 +184,12 @@ def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
             yield error_reading("together", member.device, member.trouble)
     timed = [member for member in members if member.trouble is None]
     if len(timed) < 2:
-        yield _skip("Fewer than two devices could do the work.")
+        yield _skip(Remark("too-few-devices"))
         return
     for one in timed:
-        label = compute.label(one.product.workload.case, one.device.platform)
-        said = (
-            f"{one.calls} × {label}: {fmt.seconds(median(one.together))},"
-            f" alone {fmt.seconds(median(one.alone))}."
-        )
         figure = rounds_interval(one.together)
-        yield reading("together", one.device, WHAT, figure, unit="seconds", said=said)
+        yield reading("together", one.device, WHAT, figure, unit="seconds")
 
 
-def _skip(why: str) -> Reading:
-    return reading("together", None, WHAT, skipped=why)
+def _skip(why: Remark) -> Reading:
+    return reading("together", None, WHAT, remarks=(why,))

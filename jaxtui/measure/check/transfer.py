@@ -27,7 +27,7 @@ from jaxtui.measure.coldpath import shares_memory
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops.arguments import Array
-from jaxtui.model import CheckLevel, Reading, RunEvent
+from jaxtui.model import CheckLevel, Reading, Remark, RunEvent
 from jaxtui.stats import median, rounds_interval
 
 MEBIBYTE = 1024**2
@@ -54,8 +54,6 @@ PATIENCE = 3
 """A size is left out whose least rounds would take so many times the time there is."""
 
 DIRECTIONS = ("host to device", "device to host")
-
-ZERO_COPY = "Zero-copy: both sides see the same buffer, nothing travels."
 
 
 @dataclass(slots=True)
@@ -89,16 +87,15 @@ class Series:
         size, seconds = fmt.bytes_text(self.nbytes), zip(*self.rounds, strict=True)
         for to, taken, same in zip(DIRECTIONS, seconds, self.zero_copy, strict=True):
             what, found = f"{to} {size}", rounds_interval(taken)
-            facts: dict[str, Any] = {"said": ZERO_COPY}
-            if not same:
-                said = f"{size} in {fmt.seconds(found.median)}; {len(taken)} rounds."
-                facts = {"figure": found, "per": self.nbytes, "said": said}
+            facts: dict[str, Any] = {"figure": found, "per": self.nbytes}
+            if same:
+                facts = {"remarks": (Remark("nothing-copied"),)}
             yield reading("transfer", self.device, what, unit="bytes/s", **facts)
 
 
 def test(context: Context) -> Iterator[RunEvent]:
     try:
-        yield from by_device(context, "copying to and from", _copies, in_turn=True)
+        yield from by_device(context, _copies, in_turn=True)
     finally:
         _numbers.cache_clear()
 
@@ -121,8 +118,7 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
             return
         size = fmt.bytes_text(nbytes)
         if free is not None and nbytes * SHARE > free:
-            room = fmt.bytes_text(free)
-            why = f"With {room} free, there is no room for it and beyond."
+            why = Remark("no-room", {"size": nbytes, "free": free})
         else:
             one = Series(nbytes, device, _numbers(nbytes))
             # The first round does not count.
@@ -131,11 +127,8 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
             if taken * LEAST_ROUNDS <= max(PATIENCE * seconds, 1.0):
                 series.append(one)
                 continue
-            why = (
-                f"A copy of {size} there and back takes {fmt.seconds(taken)}, for"
-                " which there is no time; nor is there for larger ones."
-            )
-        yield reading("transfer", device, size, skipped=why)
+            why = Remark("slow-copy", {"size": nbytes, "seconds": taken})
+        yield reading("transfer", device, size, remarks=(why,))
         break
     for count in range(MOST_ROUNDS if series else 0):
         if count >= LEAST_ROUNDS and perf_counter() - begin >= seconds:

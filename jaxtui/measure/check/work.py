@@ -18,12 +18,9 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import SingleDeviceSharding
 
-from jaxtui import format as fmt
-from jaxtui.format import plural
 from jaxtui.measure import clocks, notes, ops, programs
 from jaxtui.measure.check.base import Context, reading, translate_errors
 from jaxtui.measure.clocks import Call
-from jaxtui.measure.contention import Meter
 from jaxtui.measure.ops.arguments import Argument
 from jaxtui.measure.runtime import DEFAULT_QUEUE_DEPTH
 from jaxtui.measure.turns import WARM_UP_SECONDS, Turns, take_turns
@@ -208,7 +205,7 @@ def run_bursts(
 
 
 def rate_reading(
-    test: CheckTest, subject: Subject, turns: Turns, said: str = "", **facts: Any
+    test: CheckTest, subject: Subject, turns: Turns, **facts: Any
 ) -> Reading | None:
     """Operations or bytes per second, from turns of bursts, as ``reading`` takes them.
 
@@ -225,20 +222,15 @@ def rate_reading(
     if (interval := turns.per_call) is None:
         return None
     assert device is not None
-    said = said or f"{fmt.seconds(interval.median)} per call"
-    return reading(
-        test,
-        device,
-        subject.what,
-        interval,
-        disturbed=disturbance(turns.meter, device),
-        said=f"{said}, {plural(len(turns.slopes), 'round')}.",
-        **facts,
-    )
+    contended = notes.contention(turns.meter.usage)
+    # What others do matters where the device computes on the host's cores.
+    shared = contended is not None and device.platform == "cpu"
+    remarks = (contended,) if shared else ()
+    return reading(test, device, subject.what, interval, remarks=remarks, **facts)
 
 
 def measure_rate(
-    context: Context, subject: Subject, seconds: float, said: str = "", **facts: Any
+    context: Context, subject: Subject, seconds: float, **facts: Any
 ) -> Reading | None:
     """The rate of one prepared call; ``None`` if it was stopped before its first round.
 
@@ -250,9 +242,4 @@ def measure_rate(
         pass
     if turns is None:
         return None
-    return rate_reading(context.check.test, subject, turns, said, **facts)
-
-
-def disturbance(meter: Meter, device: jax.Device) -> str:
-    """Who else used the cores of a device meanwhile; empty if that is no matter."""
-    return notes.disturbance(meter.usage) if device.platform == "cpu" else ""
+    return rate_reading(context.check.test, subject, turns, **facts)

@@ -14,8 +14,8 @@ from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
-from jaxtui.view import check_screen, chipmap, devices
-from jaxtui.view.text import Column, Line, plain
+from jaxtui.view import chipmap, devices
+from jaxtui.view.text import Column, Line, fit, plain
 
 LOW = 14
 """Lines of the tab below which there is no room for the map."""
@@ -53,17 +53,17 @@ class Hardware(Horizontal):
             yield self._map
             yield self._machine
 
-    def show(self, state: State, report: check_view.Report, room: Size) -> None:
+    def show(self, state: State, judged: check_view.Judgement, room: Size) -> None:
         """Draw what differs.
 
         Args:
             state: what is on screen.
-            report: the last health check.
+            judged: the last health check.
             room: the size of the tab.
         """
         found, device, checked = state.devices, state.device, state.check_shown
         rates = devices.product_rates(state)
-        drawn = found, device, checked, report, state.host, state.engine, rates, room
+        drawn = found, device, checked, judged, state.host, state.engine, rates, room
         if drawn == self._drawn:
             return
         self._drawn = drawn
@@ -87,9 +87,10 @@ class Hardware(Horizontal):
         if beside.display:
             width = max(words, width - _width_beside(found, mapped))
         if checked:
-            columns, gap = check_screen.grid(report, found, width - 4), 1
+            grid = check_view.grid(judged, found)
+            columns, gap = fit(grid, width - 4, 1).columns, 1
         else:
-            badges = check_screen.badges(report, found) if report.exam else None
+            badges = check_view.badges(judged, found) if judged.exam else None
             columns, gap = devices.columns(found, width - 4, rates, badges), 2
         self.table.show([one.name for one in found], columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
@@ -102,7 +103,7 @@ class Hardware(Horizontal):
         self._machine.show(lambda _: summary)
         drawing: list[Line] = []
         if mapped:
-            marks = check_view.marks(report, found) if checked else {}
+            marks = check_view.marks(judged, found) if checked else {}
             self._map.show(found, device.name, marks)
             drawing = chipmap.render(chipmap.layout(found), inside, 4, device.name)
         if beside.display:

@@ -2,6 +2,301 @@
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Words
+from jaxtui import format as fmt
+from jaxtui.view.words.base import Facts, Words
 
-WORDS: dict[str, Words] = {}
+BOUNDS = {
+    "dcgm": "NVIDIA's DCGM draws the same line at 75 % of what its own test reached.",
+    "published-shares": (
+        "Published products reach 75 to 97 % of their peak, copies 80 to 92 %."
+    ),
+    "sound-chips": "Sound chips of one kind often differ by 5 %.",
+    "host-clock": (
+        "The host's clock and other programs move this figure, so the bound is wide."
+    ),
+}
+"""By the code of a bound: who draws the line there, or why."""
+
+_CAUSES = {
+    "flop/s": (
+        "Usual causes: the clock stopped at dispatch, XLA removed work whose result is"
+        " unused, or the peak is that of another precision or another chip."
+    ),
+    "bytes/s": (
+        "Usual causes: the clock stopped at dispatch, the arrays fit into a cache, XLA"
+        " removed the copy, or the peak is that of another chip."
+    ),
+}
+
+_AGAIN = "Check again; if it stays, report it to whoever provides the machine."
+
+
+def _published(facts: Facts) -> str:
+    parts = [facts["source"]]
+    if devices := facts.get("devices_per_chip"):
+        parts.append(f"per chip, which is {devices} JAX devices")
+    if passes := facts.get("passes"):
+        count = fmt.plural(passes, "bfloat16 pass")
+        parts.append(f"float32 at precision {facts['precision']} is {count}")
+    if facts.get("tf32"):
+        parts.append(f"float32 at precision {facts['precision']} is TF32")
+    if doubt := facts.get("doubt"):
+        parts.append(f"uncertain: {doubt}")
+    if theirs := facts.get("jax"):
+        parts.append(f"JAX has {fmt.significant(theirs)} per second")
+    return "; ".join(parts)
+
+
+def _rounding_bound(facts: Facts) -> str:
+    rounded = ", whose inputs an accelerator may round" * bool(facts["rounded_inputs"])
+    return f"jaxtui's bound on rounding errors{rounded}"
+
+
+def _same_input(facts: Facts) -> str:
+    count = fmt.plural(facts["computations"], "computation")
+    return f"the same input gives the same result: {count}, {facts['times']} runs each"
+
+
+def _counted_by(facts: Facts) -> str:
+    if facts["by"] == "PCI":
+        return "chips on the PCI bus"
+    return f"device files in /dev; the PCI bus shows {facts['on_bus']} chips"
+
+
+def _expected(facts: Facts) -> str:
+    """Who says what is expected, as one list."""
+    text = WORDS[facts["rule"]].text
+    return text if isinstance(text, str) else text(facts)
+
+
+def _slices(facts: Facts) -> str:
+    count = facts["slices"]
+    return f"{count} slices of {facts['type']}" if count > 1 else str(facts["type"])
+
+
+def _promised_by(facts: Facts) -> str:
+    chips = fmt.plural(facts["chips"], "chip")
+    return f"{facts['variable']}: {_slices(facts)} has {chips}"
+
+
+def _beyond(facts: Facts) -> str:
+    causes = _CAUSES.get(facts["unit"], "")
+    return f"This is faster than the hardware can be. {causes}".rstrip()
+
+
+def _least(facts: Facts) -> str:
+    """How far from what it is compared with a figure may be."""
+    if facts["unit"] == "seconds":
+        return f"at most {fmt.ratio(1 / facts['least'])}"
+    return f"at least {fmt.percent(facts['least'])}"
+
+
+def _below_peak(facts: Facts) -> str:
+    reached = ""
+    if facts["reached"]:
+        best = fmt.rate(facts["reached"])
+        reached = f" Others have reached {best} on such a device."
+    return f"Expected {_least(facts)} of the peak.{reached} {BOUNDS[facts['bound']]}"
+
+
+def _behind(facts: Facts) -> str:
+    others = facts["others"]
+    whose = f"the median of the other {others} devices" if others > 1 else "the other"
+    return f"Expected {_least(facts)} of {whose}. {BOUNDS[facts['bound']]}"
+
+
+def _below_baseline(facts: Facts) -> str:
+    return f"Expected {_least(facts)} of {facts['file']}. {BOUNDS[facts['bound']]}"
+
+
+def _odd(facts: Facts) -> str:
+    differ, others = facts["differ"], facts["others"]
+    whose = f"all {others}" if differ == others else f"{differ} of {others}"
+    return f"The result differs from that of {whose} other devices, which agree."
+
+
+def _tie(facts: Facts) -> str:
+    differ, others = facts["differ"], facts["others"]
+    return (
+        f"The result differs from that of {differ} of {others} other devices, and no"
+        " majority shows which is right."
+    )
+
+
+def _last_seen(facts: Facts) -> str:
+    on = f" on {fmt.plural(facts['devices'], 'device')}" if facts["devices"] else ""
+    return f" It was {facts['doing']}{on}." if facts["doing"] else ""
+
+
+def _limited(facts: Facts) -> str:
+    by = " and ".join(facts["by"])
+    return f"{by} leaves JAX with fewer than {fmt.plural(facts['chips'], 'chip')}."
+
+
+def _unused(facts: Facts) -> str:
+    lacking = f" {facts['lacking']} is not installed." if facts["lacking"] else ""
+    platform = str(facts["platform"]).upper()
+    return f"The PCI bus shows {facts['chips']}; JAX uses the {platform}.{lacking}"
+
+
+WORDS: dict[str, Words] = {
+    # Where an expectation comes from.
+    "expected": Words("expected", _expected),
+    "published": Words("published", _published),
+    "rounding-bound": Words("rounding bound", _rounding_bound),
+    "exact-integers": Words("exact", "integer arithmetic is exact"),
+    "same-input": Words("identical results", _same_input),
+    "counted-by": Words("counted", _counted_by),
+    "promised-by": Words("promised", _promised_by),
+    "baseline": Words("baseline", lambda facts: str(facts["file"])),
+    "other-devices": Words("other devices", "median of the other devices of the kind"),
+    "no-expectation": Words(
+        "nothing expected",
+        lambda facts: f"jaxtui knows no published figure for {facts['kinds']}.",
+        "Keep these with `jaxtui check --json > FILE` and compare later with"
+        " `jaxtui check --baseline FILE`.",
+    ),
+    # Documents to compare with.
+    "unreadable-baseline": Words(
+        "unreadable", lambda facts: f"{facts['file']} cannot be read: {facts['error']}."
+    ),
+    "other-document": Words(
+        "other document",
+        lambda facts: (
+            f"{facts['file']} is no document of `jaxtui check --json`:"
+            f" {facts['error']}."
+        ),
+    ),
+    "other-schema": Words(
+        "other schema",
+        lambda facts: (
+            f"{facts['file']} has schema {facts['schema']}; this jaxtui reads"
+            f" {facts['wanted']}."
+        ),
+    ),
+    "empty-baseline": Words(
+        "no figures", lambda facts: f"{facts['file']} has no figures to compare with."
+    ),
+    "other-hardware": Words(
+        "other hardware",
+        lambda facts: (
+            f"{facts['file']} is of other hardware:"
+            f" {'; '.join(map(str, facts['differences']))}."
+        ),
+    ),
+    # What a figure comes to.
+    "beyond-the-peak": Words("faster than possible", _beyond),
+    "below-the-peak": Words("below the peak", _below_peak),
+    "behind-the-others": Words("behind the others", _behind),
+    "below-baseline": Words("below baseline", _below_baseline),
+    "maybe-below-baseline": Words(
+        "maybe below baseline",
+        lambda facts: (
+            f"Below {facts['file']}, but the two intervals overlap: it may be chance."
+        ),
+    ),
+    "above-the-bound": Words("error too large", "The result is wrong.", _AGAIN),
+    "not-as-expected": Words("unexpected", "The figure is not the expected one."),
+    "odd-one-out": Words("odd one out", _odd, _AGAIN),
+    "no-majority": Words("no majority", _tie, _AGAIN),
+    "no-figure": Words(
+        "no figure", "The test gave no figure, or one that is not finite."
+    ),
+    # What a test could not do.
+    "test-raised": Words(
+        "test failed", lambda facts: f"The test raised {facts['error']}"
+    ),
+    "check-failed": Words("test failed", lambda facts: str(facts["error"])),
+    "hung": Words(
+        "hung",
+        lambda facts: (
+            f"Did not finish within {fmt.seconds(facts['seconds'])}.{_last_seen(facts)}"
+        ),
+    ),
+    "engine-ended": Words(
+        "engine ended",
+        lambda facts: f"The engine ended during the test.{_last_seen(facts)}",
+    ),
+    "broken-off": Words(
+        "broken off", lambda facts: f"{facts['error']}{_last_seen(facts)}"
+    ),
+    "unfinished-before": Words("left out", "It did not finish an earlier test."),
+    "no-engine": Words("no engine", "The engine could not be started again."),
+    "shared-memory": Words(
+        "shared memory", lambda facts: f"It has the same memory as {facts['with']}."
+    ),
+    "no-memory-figure": Words(
+        "unknown", "The runtime does not report how much memory is free."
+    ),
+    "memory-in-use": Words(
+        "in use",
+        lambda facts: (
+            f"{fmt.bytes_text(facts['used'])} of {fmt.bytes_text(facts['limit'])} is"
+            " in use."
+        ),
+    ),
+    "nothing-copied": Words(
+        "zero-copy", "Both sides share one buffer, so nothing is transferred."
+    ),
+    "no-room": Words(
+        "no room",
+        lambda facts: (
+            f"{fmt.bytes_text(facts['size'])} and more do not fit comfortably into the"
+            f" {fmt.bytes_text(facts['free'])} that are free."
+        ),
+    ),
+    "slow-copy": Words(
+        "slow link",
+        lambda facts: (
+            f"A copy of {fmt.bytes_text(facts['size'])} there and back takes"
+            f" {fmt.seconds(facts['seconds'])}: too long for this size and larger ones."
+        ),
+    ),
+    "no-time-left": Words("no time", "The budget ended before it.", "Run level full."),
+    "nothing-computed": Words("nothing to compare", "Nothing was computed twice."),
+    "not-finite": Words(
+        "not finite", "The result is not finite, or has the wrong shape.", _AGAIN
+    ),
+    "sampled-rows": Words(
+        "sampled", lambda facts: f"{facts['rows']} rows were compared with float64."
+    ),
+    "one-device": Words("one device", "There is only one device."),
+    "too-few-devices": Words(
+        "too few devices", "Fewer than two devices could do the work."
+    ),
+    "no-product": Words(
+        "no product", lambda facts: f"XLA has no matrix product in {facts['dtype']}."
+    ),
+    # Chips that are there, or should be.
+    "bus-hidden": Words(
+        "hidden bus", "The PCI bus shows no chip: a container may hide it."
+    ),
+    "divided-chips": Words(
+        "divided chips",
+        lambda facts: (
+            f"{facts['by']} shows {fmt.plural(facts['chips'], 'chip')}: some are"
+            " divided into several devices."
+        ),
+    ),
+    "chips-limited": Words("limited", _limited),
+    "chips-shared-out": Words(
+        "shared out",
+        lambda facts: (
+            f"{facts['processes']} processes share {fmt.plural(facts['chips'], 'chip')}"
+            " of this host."
+        ),
+    ),
+    "unknown-type": Words(
+        "unknown type",
+        lambda facts: f"jaxtui doesn't know {facts['variable']}={facts['type']}.",
+    ),
+    "more-than-promised": Words(
+        "more than promised",
+        lambda facts: (
+            f"{facts['variable']} is {_slices(facts)}, which has"
+            f" {fmt.plural(facts['chips'], 'chip')}: it does not describe this machine."
+        ),
+    ),
+    "unused-chips": Words("unused chips", _unused),
+    "cpu-fallback": Words("CPU fallback", _unused, "`jaxtui devices` says why."),
+}

@@ -8,6 +8,7 @@ import pytest
 
 from jaxtui.measure import host
 from jaxtui.measure.check import memory
+from jaxtui.model import Remark
 from tests.measure.check.faults import NAMES, check, done, events, readings
 
 GIB = 1024**3
@@ -28,14 +29,13 @@ def test_every_device_has_the_memory_of_the_host() -> None:
     for one in read:
         assert 0 < (one.measured or 0) <= (host.total_host_bytes() or 0)
         assert one.unit == "bytes"
-        assert "share it" in one.said
 
 
 @pytest.mark.parametrize("available", [GIB, None])
 def test_a_host(available: int | None) -> None:
-    reading = memory.of_host("cpu:0", available, 2 * GIB)
+    reading = memory.of_host("cpu:0", available)
     assert reading.measured == available
-    assert bool(reading.skipped) == (available is None)
+    assert bool(reading.remarks) == (available is None)
 
 
 def test_the_limit_of_a_container_is_the_total(
@@ -54,13 +54,8 @@ def test_what_statistics_say() -> None:
     assert reading.measured == TPU["bytes_limit"] - 3 * GIB
     assert reading.expected is not None
     assert reading.expected.value == 32 * GIB
-    assert reading.said == (
-        "3.00 GiB of 30.7 GiB in use, 1.00 GiB of that reserved,"
-        " largest free block 27.0 GiB."
-    )
-    # A pool that has taken nothing has no largest block.
-    empty = memory.of_device("gpu:0", "none", TPU | {"largest_free_block_bytes": 0})
-    assert "largest" not in empty.said
-    assert empty.expected is None
+    facts = {"used": 3 * GIB, "limit": TPU["bytes_limit"]}
+    assert reading.remarks == (Remark("memory-in-use", facts),)
+    assert memory.of_device("gpu:0", "none", TPU).expected is None
     silent = memory.of_device("gpu:0", "none", {})
-    assert (silent.measured, bool(silent.skipped)) == (None, True)
+    assert (silent.measured, silent.remarks) == (None, (Remark("no-memory-figure"),))

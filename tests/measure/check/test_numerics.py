@@ -32,6 +32,7 @@ from jaxtui.model import (
     CheckDone,
     CheckRead,
     Reading,
+    Remark,
     RunEvent,
 )
 from tests.measure.check.faults import NAMES, check, done, events, of, plant, readings
@@ -96,13 +97,14 @@ def test_accelerators_compute_more_and_larger_products() -> None:
     assert "matmul 2048 float32 high" in full
 
 
-def test_rounding_at_default_precision_is_expected_and_said() -> None:
+def test_rounding_at_default_precision_is_expected() -> None:
     rounded = Computation("matmul", 512, "float32").expected
     exact = Computation("matmul", 512, "float32", "highest").expected
     assert rounded.value > 100 * exact.value
-    assert "may round" in rounded.source
-    assert "may round" not in exact.source
-    assert "exactly" in Computation("matmul", 512, "int8").expected.source
+    assert rounded.source == Remark("rounding-bound", {"rounded_inputs": True})
+    assert exact.source == Remark("rounding-bound", {"rounded_inputs": False})
+    integers = Computation("matmul", 512, "int8").expected
+    assert integers.source == Remark("exact-integers")
 
 
 # Sound devices.
@@ -215,9 +217,9 @@ def test_a_dtype_that_fails_costs_only_that_and_is_skipped_where_it_is_refused(
     assert sorted(done(found)) == NAMES[:2]
     read = readings(found)
     assert faults(read) == (set() if refuses else {("cpu:0", INTEGERS)})
-    one = of("cpu:0", read)[INTEGERS]
-    assert bool(one.skipped) == refuses
-    assert str(error) in one.detail
+    (remark,) = of("cpu:0", read)[INTEGERS].remarks
+    assert (remark.severity == "info") == refuses
+    assert str(error) in remark.detail
     assert of("cpu:0", read)[REPEATED].measured == 0
 
 
@@ -301,7 +303,7 @@ def test_what_ends_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(numerics, "COMPILE_SECONDS", -10.0)
         found = events(check("numerics", devices=2))
     assert sorted(done(found)) == NAMES[:2]
-    assert all(one.skipped for one in readings(found))
+    assert all(one.measured is None for one in readings(found))
 
     def broken(*_: Any, **__: Any) -> Any:
         raise MemoryError("no more threads")

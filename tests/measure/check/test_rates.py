@@ -23,11 +23,11 @@ from jaxtui.measure.check.base import Context, by_device, run_check
 from jaxtui.measure.devices import name
 from jaxtui.measure.turns import never
 from jaxtui.model import (
-    DEVICE,
     CheckDoing,
     CheckRead,
     CheckTest,
     Reading,
+    Remark,
     RunEvent,
     RunFinished,
 )
@@ -70,6 +70,10 @@ def sound(test: CheckTest, devices: int) -> list[RunEvent]:
     return events(check(test, devices, budget=0.2 if devices == 1 else 0.05))
 
 
+def wrong(reading: Reading) -> bool:
+    return any(remark.severity == "error" for remark in reading.remarks)
+
+
 def ending(found: list[RunEvent]) -> str:
     finished = found[-1]
     assert isinstance(finished, RunFinished)
@@ -92,15 +96,15 @@ def test_every_device_gets_its_readings_and_is_done(
     at_work: set[str] = set()
     for event in found:
         if isinstance(event, CheckDoing):
-            assert event.what
             at_work |= set(event.devices)
         if not isinstance(event, CheckRead):
             continue
         reading = event.reading
         # Suspects are named before they work.
         assert alone or reading.device in {None, *at_work}
-        assert (reading.test, reading.fault, reading.doubt) == (test, "", "")
-        assert (reading.measured is None) == bool(reading.skipped)
+        assert reading.test == test
+        codes = [one.code for one in reading.remarks if one.code != "contended"]
+        assert (reading.measured is None) == bool(codes)
         if reading.measured is not None:
             assert 0 < reading.measured < math.inf
             low, high = reading.ci_low, reading.ci_high
@@ -132,7 +136,6 @@ def test_rates_agree_with_a_loop_by_hand() -> None:
     op, size, dtype = single.what.split()
     assert (op, dtype, double.what.split()[2]) == ("matmul", "float32", "float64")
     assert single.expected is None
-    assert "per call" in single.said
     n = int(size)
     x = jax.device_put(np.random.default_rng(0).random((n, n), np.float32))
     product = jax.jit(lambda x: x @ x)
@@ -159,9 +162,9 @@ def test_full_streams_several_sizes() -> None:
 
 def test_devices_that_share_a_memory_and_what_a_call_costs() -> None:
     found = readings(sound("bandwidth", 4))
-    skipped = {each.device: each.skipped for each in found if each.skipped}
-    assert list(skipped) == NAMES[1:]
-    assert all("memory" in said and "cpu:0" in said for said in skipped.values())
+    skipped = {each.device: each.remarks for each in found if each.measured is None}
+    shared = (Remark("shared-memory", {"with": "cpu:0"}),)
+    assert skipped == dict.fromkeys(NAMES[1:], shared)
     (tiny,) = readings(sound("dispatch", 1))
     assert tiny.unit == "seconds"
     assert (tiny.measured or 1) < 0.01
@@ -179,12 +182,13 @@ def test_an_exception_on_one_device_costs_only_its_readings(
     assert sorted(done(found)) == NAMES
     for reading in readings(found):
         if reading.device == "cpu:0":
-            assert "chip on fire" in reading.fault
-            assert "RuntimeError: INTERNAL: chip on fire" in reading.detail
+            (remark,) = reading.remarks
+            assert remark.severity == "error"
+            assert "RuntimeError: INTERNAL: chip on fire" in remark.detail
             assert reading.measured is None
         else:
-            assert not reading.fault
-    whole = {reading.device for reading in readings(found) if not reading.fault}
+            assert not wrong(reading)
+    whole = {reading.device for reading in readings(found) if not wrong(reading)}
     assert set(NAMES[1:]) <= whole
 
 
@@ -209,9 +213,8 @@ def test_what_a_device_cannot_do_in_one_dtype_costs_only_that(
     plant(monkeypatch, "cpu:0", raising(refused, dtype=dtype))
     found = {one.what.split()[2]: one for one in readings(events(check("compute", 1)))}
     failed = found.pop(dtype)
-    assert "does not implement it" in failed.skipped
-    assert str(refused) in failed.detail
-    assert not failed.fault
+    assert str(refused) in failed.remarks[0].detail
+    assert not wrong(failed)
     assert [one.measured is not None for one in found.values()] == [True]
 
 
@@ -225,7 +228,6 @@ def test_all_accelerators_are_measured_at_once_but_for_dispatch(
     assert {one.device for one in readings(found)} - {None} == set(NAMES)
     for reading in readings(found):
         assert reading.measured is not None
-        assert not reading.skipped + reading.fault
     most = max(len(one.devices) for one in found if isinstance(one, CheckDoing))
     assert most == (1 if test == "dispatch" else 4)
 
@@ -234,11 +236,11 @@ def test_all_accelerators_are_measured_at_once_but_for_dispatch(
 
 
 @pytest.mark.parametrize(
-    ("others", "budgets"),
-    [("", dict.fromkeys(NAMES, 2.0)), ("is not", {"cpu:0": 8.0})],
+    ("first_only", "budgets"),
+    [(False, dict.fromkeys(NAMES, 2.0)), (True, {"cpu:0": 8.0})],
 )
 def test_those_that_share_share_the_budget_unless_only_the_first_works(
-    others: str, budgets: dict[str, float]
+    first_only: bool, budgets: dict[str, float]
 ) -> None:
     given: dict[str, float] = {}
 
@@ -247,11 +249,10 @@ def test_those_that_share_share_the_budget_unless_only_the_first_works(
         yield from ()
 
     context = Context(check("bandwidth", budget=8.0), Survey(), never)
-    found = list(by_device(context, "x", job, others=others))
+    found = list(by_device(context, job, first_only=first_only))
     assert given == budgets
     assert done(found) == NAMES
-    whys = [one.skipped for one in readings(found)]
-    assert whys == [f"{DEVICE} is not cpu:0."] * (len(NAMES) - len(budgets))
+    assert len(readings(found)) == len(NAMES) - len(budgets)
 
 
 # The race.
@@ -322,9 +323,9 @@ def test_a_device_that_fails_in_the_race_is_out(
 
     plant(monkeypatch, "cpu:0", after_the_start(dies))
     by_name = {one.device: one for one in readings(events(check("together", 3)))}
-    assert "chip on fire" in by_name["cpu:0"].fault
+    assert wrong(by_name["cpu:0"])
     assert by_name["cpu:1"].measured is not None
     plant(monkeypatch, "cpu:0", raising(ON_FIRE))
     machine = readings(events(check("together", 2)))[-1]
     assert machine.device is None
-    assert machine.skipped.startswith("Fewer than two devices")
+    assert machine.remarks == (Remark("too-few-devices"),)

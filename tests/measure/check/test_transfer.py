@@ -14,7 +14,7 @@ from jaxtui.measure.check import transfer
 from jaxtui.measure.check.base import run_check
 from jaxtui.measure.check.transfer import Series
 from jaxtui.measure.inputs import _allocate
-from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead
+from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Remark
 from tests.measure.check.faults import NAMES, check, done, events, of, readings
 
 KIB = 1024
@@ -43,10 +43,9 @@ def test_every_device_has_a_bandwidth_for_every_size() -> None:
         ends = (there.ci_low, there.measured, there.ci_high)
         assert all(ends)
         assert list(ends) == sorted(ends)  # type: ignore[type-var]
-        assert "1.00 MiB in" in there.said
         # On a CPU NumPy looks at the device's own buffer: nothing is copied.
         back = read["device to host 1.00 MiB"]
-        assert (back.measured, back.said, back.fault) == (None, transfer.ZERO_COPY, "")
+        assert (back.measured, back.remarks) == (None, (Remark("nothing-copied"),))
     # The numbers are given back.
     assert transfer._numbers.cache_info().currsize == 0
 
@@ -61,7 +60,6 @@ def test_an_array_that_is_taken_over_is_recognised() -> None:
     series.rounds = [(0.5, 1.0), (0.25, 1.0), (0.5, 1.0)]
     reading, _ = series.readings()
     assert reading.measured == 8 * KIB
-    assert reading.said == "4.00 KiB in 500 ms; 3 rounds."
 
 
 def test_a_round_of_small_copies_is_their_median(
@@ -115,7 +113,7 @@ def test_sizes_without_room_or_time_are_left_out(
     with monkeypatch.context() as patch:
         patch.setattr(transfer, "available_host_bytes", lambda: 8 * MIB - 1)
         read = of("cpu:0", readings(events(check("transfer", devices=1))))
-    assert "no room" in read["1.00 MiB"].skipped
+    assert read["1.00 MiB"].remarks[0].code == "no-room"
     assert read["host to device 4.00 KiB"].measured
     assert THERE not in read
 
@@ -127,7 +125,7 @@ def test_sizes_without_room_or_time_are_left_out(
 
     monkeypatch.setattr(Series, "round", slow)
     read = of("cpu:0", readings(events(check("transfer", devices=1))))
-    assert "no time" in read["8.00 KiB"].skipped
+    assert read["8.00 KiB"].remarks[0].code == "slow-copy"
     assert read["host to device 4.00 KiB"].measured
     assert not any("16.0 KiB" in what for what in read)
 
