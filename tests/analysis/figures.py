@@ -104,6 +104,9 @@ def doubted(measured: float = 100e12) -> dict[str, Any]:
 PROMISED = {"variable": "TYPE", "type": "v5litepod-4", "slices": 1, "chips": 4}
 
 
+NO_PRODUCT = Remark("no-product", {"dtype": "bfloat16"}, detail="XLA refuses it.")
+
+
 def crowded(used: float = 1.5) -> Remark:
     facts: dict[str, Any] = {"by": "processes", "used_cores": used, "cores": 2}
     return Remark("contended", facts, "warning")

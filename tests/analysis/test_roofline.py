@@ -25,8 +25,10 @@ from jaxtui.view.roofline import verdict
 from tests.analysis.figures import (
     BFLOAT16,
     FLOAT32,
+    NO_PRODUCT,
     bandwidth,
     compute,
+    crowded,
     measured,
     roofs,
 )
@@ -36,10 +38,10 @@ PRECISE = {"precision": "highest"}
 CACHE = roofs(cache=2**25)
 TPU = roofs(bandwidth(), compute(), compute(50e9, of=HIGHEST), device="tpu:0")
 WITHOUT_BFLOAT16 = roofs(
-    bandwidth(), compute(), missing=(MissingRoof(of=BFLOAT16, why="XLA refuses it."),)
+    bandwidth(), compute(), missing=(MissingRoof(of=BFLOAT16, remark=NO_PRODUCT),)
 )
-ONLY_COMPUTE = roofs(compute(), missing=(MissingRoof(of=None, why="No room."),))
-BUSY = roofs(bandwidth(), compute(disturbed="Others were at work."))
+ONLY_COMPUTE = roofs(compute(), missing=(MissingRoof(of=None, remark=NO_PRODUCT),))
+BUSY = roofs(bandwidth(), compute(remarks=(crowded(),)))
 
 
 CPU = roofs()
@@ -124,8 +126,8 @@ def test_under_a_roof(
         ({"flops": None, "bytes": None}, CPU, "Neither its flops nor its bytes are"),
         ({**FLOPS, "dtype": "bfloat16"}, WITHOUT_BFLOAT16, "bfloat16: XLA refuses it."),
         ({"flops": 1.0}, roofs(bandwidth()), "roof for float32: it was not measured."),
-        ({}, ONLY_COMPUTE, "There is no memory roof: No room."),
-        ({"flops": None}, ONLY_COMPUTE, "There is no memory roof: No room."),
+        ({}, ONLY_COMPUTE, "There is no memory roof: XLA refuses it."),
+        ({"flops": None}, ONLY_COMPUTE, "There is no memory roof: XLA refuses it."),
     ],
 )
 def test_without_a_place_there_is_a_reason(
@@ -145,15 +147,17 @@ def test_the_ridge_is_where_both_allow_the_same() -> None:
 
 
 def test_roofs_in_words() -> None:
-    said = Expected(value=200e9, kind="peak", source="a data sheet")
-    lacking = [MissingRoof(of=of, why="It refuses.") for of in (BFLOAT16, None)]
+    said = Expected(
+        value=200e9, kind="peak", source=Remark("published", {"source": "a data sheet"})
+    )
+    lacking = [MissingRoof(of=of, remark=NO_PRODUCT) for of in (BFLOAT16, None)]
     fast = compute(published=said), compute(50e9, of=HIGHEST)
     found = view.head(roofs(bandwidth(), *fast, missing=tuple(lacking), cache=2**25))
     for text in (
         "bandwidth 12.0 GB/s",
         "compute float32 highest 50.0 GFLOP/s",
         "compute float32: 75 % of 200 GFLOP/s (a data sheet).",
-        "No compute roof for bfloat16: It refuses. No bandwidth roof: It",
+        "No compute roof for bfloat16: XLA has",
         "up to 12 flops per byte in float32, 4.2 flops per byte in float32 highest;",
         "Arrays that fit into the last cache, 32.0 MiB,",
     ):

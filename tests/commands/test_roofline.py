@@ -24,7 +24,7 @@ from jaxtui.model.roofs import (
     RoofDtype,
     Roofs,
 )
-from tests.analysis.figures import bandwidth, compute, roofs
+from tests.analysis.figures import NO_PRODUCT, bandwidth, compute, roofs
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import OPS, FakeEngine
 from tests.records import planned
@@ -48,7 +48,7 @@ def found(work: Roofs) -> list[Event]:
     known = [bandwidth()]
     known += [compute(of=of) for of in work.dtypes if of.dtype == "float32"]
     missing = tuple(
-        MissingRoof(of=of, why="XLA refuses it.")
+        MissingRoof(of=of, remark=NO_PRODUCT)
         for of in work.dtypes
         if of.dtype != "float32"
     )
@@ -100,7 +100,7 @@ def test_only_roofs_that_the_cases_want_are_measured_on_the_device(capsys) -> No
     assert (work.device, work.seed, experiment.seed) == ("cpu:1", 3, 3)
     assert {case.device for case in experiment.cases} == {"cpu:1"}
     text = " ".join(capsys.readouterr().out.split())
-    assert "No compute roof for bfloat16: XLA refuses it." in text
+    assert "No compute roof for bfloat16: XLA has no" in text
     alone = machine()
     assert roofline(alone, "copy:1M") == 0
     assert asked(alone)[0].dtypes == ()

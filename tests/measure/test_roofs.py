@@ -93,7 +93,7 @@ def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(monkeypatch) -> None:
     assert [roof.kind for roof in result.roofs] == ["bandwidth"]
     (missing,) = result.missing
     assert missing.of == FLOAT32
-    assert "matmul 256 float32 jit on cpu:0" in missing.why
+    assert "no such product" in missing.remark.detail
 
 
 @pytest.mark.usefixtures("brief", "small")

@@ -17,6 +17,7 @@ from jaxtui.model import (
     MissingRoof,
     Mode,
     Ready,
+    Remark,
     RoofDtype,
     Roofs,
     RoofsMeasured,
@@ -29,7 +30,14 @@ from jaxtui.view import roofline_screen, text
 from jaxtui.view.roofline import limit, verdict
 from jaxtui.view.roofline_screen import Roofline
 from tests import records
-from tests.analysis.figures import BFLOAT16, FLOAT32, bandwidth, compute, roofs
+from tests.analysis.figures import (
+    BFLOAT16,
+    FLOAT32,
+    NO_PRODUCT,
+    bandwidth,
+    compute,
+    roofs,
+)
 from tests.fake_engine import HOST, OPS, cpu_devices, tpu_devices
 
 COMPLETE = RunFinished(outcome="complete", elapsed_seconds=9.0)
@@ -38,7 +46,9 @@ CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 FAILED = WorkFailed(error="It broke.", hint="Mend it.")
 
 MEMORY = bandwidth(20e9)
-PUBLISHED = Expected(value=4e12, kind="peak", source="example.org/chip")
+PUBLISHED = Expected(
+    value=4e12, kind="peak", source=Remark("published", {"source": "example.org/chip"})
+)
 ARITHMETIC = compute(2e12, published=PUBLISHED)
 
 
@@ -88,7 +98,7 @@ def test_half_a_measuring_does_not_replace_a_whole_one() -> None:
 
 
 def test_dtypes_of_several_runs_stay_together() -> None:
-    none = MissingRoof(of=BFLOAT16, why="no")
+    none = MissingRoof(of=BFLOAT16, remark=NO_PRODUCT)
     first = roofs(bandwidth(12e9), compute(95e9), missing=(none,))
     second = roofs(bandwidth(13e9), compute(30e9, BFLOAT16))
     state = after(
@@ -200,7 +210,7 @@ def test_only_what_is_not_known_and_can_be_had_is_asked() -> None:
     assert wanted(cases, after(*WHOLE)) == (BFLOAT16,)
     # Where nothing is new, all of it again.
     assert wanted(cases[:2], after(*WHOLE)) == (FLOAT32,)
-    none = roofs(bandwidth(12e9), missing=(MissingRoof(of=FLOAT32, why="no"),))
+    none = roofs(bandwidth(12e9), missing=(MissingRoof(of=FLOAT32, remark=NO_PRODUCT),))
     assert wanted(cases, after(started(), none, COMPLETE)) == (BFLOAT16,)
 
 
@@ -304,9 +314,9 @@ def test_what_has_no_place_says_why() -> None:
         CaseState(one, measurement=records.measurement(one, **rated))
         for one in (case("tpu:0", "bfloat16"), case("host"))
     ]
-    missing = (MissingRoof(of=BFLOAT16, why="XLA refused it."),)
+    missing = (MissingRoof(of=BFLOAT16, remark=NO_PRODUCT),)
     limits = roofs(MEMORY, device="tpu:0", missing=missing)
     for index, words in enumerate(
-        ("XLA refused it.", "It ran on the host; these roofs are those of tpu:0.")
+        ("XLA refuses it.", "It ran on the host; these roofs are those of tpu:0.")
     ):
         assert words in under(*cases, limits=limits, at=index).sentences()[0].text
