@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from jaxtui import experiments, scripts, selection
+from jaxtui import experiments, selection
 from jaxtui.analysis import processes
 from jaxtui.analysis.comparison import Side, compare_turns
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
@@ -50,6 +50,7 @@ from jaxtui.state import Job, State
 from jaxtui.stats import MINIMUM_ROUNDS
 from jaxtui.text import join_painted
 from jaxtui.view import bench as view
+from jaxtui.view import scripts
 from jaxtui.view.compare import LABELS, CaseComparison, Turns, turns_text
 from jaxtui.view.curves import of_run
 from jaxtui.view.document import Outcome, Results

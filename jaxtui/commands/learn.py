@@ -31,10 +31,9 @@ from jaxtui.commands.progress import can_ask, guess
 from jaxtui.commands.terminal import put, say
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Row, Setting
-from jaxtui.lessons.play import StepRun, code_parts, conclude
+from jaxtui.lessons.play import StepRun, conclude
 from jaxtui.lessons.trial import Lesson, setting
 from jaxtui.model import SelectionError, explanation
-from jaxtui.scripts import Script, joined
 from jaxtui.selection import choose
 from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
@@ -45,6 +44,7 @@ from jaxtui.view.document import (
     StepResults,
     StepRow,
 )
+from jaxtui.view.scripts import Script, code_parts, joined
 from jaxtui.view.text import COLUMNS, Line, plain
 
 

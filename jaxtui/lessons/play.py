@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
-from jaxtui import scripts
 from jaxtui.lessons.base import Conclusion, Doubt, Setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.lessons.trial import Step
 from jaxtui.model import (
     Event,
-    Experiment,
-    Loop,
-    Plan,
-    PlannedCase,
     RunFinished,
-    Snippet,
     Summary,
     Work,
 )
-from jaxtui.scripts import Planner, Script
 
 UNSTEADY = 0.25
 """Where the interval of a figure reaches further than this share of it to either side,
@@ -116,32 +109,3 @@ def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:
 
 
 # The plain Python of it.
-
-
-async def code_parts(works: Sequence[Work], plan: Planner) -> tuple[Script, ...]:
-    """The scripts of some works; the cases of an experiment take turns in one.
-
-    What a step decides to run in view of its figures, as in a bisection, is not in it.
-    """
-    found: list[Script] = []
-    for work in works:
-        if isinstance(work, Snippet):
-            found.append(scripts.snippet_script(work))
-        elif isinstance(work, Loop):
-            (planned,) = (await plan(Experiment(cases=(work.case,)))).cases
-            found.append(scripts.loop_script(work, planned))
-        elif isinstance(work, Experiment):
-            found += _experiment_scripts(await plan(work))
-    return tuple(found)
-
-
-def _experiment_scripts(plan: Plan) -> list[Script]:
-    """One for all cases that take turns, and one for each that cannot run here."""
-    groups: dict[tuple[int, str], list[PlannedCase]] = {}
-    for one in plan.cases:
-        # Where memory is short, sizes run one after another here, too.
-        key = (one.case.size, one.case.op) if plan.grouped else (0, "")
-        if one.recipe:
-            groups.setdefault(key, []).append(one)
-    able = [one for each in groups.values() for one in scripts.experiment_scripts(each)]
-    return [*able, *(scripts.missing(one) for one in plan.cases if not one.recipe)]

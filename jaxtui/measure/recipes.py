@@ -1,8 +1,8 @@
 """What plain Python needs to do what a case does: its texts, and the modules they use.
 
-``jaxtui.scripts`` joins them. The op's function is the function that is timed: its own
-source, without docstrings and annotations. A function of a file is imported from there;
-only its source is read here.
+``jaxtui.view.scripts`` joins them. The op's function is the function that is timed: its
+own source, without docstrings and annotations. A function of a file is imported from
+there; only its source is read here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MODULES = {
     *("functools", "importlib", "jax", "jnp", "lax", "ml_dtypes", "np"),
     *("runpy", "sys", "tf", "tnp", "types"),
 }
-"""What texts may use beside their own names; ``jaxtui.scripts`` imports them."""
+"""What texts may use beside their own names; ``jaxtui.view.scripts`` imports them."""
 
 NEEDS_DEVICES = "# {} exists with JAX_NUM_CPU_DEVICES={} in the environment."
 INTERPRETED = "# On a CPU Pallas interprets the kernel: the times mean nothing."

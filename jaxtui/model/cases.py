@@ -187,7 +187,7 @@ class Failure(Record, frozen=True, kw_only=True):
 
 
 class Recipe(Record, frozen=True, kw_only=True):
-    """What plain Python needs to do what a case does; ``jaxtui.scripts`` joins it."""
+    """What plain Python needs to do what a case does, for ``jaxtui.view.scripts``."""
 
     modules: tuple[str, ...]
     """What these texts call the modules that they use."""

@@ -14,11 +14,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Label, Static
 
 from jaxtui.model import Case, Experiment, explanation
-from jaxtui.scripts import of_cases
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.panel import ScrollPanel
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view.bench import Sentence
+from jaxtui.view.scripts import of_cases
 
 
 class Page(ModalScreen[None]):

@@ -24,9 +24,8 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.course import Course, Place, load_course, seconds_of, trouble_of
-from jaxtui.lessons.play import StepRun, code_parts
+from jaxtui.lessons.play import StepRun
 from jaxtui.model import SelectionError, Work
-from jaxtui.scripts import joined
 from jaxtui.session import RunRefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
 from jaxtui.tui.colors import look_of, series_colors
@@ -40,6 +39,7 @@ from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
 from jaxtui.view.lesson_page import Page, PageFigures
 from jaxtui.view.offers import of_step
+from jaxtui.view.scripts import code_parts, joined
 from jaxtui.view.text import Line
 
 

@@ -14,7 +14,6 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 
 from jaxtui import format as fmt
-from jaxtui import scripts
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -33,7 +32,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import stopwatch, words
+from jaxtui.view import scripts, stopwatch, words
 from jaxtui.view import timeline as view
 from jaxtui.view.lanes import Shot
 from jaxtui.view.stopwatch import Clocks

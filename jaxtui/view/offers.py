@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
-from jaxtui import scripts
-from jaxtui.lessons.play import code_parts
 from jaxtui.model import Experiment, Host
 from jaxtui.plot import Picture
-from jaxtui.scripts import Planner
 from jaxtui.state import Job, State
-from jaxtui.view import bench
+from jaxtui.view import bench, scripts
 from jaxtui.view.bench import collect
 from jaxtui.view.check import Judgement
 from jaxtui.view.document import Devices, Results, check_results, encode
@@ -25,6 +22,7 @@ from jaxtui.view.export import (
     stamp,
 )
 from jaxtui.view.lesson_page import Page
+from jaxtui.view.scripts import Planner
 
 Make = Callable[[], "str | Awaitable[str]"]
 """Makes a text, at once or when the engine has answered; called in a thread."""
@@ -121,7 +119,7 @@ def of_step(page: Page, look: Look, plan: Planner) -> Offer:
     works = page.works
 
     async def script() -> str:
-        return scripts.joined(await code_parts(works, plan), title)
+        return scripts.joined(await scripts.code_parts(works, plan), title)
 
     def svg() -> str:
         rows = picture.rows(COLUMNS, LINES) if picture else []

@@ -52,9 +52,9 @@ from jaxtui.model import (
     LoopMeasured,
     OpInfo,
 )
-from jaxtui.scripts import loop_script, of_cases
 from jaxtui.session import Session, following
 from jaxtui.state import EMPTY
+from jaxtui.view.scripts import loop_script, of_cases
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""

@@ -26,7 +26,7 @@ from jaxtui.lessons.figures import (
 )
 from jaxtui.lessons.numpy_or_jax import LESSON
 from jaxtui.lessons.outcome import NOTHING, Outcome
-from jaxtui.lessons.play import Planner, code_parts, conclude
+from jaxtui.lessons.play import conclude
 from jaxtui.lessons.text import parse
 from jaxtui.lessons.trial import Code, Lesson, Step, Trial, setting, size
 from jaxtui.model import (
@@ -44,6 +44,7 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from jaxtui.view.scripts import Planner, code_parts
 from tests.fake_engine import RECIPE
 from tests.lessons.figures import after, cases, failed, figures, measured, on
 from tests.records import case, planned, summary

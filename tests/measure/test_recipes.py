@@ -15,7 +15,7 @@ from jaxtui.measure.recipes import recipe, source_of
 from jaxtui.measure.settings import enable_x64
 from jaxtui.model import Case, Mode, Recipe
 from jaxtui.model.own import parse_specs
-from jaxtui.scripts import IMPORTS
+from jaxtui.view.scripts import IMPORTS
 from tests.measure.running import case, own
 
 

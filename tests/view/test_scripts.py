@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui import lessons, scripts
-from jaxtui.lessons.play import code_parts
+from jaxtui import lessons
 from jaxtui.measure import clocks, ops, planning
 from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
@@ -25,6 +24,7 @@ from jaxtui.model import (
     Snippet,
     Timed,
 )
+from jaxtui.view import scripts
 from tests.lessons.figures import on
 from tests.measure import running
 from tests.processes import python
@@ -369,7 +369,7 @@ async def test_every_step_of_every_lesson_is_python(name: str) -> None:
     lesson = lessons.load(name)
     here = on(lesson)
     for step in lesson.steps:
-        parts = await code_parts(step.works(here), asked)
+        parts = await scripts.code_parts(step.works(here), asked)
         text = scripts.joined(parts, step.title)
         compile(text, step.title, "exec")
         for work in step.works(here):

@@ -24,6 +24,7 @@ from jaxtui.model import (
     Shown,
     Snippet,
     Timed,
+    Work,
     explanation,
 )
 from jaxtui.model.own import short_name
@@ -381,6 +382,38 @@ def _argument(code: str) -> str:
     if "\n" in code or "#" in code:
         return f"(\n{code}\n)"
     return f"({code})" if isinstance(tree, ast.Tuple) else code
+
+
+# Works, as of a step of a lesson.
+
+
+async def code_parts(works: Sequence[Work], plan: Planner) -> tuple[Script, ...]:
+    """The scripts of some works; the cases of an experiment take turns in one.
+
+    What a step decides to run in view of its figures, as in a bisection, is not in it.
+    """
+    found: list[Script] = []
+    for work in works:
+        if isinstance(work, Snippet):
+            found.append(snippet_script(work))
+        elif isinstance(work, Loop):
+            (planned,) = (await plan(Experiment(cases=(work.case,)))).cases
+            found.append(loop_script(work, planned))
+        elif isinstance(work, Experiment):
+            found += _experiment_scripts(await plan(work))
+    return tuple(found)
+
+
+def _experiment_scripts(plan: Plan) -> list[Script]:
+    """One for all cases that take turns, and one for each that cannot run here."""
+    groups: dict[tuple[int, str], list[PlannedCase]] = {}
+    for one in plan.cases:
+        # Where memory is short, sizes run one after another here, too.
+        key = (one.case.size, one.case.op) if plan.grouped else (0, "")
+        if one.recipe:
+            groups.setdefault(key, []).append(one)
+    able = [one for each in groups.values() for one in experiment_scripts(each)]
+    return [*able, *(missing(one) for one in plan.cases if not one.recipe)]
 
 
 # Pieces.
