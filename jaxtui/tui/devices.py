@@ -209,7 +209,10 @@ class DevicesPane(CasePane):
         device = self.state.device
         panel = self.query_one("#details-panel", Panel)
         panel.entitle(f"details · {device.name}" if device else "details")
-        self._facts.show(partial(_details, self.state, self.shown_check))
+        judged = self.shown_check
+        if wide and judged is not None and len(judged.devices) == 1:
+            judged = None  # its panel stands beside the details
+        self._facts.show(partial(_details, self.state, judged))
         self.draw()
 
     # What happens in the parts.

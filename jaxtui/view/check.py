@@ -298,7 +298,9 @@ def build(check: Judgement, host: Host | None = None) -> Report:
     if 1 < len(check.devices) <= GRID_DEVICES:
         tables.insert(0, Table(grid(check, check.devices)))
     kinds = dict.fromkeys(
-        one.device_kind for one in check.devices if one.platform != "cpu"
+        "SIMULATED devices" if one.simulated else one.device_kind
+        for one in check.devices
+        if one.simulated or one.platform != "cpu"
     )
     facts = machine(host, "hostname", "cpu", "jax", by=" · ")
     return Report(

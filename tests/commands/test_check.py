@@ -134,7 +134,7 @@ def faulty(options: EngineOptions) -> EngineClient:
     faults = "wrong cpu:1 numerics, slow cpu:2, hang cpu:3 together"
     command = (sys.executable, str(FAULTY))
     return EngineClient(
-        EngineOptions(command=command, cpu_devices=4, environment={"FAULTS": faults})
+        EngineOptions(command=command, cpu_devices=8, environment={"FAULTS": faults})
     )
 
 
