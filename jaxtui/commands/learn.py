@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import shutil
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -28,14 +30,16 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
-from jaxtui.commands.terminal import put, say
+from jaxtui.commands.terminal import in_colour, is_terminal, put, say
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Row, Setting
+from jaxtui.lessons.course import Attempt
 from jaxtui.lessons.play import StepRun, conclude
 from jaxtui.lessons.trial import Lesson, setting
 from jaxtui.model import SelectionError, explanation
+from jaxtui.plot import COLORS, WIDEST
 from jaxtui.selection import choose
-from jaxtui.text import join_painted
+from jaxtui.text import Painted, join_painted
 from jaxtui.view import lesson as view
 from jaxtui.view.document import (
     LessonEntry,
@@ -45,7 +49,7 @@ from jaxtui.view.document import (
     StepRow,
 )
 from jaxtui.view.scripts import Script, code_parts, joined
-from jaxtui.view.text import COLUMNS, Line, plain
+from jaxtui.view.text import COLUMNS, Line, ansi
 
 
 def _lesson(name: str) -> Lesson:
@@ -172,7 +176,7 @@ def _list(*, as_json: bool) -> int:
     def text() -> str:
         progress = kept.read()
         done = [progress.steps(lesson) for lesson in every]
-        return _plain(view.contents(every, done, PROSE_COLUMNS))
+        return _text(partial(view.contents, every, done), last=True)
 
     document = Lessons(lessons=tuple(entries))
     return close(document=document, text=text, as_json=as_json)
@@ -189,52 +193,62 @@ class _Course(Driver):
 
     async def play_step(self, number: int, here: Setting) -> None:
         """What it says, the learner's guess, its works, what came of them."""
-        lesson, first = self._lesson, not self.played
+        lesson, first, guessed = self._lesson, not self.played, None
         step = lesson.steps[number - 1]
-        guessed = None
+        run = StepRun(step, here)
         if not self._as_json:
-            opening = view.opening(lesson, number, here, step.works(here), first=first)
-            put(f"{'' if first else chr(10)}{_plain(opening)}\n")
+            opening = _page(lesson, number, run, Attempt())
+            put(_text(partial(opening.opening, first=first), again=not first))
             if step.question and can_ask():
                 guessed = await guess(len(step.question.choices))
-        played = StepRun(step, here)
         try:
             async with self.progress():
-                await self.session.play(played, "lesson")
+                await self.session.play(run, "lesson")
         finally:
             last = self.state.series.get("lesson")
-            played = last if isinstance(last, StepRun) else played
-            self.played += (played,)
+            run = last if isinstance(last, StepRun) else run
+            self.played += (run,)
             if not self._as_json:
-                _print(played, guessed)
-            if played.outcome.problem is None and (
+                trouble = explanation(run.outcome.problem)
+                page = _page(lesson, number, run, Attempt(guessed, run, (), trouble))
+                if drawing := plot(page.figures.picture, elsewhere=COLUMNS):
+                    put(join_painted((drawing, "")))
+                put(_text(page.ending, last=True))
+            if run.outcome.problem is None and (
                 trouble := kept.add(lesson.name, step.title)
             ):
                 say(trouble)
 
     @property
     def flawed(self) -> bool:
-        """Whether something has no result; TensorFlow is optional."""
-        outcomes = [one.outcome for one in self.played]
-        failed = [one.case.mode for outcome in outcomes for one in outcome.failures]
-        return any(outcome.problem for outcome in outcomes) or any(
-            mode != "tensorflow" for mode in failed
-        )
+        """Whether something has no result."""
+        outcomes = (one.outcome for one in self.played)
+        return any(outcome.problem or outcome.failures for outcome in outcomes)
 
 
-def _print(played: StepRun, guessed: int | None) -> None:
-    """What came of a step, the plot above the words."""
-    step, here, outcome = played.step, played.setting, played.outcome
-    picture = step.trial.picture(here, outcome)
-    if drawing := plot(picture, elsewhere=COLUMNS):
-        put(join_painted((drawing, "")))
-    conclusion = conclude(step, here, outcome)
-    found = view.results(step, conclusion, outcome.failures, guessed, PROSE_COLUMNS)
-    put(_plain(view.ending(step, here, found, explanation(outcome.problem))))
+def _page(lesson: Lesson, number: int, run: StepRun, attempt: Attempt) -> view.Page:
+    """A step, counted from 1, as far as it was run."""
+    there, arrived = run.setting, attempt.run
+    figures = view.PageFigures.of(run.step, there, arrived, COLORS, live=False)
+    return view.Page(
+        lesson=lesson,
+        number=number - 1,
+        setting=there,
+        figures=figures,
+        attempt=attempt,
+        run=arrived,
+    )
 
 
-def _plain(lines: Iterable[Line]) -> str:
-    return "\n".join(plain(line).rstrip() for line in lines)
+def _text(
+    block: Callable[[int], list[Line]], *, again: bool = False, last: bool = False
+) -> Painted:
+    """A block of a page as this terminal shows it, and an empty line."""
+    width = PROSE_COLUMNS
+    if is_terminal(sys.stdout):
+        width = min(shutil.get_terminal_size().columns, WIDEST)
+    text = [ansi(line, colour=in_colour()).rstrip() for line in block(width)]
+    return join_painted([*([""] if again else []), *text, *([] if last else [""])])
 
 
 def _results(played: StepRun) -> StepResults:
@@ -247,7 +261,8 @@ def _results(played: StepRun) -> StepResults:
         measurements=tuple(one for one in outcome.measurements if one.stopped),
         claim=played.step.claim,
         holds=conclusion.holds,
-        takeaway=conclusion.takeaway,
+        takeaway=view.takeaway(conclusion),
+        doubts=conclusion.doubts,
         rows=tuple(
             StepRow(what=what, yours=yours, published=published, remark=remark)
             for what, yours, published, remark in map(Row.texts, conclusion.rows)

@@ -11,6 +11,7 @@ from jaxtui.model import (
     Device,
     Host,
     OpInfo,
+    Remark,
     Snippet,
 )
 
@@ -82,6 +83,8 @@ class Row:
     published: Text = ()
     """With its machine; empty where none is published."""
     remark: Text = ()
+    vague: bool = False
+    """The learner's figure is not known to within a third."""
 
     @property
     def figures(self) -> Iterator[Cell]:
@@ -98,15 +101,6 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doubt:
-    """Why a verdict may not be believed, and what to do."""
-
-    text: str
-    noted: bool = False
-    """A note of a measurement says so too, or a timing."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Conclusion:
     """What a step's own figures say."""
 
@@ -119,15 +113,8 @@ class Conclusion:
     of repeating the textbook."""
     answer: int | None = None
     """Index of the choice that turned out right."""
-    doubts: tuple[Doubt, ...] = ()
-
-    @property
-    def takeaway(self) -> str:
-        """What a document says of it: all sentences, and the doubts that are not noted
-        beside the figures.
-        """
-        doubts = (doubt.text for doubt in self.doubts if not doubt.noted)
-        return " ".join((*self.sentences, *doubts))
+    doubts: tuple[Remark, ...] = ()
+    """Why the verdict may not be believed."""
 
 
 @dataclass(frozen=True, kw_only=True)

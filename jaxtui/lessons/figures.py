@@ -162,7 +162,9 @@ class Figures:
     def row(self, what: str, name: str, published: str = "", remark: Text = ()) -> Row:
         """A row with this figure; the remark says why a case has none."""
         remark = self.why(name) or remark
-        return Row(what, (self.cell(name),), quote(published), remark)
+        summary = self.summary(name)
+        vague = summary is not None and summary.vague
+        return Row(what, (self.cell(name),), quote(published), remark, vague)
 
 
 # Numbers.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Doubt, Setting
+from jaxtui.lessons.base import Conclusion, Setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.lessons.trial import Step
 from jaxtui.model import (
     Event,
+    Remark,
     RunFinished,
     Summary,
     Work,
@@ -79,24 +79,26 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     return replace(conclusion, doubts=tuple(_doubts(conclusion, outcome)))
 
 
-def _doubts(conclusion: Conclusion, outcome: Outcome) -> Iterator[Doubt]:
+def _doubts(conclusion: Conclusion, outcome: Outcome) -> Iterator[Remark]:
     if outcome.lost:
-        yield Doubt(text="Incomplete: the engine was lost, so this step says nothing.")
+        yield Remark("step-incomplete", severity="warning")
     if outcome.disturbed:
-        again = "Run this step again when the machine is quiet."
-        yield Doubt(text=f"{outcome.disturbed} {again}", noted=True)
+        yield Remark("step-disturbed", severity="warning")
     wandering = [
         (name, clock) for name, clock in _clocks(outcome) if clock.half_width > UNSTEADY
     ]
     if conclusion.holds is False and wandering:
         name, worst = max(wandering, key=lambda named: named[1].half_width)
-        ends = f"{fmt.seconds(worst.ci_low)} and {fmt.seconds(worst.ci_high)}"
-        text = (
-            f"But {name} is only known to lie between {ends}"
-            f" ({fmt.interval_name(worst.confidence)}): something else may have used"
-            " the machine. Run this step again before you believe it."
+        yield Remark(
+            "step-unsteady",
+            {
+                "name": name,
+                "low": worst.ci_low,
+                "high": worst.ci_high,
+                "confidence": worst.confidence,
+            },
+            severity="warning",
         )
-        yield Doubt(text=text)
 
 
 def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:

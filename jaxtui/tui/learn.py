@@ -37,7 +37,7 @@ from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
-from jaxtui.view.lesson_page import Page, PageFigures
+from jaxtui.view.lesson import Page, PageFigures
 from jaxtui.view.offers import of_step
 from jaxtui.view.scripts import code_parts, joined
 from jaxtui.view.text import Line
@@ -133,7 +133,9 @@ class LessonList(Container):
 
         def write(width: int) -> list[Line]:
             troubles = (
-                view.trouble(f"{name}: this lesson has a mistake: {why}", width)
+                view.text_lines(
+                    f"{name}: this lesson has a mistake: {why}", width, role="fail"
+                )
                 for name, why in course.unreadable.items()
             )
             return view.paragraphs(
@@ -247,7 +249,7 @@ class LearnPane(Pane):
             return
         page = self._page()
         run = page.run if page is not None else None
-        self.disturbed = run is not None and bool(run.outcome.disturbed)
+        self.disturbed = run is not None and run.outcome.disturbed
         if page is not None:
             self.query_one(StepView).show(page, self.detail, self._wide)
             return

@@ -16,7 +16,7 @@ from jaxtui.tui.widgets.panel import Panel, ScrollPanel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import lesson as view
-from jaxtui.view.lesson_page import Page, Stage
+from jaxtui.view.lesson import Page, Stage
 
 Detail = Literal["result", "figures", "text"]
 """What the lower half of a step shows where there is room for one thing."""

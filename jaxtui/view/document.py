@@ -103,6 +103,8 @@ class StepResults(Record, frozen=True, kw_only=True):
     holds: bool | None
     """``None`` where this machine cannot tell."""
     takeaway: str
+    doubts: tuple[Remark, ...] = ()
+    """Why the verdict may not be believed."""
     rows: tuple[StepRow, ...]
     timings: dict[str, Timing]
     values: dict[str, Value]

@@ -1,24 +1,35 @@
-"""What a lesson says, laid out for a width: the list, a step, and what came of it.
+"""Learn: the list of lessons, and a step as a page at any width.
+
+A page has four blocks: what is asked, the verdict, the figures, and why. The screen
+shows each in a panel, ``jaxtui learn`` prints them one below the other.
 
 Spans have the roles ``title``, ``strong``, ``muted``, ``code``, ``block`` (a line of
-code), ``head``, ``chosen``, ``pass``, ``fail`` and ``low``; those of bars are
-``device``, ``host`` and ``numpy``.
+code), ``head``, ``chosen``, ``pass``, ``fail``, ``low`` and ``unknown``; bars have
+those of the sides that took the time.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Literal
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Question, Row, Setting
-from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Row, Setting
+from jaxtui.lessons.course import NOT_TRIED, Attempt, seconds_of
+from jaxtui.lessons.outcome import NOTHING, Outcome
+from jaxtui.lessons.play import StepRun, conclude
 from jaxtui.lessons.trial import Lesson, Step
-from jaxtui.model import Experiment, Failure, Loop, Snippet, Timed, Work, explanation
+from jaxtui.model import Experiment, Loop, Snippet, Timed, Work, explanation
+from jaxtui.plot import SERIES, Color, Picture, Series
+from jaxtui.state import Job
+from jaxtui.view import words
 from jaxtui.view.document import machine
-from jaxtui.view.text import Column, Line, Span, bar, fit, fold, plain
+from jaxtui.view.text import Column, Line, Span, bar, fit, fold, meter, plain
 
 VERDICTS = {
     True: ("✓ Holds here: ", "pass"),
@@ -129,22 +140,340 @@ def contents(
     return found
 
 
-# A step before it runs.
+# A page.
+
+Stage = Literal["before", "running", "done", "broken"]
+"""Of a step: it has not run; it runs; it has a conclusion; its run came to nothing."""
 
 
-def heading(
-    lesson: Lesson, number: int, setting: Setting | None, width: int
-) -> list[Line]:
-    """The lesson and where it is run; the step and its number, counted from 1."""
-    title = lesson.title
-    where = place(lesson, setting, width - len(title) - 2)
-    gap = " " * max(2, width - len(title) - len(where))
-    count = f"{number}/{len(lesson.steps)}"
-    step = lesson.steps[number - 1].title
-    return [
-        (Span(title, "title"), Span(f"{gap}{where}".rstrip())),
-        (Span(f"{count}  {step}", "strong"),),
-    ]
+@dataclass(frozen=True, slots=True)
+class PageFigures:
+    """What a step runs, and what its figures say as far as it has run."""
+
+    works: tuple[Work, ...] = ()
+    conclusion: Conclusion | None = None
+    picture: Picture | None = None
+
+    @classmethod
+    def of(
+        cls,
+        step: Step,
+        setting: Setting | None,
+        run: StepRun | None,
+        colors: Sequence[Color],
+        *,
+        live: bool,
+    ) -> PageFigures:
+        """Ask the step.
+
+        Args:
+            step: which one.
+            setting: where it would be run now.
+            run: what has arrived.
+            colors: as ``plot.COLORS``, for the curves that have none of their own.
+            live: it still runs.
+
+        Raises:
+            Exception: whatever its lesson does wrong.
+        """
+        works = step.works(setting) if setting is not None else ()
+        if run is None:
+            return cls(works)
+        conclusion = conclude(step, run.setting, run.outcome)
+        if live or run.outcome.problem is not None:
+            # What is missing is not known to be missing yet.
+            known = (
+                row for row in conclusion.rows if row.texts()[1] not in ("", fmt.ABSENT)
+            )
+            conclusion = replace(conclusion, rows=tuple(known))
+        picture = step.trial.picture(run.setting, run.outcome)
+        if picture is not None:
+            picture = replace(picture, series=tuple(_coloured(picture, colors)))
+        return cls(works, conclusion, picture)
+
+
+_SIDES = {
+    "BCOO": "device",
+    "JAX": "jit",
+    "JAX, eager": "eager",
+    "JAX, jit": "jit",
+    "NumPy": "numpy",
+    "TensorFlow": "host",
+    "call returned": "host",
+    "loss": "device",
+    "result ready": "device",
+}
+"""Whose colour a curve has, by its label."""
+
+
+def _coloured(picture: Picture, colors: Sequence[Color]) -> Iterator[Series]:
+    """Its curves; who has no colour of its own anywhere gets the last one."""
+    for one in picture.series:
+        side = SERIES.get(_SIDES.get(one.label, ""), len(colors) - 1)
+        yield one if one.color else replace(one, color=colors[side])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A step, and how far it is."""
+
+    lesson: Lesson
+    number: int
+    """Index of the step."""
+    setting: Setting | None
+    """Where it would be run now."""
+    figures: PageFigures
+    attempt: Attempt = NOT_TRIED
+    run: StepRun | None = None
+    """The one that runs, or else the one that the learner left."""
+    live: bool = False
+    """It runs."""
+    done: tuple[bool, ...] = ()
+    """Of each step of the lesson, whether it is done; empty if that is not shown."""
+    elapsed_seconds: float = 0.0
+    """Since the run began."""
+    job: Job | None = None
+    """What runs of it."""
+    played_seconds: float = 0.0
+    """What its earlier works have taken."""
+
+    @property
+    def stage(self) -> Stage:
+        """How far it is."""
+        if self.live or self.attempt.complete:
+            return "running" if self.live else "done"
+        return "broken" if self.attempt.trouble else "before"
+
+    @property
+    def works(self) -> tuple[Work, ...]:
+        """All that it has run, or would run."""
+        return self.attempt.works or self.figures.works
+
+    @property
+    def seconds_left(self) -> float:
+        """At most, until the run ends."""
+        done, job = self.run.done if self.run is not None else 0, self.job
+        left = seconds_of(self.figures.works[done + (job is not None) :])
+        if job is not None:
+            # Before it has said anything there is its budget.
+            budget = seconds_of([job.work] if job.work is not None else [])
+            left += job.remaining_seconds if job.reported else budget
+            reported = self.played_seconds + job.elapsed_seconds
+            left -= max(0.0, self.elapsed_seconds - reported)
+        return max(0.0, left)
+
+    @property
+    def step(self) -> Step:
+        """As the lesson has it."""
+        return self.lesson.steps[self.number]
+
+    @property
+    def asks(self) -> bool:
+        """A prediction can be made."""
+        return self.step.question is not None and self.stage in ("before", "broken")
+
+    @property
+    def title(self) -> str:
+        """Its number and title."""
+        return f"{self.number + 1}/{len(self.lesson.steps)} {self.step.title}"
+
+    @property
+    def conclusion(self) -> Conclusion | None:
+        """What its figures say, once everything has run."""
+        return self.figures.conclusion if self.stage == "done" else None
+
+    @property
+    def answer(self) -> int | None:
+        """Index of the choice that turned out right."""
+        return self.conclusion.answer if self.conclusion else None
+
+    # Its blocks.
+
+    def heading(self, width: int) -> list[Line]:
+        """The lesson, which steps of it are done, and where it is run."""
+        dots = (Span("  "), *pips(self.done)) if self.done else ()
+        left: Line = (Span(self.lesson.title, "title"), *dots)
+        room = width - len(plain(left))
+        where = place(self.lesson, self.setting, room - 2)
+        if room < len(where) + 2:
+            return [left]
+        return [(*left, Span(f"{where:>{room}}", "muted"))]
+
+    def question(self, width: int, *, ticks: bool = False) -> list[Line]:
+        """What must be known, and the question with its choices, or what is claimed."""
+        setup = prose(self.step.setup, _prose_width(width), ticks=ticks)
+        return paragraphs([] if self.conclusion else setup, self.asked(width))
+
+    def asked(self, width: int) -> list[Line]:
+        """The question: what was predicted and, once it is known, what is right."""
+        if self.step.question is None:
+            return text_lines(f"Claim: {self.step.claim}", width, role="strong")
+        lines = text_lines(self.step.question.text, width, role="strong")
+        for index in range(len(self.step.question.choices)):
+            lines += self._choice(index, width)
+        return lines
+
+    def _choice(self, index: int, width: int) -> list[Line]:
+        question, predicted = self.step.question, index == self.attempt.prediction
+        mark, role = ("●", "chosen") if predicted else ("○", "label")
+        verdict = ""
+        if index == self.answer:
+            verdict, role = "  ✓", "pass"
+        elif self.answer is not None and predicted:
+            verdict, role = "  ✗", "fail"
+        choice = question.choices[index] if question else ""
+        text = f"{mark} {index + 1}  {choice}{verdict}"
+        return text_lines(text, width, "      ", first=" ", role=role)
+
+    def choice_at(self, width: int, line: int) -> int | None:
+        """The number, from 1, of the choice in a line of the question."""
+        question = self.step.question
+        if question is None:
+            return None
+        heights = [len(self._choice(i, width)) for i in range(len(question.choices))]
+        line -= len(self.question(width)) - sum(heights)
+        for number, height in enumerate(heights, 1):
+            if 0 <= line < height:
+                return number
+            line -= height
+        return None
+
+    def verdict(self, width: int) -> list[Line]:
+        """What came out in a few lines; while it runs, how far it is."""
+        if self.stage == "running":
+            return self._progress(width)
+        why, conclusion = self.attempt.trouble, self.conclusion
+        lines = text_lines(why, width, role="fail") if why else []
+        if conclusion is None:
+            return lines
+        mark, role = VERDICTS[conclusion.holds]
+        claim = f"{mark}{self.step.claim}"
+        lines += text_lines(claim, width, "  ", first="", role=role)
+        for doubt in conclusion.doubts:
+            lines += text_lines(words.text(doubt), width, role="low")
+        lines += self._prediction(conclusion.answer, width)
+        first = "".join(conclusion.sentences[:1])
+        return lines + text_lines(first, width, role="strong")
+
+    def _prediction(self, answer: int | None, width: int) -> list[Line]:
+        """What has become of the prediction."""
+        if self.step.question is None:
+            return []
+        choices, prediction = self.step.question.choices, self.attempt.prediction
+        if prediction is None:
+            said, role = f"Answer: {choices[answer]}" if answer is not None else "", ""
+        elif answer is None:
+            said = f"You predicted “{choices[prediction]}”; this machine has no answer."
+            role = ""
+        elif prediction == answer:
+            said, role = f"Your prediction was right: {choices[answer]}", "pass"
+        else:
+            said = f"You predicted “{choices[prediction]}”; it is “{choices[answer]}”."
+            role = "fail"
+        return text_lines(said, width, role=role or "label") if said else []
+
+    def _progress(self, width: int) -> list[Line]:
+        left, elapsed, job = self.seconds_left, self.elapsed_seconds, self.job
+        rest = f"at most {math.ceil(left)} s left" if left else fmt.left(left)
+        time = f" {elapsed:.0f} s, {rest}"
+        if self.step.trial.follow is not None and self.run is not None:
+            # What comes next depends on what this run shows.
+            time = f" {elapsed:.0f} s, run {self.run.done + 1}"
+            elapsed = job.elapsed_seconds if job is not None else 0.0
+        share = elapsed / (elapsed + left) if left else 1.0
+        # A full bar would say that it is done.
+        drawn = meter(share, max(width - len(time), 1)) if share < 1 else ()
+        lines: list[Line] = [(*drawn, Span(time, "strong"))]
+        lines += text_lines(job.doing if job is not None else "", width)
+        prediction, question = self.attempt.prediction, self.step.question
+        if prediction is not None and question is not None:
+            words = f"You predicted: {question.choices[prediction]}"
+            lines += text_lines(words, width, role="chosen")
+        return lines
+
+    def results(self, width: int) -> list[Line]:
+        """All figures that are there, and the cases that have none."""
+        outcome = self.run.outcome if self.run else NOTHING
+        rows = self.figures.conclusion.rows if self.figures.conclusion else ()
+        failed = (f"{one.case.label}: {explanation(one)}" for one in outcome.failures)
+        return paragraphs(
+            [] if self.figures.picture else bars(outcome, width),
+            table(rows, width),
+            *(text_lines(one, width, "  ", first="", role="low") for one in failed),
+        )
+
+    def program(self, width: int) -> list[Line]:
+        """What runs."""
+        if self.setting is None:
+            return text_lines("It depends on the device.", width, role="muted")
+        return program(self.works, width)
+
+    def explanation(self, width: int, *, ticks: bool = False) -> list[Line]:
+        """What the lesson says about it, and where the figures are from."""
+        width, conclusion = _prose_width(width), self.conclusion
+        more = " ".join(conclusion.sentences[1:]) if conclusion else ""
+        return paragraphs(
+            text_lines(more, width, role="strong") if more else [],
+            prose(self.step.explanation, width, ticks=ticks),
+            self._sources(width),
+        )
+
+    def _sources(self, width: int) -> list[Line]:
+        """Where the figures were measured: the learner's, and the published ones."""
+        lines: list[Line] = []
+        if self.conclusion and self.run:
+            there = self.run.setting
+            where = filter(None, (there.device, machine(there.host, "hostname", "jax")))
+            simulated = any(device.simulated for device in there.devices)
+            note = " SIMULATED devices." if simulated else ""
+            lines += text_lines(f"Yours: {', '.join(where)}.{note}", width)
+        if self.step.source:
+            lines += text_lines(f"Published: {self.step.source}", width)
+        return lines
+
+    # All of it as text.
+
+    def opening(
+        self, width: int, *, ticks: bool = True, first: bool = True
+    ) -> list[Line]:
+        """What stands above the figures, on a command line.
+
+        Args:
+            width: cells.
+            ticks: keep the backticks around code, where no style shows it.
+            first: with the title of the lesson and what it is about.
+        """
+        summary = prose(self.lesson.summary, _prose_width(width))
+        rule = "-" * len(self.title)
+        return paragraphs(
+            [*self.heading(width), *summary] if first else [],
+            [(Span(self.title, "strong"),), (Span(rule, "muted"),)],
+            prose(self.step.setup, _prose_width(width), ticks=ticks),
+            self.program(width),
+            self.asked(width) if self.step.question else [],
+        )
+
+    def ending(self, width: int, *, ticks: bool = True) -> list[Line]:
+        """The verdict, the figures, and why."""
+        return paragraphs(
+            self.verdict(width),
+            self.results(width),
+            self.explanation(width, ticks=ticks),
+        )
+
+    def text(self) -> str:
+        """All of it, to be taken away."""
+        width = PROSE_COLUMNS
+        lines = paragraphs(self.opening(width), self.ending(width))
+        return "\n".join(plain(line).rstrip() for line in lines) + "\n"
+
+
+def takeaway(conclusion: Conclusion) -> str:
+    """What a document says of a step; that others used the cores stands beside its
+    figures there.
+    """
+    doubts = (one for one in conclusion.doubts if one.code != "step-disturbed")
+    return " ".join((*conclusion.sentences, *map(words.text, doubts)))
 
 
 def place(lesson: Lesson, setting: Setting | None, room: int) -> str:
@@ -158,22 +487,8 @@ def place(lesson: Lesson, setting: Setting | None, room: int) -> str:
     return long if len(long) <= room else f"size {size} · {setting.device}"
 
 
-def question(
-    question: Question, prediction: int | None, answer: int | None, width: int
-) -> list[Line]:
-    """What is to be predicted, the prediction and, once it is known, what is right."""
-    found = text_lines(question.text, width, role="strong")
-    for index, choice in enumerate(question.choices):
-        mark = "●" if index == prediction else "○"
-        role = "chosen" if index == prediction else "label"
-        verdict = ""
-        if index == answer:
-            verdict, role = "  ✓", "pass"
-        elif answer is not None and index == prediction:
-            verdict, role = "  ✗", "fail"
-        text = f"{mark} {index + 1}  {choice}{verdict}"
-        found += text_lines(text, width, "      ", first=" ", role=role)
-    return found
+def _prose_width(width: int) -> int:
+    return min(width, PROSE_COLUMNS)
 
 
 def program(works: Sequence[Work], width: int) -> list[Line]:
@@ -210,7 +525,7 @@ _WAITING = {
 """The line of a loop in which the host waits."""
 
 
-# What came out.
+# Figures.
 
 
 def bars(outcome: Outcome, width: int) -> list[Line]:
@@ -262,12 +577,12 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
         yield "reused memory", span.reused, "numpy", False
         yield "fresh memory", span.fresh, "numpy", False
         return
-    words = [set(one.case.words) for one in found]
-    common = set.intersection(*words) if len(words) > 1 else set()
+    labels = [set(one.case.words) for one in found]
+    common = set.intersection(*labels) if len(labels) > 1 else set()
     for one in found:
         label = " ".join(word for word in one.case.words if word not in common)
         if one.ready is not None:
-            role = "numpy" if one.case.on_host else "device"
+            role = one.case.mode if one.case.mode in SERIES else "device"
             yield label, one.ready.median, role, one.ready.vague
 
 
@@ -278,136 +593,6 @@ def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
         yield f"{waits}: all results", clock.true_seconds, "device", False
 
 
-def verdict(
-    step: Step, conclusion: Conclusion, prediction: int | None, width: int
-) -> list[Line]:
-    """What has become of the claim, why to doubt that, and of the prediction."""
-    mark, role = VERDICTS[conclusion.holds]
-    found = text_lines(f"{mark}{step.claim}", width, "  ", first="", role=role)
-    for doubt in conclusion.doubts:
-        found += text_lines(doubt.text, width, role="low")
-    if step.question is None:
-        return found
-    choices, answer = step.question.choices, conclusion.answer
-    made = None if prediction is None else choices[prediction]
-    if answer is None:
-        said = f"You predicted “{made}”; there is no answer from this machine."
-        return found + (text_lines(said, width) if made else [])
-    right = choices[answer]
-    if made is None:
-        return found + text_lines(f"Answer: {right}", width)
-    if prediction == answer:
-        said = f"Your prediction was right: {right}"
-        return found + text_lines(said, width, role="pass")
-    said = f"You predicted “{made}”; it is “{right}”."
-    return found + text_lines(said, width, role="fail")
-
-
-def results(
-    step: Step,
-    conclusion: Conclusion,
-    failures: Sequence[Failure],
-    prediction: int | None,
-    width: int,
-) -> list[Line]:
-    """All that came out: verdict, figures, the takeaway, and what failed."""
-    return paragraphs(
-        verdict(step, conclusion, prediction, width),
-        table(conclusion.rows, width),
-        text_lines(" ".join(conclusion.sentences), min(width, PROSE_COLUMNS + 20)),
-        *(failure(one, width) for one in failures),
-    )
-
-
-def failure(found: Failure, width: int) -> list[Line]:
-    """A case without a figure, and why."""
-    text = f"{found.case.label}: {explanation(found)}"
-    return text_lines(text, width, "  ", first="", role="low")
-
-
-def trouble(sentence: str, width: int) -> list[Line]:
-    """Why there is no conclusion, or not all of it."""
-    return text_lines(sentence, width, role="fail")
-
-
-def source(step: Step, setting: Setting | None, width: int) -> list[Line]:
-    """Where the figures were measured: the learner's, and the published ones."""
-    found: list[Line] = []
-    if setting is not None:
-        machine_text = machine(setting.host, "hostname", "jax")
-        where = ", ".join(filter(None, (setting.device, machine_text)))
-        simulated = any(device.simulated for device in setting.devices)
-        remark = " SIMULATED devices." if simulated else ""
-        found += text_lines(f"Yours: {where}.{remark}", width)
-    if step.source:
-        found += text_lines(f"Published: {step.source}", width)
-    return found
-
-
-def paragraphs(*parts: Sequence[Line]) -> list[Line]:
-    """What there is of them, an empty line between."""
-    found: list[Line] = []
-    for part in filter(None, parts):
-        found += [*([()] if found else []), *part]
-    return found
-
-
-# A step as a text, for a terminal and to be taken away.
-
-
-def opening(
-    lesson: Lesson,
-    number: int,
-    setting: Setting | None,
-    works: Sequence[Work],
-    prediction: int | None = None,
-    answer: int | None = None,
-    *,
-    first: bool = True,
-) -> list[Line]:
-    """What a step says before it runs.
-
-    Args:
-        lesson: whose step.
-        number: of the step, counted from 1.
-        setting: where it is run.
-        works: what runs.
-        prediction: index of the choice that was made.
-        answer: index of the one that is right, once that is known.
-        first: with the title of the lesson and what it is about.
-    """
-    width, step = PROSE_COLUMNS, lesson.steps[number - 1]
-    title, name = heading(lesson, number, setting, width)
-    asked = step.question
-    return paragraphs(
-        [title, *prose(lesson.summary, width)] if first else [],
-        [name, (Span("-" * len(plain(name))),)],
-        prose(step.setup, width, ticks=True),
-        program(works, width),
-        question(asked, prediction, answer, width) if asked else [],
-    )
-
-
-def ending(
-    step: Step, setting: Setting | None, found: Sequence[Line], problem: str
-) -> list[Line]:
-    """What a step says of its run: why it has no result, what came out, and why.
-
-    Args:
-        step: which one.
-        setting: where it was run; ``None`` if nothing came of that.
-        found: as ``results``.
-        problem: why there is no result, or not all of it.
-    """
-    width = PROSE_COLUMNS
-    return paragraphs(
-        trouble(problem, width) if problem else [],
-        found,
-        prose(step.explanation, width, ticks=True),
-        source(step, setting, width),
-    )
-
-
 # The table.
 
 
@@ -416,24 +601,20 @@ def table(rows: Sequence[Row], width: int) -> list[Line]:
     if not rows:
         return []
     write = fmt.alike(cell for row in rows for cell in row.figures)
-    found = [row.texts(write) for row in rows]
-    head = ("", "yours", "published")[: 3 if any(row[2] for row in found) else 2]
-    cells = [row[: len(head)] for row in found]
-    widths = _widths([head, *cells], width)
-    below: list[Line] = []
-    for texts, (*_, remark) in zip(cells, found, strict=True):
-        below += [_figures(line, widths) for line in _cells_of(texts, widths)]
+    texts = [row.texts(write) for row in rows]
+    head = ("", "yours", "published")[: 3 if any(row[2] for row in texts) else 2]
+    widths = _widths([head, *(row[: len(head)] for row in texts)], width)
+    room = width - sum(widths) - 2 * len(widths)
+    below, beside = list[Line](), list[Line]()
+    for row, (*cells, remark) in zip(rows, texts, strict=True):
+        below += _row(cells[: len(head)], widths, row.vague)
         if remark:
             below += text_lines(remark, width, "    ", role="muted")
-    lines, rest = below, width - sum(widths) - 2 * len(widths)
-    if rest >= _REMARK:
-        beside = [
-            _figures(line, widths)
-            for texts, (*_, remark) in zip(cells, found, strict=True)
-            for line in _cells_of((*texts, remark), (*widths, rest))
-        ]
-        lines = beside if len(beside) <= len(below) else below
-    return [(Span(_cells_of(head, widths)[0], "head"),), *lines]
+        if room >= _REMARK:
+            cells = [*cells[: len(head)], remark]
+            beside += _row(cells, (*widths, room), row.vague)
+    fits = room >= _REMARK and len(beside) <= len(below)
+    return [(Span(_cells_of(head, widths)[0], "head"),), *(beside if fits else below)]
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -463,17 +644,21 @@ def _cells_of(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
-def _figures(line: str, widths: Sequence[int]) -> Line:
+def _row(texts: Sequence[str], widths: Sequence[int], vague: bool) -> Iterator[Line]:
     """A row whose figures stand out from what they are figures of, and the remark."""
     start = widths[0] + 2
     own = start + widths[1] + 2
-    end = own + sum(widths[2:]) + 2 * len(widths[2:])
-    return (
-        Span(line[:start]),
-        Span(line[start:own], "strong"),
-        Span(line[own:end]),
-        Span(line[end:], "muted"),
-    )
+    end = own + sum(widths[2:3]) + 2
+    for line in _cells_of(texts, widths):
+        yield (
+            Span(line[:start]),
+            Span(line[start:own], "unknown" if vague else "strong"),
+            Span(line[own:end]),
+            Span(line[end:], "muted"),
+        )
+
+
+# Lines.
 
 
 def text_lines(
@@ -499,6 +684,14 @@ def text_lines(
         for paragraph in text.split("\n")
         for line in fold((Span(paragraph, role),), width, first, indent) or [()]
     ]
+
+
+def paragraphs(*parts: Sequence[Line]) -> list[Line]:
+    """What there is of them, an empty line between."""
+    found: list[Line] = []
+    for part in filter(None, parts):
+        found += [*([()] if found else []), *part]
+    return found
 
 
 # Prose.

@@ -21,7 +21,7 @@ from jaxtui.view.export import (
     of_cases,
     stamp,
 )
-from jaxtui.view.lesson_page import Page
+from jaxtui.view.lesson import Page
 from jaxtui.view.scripts import Planner
 
 Make = Callable[[], "str | Awaitable[str]"]

@@ -110,9 +110,8 @@ def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
     assert run(fake, "clock") == 1
     out = capsys.readouterr().out
     assert "It needs 8 GB, and there are 4. Go smaller." in out
-    assert "— Not shown here: The plain call reads at least 5 times less" in out
     assert works(fake)[1:] == ["experiment"]
-    assert "2/2  The speed that a plain call claims" in out
+    assert "2/2 The speed that a plain call claims" in out
 
 
 def test_tensorflow_that_is_not_installed_is_no_fault(capsys) -> None:
@@ -123,7 +122,7 @@ def test_tensorflow_that_is_not_installed_is_no_fault(capsys) -> None:
         return [*events, CaseFailed(index=0, failure=failure), finished]
 
     assert run(engine(cases=without), "clock", "--step", "2") == 0
-    assert "TensorFlow is not installed." in capsys.readouterr().out
+    assert "TensorFlow" not in capsys.readouterr().out
 
 
 def test_a_step_without_a_result_claims_nothing(capsys) -> None:

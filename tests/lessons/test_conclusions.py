@@ -284,9 +284,9 @@ def concluded(where: str, changes: str) -> Conclusion:
 def test_what_a_step_concludes_from_its_figures(row: tuple[Any, ...]) -> None:
     where, changes, holds, answer, *rows = row
     found = concluded(where, changes)
-    assert found.holds is holds, found.takeaway
+    assert found.holds is holds, found.sentences
     assert answer is ... or found.answer == answer
-    assert not re.search(r"\bNone\b|\bnan\b", found.takeaway)
+    assert not re.search(r"\bNone\b|\bnan\b", " ".join(found.sentences))
     for text in rows:
         what, *cells = text.split(" | ")
         line = next(one for one in found.rows if one.what.startswith(what))

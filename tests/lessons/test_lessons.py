@@ -19,7 +19,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.view.lesson import prose, question
+from jaxtui.view.lesson import Page, PageFigures, prose
 from jaxtui.view.text import plain
 from tests.lessons.figures import MACHINES, OPS, after, on
 
@@ -45,13 +45,12 @@ def test_it_is_complete_and_fits_the_screen(name: str) -> None:
     assert lesson.summary.endswith((".", "?"))
     for machine in MACHINES:
         assert lesson.minimum <= on(lesson, machine=machine).size <= lesson.maximum
-    for step in lesson.steps:
+    for number, step in enumerate(lesson.steps):
         assert step.claim.endswith(".")
         assert step.question is not None
         assert 2 <= len(step.question.choices) <= 4
-        asked = question(step.question, None, None, PROSE_COLUMNS)
-        setup = prose(step.setup, PROSE_COLUMNS)
-        assert len([*setup, (), *asked]) <= QUESTION_LINES, step.title
+        page = Page(lesson=lesson, number=number, setting=None, figures=PageFigures())
+        assert len(page.question(PROSE_COLUMNS)) <= QUESTION_LINES, step.title
         for text in (step.setup, step.explanation):
             for ticks in (True, False):
                 drawn = prose(text, PROSE_COLUMNS, ticks=ticks)
@@ -101,8 +100,9 @@ def test_without_figures_it_says_what_is_missing(
     for step in lesson.steps:
         conclusion = step.conclude(here, outcome)
         assert (conclusion.holds, conclusion.answer) == (None, None), step.title
-        assert conclusion.takeaway, step.title
+        assert conclusion.sentences, step.title
         if outcome is BROKEN:
-            assert "It broke" in conclusion.takeaway or "—" in str(conclusion.rows)
+            said = " ".join(conclusion.sentences)
+            assert "It broke" in said or "—" in str(conclusion.rows)
         picture = step.trial.picture(here, outcome)
         assert picture is None or picture.draw(60, 12)

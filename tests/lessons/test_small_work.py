@@ -86,7 +86,7 @@ def test_bisection_closes_in_on_the_crossing(crossing: int) -> None:
     below = max(n for n in tried if n <= crossing)
     above = min(n for n in tried if n > crossing)
     assert above <= CLOSE * below * 1.01
-    assert f"between {below:,} and {above:,} elements" in found.takeaway
+    assert f"between {below:,} and {above:,} elements" in " ".join(found.sentences)
     assert found.answer == (0 if crossing < 1000 else 1 if crossing < 1e5 else 2)
 
 
@@ -116,4 +116,4 @@ def test_a_search_that_was_cut_short_gives_what_it_knows() -> None:
     ends = after(*(measured(case, seconds(case, 20_000)) for case in first.cases))
     found = LESSON.steps[1].conclude(HERE, ends)
     assert found.holds is True
-    assert "between 10 and 1,000,000 elements" in found.takeaway
+    assert "between 10 and 1,000,000 elements" in " ".join(found.sentences)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Doubt, Setting
+from jaxtui.lessons.base import Conclusion, Setting
 from jaxtui.lessons.clock import LESSON as CLOCK
 from jaxtui.lessons.figures import (
     NAN,
@@ -178,7 +178,7 @@ def test_a_page_is_a_step_with_its_trial() -> None:
 def test_what_is_missing_has_a_reason_once() -> None:
     outcome = after(*(failed(case, "Too slow.") for case in cases(CLOCK, 2)))
     concluded = CLOCK.steps[1].conclude(on(CLOCK), outcome)
-    assert concluded.takeaway.count("Too slow.") == 1
+    assert concluded.sentences.count("Too slow.") == 1
     assert found(outcome).why("NumPy") == "Too slow."
     assert found(outcome).why("eager") == ""
 
@@ -315,50 +315,39 @@ def outcome(
     return after(made, *map(measured, others, theirs))
 
 
-DOUBT = (
-    "But gram 800 float32 numpy on host is only known to lie between 6.03 ms and"
-    " 12.0 ms (99 % interval): something else may have used the machine. Run this step"
-    " again before you believe it."
-)
-
-
 @pytest.mark.parametrize(
-    ("seen", "doubt"),
+    ("seen", "codes"),
     [
-        (outcome(*REFUTING, half_width=0.33), DOUBT),
-        (outcome(*REFUTING, half_width=0.2), ""),
-        (outcome(*CONFIRMING, half_width=0.33), ""),
-        (outcome(*REFUTING, half_width=0.33, stopped=None), ""),
-        (NOTHING, ""),
+        (outcome(*REFUTING, half_width=0.33), ["step-unsteady"]),
+        (outcome(*REFUTING, half_width=0.2), []),
+        (outcome(*CONFIRMING, half_width=0.33), []),
+        (outcome(*REFUTING, half_width=0.33, stopped=None), []),
+        (NOTHING, []),
     ],
     ids=["wandering", "steady", "confirmed", "not yet done", "nothing"],
 )
-def test_figures_that_wander_refute_nothing(seen: Outcome, doubt: str) -> None:
+def test_figures_that_wander_refute_nothing(seen: Outcome, codes: list[str]) -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
     alone, both = step.conclude(there, seen), conclude(step, there, seen)
-    assert both == replace(alone, doubts=(Doubt(text=doubt),) if doubt else ())
-    assert both.takeaway == f"{alone.takeaway} {doubt}".rstrip()
+    assert replace(both, doubts=()) == alone
+    assert [doubt.code for doubt in both.doubts] == codes
+    for doubt in both.doubts:
+        assert doubt.facts["name"] == "gram 800 float32 numpy on host"
+        assert doubt.facts["low"] == pytest.approx(6.03e-3)
 
 
 def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
     step, there, quiet = LESSON.steps[TWO - 1], on(LESSON), outcome(*CONFIRMING)
     one, *rest = quiet.measurements
     noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
-    timed = Timing(
-        name="a",
-        seconds=summary(1.0),
-        disturbed="Other programs used the cores meanwhile.",
-    )
+    timed = Timing(name="a", seconds=summary(1.0), disturbed="Others.")
     for busy in (
         replace(quiet, measurements=(noted, *rest)),
         replace(quiet, timings={**quiet.timings, "a": timed}),
     ):
         found = conclude(step, there, busy)
         assert found.holds is True
-        (doubt,) = found.doubts
-        assert doubt.noted
-        # A document has it beside the figures.
-        assert found.takeaway == " ".join(found.sentences)
+        assert [doubt.code for doubt in found.doubts] == ["step-disturbed"]
     assert conclude(step, there, quiet).doubts == ()
 
 
@@ -370,8 +359,8 @@ def test_what_was_broken_off_is_no_verdict() -> None:
     assert (ended.holds, ended.answer) == (None, None)
     ended = RunFinished(outcome="crashed", elapsed_seconds=0.0)
     lost = conclude(step, there, after(ended, before=outcome(*CONFIRMING)))
-    assert lost.holds is None
-    assert lost.takeaway.startswith("Incomplete: the engine was lost")
+    assert (lost.holds, lost.sentences) == (None, ())
+    assert [doubt.code for doubt in lost.doubts] == ["step-incomplete"]
 
 
 # Scripts.

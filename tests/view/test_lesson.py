@@ -1,4 +1,4 @@
-"""What a lesson says, at any width."""
+"""What a lesson says, at any width: the list, a page at each stage, its parts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Doubt, Row
+from jaxtui.lessons.base import Conclusion, Question, Row
+from jaxtui.lessons.course import NOT_TRIED, Attempt
+from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import setting
-from jaxtui.model import MemorySpan, Remark, SnippetTimed, Timing
+from jaxtui.model import MemorySpan, Remark, SnippetTimed, Timing, Work
+from jaxtui.plot import COLORS, Axis, Picture, Series
+from jaxtui.state import Job
 from jaxtui.view import lesson as view
+from jaxtui.view import words
+from jaxtui.view.lesson import Page, PageFigures, Stage, takeaway
 from jaxtui.view.text import Line, plain
 from tests import records
-from tests.fake_engine import HOST, OPS, cpu_devices
+from tests.fake_engine import HOST, OPS, at_once, cpu_devices
 from tests.lessons.figures import after, measured
 from tests.records import case, summary
 from tests.tui.lessons_to_try import FIRST, SECOND
@@ -125,43 +131,7 @@ def test_the_times_of_a_table_are_written_alike() -> None:
     assert view.table((), 60) == []
 
 
-@pytest.mark.parametrize(
-    ("holds", "prediction", "answer", "said"),
-    [
-        (True, 1, 1, ["✓ Holds here: ", "Your prediction was right: two"]),
-        (False, 0, 1, ["✗ Does not hold here: ", "“one”; it is “two”."]),
-        (None, 0, None, ["— Not shown here: ", "“one”; there is no answer"]),
-        (True, None, 1, ["✓ ", "Answer: two"]),
-    ],
-)
-def test_a_verdict_and_what_was_predicted(
-    holds: bool | None, prediction: int | None, answer: int | None, said: list[str]
-) -> None:
-    found = Conclusion(rows=ROWS, holds=holds, sentences=("So it is.",), answer=answer)
-    lines = text(view.results(STEP, found, (), prediction, 76))
-    assert all(one in lines for one in (*said, STEP.claim, "So it is.", "98 µs"))
-    assert "Others" not in lines
-    doubts = (
-        Doubt(text="Others used the cores.", noted=True),
-        Doubt(text="It wanders."),
-    )
-    doubted = text(
-        view.results(STEP, replace(found, doubts=doubts), (), prediction, 76)
-    )
-    below = f"{STEP.claim}\nOthers used the cores.\nIt wanders.\n"
-    assert below in doubted
-    assert doubted.count("It wanders.") == 1
-    silent = replace(STEP, question=None)
-    assert "predict" not in text(view.verdict(silent, found, prediction, 76))
-
-
-def test_a_question_marks_what_was_predicted_and_what_is_right() -> None:
-    assert STEP.question is not None
-    for answer, asked in (
-        (None, "How many?\n ○ 1  one\n ○ 2  two\n ● 3  three"),
-        (1, "How many?\n ○ 1  one\n ○ 2  two  ✓\n ● 3  three  ✗"),
-    ):
-        assert text(view.question(STEP.question, 2, answer, 40)) == asked
+# The list.
 
 
 def test_the_list_says_what_is_done() -> None:
@@ -246,12 +216,177 @@ def test_a_time_that_is_not_known_to_within_a_third_is_dim() -> None:
     assert roles == ["unknown", "strong"]
 
 
-def test_heading_and_source_say_where() -> None:
-    title, step = map(plain, view.heading(FIRST, 1, HERE, 76))
-    assert title.endswith("n of n×n: 100 · cpu:0")
-    assert step == "1/3  Two works"
-    narrow, _ = map(plain, view.heading(FIRST, 1, HERE, 36))
+# A page.
+
+
+def run_of(*works: Work) -> StepRun:
+    run = StepRun(FIRST.steps[0], HERE)
+    for work in works:
+        for event in at_once(work):  # type: ignore[arg-type]
+            run = run.observe(event)
+    return run
+
+
+def page(run: StepRun | None = None, **changes: object) -> Page:
+    live = bool(changes.get("live"))
+    figures = PageFigures.of(STEP, HERE, run, COLORS, live=live)
+    facts: dict[str, object] = {
+        "lesson": FIRST,
+        "number": 0,
+        "run": run,
+        "setting": HERE,
+        "figures": figures,
+    }
+    return Page(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+BROKEN = Attempt(trouble="It broke.")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "live", "stage", "asks"),
+    [
+        (NOT_TRIED, False, "before", True),
+        (BROKEN, False, "broken", True),
+        (BROKEN, True, "running", False),
+        (Attempt(run=run_of()), False, "done", False),
+    ],
+)
+def test_how_far_a_step_is(
+    attempt: Attempt, live: bool, stage: Stage, asks: bool
+) -> None:
+    shown = page(attempt.run, attempt=attempt, live=live)
+    assert (shown.stage, shown.asks) == (stage, asks)
+    # What it says of the outcome comes with the outcome.
+    assert ("Two works give two" in text(shown.verdict(76))) == (stage == "done")
+    assert ("What must be known" in text(shown.question(76))) == (stage != "done")
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "remaining", "now", "left"),
+    [
+        # Before the engine has said anything there is the budget of what runs.
+        (0.0, 0.0, 2.0, 3.0),
+        (1.0, 3.0, 1.0, 3.0),
+        # What it has said last grows old.
+        (1.0, 3.0, 2.5, 1.5),
+        (1.0, 3.0, 99.0, -95.0),
+    ],
+)
+def test_the_seconds_left_go_down_between_two_reports(
+    elapsed: float, remaining: float, now: float, left: float
+) -> None:
+    snippet, experiment = FIRST.steps[0].works(HERE)
+    assert (snippet.budget, experiment.budget) == (5.0, 0.1)  # type: ignore[union-attr]
+    job = Job(1, work=snippet, elapsed_seconds=elapsed, remaining_seconds=remaining)
+    # The experiment comes after it, and earlier works lie behind both.
+    facts = {"live": True, "job": job, "played_seconds": 50.0}
+    shown = page(run_of(), elapsed_seconds=50.0 + now, **facts)
+    assert shown.seconds_left == pytest.approx(max(0.0, left + 0.1))
+    shown = page(run_of(snippet), elapsed_seconds=50.0 + now, **facts)
+    assert shown.seconds_left == pytest.approx(max(0.0, left))
+
+
+@pytest.mark.parametrize("width", [20, 76])
+def test_a_line_of_a_choice_is_that_choice(width: int) -> None:
+    choices = ("a choice of more than one line", "another", "a third one that is long")
+    question = Question(text="Which one of these?", choices=choices)
+    step = replace(FIRST.steps[0], question=question)
+    shown = page(lesson=replace(FIRST, steps=(step,)))
+    lines = text(shown.question(width)).split("\n")
+    numbers = [shown.choice_at(width, line) for line in range(len(lines) + 1)]
+    marked = [index for index, line in enumerate(lines) if "○" in line]
+    ends = [*marked[1:], len(lines)]
+    wanted: list[int | None] = [None] * marked[0]
+    for number, (start, end) in enumerate(zip(marked, ends, strict=True), 1):
+        wanted += [number] * (end - start)
+    assert numbers == [*wanted, None]
+    assert page(number=2).choice_at(width, 0) is None
+
+
+def test_the_text_that_is_taken_away_is_what_jaxtui_learn_prints() -> None:
+    run = run_of(FIRST.steps[0].works(HERE)[0])
+    attempt = Attempt(prediction=2, run=run)
+    shown = page(run, attempt=attempt)
+    words = shown.text()
+    for part in (
+        "What comes first?",
+        "What must be known.",
+        "# The snippet first",
+        "You predicted “three”; it is “two”.",
+        "Both were measured with 100.",
+        "Published: A page of a book",
+    ):
+        assert part in words
+    # Nothing of the outcome before there is one.
+    before = page().text()
+    assert "What must be known." in before
+    assert "two”" not in before
+    assert "Yours:" not in before
+
+
+@pytest.mark.parametrize(
+    ("holds", "prediction", "answer", "role"),
+    [
+        (True, 1, 1, "pass"),
+        (False, 0, 1, "fail"),
+        (None, 0, None, "low"),
+        (True, None, 1, "pass"),
+    ],
+)
+def test_a_verdict_and_what_was_predicted(
+    holds: bool | None, prediction: int | None, answer: int | None, role: str
+) -> None:
+    doubt = Remark("step-disturbed")
+    concluded = Conclusion(
+        rows=ROWS, holds=holds, sentences=("So it is.", "And so on."), answer=answer
+    )
+    run = run_of()
+    shown = page(
+        run,
+        attempt=Attempt(prediction=prediction, run=run),
+        figures=PageFigures(conclusion=replace(concluded, doubts=(doubt,))),
+    )
+    lines = shown.verdict(76)
+    assert lines[0][0].role == role
+    said = text(lines)
+    assert STEP.claim in said
+    assert "So it is." in said
+    assert "And so on." in text(shown.explanation(76))
+    assert "98 µs" in text(shown.results(76))
+    assert words.text(doubt) in " ".join(said.split())
+    assert takeaway(concluded) == takeaway(replace(concluded, doubts=(doubt,)))
+    choices = text(shown.asked(76)).split("\n")[1:]
+    assert ["✓" in choice for choice in choices] == [i == answer for i in range(3)]
+    assert ["●" in choice for choice in choices] == [i == prediction for i in range(3)]
+    wrong = answer is not None and prediction not in (None, answer)
+    assert ("✗" in "".join(choices)) == wrong
+
+
+def test_a_row_is_dim_where_its_bar_is() -> None:
+    (_, *lines) = view.table((Row("a", "1 s"), Row("b", "1 s", vague=True)), 60)
+    assert [line[1].role for line in lines] == ["strong", "unknown"]
+
+
+def test_heading_and_sources_say_where() -> None:
+    run = run_of()
+    shown = page(run, attempt=Attempt(run=run), done=(True, False, False))
+    (line,) = map(plain, shown.heading(76))
+    assert line.endswith("n of n×n: 100 · cpu:0")
+    assert "●○○ 1/3" in line
+    (narrow,) = map(plain, page().heading(36))
     assert narrow.endswith("size 100 · cpu:0")
-    assert text(view.source(STEP, HERE, 76)).startswith("Yours: cpu:0, vm")
-    simulated = replace(HERE, devices=cpu_devices(2, simulated=True))
-    assert "SIMULATED" in text(view.source(STEP, simulated, 76))
+    assert "Yours: cpu:0, vm" in text(shown.explanation(76))
+    there = replace(HERE, devices=cpu_devices(2, simulated=True))
+    simulated = page(replace(run, setting=there), attempt=Attempt(run=run))
+    assert "SIMULATED" in text(simulated.explanation(76))
+
+
+def test_curves_have_the_colours_of_their_sides() -> None:
+    line = Series("first", (1.0,), (1.0,))
+    numpy, grey = replace(line, label="NumPy"), replace(line, color=(9, 9, 9))
+    picture = Picture(series=(line, numpy, grey), x=Axis(), y=Axis(), title="")
+    step = replace(STEP, trial=replace(STEP.trial, picture=lambda *_: picture))
+    drawn = PageFigures.of(step, HERE, run_of(), COLORS, live=False).picture
+    assert drawn is not None
+    assert [one.color for one in drawn.series] == [COLORS[-1], COLORS[2], (9, 9, 9)]

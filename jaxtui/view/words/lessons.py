@@ -1,0 +1,34 @@
+"""Learn: why the verdict of a step may not be believed."""
+
+from __future__ import annotations
+
+from jaxtui import format as fmt
+from jaxtui.view.words.base import Facts, Words
+
+
+def _unsteady(facts: Facts) -> str:
+    low, high = fmt.seconds(facts["low"]), fmt.seconds(facts["high"])
+    interval = fmt.interval_name(facts["confidence"])
+    return (
+        f"{facts['name']} lies anywhere between {low} and {high} ({interval}):"
+        " something else may have used the machine."
+    )
+
+
+WORDS = {
+    "step-disturbed": Words(
+        "busy machine",
+        "Other programs used the CPU cores during this step.",
+        "Run it again when the machine is quiet.",
+    ),
+    "step-incomplete": Words(
+        "incomplete",
+        "The engine died during this step, so the step proves nothing.",
+        "Run it again; a smaller size needs less memory.",
+    ),
+    "step-unsteady": Words(
+        "unsteady figure",
+        _unsteady,
+        "Run the step again before you believe it.",
+    ),
+}
