@@ -63,7 +63,6 @@ def modules() -> list[str]:
 
 
 UNCONVERTED = {
-    "analysis/comparison.py",
     "analysis/roofline.py",
     "engine/active.py",
     "engine/client.py",

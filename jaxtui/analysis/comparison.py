@@ -10,8 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from jaxtui import format as fmt
-from jaxtui.model import Case, Device, Host, Measurement, Record
+from jaxtui.model import Case, Device, Host, Measurement, Record, Remark
 from jaxtui.model.own import is_own, parts
 from jaxtui.stats import (
     MINIMUM_ROUNDS,
@@ -54,6 +53,15 @@ class Side(Record, frozen=True, kw_only=True):
     """The medians of the runs before on its machine, with its versions, seconds."""
 
 
+class Difference(Record, frozen=True, kw_only=True):
+    """Something that is not the same of two measurements; ``None`` where unknown."""
+
+    name: str
+    """Such as ``dtype``, ``jax``, ``chip``, or a setting."""
+    first: str | None
+    second: str | None
+
+
 class Comparison(Record, frozen=True, kw_only=True):
     """The second measurement over the first."""
 
@@ -65,8 +73,9 @@ class Comparison(Record, frozen=True, kw_only=True):
     confidence: float | None
     """That both do."""
     answer: Answer
-    sentence: str
-    differences: tuple[str, ...]
+    remarks: tuple[Remark, ...] = ()
+    """Why nothing follows from the ratio."""
+    differences: tuple[Difference, ...] = ()
     """What else is not the same: case, hardware, versions."""
 
 
@@ -83,36 +92,36 @@ def compare(first: Side, second: Side) -> Comparison:
     ``allowance`` of both is no proof, whatever the intervals say; and nothing follows
     from the times of two different works.
     """
-    differences = tuple(_differences(first, second))
     a, b = first.measurement.ready, second.measurement.ready
-    found = ratio(interval_of(b), interval_of(a)) if a and b else None
-    if a is None or b is None or found is None:
-        return Comparison(
-            ratio=None,
-            low=None,
-            high=None,
-            confidence=None,
-            answer="cannot tell",
-            sentence="One of them has no samples to compare."
-            if a is None or b is None
-            else "One of them took no time that could be compared.",
-            differences=differences,
-        )
-    figures = (
-        f"{second.label} takes {fmt.seconds(b.median)}, {first.label}"
-        f" {fmt.seconds(a.median)}: {'an uncertain' if found.vague else 'a'} ratio"
-        f" of {found.median:.3g}, {fmt.interval_name(found.confidence)}"
-        f" {found.low:.3g} to {found.high:.3g}."
-    )
-    answer, sentence = _answer(first, second, found, figures)
+    if a is None or b is None:
+        lacking = first.label if a is None else second.label
+        remark = Remark("no-samples", {"side": lacking}, "warning")
+        return _comparison(first, second, None, "cannot tell", remark)
+    found = ratio(interval_of(b), interval_of(a))
+    if found is None:
+        return _comparison(first, second, None, "cannot tell", Remark("no-ratio"))
+    answer, remarks = _answer(first, second, found)
+    return _comparison(first, second, found, answer, *remarks)
+
+
+def _comparison(
+    first: Side,
+    second: Side,
+    found: Interval | None,
+    answer: Answer,
+    *remarks: Remark,
+) -> Comparison:
+    measured = first.measurement, second.measurement
+    if is_own(measured[0].case.op) and not any(each.source for each in measured):
+        remarks = (*remarks, Remark("no-source"))
     return Comparison(
-        ratio=found.median,
-        low=found.low,
-        high=found.high,
-        confidence=found.confidence,
+        ratio=found and found.median,
+        low=found and found.low,
+        high=found and found.high,
+        confidence=found and found.confidence,
         answer=answer,
-        sentence=sentence,
-        differences=differences,
+        remarks=remarks,
+        differences=tuple(_differences(first, second)),
     )
 
 
@@ -126,79 +135,51 @@ def compare_turns(
         second: the other.
         turns: seconds of the first and of the second, as they followed each other.
     """
-    differences = tuple(_differences(first, second))
     ratios = [b / a for a, b in turns if min(a, b) > 0]
     if not ratios:
-        return Comparison(
-            ratio=None,
-            low=None,
-            high=None,
-            confidence=None,
-            answer="cannot tell",
-            sentence="No pair of processes has timed both of them.",
-            differences=differences,
-        )
+        return _comparison(first, second, None, "cannot tell", Remark("no-pairs"))
     found = rounds_interval(ratios)
-    count = fmt.plural(len(ratios), "pair")
-    figures = (
-        f"{second.label} takes {found.median:.3g}× the time of {first.label}"
-        f" ({found.low:.3g}–{found.high:.3g}, {fmt.interval_name(found.confidence)}"
-        f" of {count})"
-    )
     answer: Answer = "faster" if found.high < 1 else "slower"
-    sentence = f"{figures}: {second.label} is {answer}."
     if found.low <= 1 <= found.high:
-        answer, sentence = "no difference", f"{figures}: no difference seen."
+        answer = "no difference"
     if len(ratios) < MINIMUM_ROUNDS and (answer != "no difference" or len(ratios) == 1):
-        answer = "cannot tell"
-        sentence = f"{figures}: {MINIMUM_ROUNDS} pairs or more can tell."
-    return Comparison(
-        ratio=found.median,
-        low=found.low,
-        high=found.high,
-        confidence=found.confidence,
-        answer=answer,
-        sentence=sentence,
-        differences=differences,
-    )
+        remark = Remark(
+            "few-pairs", {"pairs": len(ratios), "least": MINIMUM_ROUNDS}, "warning"
+        )
+        return _comparison(first, second, found, "cannot tell", remark)
+    return _comparison(first, second, found, answer)
 
 
 def _answer(
-    first: Side, second: Side, found: Interval, figures: str
-) -> tuple[Answer, str]:
-    others = unlike(first, second)
-    if others:
-        return "not comparable", (
-            f"{first.label} and {second.label} are not comparable: they are not of the"
-            f" same {' and '.join(others)}. {figures}"
-        )
-    for side in (first, second):
-        ready = side.measurement.ready
-        if ready is not None and ready.rounds < 2:
-            return "cannot tell", (
-                f"{figures} {side.label} was measured in one round, which does not"
-                " tell how far it may be off."
-            )
-        if side.measurement.has("contended"):
-            return "cannot tell", (
-                f"{figures} The machine was busy while {side.label} was measured:"
-                " measure it again when it is idle."
-            )
+    first: Side, second: Side, found: Interval
+) -> tuple[Answer, tuple[Remark, ...]]:
+    """The answer, and what keeps it from being another one."""
+    if others := unlike(first, second):
+        remark = Remark("other-work", {"of": tuple(others)}, "warning")
+        return "not comparable", (remark,)
+    doubts = tuple(_doubts(first, second))
+    if doubts:
+        return "cannot tell", doubts
     least = max(allowance(first), allowance(second))
     if found.high < 1 / (1 + least):
-        times = _times(1 / found.high, 1 / found.median, 1 / found.low, found)
-        return "faster", f"{figures} {second.label} is really faster, {times}."
+        return "faster", ()
     if found.low > 1 + least:
-        times = _times(found.low, found.median, found.high, found)
-        return "slower", f"{figures} {second.label} is really slower, {times}."
+        return "slower", ()
     if found.low <= 1 <= found.high:
-        return "no difference", (
-            f"{figures} The intervals overlap: no difference was found."
-        )
-    return "cannot tell", (
-        f"{figures} They were not measured in turns, and two runs on one machine may "
-        f"differ by {least:.0%} without a cause: time both with --processes 6 to know."
+        return "no difference", ()
+    remark = Remark(
+        "not-in-turns", {"allowance": least, "processes": MINIMUM_ROUNDS}, "warning"
     )
+    return "cannot tell", (remark,)
+
+
+def _doubts(*sides: Side) -> Iterator[Remark]:
+    for side in sides:
+        ready = side.measurement.ready
+        if ready is not None and ready.rounds < 2:
+            yield Remark("one-round", {"side": side.label}, "warning")
+        elif side.measurement.has("contended"):
+            yield Remark("busy-side", {"side": side.label}, "warning")
 
 
 def allowance(side: Side) -> float:
@@ -216,13 +197,6 @@ def allowance(side: Side) -> float:
     known = [seconds for seconds in medians if seconds > 0]
     spread = max(known) / min(known) - 1 if known else 0.0
     return spread if len(known) >= MINIMUM_ROUNDS else max(spread, UNPAIRED)
-
-
-def _times(low: float, median: float, high: float, found: Interval) -> str:
-    """By how much; no more is said than is known."""
-    if found.vague:
-        return f"{low:.3g} to {high:.3g} times"
-    return f"{median:.3g} times"
 
 
 def unlike(first: Side, second: Side) -> list[str]:
@@ -254,36 +228,33 @@ def _moved(case: Case) -> Case:
     return msgspec.structs.replace(case, op=case.op.rpartition("/")[2])
 
 
-def _differences(first: Side, second: Side) -> Iterator[str]:
+def _differences(first: Side, second: Side) -> Iterator[Difference]:
     a, b = _cases(first, second)
     facts: list[tuple[str, object, object]] = [
         (name, getattr(a, name), getattr(b, name)) for name in a.__struct_fields__
     ]
     facts += _source_facts(first.measurement, second.measurement)
-    ours, theirs = (one.device and one.device.device_kind for one in (first, second))
+    ours, theirs = (side.device and side.device.device_kind for side in (first, second))
     facts.append(("chip", ours, theirs))
     if first.host is not None and second.host is not None:
         facts += host_facts(first.host, second.host)
     for name, one, other in facts:
         if one != other:
-            yield f"{name}: {value_text(one)} and {value_text(other)}"
-    if is_own(a.op) and not (first.measurement.source or second.measurement.source):
-        yield "source: not recorded"
+            yield Difference(name=name, first=_text(one), second=_text(other))
+
+
+def _text(value: object) -> str | None:
+    return None if value in (None, "") else str(value)
 
 
 def _source_facts(
     first: Measurement, second: Measurement
 ) -> Iterator[tuple[str, object, object]]:
     ours, theirs = first.source or None, second.source or None
+    yield "source", ours and ours.digest, theirs and theirs.digest
     if ours and theirs:
-        yield "source", ours.digest, theirs.digest
         for name in sorted({*ours.packages, *theirs.packages}):
             yield name, ours.packages.get(name), theirs.packages.get(name)
-    elif ours or theirs:
-        first_text, second_text = (
-            one.digest if one else "not recorded" for one in (ours, theirs)
-        )
-        yield "source", first_text, second_text
 
 
 def host_facts(first: Host, second: Host) -> Iterator[tuple[str, object, object]]:

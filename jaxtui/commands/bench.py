@@ -14,7 +14,7 @@ import msgspec
 
 from jaxtui import experiments, selection
 from jaxtui.analysis import processes
-from jaxtui.analysis.comparison import Side, compare_turns
+from jaxtui.analysis.comparison import Pair, Side, compare_turns
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import (
     Common,
@@ -40,7 +40,7 @@ from jaxtui.commands.options import (
     sure_flag,
     with_cases,
 )
-from jaxtui.commands.output import Exports, close, export_flags, plot
+from jaxtui.commands.output import Exports, close, export_flags, plot, rendered
 from jaxtui.commands.progress import progress
 from jaxtui.machine import malloc
 from jaxtui.model import Case, Experiment, PlannedCase, SelectionError
@@ -51,7 +51,7 @@ from jaxtui.stats import MINIMUM_ROUNDS
 from jaxtui.text import join_painted
 from jaxtui.view import bench as view
 from jaxtui.view import scripts
-from jaxtui.view.compare import LABELS, CaseComparison, Turns, turns_text
+from jaxtui.view.compare import LABELS, Turns, turns_report
 from jaxtui.view.curves import of_run
 from jaxtui.view.document import Outcome, Results
 from jaxtui.view.export import FORMATS, Contents
@@ -245,7 +245,14 @@ def _two_pythons(
 
     def text() -> str:
         jobs = [one.state.run for one in run.drivers]
-        return turns_text(found, [view.remarks(job) if job else [] for job in jobs])
+        failures = [
+            f"{label}: {view.failure_text(failure, job)}"
+            for label, side, job in zip(LABELS, found.sides, jobs, strict=True)
+            for failure in side.failures
+        ]
+        return join_painted(
+            [rendered(turns_report(found, run.pairs)), *failures], "\n\n"
+        )
 
     return close(
         document=found,
@@ -368,14 +375,19 @@ class _Pythons:
         )
         outcome: Outcome = "incomplete" if self.lost else "complete"
         first_name, second_name = map(shlex.join, self.pythons)
-        return Turns(
-            pythons=(first_name, second_name),
-            sides=(first, second),
-            comparisons=tuple(self._comparisons()),
-            outcome="cancelled" if interrupt.happened else outcome,
+        return Turns.of(
+            (first_name, second_name),
+            (first, second),
+            self.pairs,
+            "cancelled" if interrupt.happened else outcome,
         )
 
-    def _comparisons(self) -> Iterator[CaseComparison]:
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """What both have measured."""
+        return tuple(self._pairs())
+
+    def _pairs(self) -> Iterator[Pair]:
         states = [driver.state for driver in self.drivers]
         jobs = [state.run for state in states if state.run is not None]
         if len(jobs) < len(states):
@@ -401,4 +413,4 @@ class _Pythons:
             if first and second:
                 turns = processes.turns(*(one.ended for one in both))
                 compared = compare_turns(first, second, turns)
-                yield CaseComparison(case=both[0].case, comparison=compared)
+                yield Pair(first=first, second=second, comparison=compared)

@@ -10,12 +10,12 @@ import click
 
 from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands.options import json_flag
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.history.store import History, NoEntryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
 from jaxtui.view import document
-from jaxtui.view.compare import Pairs, side, text
+from jaxtui.view.compare import Pairs, report, side
 
 
 @click.command("compare")
@@ -33,7 +33,11 @@ def command(first: str, second: str, as_json: bool) -> int:
             f"{first} and {second} have no case in common: compare two ids, or two "
             "files in which the same op, size, dtype and mode was measured."
         )
-    return close(document=Pairs(pairs=found), text=lambda: text(found), as_json=as_json)
+    return close(
+        document=Pairs.of(found),
+        text=lambda: rendered(report(found)),
+        as_json=as_json,
+    )
 
 
 def _sides(named: str) -> Iterator[Side]:

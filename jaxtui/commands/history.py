@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,9 +11,9 @@ import click
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Whole, flag, valued
 from jaxtui.commands.options import Parsed, json_flag
-from jaxtui.commands.output import Exports, close, export_flags
+from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import confirm
-from jaxtui.commands.terminal import is_terminal, put, say
+from jaxtui.commands.terminal import put
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
 from jaxtui.model import SelectionError
@@ -88,17 +86,10 @@ def command(
     if delete:
         return _delete(history, wanted, sure=yes)
     page = history.page(wanted, limit=limit)
-    if page.unreadable:
-        say(view.unreadable(page.unreadable))
 
     def text() -> str:
-        if page.rows:
-            # A pipe gets every column.
-            terminal = is_terminal(sys.stdout)
-            width = shutil.get_terminal_size().columns if terminal else None
-            return view.text(page, width)
-        if page.unreadable:
-            return ""
+        if page.rows or page.unreadable:
+            return rendered(view.listing(page))
         if wanted == Filter():
             return (
                 "The history is empty: whatever `jaxtui` or `jaxtui bench` measures is "

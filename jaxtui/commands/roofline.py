@@ -38,7 +38,8 @@ from jaxtui.view import export
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings
 from jaxtui.view.document import Results
-from jaxtui.view.export import COLUMNS, LINES, PICTURES, Contents, text_rows
+from jaxtui.view.export import PICTURES, Contents
+from jaxtui.view.render import COLUMNS, LINES, text_rows
 
 ROOF_SECONDS = 10.0
 """For the roofs, unless there is a budget for everything: then it is a third."""

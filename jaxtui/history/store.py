@@ -417,7 +417,7 @@ class History:
         if sqlite3 is None:
             raise HistoryError(NO_SQLITE)
         try:
-            if not makes and not self.path.exists():
+            if not makes and not _exists(self.path):
                 return None
             with self._connection(writes) as connection:
                 return act(connection)
@@ -503,6 +503,15 @@ def _number_of(
 
 def _text(record: Record) -> str:
     return msgspec.json.encode(record, order="deterministic").decode()
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a file; what keeps one from being there is an ``OSError``."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _text_or_bytes(value: bytes) -> str | bytes:

@@ -12,7 +12,7 @@ from textual.color import Color
 from jaxtui import plot
 from jaxtui.plot import Picture, Row
 from jaxtui.tui.themes import SERIES_COLORS
-from jaxtui.view.export import DARK, Look
+from jaxtui.view.render import DARK, Look
 
 
 def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:

@@ -28,14 +28,16 @@ from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import BorderedInput, Panel
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
 from jaxtui.view.export import file_stem, stamp
 from jaxtui.view.offers import Offer
-from jaxtui.view.text import Column, Line, Span, Table
+from jaxtui.view.render import markdown
+from jaxtui.view.report import lines
+from jaxtui.view.text import COLUMNS, Column, Line, Span, Table, fit
 
 LISTED = 200
 """Rows of the list: words lead to older ones."""
@@ -172,9 +174,9 @@ class HistoryTable(Grid):
     def on_resize(self) -> None:
         past, table = self._past, Table()
         if past.rows:
-            table = view.columns(past.rows, self.size.width - 3)
-            mark = Column("mark", "", [_mark(past, row.id) for row in past.rows])
-            table = Table((mark, *table.columns), (1, *table.widths), table.gap)
+            mark = Column("mark", " ", [_mark(past, row.id) for row in past.rows])
+            columns = (mark, *view.columns(past.rows))
+            table = fit(columns, self.size.width - 2, 1)
         self.draw_table(table, [str(row.id) for row in past.rows])
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
@@ -279,10 +281,10 @@ class HistoryPane(Pane):
         title, paper = "measurement", self.query_one(Paper)
         if (pair := past.pair) is not None:
             title = " and ".join(LABELS)
-            paper.show(partial(compare.on_screen, pair))
+            paper.show(partial(lines, compare.report([pair])))
         elif (entry := past.entry) is not None:
             title = entry.measurement.case.label
-            paper.show(partial(view.on_screen, entry))
+            paper.show(partial(lines, view.report(entry)))
         self.query_one("#history-detail", Panel).entitle(title)
 
     def set_wide(self, wide: bool) -> None:
@@ -457,7 +459,10 @@ class HistoryPane(Pane):
         if (pair := past.pair) is not None:
             return Offer(
                 file_stem("compare", *map(str, past.marked), stamp()),
-                {".json": partial(_document, past), ".md": partial(_text, pair)},
+                {
+                    ".json": partial(_document, past),
+                    ".md": partial(markdown, compare.report([pair])),
+                },
             )
         # It may be a hundred thousand rows, and not all of them are on the list.
         endings = (".csv", ".md", ".json")
@@ -517,7 +522,7 @@ def instead(past: Past) -> Content:
     if past.page is None:
         return Content("Reading the history…")
     if past.page.unreadable:
-        return Content(view.unreadable(past.page.unreadable))
+        return content(lines(view.listing(past.page), COLUMNS))
     if past.text.strip():
         return Content.assemble(
             ("Nothing measured with all of these words: ", "bold"),
@@ -525,19 +530,15 @@ def instead(past: Past) -> Content:
             "\n\nEsc takes the words away.",
         )
     (title, _), *rest = EMPTY
-    lines = (
+    hints = (
         Content.assemble((key.ljust(14), "bold $panel-lit"), text) for key, text in rest
     )
-    return Content("\n").join([Content.styled(title, "bold"), Content(""), *lines])
+    return Content("\n").join([Content.styled(title, "bold"), Content(""), *hints])
 
 
 def _document(past: Past) -> str:
     sides = [[past.side(number, str(number))] for number in past.marked]
-    return encode(compare.Pairs(pairs=pairs(*sides))).decode()
-
-
-def _text(pair: Pair) -> str:
-    return compare.text([pair]) + "\n"
+    return encode(compare.Pairs.of(pairs(*sides))).decode()
 
 
 def _answer_or_error(question: Callable[[], _T]) -> _T | HistoryError:

@@ -33,7 +33,8 @@ from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval, interval_of
 from jaxtui.view import words
 from jaxtui.view.document import Outcome, Results
-from jaxtui.view.export import DARK, Contents, Look, contents, drawn
+from jaxtui.view.export import Contents, contents, drawn
+from jaxtui.view.render import DARK, Look
 from jaxtui.view.text import INCOMPLETE, table
 
 WIDE = (

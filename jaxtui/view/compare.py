@@ -1,34 +1,73 @@
-"""Two measurements of the past side by side."""
+"""Two measurements of the past, or two Pythons, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.analysis.comparison import Comparison, Pair, Side, allowance, unlike
+from jaxtui.analysis.comparison import Answer, Comparison, Difference, Pair, Side
 from jaxtui.analysis.processes import same_machine, spread
 from jaxtui.history.store import Entry
-from jaxtui.model import Case, Device, Host, Measurement, Record, Summary
+from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summary
 from jaxtui.model.measurement import is_uncertain
+from jaxtui.model.remark import Fact
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.plot.axes import plain as number
 from jaxtui.text import visible
+from jaxtui.view import words
 from jaxtui.view.document import SCHEMA, Outcome, Results
-from jaxtui.view.text import Line, Span, first_fitting, fold, plain, table, wrap
-
-
-class Pairs(Record, frozen=True, kw_only=True):
-    schema: int = SCHEMA
-    pairs: tuple[Pair, ...]
-
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.text import Column, Line, Span, columns
 
 LABELS = ("A", "B")
 """What two measurements, or two Pythons, are called."""
 
+# Documents.
+
+
+class ComparisonRow(Record, frozen=True, kw_only=True):
+    """The second measurement over the first."""
+
+    ratio: float | None
+    """Seconds over seconds: below 1 the second is faster."""
+    low: float | None
+    high: float | None
+    confidence: float | None
+    answer: Answer
+    sentence: str
+    """The answer with its figures, in words."""
+    remarks: tuple[Remark, ...]
+    """Why nothing follows from the ratio."""
+    differences: tuple[str, ...]
+    """What else is not the same: case, hardware, versions."""
+    differing: tuple[Difference, ...]
+    """The same as facts."""
+
+
+class PairRow(Record, frozen=True, kw_only=True):
+    first: Side
+    second: Side
+    comparison: ComparisonRow
+
+
+class Pairs(Record, frozen=True, kw_only=True):
+    schema: int = SCHEMA
+    pairs: tuple[PairRow, ...]
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> Pairs:
+        return cls(
+            pairs=tuple(
+                PairRow(first=pair.first, second=pair.second, comparison=_row(pair))
+                for pair in pairs
+            )
+        )
+
 
 class CaseComparison(Record, frozen=True, kw_only=True):
     case: Case
-    comparison: Comparison
+    comparison: ComparisonRow
 
 
 class Turns(Record, frozen=True, kw_only=True):
@@ -42,6 +81,43 @@ class Turns(Record, frozen=True, kw_only=True):
     comparisons: tuple[CaseComparison, ...]
     """B over A, of what both have."""
     outcome: Outcome
+
+    @classmethod
+    def of(
+        cls,
+        pythons: tuple[str, str],
+        sides: tuple[Results, Results],
+        pairs: Sequence[Pair],
+        outcome: Outcome,
+    ) -> Turns:
+        comparisons = (
+            CaseComparison(case=pair.first.measurement.case, comparison=_row(pair))
+            for pair in pairs
+        )
+        return cls(
+            pythons=pythons,
+            sides=sides,
+            comparisons=tuple(comparisons),
+            outcome=outcome,
+        )
+
+
+def _row(pair: Pair) -> ComparisonRow:
+    found = pair.comparison
+    return ComparisonRow(
+        ratio=found.ratio,
+        low=found.low,
+        high=found.high,
+        confidence=found.confidence,
+        answer=found.answer,
+        sentence=words.sentence(headline(pair)),
+        remarks=found.remarks,
+        differences=tuple(
+            f"{each.name}: {each.first or fmt.ABSENT} and {each.second or fmt.ABSENT}"
+            for each in found.differences
+        ),
+        differing=found.differences,
+    )
 
 
 def side(
@@ -72,85 +148,163 @@ def side(
     )
 
 
-def lines(found: Comparison) -> Iterator[Line]:
-    yield (Span(found.sentence, found.answer),)
-    yield from differing(found)
+# The report.
 
-
-def differing(found: Comparison) -> Iterator[Line]:
-    differences = [visible(one, line=True) for one in found.differences]
-    if not differences:
-        yield (Span("Case, chip, host and versions are the same."),)
-    else:
-        yield (Span("Not the same:"),)
-        yield from ((Span(f"  {one}"),) for one in differences)
-
-
-# On a screen.
-
-ANSWERS = {
-    "faster": "B is faster",
-    "slower": "B is slower",
-    "no difference": "no difference: intervals overlap",
-    "cannot tell": "cannot tell",
+ROLES: dict[Answer, str] = {
+    "faster": "pass",
+    "slower": "low",
+    "no difference": "strong",
+    "cannot tell": "low",
+    "not comparable": "low",
 }
-"""What is said beside the ratio."""
+"""How an answer is drawn."""
+
+
+def headline(pair: Pair) -> Remark:
+    """The answer to a pair."""
+    found = pair.comparison
+    facts: dict[str, Fact] = {
+        "first": pair.first.label,
+        "second": pair.second.label,
+        "ratio": found.ratio,
+        "low": found.low,
+        "high": found.high,
+        "confidence": found.confidence,
+    }
+    match found.answer:
+        case "faster":
+            return Remark("faster", facts)
+        case "slower":
+            return Remark("slower", facts)
+        case "no difference":
+            return Remark("no-difference", facts)
+        case "cannot tell":
+            return Remark("cannot-tell", facts)
+    other = next(each for each in found.remarks if each.code == "other-work")
+    return Remark("not-comparable", {**facts, **other.facts})
+
+
+def report(pairs: Sequence[Pair], title: str = "comparison") -> Report:
+    """Whether the second of each pair is faster, and what else differs.
+
+    Args:
+        pairs: at least one; those of two files.
+        title: of the report.
+    """
+    heads = [each.label for each in (pairs[0].first, pairs[0].second)]
+    if len(pairs) == 1:
+        (pair,) = pairs
+        found = pair.comparison
+        line = Span(words.sentence(headline(pair)), ROLES[found.answer])
+        tables = [_intervals(pair)]
+        # Not comparable says the verdict.
+        remarks = [each for each in found.remarks if each.code != "other-work"]
+        if not found.differences:
+            remarks.append(Remark("same-setting"))
+        statements = gather((), remarks)
+    else:
+        line = Span(words.sentence(_counted(pairs)), "strong")
+        tables = [_cases(pairs)]
+        statements = gather(
+            (pair.first.measurement.case.label, pair.comparison.remarks)
+            for pair in pairs
+        )
+    shared = [
+        each
+        for each in pairs[0].comparison.differences
+        if all(each in pair.comparison.differences for pair in pairs)
+    ]
+    if shared:
+        tables.append(_differences(shared, heads))
+    return Report(
+        title=title, verdict=(line,), tables=tuple(tables), remarks=statements
+    )
+
+
+def _counted(pairs: Sequence[Pair]) -> Remark:
+    answers = Counter(pair.comparison.answer for pair in pairs)
+    return Remark(
+        "pairs-compared",
+        {
+            "cases": len(pairs),
+            "second": pairs[0].second.label,
+            "faster": answers["faster"],
+            "slower": answers["slower"],
+            "same": answers["no difference"],
+        },
+    )
+
+
+def _intervals(pair: Pair) -> Table:
+    """The medians of both and their intervals, drawn on one scale."""
+    sides = (pair.first, pair.second)
+    clocks = [each.measurement.ready for each in sides]
+    known = [clock for clock in clocks if clock is not None]
+    roles = [label.lower() for label in LABELS]
+    ends = [end for clock in known for end in (clock.ci_low, clock.ci_high)]
+    unit = fmt.shared((clock.median for clock in known), ends=ends)
+    found = [
+        Column(
+            "side",
+            "",
+            [
+                (Span(each.label, role),)
+                for each, role in zip(sides, roles, strict=True)
+            ],
+        ),
+        Column(
+            "case",
+            "case",
+            [(Span(each.measurement.case.label),) for each in sides],
+            rank=3,
+            least=16,
+            grows=True,
+        ),
+        Column(
+            "ready",
+            f"ready {unit.name}".rstrip(),
+            [
+                (Span(_with_unit(unit, clock.median) if clock else fmt.ABSENT),)
+                for clock in clocks
+            ],
+            right=True,
+        ),
+        Column(
+            "interval",
+            "interval",
+            [
+                (Span(fmt.ends_beside(clock, unit) if clock else ""),)
+                for clock in clocks
+            ],
+            rank=2,
+        ),
+    ]
+    if known and max(ends) > 0:
+        head, bars = _bars(clocks, unit)
+        cells = [(Span(bar, role),) for bar, role in zip(bars, roles, strict=True)]
+        found.append(Column("bar", head, cells, rank=1))
+    return Table(tuple(found))
+
+
+def _with_unit(unit: fmt.Unit | fmt.OwnUnits, seconds: float) -> str:
+    return unit.text(seconds) if unit.name else unit.whole(seconds)
+
+
+BAR = 22
+"""Cells of the bars of intervals."""
 
 FAR = 30.0
 """Times that differ by more than this factor stand on a logarithmic scale."""
 
 
-def on_screen(pair: Pair, width: int) -> Iterator[Line]:
-    """Two measurements."""
-    yield from answer(pair)
-    yield from bars((pair.first, pair.second), width)
-    for line in differing(pair.comparison):
-        yield from fold(line, width, later="    ")
-
-
-def answer(pair: Pair) -> Iterator[Line]:
-    """Whether they may be compared at all, or else which is faster, and how sure."""
-    found = pair.comparison
-    if found.answer == "not comparable":
-        sides = pair.first, pair.second
-        works = " and ".join(f"another {name}" for name in unlike(*sides))
-        yield (Span(" not comparable ", "badge-low"), Span(f"  {works}", found.answer))
-        return
-    if found.ratio is None or found.low is None or found.high is None:
-        yield (Span(found.sentence, found.answer),)
-        return
-    uncertain = is_uncertain(found.low, found.high, found.confidence or 0.0)
-    known = found.answer in ("faster", "slower") and not uncertain
-    head = [Span(f"{fmt.ratio(found.ratio)}  ", "hero" if known else "unknown")]
-    if uncertain:
-        head.append(Span(f"{fmt.UNCERTAIN}  ", "unknown"))
-    yield (*head, Span(ANSWERS[found.answer], found.answer))
-    name = fmt.interval_name(found.confidence or 0.0)
-    ends = f"{fmt.significant(found.low)}–{fmt.significant(found.high)}"
-    chance = ""
-    if found.answer == "cannot tell":
-        least = max(allowance(pair.first), allowance(pair.second))
-        chance = f" · up to {least:.0%} may be chance: time both in 6 processes"
-    yield (Span(f"{ends}×  {name}{chance}", "muted"),)
-
-
-def bars(sides: Sequence[Side], width: int) -> Iterator[Line]:
-    """The interval of each side on one scale, and the scale below them."""
-    clocks = [one.measurement.ready for one in sides]
-    known = [one for one in clocks if one is not None]
-    if not known or width < LEAST_WIDTH:
-        return
+def _bars(
+    clocks: Sequence[Summary | None], unit: fmt.Unit | fmt.OwnUnits
+) -> tuple[str, list[str]]:
+    """The scale, and the interval of each on it."""
+    known = [clock for clock in clocks if clock is not None]
     ends = [end for one in known for end in (one.ci_low, one.median, one.ci_high)]
-    unit = fmt.shared((one.median for one in known), ends=ends)
-    figures = [
-        (unit.text(one.median), fmt.ends_beside(one, unit)) if one else (fmt.ABSENT, "")
-        for one in clocks
-    ]
-    margins = [max(map(len, column)) for column in zip(*figures, strict=True)]
-    room = max(LEAST_ROOM, width - sum(margins) - 7)
-    positive = min(ends) > 0
     axis = Axis(
-        log=positive and max(ends) > FAR * min(ends),
+        log=min(ends) > 0 and max(ends) > FAR * min(ends),
         format=lambda value: (
             number(value / unit.of(value).factor)
             if unit.name
@@ -158,28 +312,18 @@ def bars(sides: Sequence[Side], width: int) -> Iterator[Line]:
         ),
     )
     scale = fit(ends, axis, padded=True)
-    for side, clock, (median, span) in zip(sides, clocks, figures, strict=True):
-        role = side.label.lower()
-        head = f"{median.rjust(margins[0])}  {span.ljust(margins[1])}  "
-        drawn = "" if clock is None else _segment(clock, scale, room)
-        yield (Span(f"{side.label}  ", role), Span(head), Span(drawn, role))
-    labels = ticks(scale, axis, room, along=True)
     rule = ""
-    for tick in labels:
+    for tick in ticks(scale, axis, BAR, along=True):
         rule = rule.ljust(tick.start) + tick.label
-    name = f"{unit.name}{' log' if axis.log else ''}".strip()
-    yield (Span(name.rjust(sum(margins) + 5) + "  " + rule, "muted"),)
+    drawn = ["" if clock is None else _segment(clock, scale) for clock in clocks]
+    return f"{rule}{' log' if axis.log else ''}", drawn
 
 
-LEAST_WIDTH, LEAST_ROOM = 36, 12
-"""Cells of a line with bars, and of the bars."""
-
-
-def _segment(clock: Summary, scale: Scale, room: int) -> str:
+def _segment(clock: Summary, scale: Scale) -> str:
     """``├──•─┤``: both ends of the interval, and the median."""
     places = (clock.ci_low, clock.median, clock.ci_high)
     low, middle, high = (
-        max(0, min(room - 1, int(place))) for place in scale.cells(places, room)
+        max(0, min(BAR - 1, int(place))) for place in scale.cells(places, BAR)
     )
     cells = [" "] * low + ["─"] * (high - low + 1)
     cells[low], cells[high] = "├", "┤"
@@ -187,107 +331,94 @@ def _segment(clock: Summary, scale: Scale, room: int) -> str:
     return "".join(cells)
 
 
-def text(pairs: Sequence[Pair]) -> str:
-    if len(pairs) > 1:
-        return _table(pairs)
-    (pair,) = pairs
-    sides = (pair.first, pair.second)
-    labels = (f"{side.label}: {side.measurement.case.label}" for side in sides)
-    answer, *rest = map(plain, lines(pair.comparison))
-    return "\n\n".join([wrap(*labels), wrap(answer), wrap(*rest)])
-
-
-def turns_text(found: Turns, remarks: Sequence[Sequence[str]]) -> str:
-    """The ratio of each case first; then the figures, and what there is to say of them.
-
-    Args:
-        found: what was measured.
-        remarks: of A and of B.
-    """
-    named = len(found.comparisons) > 1
-    headlines = [
-        f"{one.case.label}: {one.comparison.sentence}"
-        if named
-        else one.comparison.sentence
-        for one in found.comparisons
+def _cases(pairs: Sequence[Pair]) -> Table:
+    """A row for each pair."""
+    first, second = pairs[0].first.label, pairs[0].second.label
+    clocks = [
+        (pair.first.measurement.ready, pair.second.measurement.ready) for pair in pairs
     ]
-    versions = [
-        f"{label} is {visible(python, line=True)}"
-        + (f": {_versions(side.host)}." if side.host else ".")
-        for label, python, side in zip(LABELS, found.pythons, found.sides, strict=True)
+    unit = fmt.shared(clock.median for both in clocks for clock in both if clock)
+    named = (
+        f"A: {visible(first, line=True)} · B: {visible(second, line=True)}"
+        if (first, second) != LABELS
+        else ""
+    )
+    found = [
+        Column(
+            "case",
+            "case",
+            [(Span(pair.first.measurement.case.label),) for pair in pairs],
+            most=40,
+        )
     ]
-    rows = [
-        (one.case.label, label, *_clock(one.ready))
-        for label, side in zip(LABELS, found.sides, strict=True)
-        for one in side.measurements
-    ]
-    order = [row[0] for row in rows]
-    rows.sort(key=lambda row: order.index(row[0]))
-    parts = [wrap(*headlines), wrap(*versions)] if headlines else [wrap(*versions)]
-    parts.append(table(("case", "", "ready", ""), rows, ("ready",)))
-    for remark in dict.fromkeys(one for side in remarks for one in side):
-        having = [
-            label for label, side in zip(LABELS, remarks, strict=True) if remark in side
+    for place, label in enumerate(LABELS):
+        cells = [
+            (Span(unit.whole(clock.median) if clock else fmt.ABSENT),)
+            for clock in (both[place] for both in clocks)
         ]
-        of_one = f"{having[0]}: " * (len(having) == 1)
-        parts.append(f"{of_one}{remark}")
-    return "\n\n".join(parts)
+        found.append(Column(label, label, cells, rank=2, right=True))
+    ratios = [_ratio(pair.comparison) for pair in pairs]
+    found.append(Column("ratio", "B/A", [cell for cell, _ in ratios], right=True))
+    found.append(Column("interval", "interval", [cell for _, cell in ratios], rank=1))
+    answers = [
+        (Span(pair.comparison.answer, ROLES[pair.comparison.answer]),) for pair in pairs
+    ]
+    found.append(Column("answer", "answer", answers))
+    return Table(tuple(found), named)
 
 
-def _versions(host: Host) -> str:
+def _ratio(found: Comparison) -> tuple[Line, Line]:
+    if found.ratio is None or found.low is None or found.high is None:
+        return (Span(fmt.ABSENT),), ()
+    uncertain = is_uncertain(found.low, found.high, found.confidence or 0.0)
+    ends = f"{fmt.significant(found.low)}–{fmt.significant(found.high)}×"
     return (
-        f"Python {host.python}, jax {host.jax}, jaxlib {host.jaxlib},"
-        f" numpy {host.numpy}"
+        (Span(fmt.ratio(found.ratio), "unknown" if uncertain else "value"),),
+        (Span(ends, "muted"),),
     )
 
 
-def _clock(clock: Summary | None) -> tuple[str, str]:
-    if clock is None:
-        return fmt.ABSENT, ""
-    return fmt.seconds(clock.median), fmt.interval(clock)
-
-
-def _table(pairs: Sequence[Pair]) -> str:
-    """A row per pair, without a line that is broken: with what there is room for."""
-    first, second = pairs[0].first.label, pairs[0].second.label
-    clocks = [
-        one.measurement.ready for pair in pairs for one in (pair.first, pair.second)
+def _differences(found: Sequence[Difference], heads: Sequence[str]) -> Table:
+    rows = [
+        (
+            each.name,
+            *(
+                fmt.ABSENT if value is None else visible(value, line=True)
+                for value in (each.first, each.second)
+            ),
+        )
+        for each in found
     ]
-    unit = fmt.shared(clock.median for clock in clocks if clock)
-    rows = [_cells(pair, unit) for pair in pairs]
+    return Table(columns(("not the same", *heads), rows))
 
-    def drawn(a: str, b: str, *columns: int) -> str:
-        head = [("case", a, b, "ratio", "", "")[column] for column in columns]
-        cells = [[row[column] for column in columns] for row in rows]
-        return table(head, cells, (a, b, "ratio"))
 
-    whole = drawn(first, second, 0, 1, 2, 3, 4, 5)
-    short = (drawn("A", "B", *range(6)), drawn("A", "B", 0, 3, 4, 5))
-    parts = [first_fitting((whole, *short))]
-    if parts != [whole]:
-        parts.insert(0, wrap(f"A is {first}, B is {second}."))
-    shared = [
-        f"  {visible(one, line=True)}"
-        for one in pairs[0].comparison.differences
-        if all(one in pair.comparison.differences for pair in pairs)
+def turns_report(found: Turns, pairs: Sequence[Pair]) -> Report:
+    """Two Pythons: the ratio of each case, and what either of them is."""
+    whole = report(pairs, "two Pythons") if pairs else Report("two Pythons")
+    rows = [
+        (
+            label,
+            visible(python, line=True),
+            *(
+                (side.host.python, side.host.jax, side.host.jaxlib, side.host.numpy)
+                if side.host
+                else (fmt.ABSENT,) * 4
+            ),
+        )
+        for label, python, side in zip(LABELS, found.pythons, found.sides, strict=True)
     ]
-    if shared:
-        parts.append(wrap("Not the same:", *shared))
-    return "\n\n".join(parts)
-
-
-def _cells(pair: Pair, unit: fmt.Unit | fmt.OwnUnits) -> tuple[str, ...]:
-    clocks = pair.first.measurement.ready, pair.second.measurement.ready
-    found = pair.comparison
-    ratio = ends = ""
-    if found.ratio is not None and found.low is not None and found.high is not None:
-        ratio, ends = f"{found.ratio:.3g}", f"[{found.low:.3g}, {found.high:.3g}]"
-        if is_uncertain(found.low, found.high, found.confidence or 0.0):
-            ratio = f"{fmt.UNCERTAIN} {ratio}"
-    return (
-        pair.first.measurement.case.label,
-        *(unit.whole(clock.median) if clock else fmt.ABSENT for clock in clocks),
-        ratio,
-        ends,
-        found.answer,
+    versions = Table(columns(("", "is", "Python", "jax", "jaxlib", "numpy"), rows))
+    remarks = gather(
+        (label if not case else f"{label} {case}", notes)
+        for label, side in zip(LABELS, found.sides, strict=True)
+        for case, notes in (
+            ("", side.notes),
+            *((one.case.label, one.notes) for one in side.measurements),
+        )
+    )
+    return Report(
+        title=whole.title,
+        verdict=whole.verdict,
+        tables=(*whole.tables[:1], versions),
+        remarks=(*whole.remarks, *remarks),
     )

@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import html
 import io
 import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from rich.console import Console
-from rich.style import Style
-from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
-from rich.text import Text
+from typing import Any
 
 from jaxtui import format as fmt
 from jaxtui.model import PHASES, Case, Measurement, Remark, explanation
@@ -30,6 +24,7 @@ from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
 from jaxtui.view import words
 from jaxtui.view.document import Results, encode, machine
+from jaxtui.view.render import COLUMNS, DARK, LINES, Look, as_svg, text_rows
 
 FORMATS = {
     ".json": "every figure",
@@ -45,9 +40,6 @@ PICTURES = tuple(ending for ending in FORMATS if ending != ".py")
 
 Contents = Mapping[str, Callable[[], str]]
 """What a file with this ending holds; made only if it is asked for."""
-
-COLUMNS, LINES = 100, 28
-"""Of the plot in a file: a picture of some 5 : 3."""
 
 MANY = 2
 """So many ops or dtypes are named in a file's name; more are counted."""
@@ -352,86 +344,3 @@ def markdown(
         shown = (visible(cell, line=True).replace("|", "\\|") for cell in row)
         lines.append(f"| {' | '.join(shown)} |")
     return "\n".join(lines)
-
-
-# Pictures.
-
-_SVG = """\
-<svg class="rich-terminal" viewBox="0 0 {width} {height}" \
-xmlns="http://www.w3.org/2000/svg">
-    <title>TITLE</title>
-    <style>
-    .{unique_id}-matrix {{
-        font-family: "Fira Code", "DejaVu Sans Mono", monospace;
-        font-size: {char_height}px;
-        line-height: {line_height}px;
-    }}
-    .{unique_id}-title {{ font: bold 18px sans-serif; }}
-    {styles}
-    </style>
-    <defs>
-    <clipPath id="{unique_id}-clip-terminal">
-      <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
-    </clipPath>
-    {lines}
-    </defs>
-    <rect fill="BACKGROUND" width="{width}" height="{height}" rx="8"/>
-    <text class="{unique_id}-title" fill="FOREGROUND" x="16" y="28">TITLE</text>
-    <g transform="translate({terminal_x}, {terminal_y})" \
-clip-path="url(#{unique_id}-clip-terminal)">
-    {backgrounds}
-    <g class="{unique_id}-matrix">
-    {matrix}
-    </g>
-    </g>
-</svg>
-"""
-"""Rich's own without the buttons of a window, and without fonts from the network."""
-
-
-class Look(NamedTuple):
-    background: tuple[int, int, int]
-    foreground: tuple[int, int, int]
-
-
-DARK = Look(SVG_EXPORT_THEME.background_color, SVG_EXPORT_THEME.foreground_color)
-"""Where no theme says otherwise."""
-
-
-def text_rows(text: str) -> list[Row]:
-    return [((line, None),) for line in visible(text).split("\n")]
-
-
-def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:
-    """An SVG document of a drawing as a terminal shows it."""
-    lines = [
-        Text.assemble(
-            *(
-                (text, Style(color="#{:02x}{:02x}{:02x}".format(*color)))
-                if color
-                else text
-                for text, color in row
-            )
-        )
-        for row in drawing
-    ]
-    console = Console(
-        record=True,
-        width=max([1, *(line.cell_len for line in lines)]),
-        file=io.StringIO(),
-        force_terminal=True,
-        color_system="truecolor",
-        legacy_windows=False,
-    )
-    for line in lines:
-        console.print(line, no_wrap=True, overflow="ignore", crop=False)
-    theme = TerminalTheme(look.background, look.foreground, [])
-    theme.ansi_colors = SVG_EXPORT_THEME.ansi_colors
-    # It passes through str.format once more.
-    shown = html.escape(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
-    template = (
-        _SVG.replace("BACKGROUND", theme.background_color.hex)
-        .replace("FOREGROUND", theme.foreground_color.hex)
-        .replace("TITLE", shown)
-    )
-    return console.export_svg(theme=theme, code_format=template)

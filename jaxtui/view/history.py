@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.history.store import Entry, Page, Row
-from jaxtui.model import PHASES, Measurement, Record
+from jaxtui.model import PHASES, Measurement, Record, Remark
 from jaxtui.model.base import dtype_label
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.text import visible
-from jaxtui.view import words
 from jaxtui.view.document import SCHEMA, encode, machine
-from jaxtui.view.export import Contents, csv_text, markdown
-from jaxtui.view.text import Column, Line, Span, Table, fit, fold
+from jaxtui.view.export import Contents, csv_text
+from jaxtui.view.render import markdown
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.text import Column, Line, Span
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
 """What is said of the machine of one measurement."""
@@ -66,21 +66,21 @@ def _day_and_time(seconds: float) -> tuple[str, str]:
     return moment.strftime("%m-%d"), moment.strftime("%H:%M")
 
 
-def unreadable(count: int) -> str:
-    return f"{fmt.plural(count, 'row')} of the history could not be read."
-
-
-def text(page: Page, width: int | None = None) -> str:
-    """The table, and how much more there is."""
-    found = columns(page.rows, width, HEAD, gap=2)
-    lines = [found.text()]
+def listing(page: Page) -> Report:
+    """The list."""
+    remarks = []
+    if page.unreadable:
+        remarks.append(Remark("damaged-rows", {"rows": page.unreadable}, "warning"))
+    shown = len(page.rows)
+    if page.count > shown + page.unreadable:
+        remarks.append(Remark("more-rows", {"shown": shown, "count": page.count}))
     hosts = {row.hostname for row in page.rows}
-    if len(hosts) == 1 and all(one.key != "host" for one in found.columns):
-        lines.append(f"All on {visible(hosts.pop(), line=True)}.")
-    read = len(page.rows)
-    if page.count > read + page.unreadable:
-        lines.append(f"{read} of {page.count}, the newest: --limit N shows more.")
-    return "\n".join(lines)
+    return Report(
+        title="history",
+        tables=(Table(columns(page.rows, HEAD)),) if page.rows else (),
+        remarks=gather((), remarks),
+        host=visible(hosts.pop(), line=True) if len(hosts) == 1 else "",
+    )
 
 
 RANKS = {"rate": 6, "host": 5, "device": 4, "dtype": 3, "when": 2, "mode": 1}
@@ -97,19 +97,10 @@ INDENT = 11
 """Cells of a name before its words: the labels of most notes fit."""
 
 
-def columns(
-    rows: Sequence[Row],
-    width: int | None,
-    names: Sequence[str] = HEAD[1:],
-    *,
-    gap: int = 1,
-) -> Table:
-    """What a list of this width has room for, each column in one unit.
-
-    A host that all rows share is no column, and moments are short.
-
-    Without a width there are all columns, with nothing cut.
-    """
+def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Column, ...]:
+    """The list, each column in one unit; a host that all rows share is no column."""
+    if len({row.hostname for row in rows}) == 1:
+        names = [name for name in names if name != "host"]
     times = fmt.shared(row.ready or 0.0 for row in rows)
     rates = fmt.shared((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
     found = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
@@ -117,10 +108,7 @@ def columns(
         name: tuple(visible(each, line=True) for each in column)
         for name, column in found
     }
-    if width is not None:
-        texts["when"] = tuple(short_when(row.at) for row in rows)
-        if len(set(texts["host"])) == 1:
-            names = [name for name in names if name != "host"]
+    texts["when"] = tuple(short_when(row.at) for row in rows)
     units = [times.of(row.ready or 0.0) for row in rows]
     numbers = fmt.aligned(
         unit.text(row.ready) for row, unit in zip(rows, units, strict=True)
@@ -146,7 +134,7 @@ def columns(
     )
     heads = {
         "ready": f"ready {times.name}".rstrip(),
-        "rate": rates.name or "rate",
+        "rate": (any(row.flops_per_second for row in rows) and rates.name) or "rate",
     }
     longest = max(map(len, ("op", *texts["op"])))
     possible = []
@@ -161,15 +149,15 @@ def columns(
             rank=RANKS.get(name, 0),
             right=name in RIGHT,
         )
-        if width is not None and name in ("op", "host"):
+        if name in ("op", "host"):
             most = min(longest, LONGEST) if name == "op" else LONGEST
             column = replace(column, most=most)
-        if width is not None and name == "op":
+        if name == "op":
             # Of a function the name tells most, which is the end.
             least = min(longest, SHORT)
             column = replace(column, least=least, grows=True, tail=True)
         possible.append(column)
-    return fit(possible, sys.maxsize if width is None else width - 1, gap)
+    return tuple(possible)
 
 
 def _role(name: str, text: str, row: Row) -> str:
@@ -183,112 +171,87 @@ def _role(name: str, text: str, row: Row) -> str:
 # One measurement.
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """The figure that matters, which a screen may draw large."""
-
-    number: Span
-    unit: str = ""
-    interval: Line = ()
-    basis: Line = ()
-    """How many calls that rests on."""
-
-
-def headline(one: Measurement) -> Headline:
-    ready = one.ready
-    if ready is None:
-        return Headline(Span("no samples", "muted"))
-    median = fmt.median(ready)
-    number, unit = (
-        (median, "")
-        if isinstance(median, str)
-        else (median.number(median.unit), median.unit.name)
-    )
-    name = fmt.interval_name(ready.confidence)
-    return Headline(
-        Span(number, "unknown" if ready.vague else "hero"),
-        unit,
-        (Span(str(fmt.ends(ready))), Span(f"  {name}", "muted")),
-        (Span(fmt.sampled(ready), "muted"),),
-    )
-
-
 def search(text: str) -> str | None:
     """The words to search for: ``bf16`` means ``bfloat16``, as elsewhere."""
     typed = text.lower().split()
     return " ".join(DTYPE_ALIASES.get(word, word) for word in typed) or None
 
 
-def on_screen(entry: Entry, width: int) -> Iterator[Line]:
+def report(entry: Entry) -> Report:
     """One measurement."""
-    told = headline(entry.measurement)
-    unit = (Span(f" {told.unit}", "title"),) if told.unit else ()
-    yield (told.number, *unit, Span("  "), *told.interval, Span("  "), *told.basis)
-    for line in facts(entry):
-        yield from fold(line, width, later=" " * INDENT)
-
-
-def facts(entry: Entry) -> Iterator[Line]:
-    """What stands below the figures of a measurement."""
     one = entry.measurement
-    yield _named("clocks", ", ".join(_clocks(one)))
-    yield _named("phases", _phases(one) or "none was measured")
-    yield _named("rates", ", ".join(_rates(one)) or "none")
-    yield _named("when", f"{when(entry.at)}, id {entry.id}")
-    yield _named("where", _where(entry))
-    yield from _source(one)
-    yield from (_named(words.label(note), words.text(note)) for note in one.notes)
+    kind = entry.device.device_kind if entry.device else ""
+    where = (
+        when(entry.at),
+        f"id {entry.id}",
+        kind,
+        machine(entry.host, *WHERE),
+        _source(one),
+    )
+    tables = (_figures(one), _phases(one))
+    return Report(
+        title=one.case.label,
+        verdict=_verdict(one),
+        tables=tuple(table for table in tables if table.columns),
+        remarks=gather((), one.notes),
+        host=" · ".join(filter(None, where)),
+    )
 
 
-def _source(one: Measurement) -> Iterator[Line]:
-    if source := one.source:
-        packages = (f"{name} {version}" for name, version in source.packages.items())
-        yield _named("source", ", ".join((source.digest, *packages)))
-
-
-def _named(name: str, words: str) -> Line:
-    return (Span(f"{name:<{INDENT - 1}} ", "title"), Span(words))
-
-
-def _where(entry: Entry) -> str:
-    kind = f"{entry.device.device_kind} on " if entry.device else ""
-    return kind + machine(entry.host, *WHERE)
-
-
-def _clocks(one: Measurement) -> Iterator[str]:
+def _verdict(one: Measurement) -> Line:
+    """The figure that matters, and what it rests on."""
     ready = one.ready
     if ready is None:
-        yield "no samples"
-        return
+        return (Span("No samples.", "muted"),)
+    basis = f" per call ({fmt.interval(ready)}, {fmt.sampled(ready)})"
+    role = "unknown" if ready.vague else "hero"
+    return Span(str(fmt.median(ready)), role), Span(basis, "muted")
+
+
+def _figures(one: Measurement) -> Table:
+    found: dict[str, str] = {}
     if one.dispatch is not None:
-        yield f"dispatch {fmt.median(one.dispatch)}"
-    if one.memory is not None:
-        yield f"memory {fmt.span(one.memory)}"
+        found["dispatch"] = str(fmt.median(one.dispatch))
     if one.pipelined_seconds is not None:
-        yield f"pipelined {fmt.seconds(one.pipelined_seconds)}"
-    if one.processes is not None:
-        yield f"processes {fmt.processes(one.processes)}"
-
-
-def _phases(one: Measurement) -> str:
-    """In one unit, which stands at the end, unless they are too far apart."""
-    found = {
-        name.replace("_", " "): seconds
-        for name in PHASES
-        if (seconds := getattr(one.phases, name)) is not None
-    }
-    unit = fmt.shared(found.values())
-    words = ", ".join(f"{name} {unit.text(each)}" for name, each in found.items())
-    return f"{words} {unit.name}".strip()
-
-
-def _rates(one: Measurement) -> Iterator[str]:
+        found["pipelined"] = fmt.seconds(one.pipelined_seconds)
+    if one.memory is not None:
+        found["memory"] = fmt.span(one.memory)
     if one.flops_per_second is not None:
-        yield fmt.rate(one.flops_per_second)
+        found["compute"] = fmt.rate(one.flops_per_second)
     if one.bytes_per_second is not None:
-        yield fmt.rate(one.bytes_per_second, "B/s")
+        found["bandwidth"] = fmt.rate(one.bytes_per_second, "B/s")
     if one.error_vs_float64 is not None:
-        yield f"error {fmt.error(one.error_vs_float64)}"
+        found["error"] = fmt.error(one.error_vs_float64)
+    if one.processes is not None:
+        found["processes"] = fmt.processes(one.processes)
+    return _row(found)
+
+
+def _phases(one: Measurement) -> Table:
+    return _row(
+        {
+            name.replace("_", " "): fmt.seconds(seconds)
+            for name in PHASES
+            if (seconds := getattr(one.phases, name)) is not None
+        }
+    )
+
+
+def _row(cells: Mapping[str, str]) -> Table:
+    """A single row; the last columns go first where there is no room."""
+    return Table(
+        tuple(
+            Column(name, name, [(Span(text),)], rank=rank)
+            for rank, (name, text) in enumerate(cells.items())
+        )
+    )
+
+
+def _source(one: Measurement) -> str:
+    if not one.source:
+        return ""
+    packages = (f"{name} {version}" for name, version in one.source.packages.items())
+    return ", ".join((f"source {one.source.digest}", *packages))
 
 
 # Files.
@@ -313,7 +276,7 @@ def files(page: Page) -> Contents:
     return {
         ".json": lambda: encode(document(page)).decode(),
         ".csv": lambda: as_csv(page.rows),
-        ".md": lambda: as_markdown(page.rows) + "\n",
+        ".md": lambda: markdown(listing(page)),
     }
 
 
@@ -330,8 +293,3 @@ def as_csv(rows: Sequence[Row]) -> str:
             for row, date in zip(rows, dates, strict=True)
         ),
     )
-
-
-def as_markdown(rows: Sequence[Row]) -> str:
-    """A table for people, without a newline at its end."""
-    return markdown(HEAD, [cells(row) for row in rows], RIGHT)

@@ -12,16 +12,9 @@ from jaxtui.view import bench, scripts
 from jaxtui.view.bench import collect
 from jaxtui.view.check import Judgement
 from jaxtui.view.document import Devices, Results, check_results, encode
-from jaxtui.view.export import (
-    COLUMNS,
-    LINES,
-    Look,
-    as_svg,
-    file_stem,
-    of_cases,
-    stamp,
-)
+from jaxtui.view.export import file_stem, of_cases, stamp
 from jaxtui.view.lesson import Page
+from jaxtui.view.render import COLUMNS, LINES, Look, as_svg
 from jaxtui.view.scripts import Planner
 
 Make = Callable[[], "str | Awaitable[str]"]

@@ -7,7 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxtui.analysis.comparison import Side, compare, pairs
+from jaxtui.analysis.comparison import (
+    Comparison,
+    Side,
+    compare,
+    compare_turns,
+    pairs,
+)
 from jaxtui.model import Processes, Remark, SourceCode
 from jaxtui.view.document import Results, encode, read
 from tests.history.making import DEVICE, HOST, measurement
@@ -43,23 +49,24 @@ def test_whether_it_is_real(second: float, width: float, answer: str) -> None:
     assert found.low <= second / 0.002 <= found.high
 
 
+def codes(found: Comparison) -> list[str]:
+    return [remark.code for remark in found.remarks]
+
+
 @pytest.mark.parametrize(
-    ("other", "what"),
+    ("other", "works"),
     [
-        ({"op": "selu"}, "op"),
-        ({"size": 512}, "size"),
-        ({"op": "selu", "size": 512}, "op and size"),
+        ({"op": "selu"}, ("op",)),
+        ({"size": 512}, ("size",)),
+        ({"op": "selu", "size": 512}, ("op", "size")),
     ],
 )
-def test_two_works_are_not_comparable_and_that_is_said_first(
-    other: dict[str, object], what: str
+def test_two_works_are_not_comparable(
+    other: dict[str, object], works: tuple[str, ...]
 ) -> None:
     found = compare(side("1", 2.0), side("2", 0.001, **other))
     assert found.answer == "not comparable"
-    assert found.sentence.startswith(
-        f"1 and 2 are not comparable: they are not of the same {what}. 2 takes 1.00 ms"
-    )
-    assert "really" not in found.sentence
+    assert found.remarks == (Remark("other-work", {"of": works}),)
     assert found.ratio == pytest.approx(0.0005)
 
 
@@ -71,23 +78,21 @@ def test_times_beside_which_no_ratio_can_be_written(
 ) -> None:
     found = compare(side("1", first, 0.0), side("2", second, 0.0))
     assert (found.answer, found.ratio) == ("cannot tell", None)
-    assert found.sentence == "One of them took no time that could be compared."
+    assert codes(found) == ["no-ratio"]
 
 
-def test_the_sentence_has_both_figures() -> None:
-    found = compare(side("12", 0.002), side("other.json", 0.001))
-    assert "other.json takes 1.00 ms, 12 2.00 ms" in found.sentence
-    assert "2 times" in found.sentence
+def differing(found: Comparison) -> set[tuple[str, str | None, str | None]]:
+    return {(each.name, each.first, each.second) for each in found.differences}
 
 
 def test_what_differs_is_said() -> None:
     there = msgspec.structs.replace(HOST, hostname="tpu-vm", jax="0.10")
     first = side("1", 0.002)
     second = msgspec.structs.replace(side("2", 0.002, dtype="bfloat16"), host=there)
-    assert set(compare(first, second).differences) == {
-        "dtype: float32 and bfloat16",
-        "hostname: box and tpu-vm",
-        "jax: 0.12 and 0.10",
+    assert differing(compare(first, second)) == {
+        ("dtype", "float32", "bfloat16"),
+        ("hostname", "box", "tpu-vm"),
+        ("jax", "0.12", "0.10"),
     }
     assert compare(first, first).differences == ()
 
@@ -110,7 +115,7 @@ def test_a_single_round_proves_nothing(single: str) -> None:
     sides[int(single) - 1] = msgspec.structs.replace(one, measurement=measured)
     found = compare(*sides)
     assert found.answer == "cannot tell"
-    assert f"{single} was measured in one round" in found.sentence
+    assert found.remarks == (Remark("one-round", {"side": single}),)
 
 
 @pytest.mark.parametrize("busy", [0, 1])
@@ -123,7 +128,9 @@ def test_nothing_is_called_faster_that_was_measured_on_a_busy_machine(
     )
     measured = msgspec.structs.replace(sides[busy].measurement, notes=contended)
     sides[busy] = msgspec.structs.replace(sides[busy], measurement=measured)
-    assert compare(*sides).answer == "cannot tell"
+    found = compare(*sides)
+    assert found.answer == "cannot tell"
+    assert found.remarks == (Remark("busy-side", {"side": sides[busy].label}),)
 
 
 def test_what_is_read_from_a_document_has_the_notes_of_its_run_again(
@@ -153,28 +160,28 @@ def own(op: str, digest: str = "", **packages: str) -> Side:
         (own("/a/train.py:step", "1", flax="1"), True, ()),
         (own("/b/train.py:step", "1", flax="1"), True, ()),
         (own("/b/other.py:step", "1", flax="1"), True, ()),
-        (own("/a/train.py:step", "2", flax="1"), True, ("source: 1 and 2",)),
-        (own("/b/train.py:step", "2", flax="1"), True, ("source: 1 and 2",)),
-        (own("/a/train.py:step", "1", flax="2"), True, ("flax: 1 and 2",)),
-        (own("/a/train.py:step", "1"), True, ("flax: 1 and none",)),
-        (own("/a/train.py:step"), True, ("source: 1 and not recorded",)),
+        (own("/a/train.py:step", "2", flax="1"), True, (("source", "1", "2"),)),
+        (own("/b/train.py:step", "2", flax="1"), True, (("source", "1", "2"),)),
+        (own("/a/train.py:step", "1", flax="2"), True, (("flax", "1", "2"),)),
+        (own("/a/train.py:step", "1"), True, (("flax", "1", None),)),
+        (own("/a/train.py:step"), True, (("source", "1", None),)),
         (own("/a/train.py:loss", "1", flax="1"), False, None),
         (own("/b/other.py:step", "2", flax="1"), False, None),
         (own("step", "1", flax="1"), False, None),
     ],
 )
 def test_of_a_function_the_source_counts_and_not_where_it_lies(
-    second: Side, comparable: bool, differences: tuple[str, ...] | None
+    second: Side, comparable: bool, differences: tuple[tuple[str, ...], ...] | None
 ) -> None:
     found = compare(own("/a/train.py:step", "1", flax="1"), second)
     assert (found.answer != "not comparable") == comparable
     if differences is not None:
-        assert found.differences == differences
+        assert differing(found) == set(differences)
 
 
 def test_a_source_that_neither_has_is_not_called_the_same() -> None:
     old = own("/a/train.py:step")
-    assert compare(old, old).differences == ("source: not recorded",)
+    assert codes(compare(old, old)) == ["no-source"]
 
 
 def test_functions_of_two_working_trees_are_paired() -> None:
@@ -250,3 +257,20 @@ def test_a_difference_is_one_only_beyond_the_spread_between_processes(
     first: Side, second: Side, answer: str
 ) -> None:
     assert compare(first, second).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("turns", "answer", "remarks"),
+    [
+        ([(1.0, 2.0)] * 6, "slower", []),
+        ([(2.0, 1.0)] * 6, "faster", []),
+        ([(1.0, 0.9), (1.0, 1.1)] * 3, "no difference", []),
+        ([(1.0, 2.0)] * 5, "cannot tell", ["few-pairs"]),
+        ([], "cannot tell", ["no-pairs"]),
+    ],
+)
+def test_of_turns_the_pairs_decide(
+    turns: list[tuple[float, float]], answer: str, remarks: list[str]
+) -> None:
+    found = compare_turns(side("A", 1.0), side("B", 1.0), turns)
+    assert (found.answer, codes(found)) == (answer, remarks)

@@ -135,9 +135,9 @@ def test_people_read_the_ratio_first_and_the_versions_of_both(
     pythons = Pythons(STEADY, [2 * one for one in STEADY])
     words = ("bench", "selu", "--python", "python-a,python-b")
     assert cli.main(words, engine=pythons) == 0
-    headline, versions, *_ = capsys.readouterr().out.split("\n\n")
-    assert headline.startswith("B takes 2× the time of A (2–2, ")
-    assert versions.count("jax 0.12.0, jaxlib 0.12.0, numpy") == 2
+    headline, _, versions, *_ = capsys.readouterr().out.split("\n\n")
+    assert headline.startswith("B is 2.0× slower than A (")
+    assert versions.count("0.12.0  0.12.0") == 2
 
 
 def interrupted(work: Experiment) -> Sequence[Event]:

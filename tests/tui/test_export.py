@@ -20,6 +20,7 @@ from textual.widgets import Input, OptionList, Static
 
 from jaxtui import cli, lessons
 from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.format import bytes_text
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.places import ExportError
@@ -137,7 +138,7 @@ def test_json_is_what_the_command_prints_and_compare_reads_it(
     async def drive() -> tuple[str, str]:
         async with after_a_run(cases=cases) as (pilot, app):
             name, text = await taken(pilot, app)
-            size = f"{len(text.encode()) / 1024:.3g} KiB"
+            size = bytes_text(len(text.encode()))
             assert app.state.message == f"Wrote {size} to {Path(name).absolute()}."
             return name, text
 

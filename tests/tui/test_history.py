@@ -137,9 +137,9 @@ async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
         assert row[2:] == ["matmul", "256", "bfloat16", "tpu:0", "jit", "2.00", "vm-7"]
         text = detail(app)
         assert text.startswith("matmul 256 bfloat16 jit on tpu:0")
-        assert "TPU v5 lite on vm-7" in text
+        assert "TPU v5 lite · vm-7" in text
         assert "jax 0.10.2" in text
-        assert "drift      It became slower." in text
+        assert "drift: " in text
         # A click on another row goes there; one on the row takes it.
         await pilot.click(HistoryTable, offset=(6, 2))
         await until(pilot, lambda: "selu 1000" in detail(app))
@@ -149,9 +149,8 @@ async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
         await until(pilot, lambda: mark_at(table, 0) == "A")
         await pilot.press("down", "down", "space")
         await until(pilot, lambda: past(app).pair)
-        await until(pilot, lambda: "B is slower" in detail(app))
-        assert "jax: 0.10.2 and 0.12" in detail(app)
-        assert "chip: TPU v5 lite and cpu" in detail(app)
+        await until(pilot, lambda: "B is 2.0× slower than A" in detail(app))
+        assert "TPU v5 lite  cpu" in detail(app)
         assert mark_at(table, 2) == "B"
         await pilot.press("up", "space")
         await until(pilot, lambda: "Two are marked" in app.state.message)
@@ -168,7 +167,7 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
     three: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with on_list() as (pilot, app, table):
-        assert "2.0 ms  1.90–2.10 ms" in detail(app)
+        assert "2.0 ms per call" in detail(app)
         when = str(table.get_row_at(0)[1]).strip()
         assert when == short_when(NOON + 120)
         # Keys that come at once mean the same.
@@ -177,7 +176,6 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
         await until(pilot, lambda: past(app).pair)
         assert past(app).marked == (2, 1)
         await until(pilot, lambda: "not comparable" in detail(app))
-        assert "another op and another size" in detail(app)
         await pilot.press("escape")
         await until(pilot, lambda: past(app).marked == ())
 
@@ -403,8 +401,8 @@ async def test_of_two_that_are_marked_the_runs_before_say_how_far_they_may_be_of
         await pilot.press("down", "space", "up", "space")
         await until(pilot, lambda: past(app).pair)
         assert past(app).marked == (3, 4)
-        await until(pilot, lambda: "cannot tell" in detail(app))
-        assert "up to 300%" in detail(app)
+        await until(pilot, lambda: "Cannot tell" in detail(app))
+        assert "by 300 %" in detail(app)
         await pilot.press("escape", "down", "down", "space", "down", "space")
         await until(pilot, lambda: past(app).marked == (2, 1) and past(app).pair)
-        await until(pilot, lambda: "B is faster" in detail(app))
+        await until(pilot, lambda: "faster than A" in detail(app))

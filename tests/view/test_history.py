@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.history.store import Entry, Row
+from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import Remark
 from jaxtui.view import history
-from jaxtui.view.text import Span, plain
+from jaxtui.view.text import fit, plain
 from tests.history.making import DEVICE, HOST, measurement
 
 NOON = 1_790_000_000.0
@@ -38,16 +38,16 @@ ROWS = (
     ("width", "names"),
     [
         (100, "when op size dtype device mode ready rate host"),
-        (77, "when op size dtype device mode ready host"),
-        (67, "when op size dtype device mode ready"),
-        (62, "when op size dtype mode ready"),
-        (50, "when op size mode ready"),
-        (42, "op size mode ready"),
-        (35, "op size ready"),
+        (76, "when op size dtype device mode ready host"),
+        (66, "when op size dtype device mode ready"),
+        (61, "when op size dtype mode ready"),
+        (49, "when op size mode ready"),
+        (41, "op size mode ready"),
+        (34, "op size ready"),
     ],
 )
 def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
-    found = history.columns(ROWS, width)
+    found = fit(history.columns(ROWS), width, 1)
     assert [one.key for one in found.columns] == names.split()
     lines = [
         " ".join(plain(found.cell(row, place)) for place in range(len(found.columns)))
@@ -61,7 +61,7 @@ def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
 
 def column(key: str, *rows: Row) -> tuple[str, ...]:
     """The head and the cells of a column; empty where there is none."""
-    for one in history.columns(rows, 100).columns:
+    for one in history.columns(rows):
         if one.key == key:
             return (one.head, *map(plain, one.cells))
     return ()
@@ -81,36 +81,39 @@ def test_a_column_has_one_unit_and_its_points_in_line() -> None:
     assert column("ready", row(ready=None))[1] == "—"
 
 
-def test_one_measurement_has_one_unit() -> None:
+def test_one_measurement_is_a_figure_its_clocks_and_its_remarks() -> None:
     one = measurement(median=0.00081, width=0.0001)
-    noted = msgspec.structs.replace(one, notes=(Remark("drift", text="Slower."),))
+    noted = msgspec.structs.replace(one, notes=(Remark("drift", {"first": 1}),))
     entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=noted)
-    told = history.headline(noted)
-    assert (told.number.text, told.unit) == ("0.81", "ms")
-    assert plain(told.interval) == "0.710–0.910 ms  99 % interval"
-    assert plain(told.basis) == "100 calls in 10 rounds"
-    whole = "\n".join(map(plain, history.on_screen(entry, 80)))
-    assert "drift      Slower." in whole
-    assert "100 calls in 10 rounds" in whole
-    lone = msgspec.structs.replace(noted.ready, n=1, rounds=1)
-    single = msgspec.structs.replace(noted, ready=lone)
-    assert plain(history.headline(single).basis) == "1 call in 1 round"
-    unsampled = msgspec.structs.replace(one, ready=None)
-    assert history.headline(unsampled) == history.Headline(Span("no samples", "muted"))
+    found = history.report(entry)
+    assert found.title == "matmul 256 float32 jit on cpu:0"
+    assert plain(found.verdict).startswith("0.81 ms per call (99 % interval 0.710")
+    keys = [[column.key for column in table.columns] for table in found.tables]
+    assert keys == [["pipelined", "compute", "bandwidth", "error"], ["first call"]]
+    assert [each.remark.code for each in found.remarks] == ["drift"]
+    assert "id 3 · cpu · box" in found.host
+    unsampled = msgspec.structs.replace(entry.measurement, ready=None)
+    entry = msgspec.structs.replace(entry, measurement=unsampled)
+    assert plain(history.report(entry).verdict) == "No samples."
 
 
 def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
     for width, role in ((0.0002, "hero"), (0.0004, "unknown")):
         one = measurement(median=0.001, width=width)
-        assert history.headline(one).number.role == role
-    once = msgspec.structs.replace(measurement().ready, rounds=1)
-    lone = msgspec.structs.replace(measurement(), ready=once)
-    assert history.headline(lone).number.role == "unknown"
+        entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=one)
+        assert history.report(entry).verdict[0].role == role
     rows = [
         row(ready=2e-3, ci_low=1e-3, ci_high=high, flops_per_second=None)
         for high in (1.9e-3, 2.1e-3)
     ]
-    table = history.columns(rows, 100)
-    place = [column.key for column in table.columns].index("ready")
-    roles = [table.columns[place].cells[index][0].role for index in (0, 1)]
-    assert roles == ["value", "unknown"]
+    (ready,) = (each for each in history.columns(rows) if each.key == "ready")
+    assert [cell[0].role for cell in ready.cells] == ["value", "unknown"]
+
+
+def test_what_is_missing_from_the_list_is_a_remark() -> None:
+    page = Page(rows=ROWS[:1], unreadable=2, count=9)
+    found = [each.remark for each in history.listing(page).remarks]
+    assert found == [
+        Remark("damaged-rows", {"rows": 2}),
+        Remark("more-rows", {"shown": 1, "count": 9}),
+    ]

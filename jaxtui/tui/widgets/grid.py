@@ -23,6 +23,7 @@ _STYLES = {
     "bar-jax": "$lane-device",
     "spark": "$lane-device",
     "faster": "$check-pass",
+    "slower": "$check-fail",
     "note": "$check-low",
     "bad": "$danger",
 }

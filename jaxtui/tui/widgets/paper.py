@@ -38,11 +38,6 @@ STYLES = {
     "b": "bold $plot-2",
     "mark-a": "bold reverse $plot-1",
     "mark-b": "bold reverse $plot-2",
-    "faster": "bold $check-pass",
-    "slower": "bold $check-fail",
-    "no difference": "bold",
-    "cannot tell": "bold $check-low",
-    "not comparable": "bold $check-low",
     **{f"bar-{one.replace('_', '-')}": "$foreground 45%" for one in PHASES},
     "bar-dispatch": "$lane-host",
     **{

@@ -2,6 +2,142 @@
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Words
+import math
 
-WORDS: dict[str, Words] = {}
+from jaxtui import format as fmt
+from jaxtui.model.measurement import is_vague
+from jaxtui.view.words.base import Facts, Words
+
+
+def _interval(low: float, high: float) -> str:
+    ends = [fmt.significant(end, 2) for end in (low, high)]
+    if ends[0] == ends[1]:
+        ends = [fmt.significant(end, 3) for end in (low, high)]
+    return "–".join(ends)
+
+
+def _faster(facts: Facts) -> str:
+    low = facts["low"]
+    ends = 1 / facts["high"], 1 / low if low > 0 else math.inf
+    return _by(facts, "faster", 1 / facts["ratio"], ends)
+
+
+def _slower(facts: Facts) -> str:
+    return _by(facts, "slower", facts["ratio"], (facts["low"], facts["high"]))
+
+
+def _by(facts: Facts, word: str, times: float, ends: tuple[float, float]) -> str:
+    """``B is 1.7× faster than A (1.5–1.9×, 99 % interval)``."""
+    name = fmt.interval_name(facts["confidence"])
+    if ends[1] == math.inf:
+        least = fmt.ratio(ends[0])
+        return f"{facts['second']} is at least {least} {word} than {facts['first']}."
+    span = _interval(*ends)
+    if is_vague(*ends, facts["confidence"]):
+        return f"{facts['second']} is {span}× {word} than {facts['first']} ({name})."
+    return (
+        f"{facts['second']} is {fmt.ratio(times)} {word} than {facts['first']}"
+        f" ({span}×, {name})."
+    )
+
+
+def _of_time(facts: Facts) -> str:
+    """``B takes 1.02× the time of A (0.95–1.1×, 99 % interval)``."""
+    if facts["ratio"] is None:
+        return ""
+    span = _interval(facts["low"], facts["high"])
+    return (
+        f"{facts['second']} takes {fmt.ratio(facts['ratio'])} the time of"
+        f" {facts['first']} ({span}×, {fmt.interval_name(facts['confidence'])})."
+    )
+
+
+def _not_comparable(facts: Facts) -> str:
+    of = " and ".join(f"the {name}" for name in facts["of"])
+    return f"{facts['first']} and {facts['second']} differ in {of}: not comparable."
+
+
+def _pairs(facts: Facts) -> str:
+    second, cases = facts["second"], facts["cases"]
+    counts = [
+        (facts["faster"], "faster"),
+        (facts["slower"], "slower"),
+        (facts["same"], "as fast"),
+    ]
+    told = [f"{word} in {count}" for count, word in counts if count]
+    if not told:
+        return f"No difference can be told in {fmt.plural(cases, 'case')}."
+    return f"Of {fmt.plural(cases, 'case')}, {second} is {fmt.listed(told)}."
+
+
+def _not_in_turns(facts: Facts) -> str:
+    return (
+        "The two runs were not measured in turns, and runs of one machine can differ"
+        f" by {fmt.percent(facts['allowance'])} without a cause."
+    )
+
+
+WORDS: dict[str, Words] = {
+    "faster": Words("", _faster),
+    "slower": Words("", _slower),
+    "no-difference": Words(
+        "no difference", lambda facts: f"No difference seen: {_of_time(facts)}"
+    ),
+    "cannot-tell": Words(
+        "cannot tell", lambda facts: f"Cannot tell. {_of_time(facts)}".rstrip()
+    ),
+    "not-comparable": Words("not comparable", _not_comparable),
+    "pairs-compared": Words("comparison", _pairs),
+    "no-samples": Words(
+        "no samples", lambda facts: f"{facts['side']} has no samples to compare."
+    ),
+    "no-ratio": Words("no ratio", "One of the two times is too short for a ratio."),
+    "no-pairs": Words("no pairs", "No pair of processes measured both."),
+    "few-pairs": Words(
+        "few pairs",
+        lambda facts: (
+            f"{fmt.plural(facts['pairs'], 'pair')} of processes:"
+            f" {facts['least']} or more can tell."
+        ),
+        "Raise --processes.",
+    ),
+    "other-work": Words(
+        "other work",
+        "Two different computations: nothing follows from their times.",
+    ),
+    "one-round": Words(
+        "one round",
+        lambda facts: (
+            f"{facts['side']} was measured in one round, so its error is unknown."
+        ),
+        "Raise --budget.",
+    ),
+    "busy-side": Words(
+        "busy machine",
+        lambda facts: f"Other programs used the cores while {facts['side']} was timed.",
+        "Measure it again on an idle machine.",
+    ),
+    "not-in-turns": Words(
+        "not in turns",
+        _not_in_turns,
+        lambda facts: f"Time both with --processes {facts['processes']}.",
+    ),
+    "no-source": Words(
+        "source unknown",
+        "The history has no source of either function, so they may differ.",
+    ),
+    "same-setting": Words(
+        "same setting", "Case, chip, host and versions are the same."
+    ),
+    "more-rows": Words(
+        "more rows",
+        lambda facts: f"These are the newest {facts['shown']} of {facts['count']}.",
+        "Raise --limit, or filter with words.",
+    ),
+    "damaged-rows": Words(
+        "damaged rows",
+        lambda facts: (
+            f"{fmt.plural(facts['rows'], 'row')} of the history could not be read."
+        ),
+    ),
+}

@@ -1,0 +1,161 @@
+"""Reports as files: Markdown, and SVG as a terminal would show it."""
+
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.style import Style
+from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
+from rich.text import Text
+
+from jaxtui import format as fmt
+from jaxtui.plot import COLORS, SERIES, Row
+from jaxtui.text import visible
+from jaxtui.view import words
+from jaxtui.view.report import Report, Statement, Table, lines
+from jaxtui.view.text import Line, plain
+
+COLUMNS, LINES = 100, 28
+"""Of a plot in a file: a picture of some 5 : 3."""
+
+# Markdown.
+
+
+def markdown(report: Report) -> str:
+    """A document: the headline, the tables, a point for each remark, the machine."""
+    parts = [f"**{_escaped(plain(report.verdict))}**"] if report.verdict else []
+    for table in report.tables:
+        if table.title:
+            parts.append(_escaped(table.title))
+        parts.append(_table(table))
+    if report.remarks:
+        parts.append("\n".join(map(_point, report.remarks)))
+    if report.host:
+        parts.append(_escaped(report.host))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(table: Table) -> str:
+    rows = [
+        [plain(column.cells[row]).strip() for column in table.columns]
+        for row in range(len(table.columns[0].cells) if table.columns else 0)
+    ]
+    head = [column.head.strip() for column in table.columns]
+    rule = ["--:" if column.right else ":--" for column in table.columns]
+    return "\n".join(
+        f"| {' | '.join(_escaped(cell) for cell in row)} |"
+        for row in (head, rule, *rows)
+    )
+
+
+def _point(statement: Statement) -> str:
+    remark = statement.remark
+    rows = f" – {fmt.some(statement.about)}" if statement.about else ""
+    return f"- **{words.label(remark)}**: {_escaped(words.text(remark) + rows)}"
+
+
+def _escaped(text: str) -> str:
+    return visible(text, line=True).replace("|", "\\|")
+
+
+# SVG.
+
+_SVG = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" \
+xmlns="http://www.w3.org/2000/svg">
+    <title>TITLE</title>
+    <style>
+    .{unique_id}-matrix {{
+        font-family: "Fira Code", "DejaVu Sans Mono", monospace;
+        font-size: {char_height}px;
+        line-height: {line_height}px;
+    }}
+    .{unique_id}-title {{ font: bold 18px sans-serif; }}
+    {styles}
+    </style>
+    <defs>
+    <clipPath id="{unique_id}-clip-terminal">
+      <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+    </clipPath>
+    {lines}
+    </defs>
+    <rect fill="BACKGROUND" width="{width}" height="{height}" rx="8"/>
+    <text class="{unique_id}-title" fill="FOREGROUND" x="16" y="28">TITLE</text>
+    <g transform="translate({terminal_x}, {terminal_y})" \
+clip-path="url(#{unique_id}-clip-terminal)">
+    {backgrounds}
+    <g class="{unique_id}-matrix">
+    {matrix}
+    </g>
+    </g>
+</svg>
+"""
+"""Rich's own without the buttons of a window, and without fonts from the network."""
+
+
+class Look(NamedTuple):
+    background: tuple[int, int, int]
+    foreground: tuple[int, int, int]
+
+
+DARK = Look(SVG_EXPORT_THEME.background_color, SVG_EXPORT_THEME.foreground_color)
+"""Where no theme says otherwise."""
+
+
+def svg(report: Report, look: Look | None = None) -> str:
+    """The plot of a report under its title, or else its text."""
+    if report.picture is not None:
+        rows = report.picture.rows(COLUMNS, LINES)
+    else:
+        rows = [tuple(_pieces(line)) for line in lines(report, COLUMNS)]
+    title = " · ".join(filter(None, (report.title, report.host)))
+    return as_svg(rows, title, look or DARK)
+
+
+def _pieces(line: Line) -> Iterator[tuple[str, tuple[int, int, int] | None]]:
+    for span in line:
+        place = SERIES.get(span.role)
+        yield visible(span.text), None if place is None else COLORS[place]
+
+
+def text_rows(text: str) -> list[Row]:
+    return [((line, None),) for line in visible(text).split("\n")]
+
+
+def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:
+    """An SVG document of a drawing as a terminal shows it."""
+    lines = [
+        Text.assemble(
+            *(
+                (text, Style(color="#{:02x}{:02x}{:02x}".format(*color)))
+                if color
+                else text
+                for text, color in row
+            )
+        )
+        for row in drawing
+    ]
+    console = Console(
+        record=True,
+        width=max([1, *(line.cell_len for line in lines)]),
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        legacy_windows=False,
+    )
+    for line in lines:
+        console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    theme = TerminalTheme(look.background, look.foreground, [])
+    theme.ansi_colors = SVG_EXPORT_THEME.ansi_colors
+    # It passes through str.format once more.
+    shown = html.escape(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
+    template = (
+        _SVG.replace("BACKGROUND", theme.background_color.hex)
+        .replace("FOREGROUND", theme.foreground_color.hex)
+        .replace("TITLE", shown)
+    )
+    return console.export_svg(theme=theme, code_format=template)
