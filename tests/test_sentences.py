@@ -63,7 +63,6 @@ def modules() -> list[str]:
 
 
 UNCONVERTED = {
-    "analysis/roofline.py",
     "engine/active.py",
     "engine/client.py",
     "engine/connection.py",

@@ -14,13 +14,25 @@ from typing import Literal
 
 import msgspec
 
-from jaxtui.model import HOST, Case, Measurement, OpInfo, PlannedCase
+from jaxtui.model import HOST, Case, Fact, Measurement, OpInfo, PlannedCase, Remark
 from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
 
 Bound = Literal["memory", "compute"]
 
 UNRATED = ("host-bound", "folded", "interpreted", "own")
-"""Flags of the notes that say why a measurement has no rate."""
+"""Codes of the notes that say why a measurement has no rate."""
+
+AT_THE_ROOF = 1.05
+"""Shares up to this are the roof itself: two measurements of one speed differ so."""
+
+NEAR = 0.3
+"""From this share on it is the roof that limits; below, something else does."""
+
+NEARLY_FITTING = 4
+"""Arrays of so many times the last cache are partly still there in the next call."""
+
+OP_BY_OP = ("eager", "numpy", "tensorflow")
+"""Modes that write every intermediate result to memory."""
 
 USUAL = "float32"
 """What the arguments of a user's function mostly are, before it has run."""
@@ -62,8 +74,8 @@ class Place:
     """All its arrays fit into the last cache, so that the memory roof need not hold."""
     cache_bytes: int | None = None
     """Of that cache, where the system tells."""
-    why_not: str = ""
-    """One sentence, where it has no place."""
+    why_not: Remark | None = None
+    """Where it has no place."""
 
     @property
     def share(self) -> float | None:
@@ -71,6 +83,17 @@ class Place:
         if self.rate is None or not self.limit:
             return None
         return self.rate / self.limit
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether its rate or its roof is not known to within a third."""
+        ready, roof = self.measurement.ready, self.roof
+        return bool((ready and ready.vague) or (roof and roof.vague))
+
+    @property
+    def in_cache(self) -> bool:
+        """Whether the memory roof, under which it stands, need not hold for it."""
+        return self.bound == "memory" and self.cached
 
 
 def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
@@ -82,7 +105,7 @@ def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
         roofs: of that device.
     """
     why_not = _elsewhere(measurement.case, roofs.device) or _unrated(measurement)
-    if why_not:
+    if why_not is not None:
         return Place(measurement, why_not=why_not)
     memory = bandwidth_roof(roofs)
     if memory is None:
@@ -143,37 +166,31 @@ def on_the_roofs(case: Case, device: str) -> bool:
     return same_silicon(HOST if case.on_host else case.device, device)
 
 
-def _elsewhere(case: Case, device: str) -> str:
-    """Why it is not the roofs of this device that limit a case; empty if they do."""
+def _elsewhere(case: Case, device: str) -> Remark | None:
+    """Why it is not the roofs of this device that limit a case."""
     if not on_the_roofs(case, device):
-        where = "the host" if case.on_host else case.device
-        return f"It ran on {where}; these roofs are those of {device}."
+        where = HOST if case.on_host else case.device
+        return Remark("other-silicon", {"where": where, "device": device})
     if case.inputs == "host" and not case.on_host:
-        return (
-            "Its arguments are sent from the host in every call, and that way has a "
-            "limit of its own."
-        )
-    return ""
+        return Remark("sent-each-call")
+    return None
 
 
-def _unrated(measurement: Measurement) -> str:
-    """Why nothing can be said of its speed; empty if something can."""
+def _unrated(measurement: Measurement) -> Remark | None:
+    """Why nothing can be said of its speed."""
     if measurement.stopped == "crashed":
-        return "The engine was lost before it was measured to the end."
+        return Remark("lost-midway", severity="warning")
     if _positive(measurement.flops_per_second):
-        if _positive(measurement.bytes):
-            return ""
-        return "How many bytes it moves is not known, and so neither is its intensity."
+        return None if _positive(measurement.bytes) else Remark("no-byte-count")
     moves_only = not _positive(measurement.flops)
     if moves_only and _positive(measurement.bytes_per_second):
-        return ""
+        return None
     codes = {note.code for note in measurement.notes}
-    code = next((each for each in UNRATED if each in codes), "")
-    if code:
-        return f"It has no rate ({code})."
+    if because := next((code for code in UNRATED if code in codes), ""):
+        return Remark("no-rate", {"because": because})
     if moves_only and not _positive(measurement.bytes):
-        return "Neither its flops nor its bytes are known."
-    return "It has no rate: too few calls were timed."
+        return Remark("nothing-counted")
+    return Remark("too-few-calls", severity="warning")
 
 
 def _computing(found: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
@@ -184,7 +201,7 @@ def _computing(found: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
     intensity = measurement.flops / measurement.bytes
     allowed = intensity * memory.per_second
     if not 0 < allowed < math.inf:
-        return Place(measurement, why_not="Its intensity is beyond all measure.")
+        return Place(measurement, why_not=Remark("no-byte-count"))
     compute, known = compute_roof(measurement.case, roofs), compute_roofs(roofs)
     # Where arithmetic as slow as the slowest that is known would not limit it.
     surely_by_memory = bool(known) and allowed <= known[-1].per_second
@@ -196,15 +213,68 @@ def _computing(found: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
     return replace(found, roof=compute, limit=compute.per_second, bound="compute")
 
 
-def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> str:
-    remarks = (one.remark for one in roofs.missing if one.of == of)
-    why = next((one.detail or one.code for one in remarks), "")
-    name = "memory roof" if of is None else f"compute roof for {of.label}"
-    return f"There is no {name}: {why or 'it was not measured.'}"
+def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> Remark:
+    was_tried = any(missing.of == of for missing in roofs.missing)
+    facts: dict[str, Fact] = {"roof": roof_name(of)}
+    return Remark("no-roof" if was_tried else "roof-not-measured", facts, "warning")
+
+
+def roof_name(of: RoofDtype | None) -> str:
+    """``bandwidth``, or ``compute float32``."""
+    return "bandwidth" if of is None else f"compute {of.label}"
 
 
 def _positive(value: float | None) -> bool:
     return value is not None and 0 < value < math.inf
+
+
+# What limits a case.
+
+
+def verdict(place: Place) -> Remark:
+    """What limits a case and how near it comes to that, or why it has no place."""
+    share, bound = place.share, place.bound
+    if share is None or bound is None:
+        return place.why_not or Remark("too-few-calls", severity="warning")
+    facts: dict[str, Fact] = {"share": share, "uncertain": place.uncertain}
+    cache = {"bytes": place.measurement.bytes, "cache_bytes": place.cache_bytes}
+    if place.in_cache:
+        return Remark("in-cache", {**facts, **cache})
+    if share > AT_THE_ROOF:
+        cause = _cause_above(place)
+        facts |= {"bound": bound, "cause": cause}
+        return Remark("over-the-roof", {**facts, **cache}, "warning")
+    if share < NEAR:
+        mode = place.measurement.case.mode
+        facts |= {"bound": bound, "cause": _cause_below(place), "mode": mode}
+        return Remark("below-the-roof", facts)
+    if place.intensity is None:
+        return Remark("moves-data", facts)
+    return Remark("memory-bound" if bound == "memory" else "compute-bound", facts)
+
+
+def _cause_above(place: Place) -> str:
+    """What may have let a case be faster than its roof."""
+    moved, cache = place.measurement.bytes, place.cache_bytes
+    if place.bound == "memory" and moved and cache and moved < NEARLY_FITTING * cache:
+        return "cache"
+    if place.roof is not None and place.roof.disturbed:
+        return "contended"
+    return place.bound or ""
+
+
+def _cause_below(place: Place) -> str:
+    """What else may limit a case that is far below its roof; empty if unknown."""
+    measured = place.measurement
+    if measured.has("contended"):
+        return "contended"
+    span, ready = measured.memory, measured.ready
+    fresh = span and ready and 2 * ready.median > span.reused + span.fresh
+    if fresh or measured.has("page-faults"):
+        return "page-faults"
+    if place.bound == "memory" and measured.case.mode in OP_BY_OP:
+        return "op-by-op"
+    return ""
 
 
 # Which roofs some cases want, and at which sizes these say something.

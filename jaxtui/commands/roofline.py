@@ -28,18 +28,20 @@ from jaxtui.commands.options import (
     sure_flag,
     with_cases,
 )
-from jaxtui.commands.output import Exports, close, export_flags, plot
+from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.model import Experiment, OpInfo, SelectionError, explanation
 from jaxtui.model.roofs import Roofs, RoofsMeasured
-from jaxtui.plot import COLORS, Row
+from jaxtui.plot import Row
 from jaxtui.text import join_painted
 from jaxtui.view import export
 from jaxtui.view import roofline as view
-from jaxtui.view.bench import collect, endings
+from jaxtui.view.bench import collect, endings, failure_text
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents
 from jaxtui.view.render import COLUMNS, LINES, text_rows
+from jaxtui.view.report import Report, lines
+from jaxtui.view.text import plain
 
 ROOF_SECONDS = 10.0
 """For the roofs, unless there is a budget for everything: then it is a third."""
@@ -76,10 +78,10 @@ def command(
     yes: bool,
     exports: Exports,
 ) -> int:
-    """Say what limits an op: the memory, arithmetic or something else.
+    """Measure the roofline and where each case sits.
 
-    Measures how fast the device moves data and computes at best, and how near each op
-    comes to that; without OP all of the catalogue.
+    The roofs are the highest bandwidth and FLOP/s of the device; each case is limited
+    by memory, by arithmetic or by something else. Without OP all of the catalogue.
     """
     roofline, budget = _Roofline(common, record=True), cases.budget
 
@@ -128,31 +130,29 @@ def command(
 
     document = view.document(results, roofs, places, roofline.outcome)
 
-    def verdicts(roofs: RoofsMeasured) -> str:
-        run, lost = roofline.state.run, roofline.lost
-        return view.verdicts(roofs, places, results.failures, run, lost=lost)
+    def report(roofs: RoofsMeasured) -> Report:
+        under = view.Roofline.under(roofs, roofline.state.run, roofs.device)
+        return under.report(lost=roofline.lost)
 
-    def text(roofs: RoofsMeasured, drawing: str) -> str:
-        parts = (view.head(roofs), drawing, verdicts(roofs))
-        return join_painted(filter(None, parts), "\n\n")
+    def text(roofs: RoofsMeasured) -> str:
+        run = roofline.state.run
+        failures = [failure_text(failure, run) for failure in results.failures]
+        return join_painted((rendered(report(roofs)), *failures), "\n\n")
 
     def contents(roofs: RoofsMeasured) -> Contents:
-        picture = view.picture(places, roofs, COLORS)
+        told = report(roofs)
 
         def rows() -> list[Row]:
             # With the cases below it, because its letters mean nothing alone.
-            drawn = [*picture.rows(COLUMNS, LINES), ()] if picture else []
-            above, below = f"{view.head(roofs)}\n", f"{verdicts(roofs)}\n"
-            return [*text_rows(above), *drawn, *text_rows(below)]
+            drawn = [*told.picture.rows(COLUMNS, LINES), ()] if told.picture else []
+            below = "\n".join(map(plain, lines(told, COLUMNS)))
+            return [*drawn, *text_rows(f"{below}\n")]
 
-        return export.contents(document, results, f"roofline of {roofs.device}", rows)
-
-    def shown(roofs: RoofsMeasured) -> str:
-        return text(roofs, plot(view.picture(places, roofs, COLORS)))
+        return export.contents(document, results, told.title, rows)
 
     return close(
         document=document,
-        text=partial(shown, roofs) if roofs else None,
+        text=partial(text, roofs) if roofs else None,
         as_json=as_json,
         code=CASE_FAILED if results.failures else FINE,
         lost=roofline.lost,

@@ -6,6 +6,7 @@ from typing import Literal
 
 from jaxtui.model.base import Precision, Record, WithBudget, dtype_label
 from jaxtui.model.check import Expected
+from jaxtui.model.measurement import is_vague
 from jaxtui.model.remark import Remark
 
 RoofKind = Literal["compute", "bandwidth"]
@@ -58,6 +59,13 @@ class Roof(Record, frozen=True, kw_only=True):
     def disturbed(self) -> bool:
         """Whether other programs used the cores that the device computes on."""
         return any(remark.code == "contended" for remark in self.remarks)
+
+    @property
+    def vague(self) -> bool:
+        """Whether it is not known to within a third; see ``is_vague``."""
+        # What was written before roofs had a confidence says nothing of it.
+        sure = 1.0 if self.confidence is None else self.confidence
+        return is_vague(self.ci_low, self.ci_high, sure)
 
 
 class MissingRoof(Record, frozen=True, kw_only=True):

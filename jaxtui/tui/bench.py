@@ -29,7 +29,7 @@ from jaxtui.tui.state import MOST, State, next_view
 from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, crossover, offers, roofline_screen, words
+from jaxtui.view import bench, crossover, offers, roofline, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.curves import METRICS
 
@@ -331,9 +331,9 @@ class BenchPane(CasePane):
 
     def action_roofs(self) -> None:
         state = self.session.state
-        if (device := roofline_screen.device_of(state, state.case_index)) is not None:
+        if (device := roofline.device_of(state, state.case_index)) is not None:
             self.session.update(view="roofline")
-            self.base.start(roofline_screen.work_for(state, device), "roofs")
+            self.base.start(roofline.work_for(state, device), "roofs")
 
     @staticmethod
     def _can_cross(state: State) -> bool:

@@ -12,7 +12,7 @@ from jaxtui import format as fmt
 from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.view import check, roofline_screen
+from jaxtui.view import check, roofline
 
 
 class StatusLine(Widget):
@@ -175,7 +175,7 @@ def message(state: State) -> str:
     if state.job is not None:
         return state.job.doing or "starting"
     if state.purpose == "roofs":
-        return roofline_screen.message(state)
+        return roofline.message(state)
     run = state.run
     if run is None or state.purpose != "bench":
         return ""

@@ -12,7 +12,7 @@ from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.view import calls, crossover, curves
 from jaxtui.view.curves import Metric
-from jaxtui.view.roofline_screen import Roofline
+from jaxtui.view.roofline import Roofline
 
 View = Literal["live", "sweep", "histogram", "crossing", "roofline"]
 """The calls as they come, curves over size, how calls spread, where two curves cross,

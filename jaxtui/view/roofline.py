@@ -1,4 +1,8 @@
-"""A roofline: verdicts in words, the text of a report, the plot and the document."""
+"""A roofline: what limits each case of a run, and how near it comes to that.
+
+``Roofline`` is the cases of a run under the roofs of one device, for the command and
+for the tab Bench alike.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import itertools
 import math
 import string
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from jaxtui import format as fmt
@@ -13,31 +18,38 @@ from jaxtui.analysis.roofline import (
     Place,
     arithmetic,
     bandwidth_roof,
+    compute_roof,
     compute_roofs,
+    merge,
+    needed,
+    of_device,
+    on_the_roofs,
+    place,
     ridge,
+    roof_name,
+    same_silicon,
+    verdict,
 )
-from jaxtui.model import Case, Failure, Host, Measurement, Record, Remark
-from jaxtui.model.measurement import is_vague
-from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
-from jaxtui.plot import Axis, Color, Picture, Series, Spot
-from jaxtui.state import Job
-from jaxtui.view import words
-from jaxtui.view.bench import failure_text
-from jaxtui.view.curves import NUMPY_COLOR
+from jaxtui.model import (
+    HOST,
+    Case,
+    Fact,
+    Failure,
+    Host,
+    Measurement,
+    Record,
+    Remark,
+    explanation,
+)
+from jaxtui.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
+from jaxtui.plot import COLORS, SERIES, Axis, Color, Picture, Series, Spot
+from jaxtui.state import Job, State
+from jaxtui.view import bench, words
+from jaxtui.view.bench import Sentence
 from jaxtui.view.document import SCHEMA, Outcome, Results
-from jaxtui.view.text import INCOMPLETE, table, wrap
-
-AT_THE_ROOF = 1.05
-"""Shares up to this are the roof itself: two measurements of one speed differ so."""
-
-NEAR = 0.3
-"""From this share on it is the roof that limits; below, something else does."""
-
-NEARLY_FITTING = 4
-"""Arrays of so many times the last cache are partly still there in the next call."""
-
-OP_BY_OP = ("eager", "numpy", "tensorflow")
-"""Modes that write every intermediate result to memory."""
+from jaxtui.view.report import Report, Statement, Table, gather
+from jaxtui.view.results import bar_role, names, rate_role, ready_column
+from jaxtui.view.text import Column, Line, Span, bar
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
 """What cases are called in the picture, in their order."""
@@ -54,122 +66,386 @@ HEADROOM = 1.8
 DOTS = 24
 """Of the dotted line of published roofs."""
 
+BAR = 16
+"""Cells of a bar in a report."""
 
-# In words.
+LIMITS = {
+    "memory-bound": "memory",
+    "moves-data": "memory",
+    "compute-bound": "arithmetic",
+    "in-cache": "cache",
+    "over-the-roof": "over the roof",
+    "below-the-roof": "something else",
+}
+"""By the code of a verdict: what limits the case, for a column; else its label."""
+
+PLAIN = ("memory-bound", "moves-data", "compute-bound")
+"""Codes of verdicts that the table says as well."""
+
+WHAT_IT_IS = """\
+A roofline shows what limits each case: under the slanting roof it waits for memory, \
+under the flat roof for arithmetic. The nearer a case comes to its roof, the less is \
+left to gain."""
+
+SECONDS = Roofs(device="", dtypes=()).budget
+"""For measuring the roofs of a device; compiling comes on top."""
 
 
-def verdict(place: Place) -> str:
-    """What limits a case, and whether that rests on an uncertain figure."""
-    words = _verdict(place)
-    rests = place.share is not None and _is_vague(place)
-    return f"{fmt.UNCERTAIN}: {words}" if rests else words
+# The roofs.
 
 
-def _verdict(place: Place) -> str:
-    """What limits a case and how near it comes, e.g. ``memory bound at 71 % of the
-    roof``; without a full stop, unless it is the sentence that says why there is none.
+def device_of(state: State, selected: int) -> str | None:
+    """The device whose roofs are of interest: that of the selected case.
+
+    NumPy has none. It computes on the host, whose roofs are those of any CPU device;
+    but beside cases of an accelerator theirs are what people look for.
+
+    Returns:
+        ``None`` without a run.
     """
-    share = place.share
-    if share is None or place.roof is None:
-        return place.why_not or "it has no place under the roofs"
-    percent = fmt.percent(share)
-    if share > AT_THE_ROOF:
-        return _cause_above(place, percent)
-    moves = f"moves data at {percent} of the bandwidth roof"
-    if _in_cache(place):
-        words = moves if place.intensity is None else f"{percent} of the memory roof"
-        return (
-            f"{words}, though {_why_in_cache(place)}: it is not the memory that limits "
-            "it"
-        )
-    if place.intensity is None:
-        return moves if share >= NEAR else f"{moves}: {_other_cause(place)}"
-    if share >= NEAR:
-        return f"{place.bound} bound at {percent} of the roof"
-    return f"{percent} of the {place.bound} roof: {_other_cause(place)}"
+    if state.run is None or not state.run.cases:
+        return None
+    cases = [one.case for one in (state.run.cases[selected], *state.run.cases)]
+    return next((case.device for case in cases if case.device != HOST), "cpu:0")
 
 
-def limit(place: Place) -> str:
-    """The same in a word or two, for a column."""
-    share = place.share
-    if share is None:
-        return "no rate"
-    if _is_vague(place):
-        return fmt.UNCERTAIN
-    if share > AT_THE_ROOF:
-        return "cache" if _in_cache(place) else "over the roof"
-    if share < NEAR or _in_cache(place):
-        return "something else"
-    return "memory" if place.bound == "memory" else "arithmetic"
+def work_for(state: State, device: str) -> Roofs:
+    """What to ask of the engine: the dtypes that are not known yet, or else all again.
 
-
-def _is_vague(place: Place) -> bool:
-    """Whether its rate or its roof is not known to within a third."""
-    ready, roof = place.measurement.ready, place.roof
-    if ready is not None and ready.vague:
-        return True
-    if roof is None:
-        return False
-    # What was written before roofs had a confidence says nothing of it.
-    sure = 1.0 if roof.confidence is None else roof.confidence
-    return is_vague(roof.ci_low, roof.ci_high, sure)
-
-
-def roof_name(roof: Roof) -> str:
-    """``bandwidth``, or ``compute float32``."""
-    return "bandwidth" if roof.of is None else f"compute {roof.of.label}"
-
-
-def rate_text(roof: Roof, value: float | None = None) -> str:
-    """Its speed, or another one in its unit: ``64.2 GFLOP/s``.
-
-    Integer arithmetic is counted like any other.
+    Cases of the run on other devices do not count.
     """
-    return fmt.rate(roof.per_second if value is None else value, _quantity(roof))
+    cases = [one.case for one in state.run.cases] if state.run is not None else []
+    wanted = needed(cases, device, state.ops)
+    old = of_device(state.roofs, device)
+    if old is None:
+        return Roofs(device=device, dtypes=wanted)
+    known = {roof.of for roof in old.roofs} | {one.of for one in old.missing}
+    new = tuple(one for one in wanted if one not in known)
+    return Roofs(device=device, dtypes=new or wanted)
+
+
+def roofs_of(state: State, device: str) -> RoofsMeasured | None:
+    """What limits a device; while it is measured, as far as that has come."""
+    old, job = of_device(state.roofs, device), state.jobs.get("roofs")
+    if job is None or job.outcome is not None:
+        return old
+    found = job.result
+    if not isinstance(found, RoofsMeasured) or not same_silicon(found.device, device):
+        return old
+    return merge(found, old)
+
+
+def is_measured(state: State, device: str) -> bool:
+    """Whether the roofs of this very device are being measured."""
+    work = state.job.work if state.job is not None else None
+    return isinstance(work, Roofs) and same_silicon(work.device, device)
+
+
+def message(state: State) -> str:
+    """What the last measuring has come to; empty while it runs."""
+    job = state.jobs.get("roofs")
+    if job is None or job.outcome is None or not isinstance(job.work, Roofs):
+        return ""
+    remark = _ending(state, job, job.work.device)
+    if remark is not None:
+        why = explanation(job.failed) if job.failed is not None else ""
+        return f"{words.text(remark)} {why}".rstrip()
+    roofs = of_device(state.roofs, job.work.device)
+    return "" if roofs is None else words.sentence(headline(roofs))
+
+
+def _ending(state: State, job: Job, device: str) -> Remark | None:
+    """What went wrong when the roofs of a device were measured."""
+    if job.outcome == "crashed":
+        return Remark("roofs-lost", {"device": device}, "warning")
+    if job.failed is not None:
+        return Remark("roofs-failed", {"device": device}, "error")
+    if job.outcome != "complete":
+        kept = of_device(state.roofs, device) is not None
+        return Remark("roofs-stopped", {"device": device, "kept": kept}, "warning")
+    return None
+
+
+# What there is to say of roofs.
+
+
+def headline(roofs: RoofsMeasured) -> Remark:
+    """How high they are, and where arithmetic begins to limit."""
+    memory, compute = bandwidth_roof(roofs), compute_roofs(roofs)
+    return Remark(
+        "roofs",
+        {
+            "device": roofs.device,
+            "bandwidth": None if memory is None else memory.per_second,
+            "compute": tuple(roof.per_second for roof in compute),
+            "dtypes": tuple(roof.of.label for roof in compute if roof.of),
+        },
+    )
+
+
+def roof_statements(roofs: RoofsMeasured) -> tuple[Statement, ...]:
+    """What qualifies them, and why some are missing."""
+    rows: list[tuple[str, list[Remark]]] = []
+    for roof in roofs.roofs:
+        source = [] if roof.published is None else [roof.published.source]
+        rows.append((roof_name(roof.of), [*roof.remarks, *source]))
+    rows += [(roof_name(one.of), [one.remark]) for one in roofs.missing]
+    of_all = []
+    if roofs.roofs and not any(roof.published for roof in roofs.roofs):
+        of_all.append(Remark("no-published-peak"))
+    if roofs.cache_bytes is not None:
+        of_all.append(Remark("last-cache", {"bytes": roofs.cache_bytes}))
+    return gather(rows, of_all)
+
+
+def roof_columns(roofs: Sequence[Roof]) -> tuple[Column, ...]:
+    """A row for each roof."""
+    figures: list[Line] = []
+    intervals: list[Line] = []
+    shares: list[Line] = []
+    for roof in roofs:
+        ends, quantity = (roof.ci_low, roof.ci_high), _quantity(roof)
+        unit = fmt.common([roof.per_second], quantity)
+        role = "unknown" if roof.vague else "value"
+        figures.append((Span(rate_text(roof), role),))
+        intervals.append((Span(str(fmt.Figure(ends, quantity, unit)), "muted"),))
+        peak = roof.published.value if roof.published else 0.0
+        share = fmt.percent(roof.per_second / peak) if peak > 0 else ""
+        text = f"{share} of {fmt.rate(peak, quantity)}" if share else ""
+        shares.append((Span(text),) if text else ())
+    columns = [
+        Column("roof", "roof", [(Span(roof_name(roof.of)),) for roof in roofs]),
+        Column("measured", "measured", figures, right=True),
+        Column("interval", "interval", intervals, rank=3, right=True),
+        Column("published", "published", shares, rank=1),
+        Column("what", "reached by", [(Span(roof.what),) for roof in roofs], rank=2),
+    ]
+    return tuple(column for column in columns if any(column.cells))
+
+
+def rate_text(roof: Roof) -> str:
+    """Its speed in its unit: ``64.2 GFLOP/s``. Integer arithmetic counts like any."""
+    return fmt.rate(roof.per_second, _quantity(roof))
 
 
 def _quantity(roof: Roof) -> Literal["FLOP/s", "B/s"]:
     return "FLOP/s" if roof.kind == "compute" else "B/s"
 
 
-def published_text(roof: Roof) -> str:
-    """The published figure, next to the measured one."""
-    published = roof.published
-    if published is None:
-        return "no published peak"
-    value = published.value
-    share = fmt.percent(roof.per_second / value if value > 0 else None)
-    return f"{share} of {rate_text(roof, value)} ({words.sentence(published.source)})"
+# The cases under them.
 
 
-def missing_text(missing: MissingRoof) -> str:
-    """A roof that there is not, and why."""
-    of = missing.of
-    name = "bandwidth roof" if of is None else f"compute roof for {of.label}"
-    return f"no {name}: {words.text(missing.remark)}"
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """The cases of a run, in its order, under the roofs of one device."""
+
+    device: str
+    run: Job | None
+    selected: int | None
+    """Index of a case."""
+    roofs: RoofsMeasured | None
+    """As far as they are known."""
+    measuring: bool
+    """They are being measured."""
+    places: tuple[Place | None, ...]
+    """``None`` for a case that has no figures yet, and without roofs."""
+    letters: tuple[str, ...]
+    """What they are called in the picture; empty for those that are not in it."""
+    message: str = ""
+    """What the last measuring has come to, unless all went well."""
+
+    @classmethod
+    def of(cls, state: State, selected: int) -> Roofline | None:
+        """Of the run on the screen; ``None`` without one."""
+        device, run = device_of(state, selected), state.run
+        if device is None or run is None:
+            return None
+        roofs, job = roofs_of(state, device), state.jobs.get("roofs")
+        fine = job is None or (job.outcome == "complete" and job.failed is None)
+        return cls.under(
+            roofs,
+            run,
+            device,
+            selected,
+            measuring=is_measured(state, device),
+            message="" if fine else message(state),
+        )
+
+    @classmethod
+    def under(
+        cls,
+        roofs: RoofsMeasured | None,
+        run: Job | None,
+        device: str,
+        selected: int | None = None,
+        *,
+        measuring: bool = False,
+        message: str = "",
+    ) -> Roofline:
+        cases = () if run is None else run.cases
+        places = tuple(
+            None
+            if roofs is None or case.measurement is None
+            else place(case.measurement, roofs)
+            for case in cases
+        )
+        unused = iter(letters([one for one in places if one is not None]))
+        called = tuple("" if one is None else next(unused) for one in places)
+        return cls(device, run, selected, roofs, measuring, places, called, message)
+
+    def report(self, colors: Sequence[Color] = COLORS, *, lost: bool = False) -> Report:
+        """The roofs, and the cases under them.
+
+        Args:
+            colors: of the picture.
+            lost: an engine died on the way.
+        """
+        if self.roofs is None:
+            return Report(title=f"roofline of {self.device}")
+        tables = []
+        if self.roofs.roofs:
+            tables.append(Table(roof_columns(self.roofs.roofs)))
+        if self.run is not None and self.run.cases:
+            tables.append(Table(tuple(self.columns(BAR))))
+        rows = [
+            (self._label(index), [remark])
+            for index in range(len(self.places))
+            if (remark := self.verdict(index)) is not None and remark.code not in PLAIN
+        ]
+        whole = (Statement(Remark("roofline-lost", severity="warning")),) * lost
+        return Report(
+            title=f"roofline of {self.device}",
+            verdict=(Span(words.sentence(headline(self.roofs)), "strong"),),
+            tables=tuple(tables),
+            remarks=(*whole, *gather(rows), *roof_statements(self.roofs)),
+            picture=self.picture(colors),
+        )
+
+    def statements(self) -> tuple[Statement, ...]:
+        """What limits the selected case, and what qualifies the roofs."""
+        if self.roofs is None or self.selected is None:
+            return ()
+        remark = self.verdict(self.selected)
+        own = (Statement(remark),) if remark is not None else ()
+        return (*own, Statement(headline(self.roofs)), *roof_statements(self.roofs))
+
+    def sentences(self) -> Iterator[Sentence]:
+        """The same for the panel of notes."""
+        for statement in self.statements():
+            about = f" – {fmt.some(statement.about)}" if statement.about else ""
+            text = f"{words.text(statement.remark)}{about}"
+            yield Sentence(words.label(statement.remark), text)
+
+    def verdict(self, index: int) -> Remark | None:
+        """What limits a case; ``None`` while it has no figures."""
+        one = self.places[index]
+        if one is None:
+            return None
+        return Remark("roof-awaited") if self._waits(one) else verdict(one)
+
+    def _label(self, index: int) -> str:
+        assert self.run is not None
+        label = self.run.cases[index].case.label.removesuffix(f" on {self.device}")
+        letter = self.letters[index]
+        return f"{letter} {label}" if letter else label
+
+    def columns(self, room: int) -> list[Column]:
+        """The columns of the cases, from left to right.
+
+        Args:
+            room: cells of a bar.
+        """
+        assert self.run is not None
+        cases = self.run.cases
+        places = [None if one and self._waits(one) else one for one in self.places]
+        rates = [
+            one.rate if one and one.intensity is not None else None for one in places
+        ]
+        unit = fmt.shared([rate for rate in rates if rate], "FLOP/s")
+        rows = [bench.row(case, self.run) for case in cases]
+        letters: list[Line] = [(Span(letter, "value"),) for letter in self.letters]
+        intensities: list[Line] = [
+            (Span(intensity_text(one)),) if one else () for one in places
+        ]
+        speeds: list[Line] = [
+            (Span(unit.text(rate), rate_role(case.measurement)),)
+            if rate
+            else (Span(row["rate"], rate_role(case.measurement)),)
+            for case, rate, row in zip(cases, rates, rows, strict=True)
+        ]
+        shares: list[Line] = [
+            (Span(fmt.percent(one.share), rate_role(one.measurement)),) if one else ()
+            for one in places
+        ]
+        bars: list[Line] = [
+            (Span(bar(one.share or 0.0, room), bar_role(case)),) if one else ()
+            for case, one in zip(cases, places, strict=True)
+        ]
+        limits: list[Line] = [(Span(limit(one)),) if one else () for one in places]
+        return [
+            Column("letter", "", letters, least=1),
+            *names(self.run, rows),
+            ready_column(self.run, rows),
+            Column("intensity", "flops/byte", intensities, rank=2, right=True),
+            Column("rate", unit.name or "rate", speeds, rank=1, right=True, least=7),
+            Column("share", "of roof", shares, right=True),
+            Column("bar", "", bars, rank=3, least=room),
+            Column("limit", "limited by", limits, least=14, grows=True),
+        ]
+
+    def _waits(self, one: Place) -> bool:
+        """Whether a case has no place yet, because its roofs are being measured."""
+        return one.rate is None and self.measuring and self._lacks(one)
+
+    def _lacks(self, one: Place) -> bool:
+        """Whether it is for want of a roof that a case has no place."""
+        case, roofs = one.measurement.case, self.roofs
+        if roofs is None or not on_the_roofs(case, roofs.device):
+            return False
+        return bandwidth_roof(roofs) is None or compute_roof(case, roofs) is None
+
+    def picture(self, colors: Sequence[Color]) -> Picture | None:
+        """The roofs and the cases under them; ``None`` while there are no roofs."""
+        if self.roofs is None:
+            return None
+        places = [one for one in self.places if one is not None]
+        if self.selected is None:
+            return picture(places, self.roofs, colors)
+        drawn = picture(places, self.roofs, colors, self.places[self.selected])
+        letter = self.letters[self.selected]
+        if drawn is None or not letter:
+            return drawn
+        # With an arrow at the selected case: a colour alone is not seen by all.
+        spots = [
+            replace(spot, text=f"{letter}◂") if spot.text == letter else spot
+            for spot in drawn.spots
+        ]
+        return replace(drawn, spots=tuple(spots))
+
+    def why_no_picture(self) -> str:
+        """What the picture would be, and what makes it."""
+        to_do = f"z measures the roofs of {self.device}, about {SECONDS:.0f} s."
+        if self.measuring:
+            so_far = f" So far: {_rates(self.roofs)}." if self.roofs else ""
+            to_do = f"jaxtui is measuring the roofs of {self.device}.{so_far}"
+        return "\n\n".join(filter(None, (WHAT_IT_IS, self.message, to_do)))
 
 
-def ridges_text(roofs: RoofsMeasured) -> str:
-    """From which intensities on arithmetic limits; empty if that is not known."""
-    memory, compute = bandwidth_roof(roofs), compute_roofs(roofs)
-    if memory is None or not compute:
-        return ""
-    parts = [
-        f"{fmt.significant(ridge(roof, memory), 2)} flops per byte in "
-        + (roof.of.label if roof.of else roof_name(roof))
-        for roof in compute
+def _rates(roofs: RoofsMeasured) -> str:
+    """How high they are: ``95.2 GFLOP/s float32, 11.8 GB/s``."""
+    known = [
+        rate_text(roof) + ("" if roof.of is None else f" {roof.of.label}")
+        for roof in roofs.roofs
     ]
-    return f"The memory limits up to {', '.join(parts)}; above that, arithmetic does."
+    return ", ".join(known) or "none"
 
 
-def cache_text(roofs: RoofsMeasured) -> str:
-    """What arrays that fit into the last cache may do; empty where it is not known."""
-    if roofs.cache_bytes is None:
-        return ""
-    return (
-        f"Arrays that fit into the last cache, {fmt.bytes_text(roofs.cache_bytes)}, "
-        "may move faster than the bandwidth roof."
-    )
+def limit(place: Place) -> str:
+    """What limits a case, in a word or two."""
+    if place.share is not None and place.uncertain:
+        return fmt.UNCERTAIN
+    remark = verdict(place)
+    return LIMITS.get(remark.code) or words.label(remark)
 
 
 def intensity_text(place: Place) -> str:
@@ -177,128 +453,6 @@ def intensity_text(place: Place) -> str:
     if place.intensity is None:
         return fmt.ABSENT
     return fmt.significant(place.intensity, 3)
-
-
-def _cause_above(place: Place, percent: str) -> str:
-    """What may have let a case be faster than its roof."""
-    if _in_cache(place):
-        return f"faster than the memory roof ({percent}): {_why_in_cache(place)}"
-    assert place.roof is not None
-    moved, cache = place.measurement.bytes, place.cache_bytes
-    nearly_fits = moved and cache and moved < NEARLY_FITTING * cache
-    if place.bound == "memory" and nearly_fits:
-        cause = (
-            f"part of its arrays ({fmt.bytes_text(moved)}) may stay in the last cache "
-            f"({fmt.bytes_text(cache)}), and reading alone is faster than copying"
-        )
-    elif place.roof.disturbed:
-        cause = "other programs used the cores while the roof was measured"
-    elif place.bound == "memory":
-        cause = (
-            "the machine was slower while the roof was measured, or it mostly reads, "
-            "which is faster than copying"
-        )
-    else:
-        cause = (
-            "the machine was slower while the roof was measured, or the op needs fewer "
-            "operations than its formula counts"
-        )
-    return f"over the {place.bound} roof ({percent}): {cause}"
-
-
-def _other_cause(place: Place) -> str:
-    """What else may limit a case that is far below its roof."""
-    flags = {note.code for note in place.measurement.notes}
-    mode = place.measurement.case.mode
-    if "contended" in flags:
-        return "other programs used the cores while it was measured"
-    span, ready = place.measurement.memory, place.measurement.ready
-    fresh = span and ready and 2 * ready.median > span.reused + span.fresh
-    if fresh or "page-faults" in flags:
-        return "memory for its result is mapped anew in every call, which takes longer"
-    if place.bound == "memory" and mode in OP_BY_OP:
-        return f"mode {mode} writes every intermediate result to memory"
-    what = "the memory" if place.bound == "memory" else "arithmetic at full speed"
-    return f"something other than {what} limits it"
-
-
-def _in_cache(place: Place) -> bool:
-    """Whether the memory roof, under which a case stands, need not hold for it."""
-    return place.bound == "memory" and place.cached
-
-
-def _why_in_cache(place: Place) -> str:
-    arrays = fmt.bytes_text(place.measurement.bytes)
-    cache = fmt.bytes_text(place.cache_bytes)
-    return f"its arrays ({arrays}) fit into the last cache ({cache})"
-
-
-def head(roofs: RoofsMeasured) -> str:
-    """The roofs in a table, and what there is to know about them."""
-    kind = roofs.device_kind
-    same = not kind or kind == roofs.device.partition(":")[0]
-    lines = [f"Roofs of {roofs.device}" + ("" if same else f", {kind}")]
-    if roofs.roofs:
-        rows = [(roof_name(one), *_figures(one), one.what) for one in roofs.roofs]
-        titles = ("roof", "measured", "interval", "reached by")
-        lines.append(table(titles, rows, titles[1:3]))
-    return "\n".join(filter(None, [*lines, wrap(*_about(roofs))]))
-
-
-def _figures(roof: Roof) -> tuple[fmt.Cell, fmt.Cell]:
-    """What was measured, and the ends of its interval."""
-    quantity, ends = _quantity(roof), (roof.ci_low, roof.ci_high)
-    unit = fmt.common([roof.per_second], quantity)
-    return fmt.figure(roof.per_second, quantity), fmt.Figure(ends, quantity, unit)
-
-
-def _about(roofs: RoofsMeasured) -> Iterator[str]:
-    published = [one for one in roofs.roofs if one.published is not None]
-    for roof in published:
-        yield f"{roof_name(roof)}: {published_text(roof)}."
-    if roofs.roofs and not published:
-        yield "No published peak for this device."
-    for missing in roofs.missing:
-        text = missing_text(missing)
-        yield f"{text[0].upper()}{text[1:]}"
-    disturbed = [roof for roof in roofs.roofs if roof.disturbed]
-    if disturbed:
-        # One of the remarks: they differ in a digit.
-        said = words.text(disturbed[0].remarks[0])
-        yield f"{', '.join(map(roof_name, disturbed))}: {said}"
-    yield from filter(None, (ridges_text(roofs), cache_text(roofs)))
-
-
-def _cases(places: Sequence[Place], device: str) -> Iterator[str]:
-    """Two lines or more for each case: its figures, and what they mean."""
-    names = [
-        place.measurement.case.label.removesuffix(f" on {device}") for place in places
-    ]
-    widest = max(map(len, names), default=0)
-    for place, letter, name in zip(places, letters(places), names, strict=True):
-        figures = ""
-        if place.rate is not None and place.intensity is None:
-            figures = fmt.rate(place.rate, "B/s")
-        elif place.rate is not None:
-            speed = fmt.rate(place.rate)
-            figures = f"{speed} at {intensity_text(place)} flops per byte"
-        yield f"{letter or '-'}  {name.ljust(widest)}  {figures}".rstrip()
-        yield wrap(f"   {verdict(place)}")
-
-
-def verdicts(
-    roofs: RoofsMeasured,
-    places: Sequence[Place],
-    failures: Sequence[Failure],
-    run: Job | None,
-    *,
-    lost: bool = False,
-) -> str:
-    """A verdict for each case, and what did not work."""
-    parts = ["\n".join(_cases(places, roofs.device))]
-    parts += [failure_text(failure, run) for failure in failures]
-    parts += [wrap(INCOMPLETE)] if lost else []
-    return "\n\n".join(filter(None, parts))
 
 
 # The plot.
@@ -439,11 +593,11 @@ def _letters(
     the brightest that is sure to be readable, and first, so that it gives way to none.
     """
     named = list(zip(places, letters(places), strict=True))
-    for place, letter in sorted(named, key=lambda one: one[0] is not selected):
-        if letter and place.intensity and place.rate:
-            ran = NUMPY_COLOR if place.measurement.case.on_host else 0
-            tint = None if place is selected else colors[ran % len(colors)]
-            yield Spot(place.intensity, place.rate, letter, tint)
+    for case, letter in sorted(named, key=lambda one: one[0] is not selected):
+        if letter and case.intensity and case.rate:
+            color = SERIES.get(case.measurement.case.mode, 0) % len(colors)
+            tint = None if case is selected else colors[color]
+            yield Spot(case.intensity, case.rate, letter, tint)
 
 
 def _names(
@@ -477,6 +631,9 @@ class PlaceRow(Record, frozen=True, kw_only=True):
     cached: bool
     """All its arrays fit into the last cache."""
     verdict: str
+    code: str
+    """Of the verdict."""
+    facts: dict[str, Fact]
 
 
 class Document(Record, frozen=True, kw_only=True):
@@ -512,6 +669,7 @@ def document(
 
 
 def _row(place: Place) -> PlaceRow:
+    remark = verdict(place)
     return PlaceRow(
         case=place.measurement.case,
         intensity=place.intensity,
@@ -520,5 +678,7 @@ def _row(place: Place) -> PlaceRow:
         bound=place.bound,
         share=place.share,
         cached=place.cached,
-        verdict=verdict(place),
+        verdict=words.text(remark),
+        code=remark.code,
+        facts=remark.facts,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -94,13 +95,14 @@ def asked(engine: FakeEngine) -> tuple[Roofs, Experiment]:
 def test_only_roofs_that_the_cases_want_are_measured_on_the_device(capsys) -> None:
     engine = machine()
     typed = ("copy:1M", "selu:1M", "--dtype", "bf16", "--seed", "3")
-    assert roofline(engine, *typed, "--device", "cpu:1") == 0
+    assert roofline(engine, *typed, "--device", "cpu:1", "--json") == 0
     work, experiment = asked(engine)
     assert work.dtypes == (RoofDtype(dtype="bfloat16"),)
     assert (work.device, work.seed, experiment.seed) == ("cpu:1", 3, 3)
     assert {case.device for case in experiment.cases} == {"cpu:1"}
-    text = " ".join(capsys.readouterr().out.split())
-    assert "No compute roof for bfloat16: XLA has no" in text
+    (missing,) = json.loads(capsys.readouterr().out)["roofs"]["missing"]
+    assert missing["of"]["dtype"] == "bfloat16"
+    assert missing["remark"]["flag"] == NO_PRODUCT.code
     alone = machine()
     assert roofline(alone, "copy:1M") == 0
     assert asked(alone)[0].dtypes == ()

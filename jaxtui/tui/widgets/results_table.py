@@ -22,7 +22,7 @@ from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view import bench, results, words
 from jaxtui.view.bench import Sentence
 from jaxtui.view.bench_plot import short_label
-from jaxtui.view.roofline_screen import Roofline
+from jaxtui.view.roofline import Roofline
 from jaxtui.view.text import fit
 
 _WIDE = 90

@@ -2,6 +2,144 @@
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Words
+from jaxtui import format as fmt
+from jaxtui.view.words.base import Facts, Words
 
-WORDS: dict[str, Words] = {}
+_ABOVE = {
+    "cache": "part of its arrays stays in the last cache, and reading alone is faster"
+    " than copying",
+    "contended": "other programs used the cores while the roof was measured",
+    "memory": "the machine was slower while the roof was measured, or the op mostly"
+    " reads, which is faster than copying",
+    "compute": "the machine was slower while the roof was measured, or the op needs"
+    " fewer operations than its formula counts",
+}
+
+_NO_RATE = {
+    "host-bound": "handing a call over takes longer than the work",
+    "folded": "XLA did part of the work at compile time",
+    "interpreted": "it runs in an interpreter",
+    "own": "nobody knows the flops of your function",
+}
+
+_NAMES = {"memory": "bandwidth", "compute": "compute"}
+
+
+def _roofs(facts: Facts) -> str:
+    dtypes, rates = facts["dtypes"], facts["compute"]
+    reached = [
+        f"{fmt.rate(rate)} in {dtype}"
+        for dtype, rate in zip(dtypes, rates, strict=True)
+    ]
+    if facts["bandwidth"] is not None:
+        reached.append(f"{fmt.rate(facts['bandwidth'], 'B/s')} of bandwidth")
+    if not reached:
+        return f"No roof of {facts['device']} was measured."
+    whole = f"{facts['device']} reaches {fmt.listed(reached)}"
+    if facts["bandwidth"] is None or not rates:
+        return f"{whole}."
+    ridges = [
+        fmt.significant(rate / facts["bandwidth"], 2)
+        + (f" ({dtype})" if len(dtypes) > 1 else "")
+        for dtype, rate in zip(dtypes, rates, strict=True)
+    ]
+    return (
+        f"{whole}: memory limits below {fmt.listed(ridges)} flops per byte, arithmetic"
+        " above."
+    )
+
+
+def _share(facts: Facts) -> str:
+    """``71 % of the bandwidth roof``."""
+    share = f"{fmt.percent(facts['share'])} of the"
+    return f"uncertain: {share}" if facts["uncertain"] else share
+
+
+def _in_cache(facts: Facts) -> str:
+    arrays, cache = map(fmt.bytes_text, (facts["bytes"], facts["cache_bytes"]))
+    return (
+        f"{_share(facts)} bandwidth roof: its arrays ({arrays}) fit into the last cache"
+        f" ({cache}), so memory does not limit it."
+    )
+
+
+def _over(facts: Facts) -> str:
+    roof = _NAMES[facts["bound"]]
+    return f"{_share(facts)} {roof} roof: {_ABOVE[facts['cause']]}."
+
+
+def _below(facts: Facts) -> str:
+    what = "memory" if facts["bound"] == "memory" else "arithmetic"
+    cause = {
+        "contended": "other programs used the cores meanwhile",
+        "page-faults": "the kernel maps memory for its result anew in every call",
+        "op-by-op": f"mode {facts['mode']} writes every intermediate result to memory",
+    }.get(facts["cause"], f"something other than {what} limits it")
+    return f"{_share(facts)} {_NAMES[facts['bound']]} roof: {cause}."
+
+
+def _progress(facts: Facts) -> str:
+    kept = "the roofs so far stay" if facts["kept"] else "no roof was measured"
+    return f"Stopped: {kept}."
+
+
+WORDS: dict[str, Words] = {
+    "roofs": Words("", _roofs),
+    "no-published-peak": Words(
+        "peak", "No published peak for this device, so no % of peak."
+    ),
+    "last-cache": Words(
+        "last cache",
+        lambda f: (
+            f"Arrays that fit into the last cache ({fmt.bytes_text(f['bytes'])})"
+            " can move faster than the bandwidth roof."
+        ),
+    ),
+    "memory-bound": Words("memory bound", lambda f: f"{_share(f)} bandwidth roof."),
+    "moves-data": Words(
+        "moves data", lambda f: f"{_share(f)} bandwidth roof, without arithmetic."
+    ),
+    "compute-bound": Words("compute bound", lambda f: f"{_share(f)} compute roof."),
+    "in-cache": Words("in the cache", _in_cache),
+    "over-the-roof": Words("over the roof", _over),
+    "below-the-roof": Words("below the roof", _below),
+    "other-silicon": Words(
+        "other device",
+        lambda f: f"It ran on {f['where']}, and these are the roofs of {f['device']}.",
+    ),
+    "sent-each-call": Words(
+        "sent each call",
+        "The host sends its arguments in every call, and that link has a limit of its"
+        " own.",
+    ),
+    "lost-midway": Words(
+        "incomplete", "The engine was lost before the case was timed to the end."
+    ),
+    "no-byte-count": Words(
+        "no byte count", "Its bytes are not known, so neither are its flops per byte."
+    ),
+    "no-rate": Words("no rate", lambda f: f"It has no rate: {_NO_RATE[f['because']]}."),
+    "nothing-counted": Words(
+        "nothing counted", "Neither its flops nor its bytes are known."
+    ),
+    "too-few-calls": Words("no rate", "Too few calls were timed for a rate."),
+    "no-roof": Words("no roof", lambda f: f"There is no {f['roof']} roof."),
+    "roof-not-measured": Words(
+        "no roof", lambda f: f"The {f['roof']} roof has not been measured."
+    ),
+    "roof-awaited": Words("no roof yet", "Its roofs are still being measured."),
+    "roofs-stopped": Words("stopped", _progress, "Measure them again."),
+    "roofs-lost": Words(
+        "incomplete",
+        lambda f: f"The engine was lost: no new roofs of {f['device']}.",
+        "Measure them again.",
+    ),
+    "roofs-failed": Words(
+        "no roofs", lambda f: f"The roofs of {f['device']} could not be measured."
+    ),
+    "roofline-lost": Words(
+        "incomplete",
+        "The engine was lost on the way: this is what had arrived.",
+        "Run it again.",
+    ),
+}

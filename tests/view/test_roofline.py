@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jaxtui.analysis.roofline import place
+from jaxtui.analysis.roofline import Place, place, verdict
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Case,
@@ -25,10 +27,19 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
+from jaxtui.plot import SERIES, Picture
 from jaxtui.state import CaseState, Job, State, begin_run, reduce
-from jaxtui.view import roofline_screen, text
-from jaxtui.view.roofline import limit, verdict
-from jaxtui.view.roofline_screen import Roofline
+from jaxtui.text import PLAIN
+from jaxtui.view import roofline, text
+from jaxtui.view.report import lines
+from jaxtui.view.roofline import (
+    Roofline,
+    headline,
+    letters,
+    limit,
+    picture,
+    roof_statements,
+)
 from tests import records
 from tests.analysis.figures import (
     BFLOAT16,
@@ -36,6 +47,8 @@ from tests.analysis.figures import (
     NO_PRODUCT,
     bandwidth,
     compute,
+    crowded,
+    measured,
     roofs,
 )
 from tests.fake_engine import HOST, OPS, cpu_devices, tpu_devices
@@ -72,7 +85,7 @@ def after(*events: Event | Roofs, state: State = NOTHING) -> State:
 
 
 def heights(state: State, device: str = "cpu:0") -> list[float]:
-    found = roofline_screen.roofs_of(state, device)
+    found = roofline.roofs_of(state, device)
     return [] if found is None else [one.per_second for one in found.roofs]
 
 
@@ -81,11 +94,11 @@ WHOLE = (started(), roofs(bandwidth(12e9), compute(95e9)), COMPLETE)
 
 def test_roofs_are_known_as_soon_as_they_are_found() -> None:
     state = after(started(), roofs(bandwidth(10e9)))
-    assert roofline_screen.is_measured(state, "cpu:0")
+    assert roofline.is_measured(state, "cpu:0")
     assert heights(state) == [10e9]
     state = after(*WHOLE[1:], state=state)
     assert heights(state) == [12e9, 95e9]
-    assert not roofline_screen.is_measured(state, "cpu:0")
+    assert not roofline.is_measured(state, "cpu:0")
 
 
 def test_half_a_measuring_does_not_replace_a_whole_one() -> None:
@@ -105,7 +118,7 @@ def test_dtypes_of_several_runs_stay_together() -> None:
         started(), first, COMPLETE, started("cpu:0", BFLOAT16), second, COMPLETE
     )
     assert heights(state) == [13e9, 95e9, 30e9]
-    assert roofline_screen.roofs_of(state, "cpu:0").missing == ()  # type: ignore[union-attr]
+    assert roofline.roofs_of(state, "cpu:0").missing == ()  # type: ignore[union-attr]
 
 
 def test_cpu_devices_are_one_and_each_accelerator_has_its_own() -> None:
@@ -120,40 +133,25 @@ def test_cpu_devices_are_one_and_each_accelerator_has_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "words", "known"),
+    ("events", "said", "known"),
     [
-        (WHOLE, "Roofs of cpu:0: 12.0 GB/s, 95.0 GFLOP/s float32.", [12e9, 95e9]),
-        (
-            (started(), roofs(MEMORY), STOPPED),
-            "Stopped; the roofs that were found stay. z measures the roofs of cpu:0 "
-            "again.",
-            [20e9],
-        ),
-        (
-            (started(), STOPPED),
-            "Stopped; no roof was found. z measures the roofs of cpu:0 again.",
-            [],
-        ),
-        (
-            (started(), FAILED, COMPLETE),
-            "The roofs of cpu:0 could not be measured. It broke. Mend it.",
-            [],
-        ),
+        (WHOLE, "cpu:0 reaches", [12e9, 95e9]),
+        ((started(), roofs(MEMORY), STOPPED), "Stopped: the roofs so far", [20e9]),
+        ((started(), STOPPED), "Stopped: no roof", []),
+        ((started(), FAILED, COMPLETE), "It broke.", []),
         # Another measuring forgets the failure.
         ((started(), FAILED, COMPLETE, started()), "", []),
         # Nothing is known of what an engine measured when it died.
-        (
-            (started(), roofs(ARITHMETIC), FAILED, CRASHED),
-            "Incomplete: no new roofs of cpu:0. It broke. Mend it.",
-            [],
-        ),
+        ((started(), roofs(ARITHMETIC), CRASHED), "The engine was lost", []),
     ],
 )
 def test_what_became_of_measuring(
-    events: tuple[Event, ...], words: str, known: list[float]
+    events: tuple[Event, ...], said: str, known: list[float]
 ) -> None:
     state = after(*events)
-    assert roofline_screen.message(state) == words
+    message = roofline.message(state)
+    assert said in message
+    assert bool(said) == bool(message)
     assert heights(state) == known
 
 
@@ -197,14 +195,14 @@ def test_the_device_is_that_of_the_selected_case(
     devices: tuple[str, ...], selected: int, device: str
 ) -> None:
     state = run_of(*map(case, devices))
-    assert roofline_screen.device_of(state, selected) == device
+    assert roofline.device_of(state, selected) == device
 
 
 def test_only_what_is_not_known_and_can_be_had_is_asked() -> None:
     cases = [case(), case("host"), case(dtype="bfloat16"), case("tpu:0")]
 
     def wanted(cases: list[Case], state: State = NOTHING) -> tuple[RoofDtype, ...]:
-        return roofline_screen.work_for(run_of(*cases, state=state), "cpu:0").dtypes
+        return roofline.work_for(run_of(*cases, state=state), "cpu:0").dtypes
 
     assert wanted(cases) == (FLOAT32, BFLOAT16)
     assert wanted(cases, after(*WHOLE)) == (BFLOAT16,)
@@ -231,34 +229,11 @@ def row(case: CaseState, limits: RoofsMeasured = LIMITS) -> dict[str, text.Line]
     return {one.key: one.cells[0] for one in under(case, limits=limits).columns(8)}
 
 
-@pytest.mark.parametrize("flops", [None, 2e6])
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.8, 1.0, 2.0])
-@pytest.mark.parametrize("cache", [None, 2**30])
-def test_a_row_says_what_the_verdict_says(
-    flops: float | None, share: float, cache: int | None
-) -> None:
-    rates = {"bytes_per_second": share * 20e9}
-    if flops:
-        rates["flops_per_second"] = share * 20e9 / 6
-    figures = records.measurement(case(), flops=flops, bytes=12e6, **rates)
-    found = place(figures, roofs(MEMORY, ARITHMETIC, cache=cache))
-    assert found.share == pytest.approx(share)
-    said = {
-        "memory": ("memory bound at", "moves data at"),
-        "something else": (": ",),
-        "cache": ("faster than the memory roof",),
-        "over the roof": ("over the memory roof",),
-    }[limit(found)]
-    assert any(words in verdict(found) for words in said)
-    # Who says that the memory limits says no more than that.
-    assert (": " in verdict(found)) == (limit(found) != "memory")
-
-
 @pytest.mark.parametrize(
     ("rate", "cache", "limited"),
     [
         (0.9 * 20e9 / 6, None, "memory"),
-        (0.9 * 20e9 / 6, 2**30, "something else"),
+        (0.9 * 20e9 / 6, 2**30, "cache"),
         (0.1 * 20e9 / 6, None, "something else"),
         (2.0 * 20e9 / 6, 2**30, "cache"),
         (2.0 * 20e9 / 6, None, "over the roof"),
@@ -286,7 +261,7 @@ def test_what_rests_on_an_uncertain_figure_says_so(
     assert {span.role for span in found["rate"]} == {"unknown"}
     if limits is not None:
         assert text.plain(found["limit"]) == "uncertain"
-        assert verdict(place(figures, limits)).startswith("uncertain: ")
+        assert verdict(place(figures, limits)).facts["uncertain"]
 
 
 def test_a_roof_that_is_not_known_limits_nothing_for_sure() -> None:
@@ -316,7 +291,150 @@ def test_what_has_no_place_says_why() -> None:
     ]
     missing = (MissingRoof(of=BFLOAT16, remark=NO_PRODUCT),)
     limits = roofs(MEMORY, device="tpu:0", missing=missing)
-    for index, words in enumerate(
-        ("XLA refuses it.", "It ran on the host; these roofs are those of tpu:0.")
-    ):
-        assert words in under(*cases, limits=limits, at=index).sentences()[0].text
+    for index, code in enumerate(("no-roof", "other-silicon")):
+        told = under(*cases, limits=limits, at=index).statements()
+        assert told[0].remark.code == code
+        assert NO_PRODUCT in [one.remark for one in told]
+
+
+def test_while_roofs_are_measured_a_case_waits_for_them() -> None:
+    figures = records.measurement(case(), flops=2e9, bytes=3e6, flops_per_second=1e12)
+    waiting = replace(
+        under(CaseState(case(), measurement=figures), limits=roofs(MEMORY)),
+        measuring=True,
+    )
+    assert waiting.statements()[0].remark.code == "roof-awaited"
+
+
+# What there is to say of all of it.
+
+
+def test_roofs_are_one_headline_and_remarks_with_the_roofs_they_are_about() -> None:
+    highest = RoofDtype(dtype="float32", precision="highest")
+    busy = compute(50e9, of=highest, remarks=(crowded(),))
+    missing = tuple(MissingRoof(of=of, remark=NO_PRODUCT) for of in (BFLOAT16, None))
+    limits = roofs(bandwidth(), ARITHMETIC, busy, missing=missing, cache=2**25)
+    facts = headline(limits).facts
+    assert (facts["bandwidth"], facts["compute"]) == (12e9, (2e12, 50e9))
+    assert facts["dtypes"] == ("float32", "float32 highest")
+    about = {one.remark.code: one.about for one in roof_statements(limits)}
+    assert about["contended"] == ("compute float32 highest",)
+    assert about["published"] == ("compute float32",)
+    assert about[NO_PRODUCT.code] == ("compute bfloat16", "bandwidth")
+    assert about["last-cache"] == ()
+    bare = [one.remark.code for one in roof_statements(roofs(compute()))]
+    assert bare == ["no-published-peak"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_report_fits_its_width_and_keeps_what_matters(width: int) -> None:
+    figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=3e9)
+    cases = [CaseState(case(), measurement=figures, status="done")] * 3
+    told = under(*cases, limits=roofs(MEMORY, ARITHMETIC, cache=2**25)).report()
+    shown = [text.plain(line) for line in lines(told, width)]
+    assert max(map(len, shown)) <= width
+    (head,) = [line for line in shown if "limited by" in line]
+    assert "ready" in head
+    assert "of roof" in head
+
+
+def test_what_the_table_says_is_no_remark() -> None:
+    figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=3e9)
+    told = under(CaseState(case(), measurement=figures)).report()
+    assert "memory-bound" not in {one.remark.code for one in told.remarks}
+
+
+def test_an_engine_that_was_lost_is_the_first_remark() -> None:
+    told = Roofline.under(LIMITS, None, "cpu:0").report(lost=True)
+    assert told.remarks[0].remark.code == "roofline-lost"
+    assert len(told.tables) == 1
+
+
+# The picture.
+
+
+COLORS = ((10, 20, 30), (40, 50, 60), (70, 80, 90))
+
+
+def places(*facts: dict[str, object], under=None) -> list[Place]:
+    under = under or roofs()
+    return [place(measured(**one), under) for one in facts]  # type: ignore[arg-type]
+
+
+def made(found: list[Place], under=None, selected: Place | None = None) -> Picture:
+    picture_of = picture(found, under or roofs(), COLORS, selected)
+    assert picture_of is not None
+    return picture_of
+
+
+def drawn(found: list[Place], under=None) -> list[str]:
+    lines = made(found, under).draw(80, 20, color=False).splitlines()
+    return [line.encode("ascii", PLAIN).decode() for line in lines]
+
+
+def test_cases_are_letters_under_their_roof_and_data_movers_are_left_to_words() -> None:
+    found = places(
+        {"flops": 1e6},
+        {"flops": None},
+        {"flops": 1e9},
+        {"rated": False},
+        {"flops": 1e7},
+    )
+    assert letters(found) == ("A", "", "B", "", "C")
+    lines = drawn(found)
+    body = "\n".join(line[6:] for line in lines[1:]).replace("GB/s", "")
+    assert [body.count(letter) for letter in "ABCD"] == [1, 1, 1, 0]
+    row = next(row for row, line in enumerate(lines) if row and "A" in line)
+    column = lines[row].index("A")
+    roof = next(row for row, line in enumerate(lines) if row and line[column] == "*")
+    assert roof < row
+
+
+def test_roofs_are_named_and_published_ones_are_told_apart_without_colour() -> None:
+    under = roofs(
+        bandwidth(published=msgspec.structs.replace(PUBLISHED, value=20e9)),
+        compute(published=msgspec.structs.replace(PUBLISHED, value=300e9)),
+        compute(20e9, BFLOAT16),
+    )
+    found = places({"flops": 1e9}, {"flops": 1e9, "dtype": "bfloat16"}, under=under)
+    head, *lines = drawn(found, under)
+    for name in ("float32 150 GFLOP/s", "bfloat16 20.0 GFLOP/s", "12.0 GB/s"):
+        assert name in "\n".join(lines)
+    assert ("measured" in head, "published" in head) == (True, True)
+    assert "published" not in drawn(found)[0]
+    # Measured roofs are lines, published ones dots; in colour as well.
+    assert [one.line for one in made(found, under).series] == [True, True, False, False]
+
+
+def test_only_roofs_that_some_case_is_under_are_drawn() -> None:
+    under = roofs(bandwidth(), compute(), compute(20e9, BFLOAT16))
+    text = "\n".join(drawn(places({}, under=under), under))
+    assert ("float32" in text, "bfloat16" in text) == (True, False)
+    assert "bfloat16" in "\n".join(drawn([], under))
+    # Without the memory roof there is no picture.
+    assert picture(places({}), roofs(compute()), COLORS) is None
+
+
+def test_a_case_has_the_colour_of_what_ran_and_the_selected_one_stands_out() -> None:
+    facts = ({"flops": 1e6}, {"flops": 1e7}, {"flops": 1e5, "mode": "numpy"})
+    found = places(*facts)
+    shown = made(found, selected=found[1]).spots[:3]
+    assert [(spot.text, spot.color) for spot in shown] == [
+        ("B", None),
+        ("A", COLORS[SERIES["jit"] % len(COLORS)]),
+        ("C", COLORS[SERIES["numpy"]]),
+    ]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.floats(0, 1e30), st.floats(1, 1e30), st.floats(1e-9, 1e6)
+        ),
+        max_size=70,
+    )
+)
+def test_any_cases_can_be_drawn(facts) -> None:
+    found = [place(measured(flops, moved, s), roofs()) for flops, moved, s in facts]
+    lines = made(found).draw(60, 12, color=False).splitlines()
+    assert [len(line) for line in lines] == [60] * 12
