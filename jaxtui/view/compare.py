@@ -348,7 +348,8 @@ def _cases(pairs: Sequence[Pair]) -> Table:
             "case",
             "case",
             [(Span(pair.first.measurement.case.label),) for pair in pairs],
-            most=40,
+            least=20,
+            grows=True,
         )
     ]
     for place, label in enumerate(LABELS):

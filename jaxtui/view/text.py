@@ -297,7 +297,9 @@ def columns(
         top, *cells = (visible(write(cell), line=True) for cell in column)
         lines = [(Span(cell),) for cell in cells]
         right_hand = name in right
-        found.append(Column(name, top, lines, right=right_hand, grows=name == grows))
+        found.append(
+            Column(name, top, lines, right=right_hand, grows=name == grows != "")
+        )
     return tuple(found)
 
 

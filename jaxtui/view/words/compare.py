@@ -58,16 +58,13 @@ def _not_comparable(facts: Facts) -> str:
 
 
 def _pairs(facts: Facts) -> str:
-    second, cases = facts["second"], facts["cases"]
-    counts = [
-        (facts["faster"], "faster"),
-        (facts["slower"], "slower"),
-        (facts["same"], "as fast"),
-    ]
-    told = [f"{word} in {count}" for count, word in counts if count]
-    if not told:
-        return f"No difference can be told in {fmt.plural(cases, 'case')}."
-    return f"Of {fmt.plural(cases, 'case')}, {second} is {fmt.listed(told)}."
+    cases = fmt.plural(facts["cases"], "case")
+    told = [f"{word} in {facts[word]}" for word in ("faster", "slower") if facts[word]]
+    if told:
+        return f"{facts['second']} is {fmt.listed(told)} of {cases}."
+    if facts["same"]:
+        return f"No difference seen in {facts['same']} of {cases}."
+    return f"No difference can be told in {cases}."
 
 
 def _not_in_turns(facts: Facts) -> str:
