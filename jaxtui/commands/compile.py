@@ -32,6 +32,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.own import short_name
 from jaxtui.model.programs import LIMIT_SECONDS
+from jaxtui.text import join_painted
 from jaxtui.view import program
 
 
@@ -112,7 +113,9 @@ def command(
         report = program.report(
             inspected, topology=row, host=state.host, devices=state.devices
         )
-        return "\n\n".join([rendered(report), *([inspected.hlo] if hlo else [])])
+        return join_painted(
+            [rendered(report), *([inspected.hlo] if hlo else [])], "\n\n"
+        )
 
     return close(
         document=program.compiled(

@@ -36,6 +36,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.own import short_name
 from jaxtui.model.programs import LIMIT_SECONDS
+from jaxtui.text import join_painted
 from jaxtui.view import program
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
@@ -133,4 +134,4 @@ def _text(inspected: Inspected, stage: str | None) -> str:
         if stage in (name, "all"):
             text = str(getattr(inspected, name)).strip()
             parts.append(f"{name}:\n\n{text}" if stage == "all" else text)
-    return "\n\n".join(parts)
+    return join_painted(parts, "\n\n")

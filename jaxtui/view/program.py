@@ -85,7 +85,8 @@ def _verdict(inspected: Inspected, label: str, *, here: bool) -> Line:
     if inspected.case.mode == "eager":
         said = [f"Eager: {steps}, {_kernels(eager)}."]
     elif eager is not None:
-        said.append(f"Eager: {_kernels(eager)} in {steps}.")
+        several = f" in {steps}" if len(inspected.steps) > 1 else ""
+        said.append(f"Eager: {_kernels(eager)}{several}.")
     least, by = inspected.bound
     if least is not None and by is not None:
         said.append(f"A call takes at least {fmt.seconds(least)} ({_LIMITS[by]}).")

@@ -14,8 +14,8 @@ def _lower_bound(facts: Facts) -> str:
     )
     return (
         f"No call is faster than {fmt.seconds(facts['seconds'])}: {work} at the"
-        f" device's {what} of {rate} ({facts['source']}). Only a run shows how much"
-        " slower it is."
+        f" device's {what} of {rate}. Only a run shows how much slower it is."
+        f" Peaks: {facts['source']}."
     )
 
 
