@@ -236,18 +236,16 @@ def verdict(place: Place) -> Remark:
     share, bound = place.share, place.bound
     if share is None or bound is None:
         return place.why_not or Remark("too-few-calls", severity="warning")
-    facts: dict[str, Fact] = {"share": share, "uncertain": place.uncertain}
-    cache = {"bytes": place.measurement.bytes, "cache_bytes": place.cache_bytes}
     if place.in_cache:
-        return Remark("in-cache", {**facts, **cache})
+        return Remark("in-cache", {"cache_bytes": place.cache_bytes})
+    facts: dict[str, Fact]
     if share > AT_THE_ROOF:
-        cause = _cause_above(place)
-        facts |= {"bound": bound, "cause": cause}
-        return Remark("over-the-roof", {**facts, **cache}, "warning")
+        facts = {"bound": bound, "cause": _cause_above(place)}
+        return Remark("over-the-roof", facts, "warning")
     if share < NEAR:
-        mode = place.measurement.case.mode
-        facts |= {"bound": bound, "cause": _cause_below(place), "mode": mode}
+        facts = {"bound": bound, "cause": _cause_below(place)}
         return Remark("below-the-roof", facts)
+    facts = {"share": share, "uncertain": place.uncertain}
     if place.intensity is None:
         return Remark("moves-data", facts)
     return Remark("memory-bound" if bound == "memory" else "compute-bound", facts)

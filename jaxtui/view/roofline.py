@@ -41,6 +41,7 @@ from jaxtui.model import (
     Remark,
     explanation,
 )
+from jaxtui.model.own import brief_name
 from jaxtui.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, SERIES, Axis, Color, Picture, Series, Spot
 from jaxtui.state import Job, State
@@ -193,8 +194,6 @@ def roof_statements(roofs: RoofsMeasured) -> tuple[Statement, ...]:
     of_all = []
     if roofs.roofs and not any(roof.published for roof in roofs.roofs):
         of_all.append(Remark("no-published-peak"))
-    if roofs.cache_bytes is not None:
-        of_all.append(Remark("last-cache", {"bytes": roofs.cache_bytes}))
     return gather(rows, of_all)
 
 
@@ -345,9 +344,8 @@ class Roofline:
 
     def _label(self, index: int) -> str:
         assert self.run is not None
-        label = self.run.cases[index].case.label.removesuffix(f" on {self.device}")
-        letter = self.letters[index]
-        return f"{letter} {label}" if letter else label
+        case = self.run.cases[index].case
+        return self.letters[index] or f"{brief_name(case.op)} {case.size} {case.mode}"
 
     def columns(self, room: int) -> list[Column]:
         """The columns of the cases, from left to right.
@@ -631,6 +629,8 @@ class PlaceRow(Record, frozen=True, kw_only=True):
     cached: bool
     """All its arrays fit into the last cache."""
     verdict: str
+    uncertain: bool
+    """Its rate or its roof is not known to within a third."""
     code: str
     """Of the verdict."""
     facts: dict[str, Fact]
@@ -678,6 +678,7 @@ def _row(place: Place) -> PlaceRow:
         bound=place.bound,
         share=place.share,
         cached=place.cached,
+        uncertain=place.uncertain,
         verdict=words.text(remark),
         code=remark.code,
         facts=remark.facts,

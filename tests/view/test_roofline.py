@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.analysis.roofline import Place, place, verdict
+from jaxtui.analysis.roofline import Place, place
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Case,
@@ -261,7 +261,7 @@ def test_what_rests_on_an_uncertain_figure_says_so(
     assert {span.role for span in found["rate"]} == {"unknown"}
     if limits is not None:
         assert text.plain(found["limit"]) == "uncertain"
-        assert verdict(place(figures, limits)).facts["uncertain"]
+        assert place(figures, limits).uncertain
 
 
 def test_a_roof_that_is_not_known_limits_nothing_for_sure() -> None:
@@ -321,7 +321,6 @@ def test_roofs_are_one_headline_and_remarks_with_the_roofs_they_are_about() -> N
     assert about["contended"] == ("compute float32 highest",)
     assert about["published"] == ("compute float32",)
     assert about[NO_PRODUCT.code] == ("compute bfloat16", "bandwidth")
-    assert about["last-cache"] == ()
     bare = [one.remark.code for one in roof_statements(roofs(compute()))]
     assert bare == ["no-published-peak"]
 

@@ -15,6 +15,12 @@ _ABOVE = {
     " fewer operations than its formula counts",
 }
 
+_BELOW = {
+    "contended": "other programs used the cores meanwhile",
+    "page-faults": "the kernel maps memory for the result anew in every call",
+    "op-by-op": "without jit every intermediate result is written to memory",
+}
+
 _NO_RATE = {
     "host-bound": "handing a call over takes longer than the work",
     "folded": "XLA did part of the work at compile time",
@@ -55,27 +61,14 @@ def _share(facts: Facts) -> str:
     return f"uncertain: {share}" if facts["uncertain"] else share
 
 
-def _in_cache(facts: Facts) -> str:
-    arrays, cache = map(fmt.bytes_text, (facts["bytes"], facts["cache_bytes"]))
-    return (
-        f"{_share(facts)} bandwidth roof: its arrays ({arrays}) fit into the last cache"
-        f" ({cache}), so memory does not limit it."
-    )
-
-
 def _over(facts: Facts) -> str:
-    roof = _NAMES[facts["bound"]]
-    return f"{_share(facts)} {roof} roof: {_ABOVE[facts['cause']]}."
+    return f"Faster than the {_NAMES[facts['bound']]} roof: {_ABOVE[facts['cause']]}."
 
 
 def _below(facts: Facts) -> str:
     what = "memory" if facts["bound"] == "memory" else "arithmetic"
-    cause = {
-        "contended": "other programs used the cores meanwhile",
-        "page-faults": "the kernel maps memory for its result anew in every call",
-        "op-by-op": f"mode {facts['mode']} writes every intermediate result to memory",
-    }.get(facts["cause"], f"something other than {what} limits it")
-    return f"{_share(facts)} {_NAMES[facts['bound']]} roof: {cause}."
+    cause = _BELOW.get(facts["cause"], f"something other than {what} limits it")
+    return f"Far below the {_NAMES[facts['bound']]} roof: {cause}."
 
 
 def _progress(facts: Facts) -> str:
@@ -88,19 +81,18 @@ WORDS: dict[str, Words] = {
     "no-published-peak": Words(
         "peak", "No published peak for this device, so no % of peak."
     ),
-    "last-cache": Words(
-        "last cache",
-        lambda f: (
-            f"Arrays that fit into the last cache ({fmt.bytes_text(f['bytes'])})"
-            " can move faster than the bandwidth roof."
-        ),
-    ),
     "memory-bound": Words("memory bound", lambda f: f"{_share(f)} bandwidth roof."),
     "moves-data": Words(
         "moves data", lambda f: f"{_share(f)} bandwidth roof, without arithmetic."
     ),
     "compute-bound": Words("compute bound", lambda f: f"{_share(f)} compute roof."),
-    "in-cache": Words("in the cache", _in_cache),
+    "in-cache": Words(
+        "in the cache",
+        lambda f: (
+            f"The arrays fit into the last cache ({fmt.bytes_text(f['cache_bytes'])}),"
+            " so memory does not limit these calls."
+        ),
+    ),
     "over-the-roof": Words("over the roof", _over),
     "below-the-roof": Words("below the roof", _below),
     "other-silicon": Words(
