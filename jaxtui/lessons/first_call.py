@@ -314,9 +314,7 @@ def _picture_of(op: str) -> Callable[[Setting, Outcome], Picture | None]:
     def picture(setting: Setting, outcome: Outcome) -> Picture | None:
         jax, numpy = _sides(outcome)
         own = [side for side in (jax, numpy) if side is not None]
-        title = "time so far, after so many calls"
-        if op == "gram":
-            title += "; Colab: published, n = 5000"
+        title = "time after so many calls"
         published = COLAB if op == "gram" else ()
         meet = meeting(jax, numpy)
         return _race_picture(own, published, meet, title) if own else None

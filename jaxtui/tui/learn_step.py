@@ -158,6 +158,9 @@ class StepView(Container):
         done = page is not None and page.stage == "done"
         most = max(5, height * 6 // 10) if done else None
         self.query_one("#step-verdict").styles.max_height = most
+        # Below it the figures scroll.
+        least = self.app.size.height // 3 if self._wide else 3
+        self.query_one(PlotView).styles.min_height = least
 
     def take_focus(self) -> None:
         question, result = (

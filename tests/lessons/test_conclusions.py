@@ -460,7 +460,6 @@ def test_the_published_runs_are_in_the_first_race() -> None:
         True
     ] * 3
     assert [mark.at for mark in picture.marks] == [10]
-    assert "published" in picture.title
     assert picture.series[3].y[0] == pytest.approx(2.160155)
     lesson = lessons.load("first-call")
     # 2.16 s and 68.9 ms a call against 1.61 s a call; 0.837 s is less than 1.61 s.
