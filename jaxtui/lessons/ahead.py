@@ -23,7 +23,7 @@ DEPTH = 32
 
 WATCHER = "a second thread notes when each result is ready"
 
-LARGER = "Here the work ran in the calling thread: take a larger size."
+LARGER = "The work ran in the calling thread: try a larger size."
 
 
 def _promises(figures: Figures) -> Conclusion:
@@ -51,10 +51,10 @@ def _promises(figures: Figures) -> Conclusion:
             row("isinstance(y, jax.Array)", "type", remark=of_shape),
         ),
         sentences=(
-            f"Calling took {seconds(call)}, with shape and dtype {seconds(shape)}, "
-            f"passed on to a second product {seconds(passed)}.",
-            f"One number out of the result took {seconds(value)}, "
-            f"{times(over(value, slowest))} as long as the slowest of these.",
+            f"The call took {seconds(call)}, with shape and dtype {seconds(shape)}, "
+            f"with a second product {seconds(passed)}.",
+            f"Reading one number took {seconds(value)}: {times(over(value, slowest))} "
+            "as long as the slowest of these.",
         ),
     )
 
@@ -78,9 +78,7 @@ def _loops(figures: Figures) -> Conclusion:
     waiting = each.undisturbed.stopwatch_seconds if each else NAN
     factor, calls = over(work, stopwatch), "around 24 calls"
     holds, inline = at_least(work, FAR, stopwatch), never is not None and never.inline
-    truth = (
-        f"With a wait after every call it read {seconds(waiting)}, which is the truth."
-    )
+    truth = f"With a wait after every call it read {seconds(waiting)}, the true time."
     return Conclusion(
         holds=holds,
         answer=which(factor, 1.5, FAR),
@@ -161,26 +159,26 @@ def _held_back(figures: Figures) -> Conclusion:
     accelerated = figures.setting.accelerated
     if held is not None:
         said = (
-            f"The first {held} calls came back after {seconds(before)} each; from "
-            f"{first} on the host waited, {seconds(after)} a call. So {held} "
-            "computations may be in flight here, and a program that never waits goes "
-            "no faster than the device."
+            f"The first {held} calls returned after {seconds(before)} each; from "
+            f"{first} the host blocked for {seconds(after)} a call. So up to {held} "
+            "computations are in flight here, and a program that never waits runs no "
+            "faster than the device."
         )
     elif loop and loop.inline:
         said = (
             "The results were ready when their calls returned, so nothing was ever in "
-            "flight: the work is too small here. Take a larger size."
+            "flight: the work is too small. Try a larger size."
         )
     elif accelerated:
         said = (
-            "All 64 calls came back without being held back. Either this runtime lets "
-            "more than 64 computations be in flight, or the device was done with each "
-            "before the next call came: a larger size tells which."
+            "The host never blocked in 64 calls. Either this runtime allows more than "
+            "64 computations in flight, or the device finished each before the next "
+            "call: a larger size tells which."
         )
     else:
         said = (
-            "All 64 calls came back without being held back: on this machine the host "
-            "never got 32 calls ahead."
+            "The host never blocked in 64 calls: on this machine the host never got "
+            "32 calls ahead."
         )
     # Where an accelerator keeps more in flight, or fewer, that is its own matter.
     holds = held is not None and (accelerated or abs(held - DEPTH) <= 4)
@@ -189,7 +187,7 @@ def _held_back(figures: Figures) -> Conclusion:
         answer=0 if held is None else 1,
         rows=(
             Row(
-                "first call that was held back",
+                "first call that blocked",
                 first,
                 "call 33",
                 "XLA's default for GPUs; CPUs do the same",

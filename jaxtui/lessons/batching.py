@@ -40,9 +40,9 @@ def _ways(figures: Figures) -> Conclusion:
     operations = f"its first of {figures.shown('operations')}"
     held = (
         f"Called with the two batches, dot gave one number, {figures['naive']:.3f}.",
-        f"vmap(dot) gave {len(vmap)}, and the loop and the einsum gave the same. There "
-        f"is no loop in its program, which begins with {program}: vmap replaced the "
-        "operations of dot by batched ones.",
+        f"vmap(dot) gave {len(vmap)}, the same as the loop and the einsum. Its program "
+        f"has no loop and begins with {program}: vmap replaced the operations of dot "
+        "by batched ones.",
     )
     return Conclusion(
         holds=holds,
@@ -78,7 +78,7 @@ def _loop_costs(figures: Figures) -> Conclusion:
         ),
         sentences=(
             f"The loop took {seconds(loop)}, vmap {seconds(vmap)} eagerly and "
-            f"{seconds(jit)} under jit: {figures.times('loop', 'vmap jit')} less than "
+            f"{seconds(jit)} under jit, {figures.times('loop', 'vmap jit')} less than "
             "the loop.",
         ),
     )
@@ -103,11 +103,11 @@ def _by_hand(figures: Figures) -> Conclusion:
         ),
         sentences=(
             f"For {n} vectors the loop took {seconds(loop)}, vmap {seconds(vmap)} "
-            f"({figures.times('loop', 'vmap')} less) and the form batched by hand "
+            f"({figures.times('loop', 'vmap')} less) and the version batched by hand "
             f"{seconds(hand)}.",
             "" if same else f"The values differ by {fmt.error(apart)}.",
-            "" if far else "That is less than 3 times.",
-            "" if alike else "vmap is not on a par with the hand-batched form here.",
+            "" if far else "The loop takes less than 3 times as long as vmap.",
+            "" if alike else "vmap takes more than 3 times as long as the one by hand.",
         ),
     )
 
@@ -127,7 +127,7 @@ def _same_key(figures: Figures) -> Conclusion:
     key = decimals(figures.numbers("JAX first"), 4)
     held = (
         f"The same key gave {key} both times; NumPy's second call differed from its "
-        "first, because a state that nobody passed had moved on.",
+        "first, because its hidden state had moved on.",
     )
     return Conclusion(
         holds=holds,

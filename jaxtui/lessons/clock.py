@@ -20,7 +20,7 @@ def _readings(figures: Figures) -> Conclusion:
     call, wait, row = figures["plain call"], figures[WAIT], figures.row
     factor = figures.times(WAIT, "plain call")
     copy = "with the copy to the host" if figures.setting.accelerated else "no copy"
-    until = "until the result was there"
+    until = "until the result was ready"
     return Conclusion(
         holds=wait >= FAR * call,
         answer=which(over(wait, call), 1.25, FAR),
@@ -30,8 +30,8 @@ def _readings(figures: Figures) -> Conclusion:
             row("jnp.dot(x, x).block_until_ready()", WAIT, "4.92 ms", until),
         ),
         sentences=(
-            f"The plain call read {seconds(call)}, the product took {seconds(wait)}: "
-            f"{factor} as long.",
+            f"The plain call read {seconds(call)}, but the product took "
+            f"{seconds(wait)}: {factor} as long.",
         ),
     )
 
@@ -52,9 +52,9 @@ def _speeds(figures: Figures) -> Conclusion:
     numpy = over(flops, figures["NumPy"])
     over_call, over_work = fmt.figure(dispatch), fmt.figure(work)
     rows = (
-        row("claimed by the plain reading", claimed, "flops over ", over_call),
-        row("done by JAX", real, "flops over ", over_work),
-        row("done by NumPy, which always waits", numpy, host),
+        row("claimed by the plain call", claimed, "FLOPs over ", over_call),
+        row("done by JAX", real, "FLOPs over ", over_work),
+        row("done by NumPy, which blocks", numpy, host),
         row("the chip's peak", chip, peak.source if peak else "not known here"),
     )
     if math.isnan(factor):
@@ -64,9 +64,9 @@ def _speeds(figures: Figures) -> Conclusion:
         answer=which(factor, 2, FAR),
         rows=rows,
         sentences=(
-            f"The plain reading claims {fmt.rate(claimed)}; this machine did "
+            f"The plain call claims {fmt.rate(claimed)}; this machine did "
             f"{fmt.rate(real)}, {times(factor)} less.",
-            f"No chip of this kind can do that: its peak is {fmt.rate(chip)}."
+            f"No chip of this kind is that fast: its peak is {fmt.rate(chip)}."
             if chip and claimed > chip
             else "",
         ),

@@ -31,7 +31,7 @@ def _facts(figures: Figures) -> Conclusion:
     why = (
         ": the default device, unless jax.default_device says otherwise"
         if holds
-        else ", which is not the first: somebody has set jax.default_device"
+        else ", which is not the first: jax.default_device is set"
     )
     facts = (
         row(f"its {name}", name, said, "only a TPU has this" if name in absent else "")
@@ -47,11 +47,11 @@ def _facts(figures: Figures) -> Conclusion:
             row("jnp.ones(3).devices()", "unplaced"),
         ),
         sentences=(
-            f"Devices that JAX sees here: {shown('devices')}, the first of platform "
+            f"JAX sees {shown('devices')} devices here, the first of platform "
             f"{shown('platform')}.",
             f"jnp.ones(3) went to {went}{why}.",
-            "It has no coords and no core_on_chip. They are the place of a TPU's chip "
-            "in the torus and the core on it; portable code asks with getattr."
+            "It has no coords and no core_on_chip: those are the position of a TPU's "
+            "chip in its network, and the core on the chip."
             if "coords" in absent
             else "",
         ),
@@ -192,7 +192,7 @@ def _repaired(figures: Figures) -> Conclusion:
     factor, paired = figures.ratio("CPU", "float32"), not figures.missing("CPU")
     published, on = "6.45 ms GPU, 192 ms CPU", f"on {place}"
     beside = (
-        f"With f_cpu on the CPU the comparison is one: {seconds(cpu)} there, "
+        f"With f_cpu on the CPU the comparison is real: {seconds(cpu)} there, "
         f"{figures.times('CPU', 'float32')} the accelerator's time."
     )
     return Conclusion(
@@ -215,7 +215,7 @@ def _repaired(figures: Figures) -> Conclusion:
             f"On {place} the int32 product took {seconds(whole)} and the float32 "
             f"product {seconds(single)}: {figures.times('int32', 'float32')}.",
             beside if paired else "",
-            "How much an accelerator would gain cannot be said here: there is none."
+            "Without an accelerator there is nothing to compare."
             if not paired and not gpu
             else "",
         ),

@@ -73,16 +73,16 @@ def _products(figures: Figures) -> Conclusion:
             f"{bytes_text(measured[last].bytes)}.",
             ""
             if worse
-            else "Not every step made it 2 times larger, as the claim says it would: "
-            "the device may compute in another format than it stores.",
+            else "Not every format with fewer digits has 2 times the error: the "
+            "device may compute in another format than it stores.",
             f"float32 took {seconds(single)} on {figures.setting.device}.",
             f"Faster than it: {by}." if faster else "",
             f"Slower: {behind}." if slower else "",
-            "Fewer bytes are no gain where the chip has no arithmetic for the format "
+            "Fewer bytes gain nothing where the chip has no arithmetic for the format "
             "and converts every number first."
             if converted
             else "",
-            "So fewer digits save memory here, and no time."
+            "Here fewer digits save memory, but no time."
             if not converted and not faster
             else "",
         ),
@@ -147,7 +147,7 @@ def _float64(figures: Figures) -> Conclusion:
     silent = over == "float32" and warned("taken over") == "no warning"
     holds = silent and wide == "float64"
     held = (
-        f"jnp.asarray made {over} of float64 without a word, and 16777217 became "
+        f"jnp.asarray silently made {over} of float64, and 16777217 became "
         f"{shown('its value')}.",
         f"Asking for float64 by name gave {shown('asked for')}, {warned('asked for')}. "
         "With jax_enable_x64 the array stayed float64. Set it at the start of a "
@@ -156,7 +156,7 @@ def _float64(figures: Figures) -> Conclusion:
     )
     failed = (
         f"jnp.asarray gave {over}, {warned('taken over')}; with x64 it gave {wide}.",
-        "This JAX does not behave as the claim says.",
+        "This JAX behaves differently.",
     )
     return Conclusion(
         holds=holds,

@@ -55,7 +55,7 @@ def _parts(figures: Figures) -> Conclusion:
     sent = [_bandwidth(4.0 * setting.size**2, phases.transfer or NAN)]
     copied = sent if setting.accelerated else "a copy within this machine's memory"
     sizes = f"here n = {setting.size}, published n = 5000"
-    switched_off = "needs JAX's CPU device, which is switched off here"
+    switched_off = "needs JAX's CPU device, which is off here"
     rows = (
         Row(
             "transfer from NumPy",
@@ -88,8 +88,8 @@ def _parts(figures: Figures) -> Conclusion:
         answer=which(factor, COSTLY, 10),
         rows=rows,
         sentences=(
-            f"The first call cost {seconds(cold)}, a later one {seconds(later)}: "
-            f"{times(factor)} as much.",
+            f"The first call took {seconds(cold)}, a later one {seconds(later)}: "
+            f"{times(factor)} as long.",
             "Before it ran, JAX traced, lowered and compiled for "
             f"{seconds(compiling)}.",
         ),
@@ -130,17 +130,17 @@ def _slips(figures: Figures) -> Conclusion:
             f"device_put(x) took {seconds(put)} for {fmt.bytes_text(bytes_)}, the copy "
             f"from NumPy {seconds(copy)}, "
             f"{figures.times('copy from NumPy', 'device_put(x)')} as long.",
-            "The array was there already, and the two share their memory."
+            "The array was on the device already: both share their memory."
             if same == "True"
             else "",
-            "Here the result is an array of its own, so this was a copy too."
+            "Here the result has memory of its own, so this was a copy too."
             if same == "False"
             else "",
-            f"The first call took {seconds(first)}, of which {seconds(later)} is what "
-            "any call takes."
+            f"The first call took {seconds(first)}, including one run of "
+            f"{seconds(later)}."
             if with_run
             else f"The first call took {seconds(first)}, no longer than a later one "
-            f"({seconds(later)}): nothing was left to compile.",
+            f"({seconds(later)}): JAX had nothing left to compile.",
         ),
     )
 
@@ -175,7 +175,7 @@ def _kinds(figures: Figures) -> Conclusion:
             ),
         ),
         sentences=(
-            f"JAX traced {count(traced)} times for 3 kinds of argument.",
+            f"JAX traced {count(traced)}× for 3 kinds of argument.",
             f"The first call of each kind took {ratios[0]}, {ratios[1]} and "
             f"{ratios[2]} as long as its later calls.",
         ),
@@ -264,19 +264,19 @@ def _race(op: str) -> Callable[[Figures], Conclusion]:
         later, each = figures["JAX"], figures["NumPy"]
         met = "never" if meet is None else f"call {fmt.count(meet)}"
         caught_up = (
-            f"JAX has caught up with {met}"
+            f"JAX catches up at {met}"
             if meet is not None and meet > 1
             else "JAX is ahead from the first call"
             if meet is not None
             else "JAX never catches up here"
         )
         ahead = (
-            f"When JAX had its first result, after {seconds(start)}, NumPy could have "
-            f"had {fmt.significant(over(start, each), 2)}."
+            f"JAX had its first result after {seconds(start)}; in that time NumPy "
+            f"computes {fmt.significant(over(start, each), 2)} results."
         )
         symmetry = (
-            "NumPy does only half the work of x·xᵀ, because it notices the symmetry; "
-            "the lesson numpy-or-jax looks into that."
+            "NumPy notices the symmetry of x·xᵀ and does only half of the work; see "
+            "the lesson numpy-or-jax."
         )
         return Conclusion(
             holds=at_least(start, 1, each) if gram else calls <= 1000,
@@ -291,7 +291,7 @@ def _race(op: str) -> Callable[[Figures], Conclusion]:
                 figures.row("JAX, each later call", "JAX", LATER if gram else ""),
                 figures.row("NumPy, each call", "NumPy", "1.61 s" if gram else ""),
                 Row(
-                    "JAX has caught up with",
+                    "JAX catches up at",
                     met if jax and numpy else fmt.ABSENT,
                     "call 2 GPU, call 1 TPU" if gram else "",
                     "from the published figures" if gram else "",

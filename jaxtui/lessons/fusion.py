@@ -22,8 +22,8 @@ def _compiled(figures: Figures) -> Conclusion:
     if holds:
         less = "less" if eager < numpy else "more"
         than += (
-            f" Eager JAX, which works in the same way, needs {less} than that; what "
-            "gains most is to compile."
+            f" Eager JAX, which works in the same way, took {less} than that; "
+            "compiling gains most."
         )
     return Conclusion(
         holds=holds,
@@ -35,7 +35,7 @@ def _compiled(figures: Figures) -> Conclusion:
         ),
         sentences=(
             f"Eager JAX took {seconds(eager)}, the compiled function {seconds(jit)}: "
-            f"the same lines, {faster} as fast.",
+            f"the same lines {faster} as fast.",
             "" if figures.missing("NumPy") else than,
         ),
     )
@@ -71,10 +71,10 @@ def _kernels(figures: Figures) -> Conclusion:
             moved("jit: bytes moved", fused, jit),
         ),
         sentences=(
-            f"Eager JAX ran {count(steps)} kernels; each read its arrays from memory "
-            f"and wrote one back, {bytes_text(whole)} in all.",
-            f"XLA left {left}, with {bytes_text(fused)} to read and write: "
-            f"{times(over(whole, fused))} less.",
+            f"Eager JAX ran {count(steps)} kernels, which moved {bytes_text(whole)} "
+            "from and to memory.",
+            f"XLA left {left} and {bytes_text(fused)}: {times(over(whole, fused))} "
+            "less.",
             f"The time went from {seconds(eager)} to {seconds(jit)}." if timed else "",
         ),
     )

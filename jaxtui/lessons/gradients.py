@@ -166,14 +166,13 @@ def _price(figures: Figures) -> Conclusion:
             Row(
                 "by differences",
                 differences,
-                remark=f"{fmt.count(n + 1)} values: computed from the first row, not "
-                "run",
+                remark=f"{fmt.count(n + 1)} values, computed from the first row",
             ),
         ),
         sentences=(
             f"The value took {seconds(value)}, the value with {fmt.count(n)} "
             f"derivatives {seconds(both)}: {figures.times('both', 'value')}.",
-            f"One-sided differences would need {fmt.count(n + 1)} values, "
+            f"One-sided differences would need {fmt.count(n + 1)} values: "
             f"{differences}.",
         ),
     )
@@ -206,8 +205,8 @@ def _descent(figures: Figures) -> Conclusion:
         ),
         sentences=(
             f"{falling} of 20 steps lowered the loss, from {first:.3g} to {last:.3g}.",
-            f"The line found is {line[0]:.2f}·x + {line[1]:.2f}. The program contains "
-            "the loss and no derivative; grad made it.",
+            f"The line is {line[0]:.2f}·x + {line[1]:.2f}. The program defines only "
+            "the loss; grad makes the derivative.",
         ),
     )
 

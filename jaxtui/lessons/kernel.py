@@ -34,9 +34,9 @@ def _accuracy(figures: Figures) -> Conclusion:
         only = "interpret mode: its time says nothing about speed"
         own = Row("your kernel", fmt.ABSENT, remark=f"{remark('kernel')}; {only}")
         speed = (
-            "About its speed this machine cannot tell: Pallas compiles kernels for "
-            "GPUs and TPUs, and on a CPU its interpret mode only shows whether a "
-            "kernel is right."
+            "This machine cannot show its speed: Pallas compiles kernels for GPUs and "
+            "TPUs, and on a CPU its interpret mode only shows whether a kernel is "
+            "right."
         )
     else:
         beside = (
@@ -60,11 +60,12 @@ def _accuracy(figures: Figures) -> Conclusion:
         answer=0 if right else 1,
         rows=rows,
         sentences=(
-            f"The kernel is off by {fmt.error(error('kernel'))} against NumPy in "
-            f"float64, XLA's own version by {fmt.error(error('jit'))}.",
+            "The kernel's error against NumPy in float64 is "
+            f"{fmt.error(error('kernel'))}, that of XLA's own version "
+            f"{fmt.error(error('jit'))}.",
             "So the kernel is right."
             if right
-            else "So the two do not agree: the kernel computes something else.",
+            else "They do not agree: the kernel computes something else.",
             speed,
         ),
     )
@@ -84,13 +85,13 @@ def _grid(figures: Figures) -> Conclusion:
     refused, same = bool(error), figures.is_true("same as jit")
     as_claimed = same and refused != setting.accelerated
     if not refused:
-        said = f"It was compiled for {setting.device}."
+        said = f"Pallas compiled it for {setting.device}."
     elif setting.accelerated:
-        said = f"Compiling failed on {setting.device}, against the claim."
+        said = f"Compiling failed on {setting.device}."
     else:
         said = (
-            "Without interpret mode JAX refused it on this CPU: there is no compiler "
-            "for kernels here. The same lines are compiled on a GPU or a TPU."
+            "JAX refused to compile it for this CPU. On a GPU or a TPU it compiles the "
+            "same lines."
         )
     together = "the pieces together are SELU" if same else "the result is not SELU"
     return Conclusion(

@@ -5,7 +5,16 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.format import figure, seconds
 from jaxtui.lessons.base import Conclusion, Row, Setting
-from jaxtui.lessons.figures import NAN, Figures, at_least, count, over, quote, which
+from jaxtui.lessons.figures import (
+    NAN,
+    Figures,
+    at_least,
+    count,
+    over,
+    quote,
+    times,
+    which,
+)
 from jaxtui.lessons.trial import Code, Trial, lesson, numpy_case, size
 from jaxtui.machine import malloc
 from jaxtui.model import Measurement
@@ -28,19 +37,21 @@ def _span(figures: Figures) -> Conclusion:
     nearer = "fresh" if here**2 > reused * fresh else "reused"
     if span is None:
         why = _why_no_span(figures.setting, measured) if measured else ""
-        sentences: tuple[str, ...] = ("Both ends are not shown here.", why)
+        sentences: tuple[str, ...] = (
+            "There are no figures for the two.",
+            why,
+        )
     else:
         each = seconds(over(fresh - reused, faults))
         sentences = (
-            f"With the memory of the call before the line took {seconds(reused)}, with "
-            f"new memory {seconds(fresh)}: {fmt.ratio(factor).removesuffix('×')} times "
-            "as long, for the same arithmetic.",
-            f"A call touched about {count(faults)} new pages, and each cost {each}."
+            f"With reused memory the line took {seconds(reused)}, with fresh memory "
+            f"{seconds(fresh)}: {times(factor)} as long for the same arithmetic.",
+            f"A call touched about {count(faults)} fresh pages, and each cost {each}."
             if holds
             else "",
-            f"This process, in which nothing is set, got {seconds(here)}, nearer to "
-            f"{nearer} memory. A program started with {malloc.setting('reused')} in "
-            f"its environment reuses; one with {malloc.setting('fresh')} never does.",
+            f"This process, which sets nothing, took {seconds(here)}, nearer to "
+            f"{nearer} memory. Set {malloc.setting('reused')} to force reuse, and "
+            f"{malloc.setting('fresh')} to prevent it.",
         )
     return Conclusion(
         holds=holds,
@@ -65,8 +76,8 @@ def _why_no_span(setting: Setting, found: Measurement) -> str:
     if ours := [name for name in names if name.startswith(("MALLOC_", "GLIBC_"))]:
         return f"The environment sets malloc ({fmt.listed(ours)})."
     return (
-        "Either they differ by less than a tenth on this machine, or its malloc is not "
-        "that of glibc, of which alone it is known how to get them."
+        "Either fresh and reused memory differ by less than a tenth, or its malloc is "
+        "not that of glibc, the only one that jaxtui can set."
     )
 
 
@@ -88,14 +99,13 @@ def _kept(figures: Figures) -> Conclusion:
         said = ""
     elif new < few:
         said = (
-            "New arrays met no faults either: malloc reused their memory in this "
+            "New arrays caused no page faults either: malloc reused memory in this "
             "process, and may not in the next."
         )
     else:
         said = (
-            "The one array stays where it is, so it costs "
-            f"{figures.times(KEPT, NEW)} what new ones cost, in every program and with "
-            "any malloc."
+            f"The one array takes {figures.times(KEPT, NEW)} as long as new ones, in "
+            "every program and with any malloc."
         )
     return Conclusion(
         holds=holds,

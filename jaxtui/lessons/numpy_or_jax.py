@@ -52,7 +52,7 @@ def _five(figures: Figures) -> Conclusion:
         if not numpy or figures.missing(name):
             return ""
         if figures[name] > a:
-            return f"{figures.ratio(name, 'A')} slower than A"
+            return f"{figures.ratio(name, 'A')} the time of A"
         return f"{figures.ratio('A', name)} faster than A"
 
     def row(name: str, what: str, published: str, needed: str) -> Row:
@@ -64,21 +64,18 @@ def _five(figures: Figures) -> Conclusion:
     if cpu:
         sentences.append(
             f"On the CPU the product took {seconds(b)} on NumPy data and {seconds(c)} "
-            f"on JAX data, {figures.times('B', 'C')} as long: n² numbers are handed "
-            "over, about n³ operations are done with them."
+            f"on JAX data, {figures.times('B', 'C')} as long: JAX gets n² numbers and "
+            "does about n³ operations with them."
         )
         if not hidden:
-            sentences.append(
-                "At this size the handing over shows, so the claim does not hold."
-            )
+            sentences.append("At this size the copy shows.")
     if cpu and numpy:
         slower, beside = over(c, a), figures.times("C", "A")
         if slower >= 1.5:
-            said = f"JAX was {beside} as slow as NumPy, as published."
+            said = f"JAX took {beside} as long as NumPy, as published."
         elif slower > 1:
             said = (
-                f"JAX took {beside} as long as NumPy, less than the published 2 times: "
-                "that is no law."
+                f"JAX took {beside} as long as NumPy, less than the published 2 times."
             )
         else:
             said = "NumPy was not faster than JAX, unlike in the published figures."
@@ -92,15 +89,15 @@ def _five(figures: Figures) -> Conclusion:
             f"{both}, {figures.times('D', 'E')} as long: D pays the transfer with "
             "every call."
             if dearer
-            else f"{both}: the transfer does not show, so the claim does not hold "
-            "here.",
+            else f"{both}: the transfer does not show.",
             f"E is {figures.times('A', 'E')} as fast as NumPy (published: 28)."
             if numpy
             else "",
         ]
     else:
         sentences.append(
-            "D and E need an accelerator: that half of the claim is not shown here."
+            "D and E need an accelerator, so this machine cannot show that half of the "
+            "claim."
         )
     return Conclusion(
         holds=holds,
@@ -156,9 +153,9 @@ def _two(figures: Figures) -> Conclusion:
     if jax_too:
         sentences = [
             f"{longer}.",
-            "That is not the symmetry: JAX, which computes all of both products, took "
-            f"{jax_times} as long for a·b too. Something else makes it slower here, "
-            "such as a second matrix to read.",
+            "That is not the symmetry: JAX computes all of both products, and took "
+            f"{jax_times} as long for a·b too. Something else makes a·b slower here, "
+            "such as the second matrix to read.",
         ]
     elif holds:
         sentences = [
@@ -167,15 +164,15 @@ def _two(figures: Figures) -> Conclusion:
         ]
     else:
         sentences = [
-            f"{longer}: here no work was saved.",
-            "A NumPy built on another library may do so.",
+            f"{longer}: NumPy saved no work here.",
+            "A NumPy built on another library may.",
         ]
     if both and not jax_too:
         sentences.append(f"In JAX it took {jax_times} as long.")
     if both:
         sentences.append(
-            "Between a NumPy and a JAX that both do all the work, JAX was "
-            f"{beside('a·b')}; for x·xᵀ it was {beside('x·xᵀ')}."
+            f"For a·b, where both do all the work, JAX was {beside('a·b')} as NumPy; "
+            f"for x·xᵀ {beside('x·xᵀ')}."
         )
     return Conclusion(
         holds=holds,

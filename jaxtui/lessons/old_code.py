@@ -85,13 +85,12 @@ def _forms(forms: Mapping[str, tuple[str, str]]) -> Trial:
             sentences=(
                 f"On {_version(figures)} {len(failing)} of {all_of} old forms fail or "
                 f"warn, and {all_of - len(broken)} of {all_of} of today's forms work.",
-                f"Still working here: {fmt.listed(working)}. A newer JAX will refuse "
-                "what this one merely keeps."
+                f"These still work: {fmt.listed(working)}. A newer JAX may refuse them."
                 if working
                 else "",
                 f"Today's form fails here for {fmt.listed(broken)}." if broken else "",
                 f"Kinds of error: {fmt.listed(kinds)}. An ImportError or "
-                "AttributeError says that a name has moved, a TypeError that the "
+                "AttributeError means that a name has moved, a TypeError that the "
                 "arguments are wrong."
                 if kinds
                 else "",
@@ -112,11 +111,11 @@ def _keys(figures: Figures) -> Conclusion:
     held = (
         f"On {version} PRNGKey: {reads}.",
         f"Both keys draw {decimals(old, 4)}. The old one is a plain array of two "
-        "numbers, and adding 1 to it gave a key that nobody meant; the new one has a "
+        "numbers, and adding 1 to it made another key by mistake; the new one has a "
         "dtype of its own and refused with a TypeError.",
     )
     failed = (
-        f"On {version} this is otherwise: the old key plus 1 gave "
+        f"{version} behaves differently: the old key plus 1 gave "
         f"{figures.shown('old + 1')}, the new one {figures.shown('new + 1')}.",
     )
     works = "works" if figures.succeeded("new dtype") else fmt.ABSENT

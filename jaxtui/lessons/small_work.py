@@ -183,16 +183,16 @@ def _sweep(figures: Figures) -> Conclusion:
         return Conclusion(rows=_span_rows(figures), holds=None)
     if numpy_wins and jit_wins:
         why = (
-            "Handing a call over to JAX costs the same however small the array is; "
-            "only a large one earns it back."
+            "Dispatching a call to JAX costs the same however small the array is; "
+            "only a large array makes up for it."
         )
     elif numpy_wins:
         why = (
-            "Compiled JAX did not win clearly with the largest array, so the claim "
-            "does not hold at this size; at a larger one it may."
+            "Compiled JAX was not clearly faster for the largest array; for a larger "
+            "one it may be."
         )
     else:
-        why = "NumPy did not win clearly with few elements, so the claim fails here."
+        why = "NumPy was not clearly faster for few elements."
     return Conclusion(
         holds=numpy_wins and jit_wins,
         answer=fastest(*times),
@@ -317,8 +317,8 @@ def _overtaking(figures: Figures) -> Conclusion:
             "Compiled JAX overtakes NumPy between "
             f"{fmt.count(crossing.below)} and {fmt.count(crossing.above)} elements, "
             f"where a call takes about {at}.",
-            "It is a figure of this machine and this op, and moves with what else "
-            "runs: remember the order of magnitude, and measure.",
+            "It depends on the machine, the op and what else runs: remember the order "
+            "of magnitude, and measure.",
         )
         return Conclusion(
             rows=rows,
@@ -328,13 +328,13 @@ def _overtaking(figures: Figures) -> Conclusion:
         )
     said = (
         (
-            f"NumPy was ahead at {few} elements, and compiled JAX not clearly at "
-            f"{fmt.count(many)}: no crossing was seen between them."
+            f"NumPy was faster for {few} elements, and compiled JAX not clearly for "
+            f"{fmt.count(many)}: there is no crossing in between."
         )
         if numpy_first
         else (
-            f"Compiled JAX was ahead already at {few} elements: NumPy has no range of "
-            "its own on this machine."
+            f"Compiled JAX was faster already for {few} elements: there is no size for "
+            "which NumPy is."
         )
     )
     return Conclusion(
@@ -363,8 +363,8 @@ def _dispatch(figures: Figures) -> Conclusion:
     jit = over(figures["jit 100"], few)
     holds = max(eager, jit) < FLAT
     rest = (
-        f"Of the {seconds(few)} that the compiled call takes for 10 elements, "
-        f"{seconds(work)} would be enough for the work: the rest is dispatch."
+        f"Of the {seconds(few)} of the compiled call for 10 elements, the work takes "
+        f"{seconds(work)}: the rest is dispatch."
     )
 
     def pair(what: str, who: str) -> Row:
@@ -381,15 +381,15 @@ def _dispatch(figures: Figures) -> Conclusion:
             Row(
                 "the work in 10 elements",
                 (fmt.figure(work),),
-                remark="at the speed of 100,000 compiled",
+                remark="at the speed of a large array",
             ),
         ),
         sentences=(
-            f"With ten times the elements eager JAX took {eager:.1f} times as long, "
+            f"For ten times the elements eager JAX took {eager:.1f} times as long, "
             f"compiled JAX {jit:.1f} times.",
             rest if holds and not figures.missing("jit large") else "",
             "Eager JAX dispatches each of its four steps: "
-            f"{figures.ratio('eager 10', 'jit 10')} the compiled call.",
+            f"{figures.ratio('eager 10', 'jit 10')} the time of the compiled call.",
         ),
     )
 

@@ -46,7 +46,7 @@ def _stored(figures: Figures) -> Conclusion:
         sentences=(
             f"{count(entries)} elements take {bytes_text(small)}, the dense matrix "
             f"{bytes_text(dense)}: {times(over(dense, small))} as much.",
-            f"At {each:.0f} bytes an element the two would meet at a density of "
+            f"At {each:.0f} bytes per element they need the same at a density of "
             f"{meet}. The products agree to {fmt.error(off)}.",
         ),
     )
@@ -104,18 +104,15 @@ def _crossing(figures: Figures) -> Conclusion:
         ),
         sentences=(
             f"At 0.1 % BCOO took {seconds(figures[THIN])}, at 30 % "
-            f"{seconds(figures[THICK])}; the dense product takes {seconds(dense)} "
-            "whatever is in the matrix.",
+            f"{seconds(figures[THICK])}; the dense product takes {seconds(dense)} at "
+            "any density.",
             f"They meet at about {fmt.percent(at)}. Each stored element costs a read "
-            "through its index, so a matrix has to be far emptier for speed than it "
-            "has to be for memory."
+            "through its index, so sparse saves time only at a far lower density than "
+            "it saves memory."
             if met
             else "",
-            "Here BCOO saves memory, but does not win by speed."
-            if not met and not wins
-            else "",
-            "At one end the gap is smaller than 1.5 times, so the claim does not hold "
-            "at this size."
+            "Here BCOO saves memory, but no time." if not met and not wins else "",
+            "At one end the gap is smaller than 1.5 times at this size."
             if met and not holds
             else "",
         ),
@@ -179,9 +176,9 @@ def _branches(figures: Figures) -> Conclusion:
             else f"Under jit the if gave {figures.shown('jit if')}; {equal(*forms)} of "
             "the lax forms agree.",
             "Under jit it raised a TracerBoolConversionError: while JAX traces, x has "
-            "a shape and a dtype but no value, and an if has to know. lax.cond and "
-            "lax.switch put all branches into the program; the device picks one as it "
-            "runs, and the values are Python's."
+            "a shape and a dtype but no value, and an if needs one. lax.cond and "
+            "lax.switch compile all branches, the device picks one as it runs, and the "
+            "values equal Python's."
             if as_claimed
             else "",
         ),
@@ -202,7 +199,7 @@ def _loops(figures: Figures) -> Conclusion:
             Row(
                 "Python for: operations",
                 count(unrolled),
-                remark="equations of the jaxpr",
+                remark="in the traced program, the jaxpr",
             ),
             Row(
                 "fori_loop: operations",
@@ -225,7 +222,7 @@ def _loops(figures: Figures) -> Conclusion:
             f"Compiling took {seconds(python)} against {seconds(fori)}, "
             f"{times(over(python, fori))} as long. A call took "
             f"{seconds(figures['Python run'])} against {seconds(figures['fori run'])}: "
-            "which of them wins at running depends on the body and the backend.",
+            "which one runs faster depends on the body and the backend.",
         ),
     )
 

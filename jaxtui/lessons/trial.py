@@ -169,8 +169,7 @@ class Step(StepText):
             return replace(conclusion, sentences=words)
         names = fmt.listed(missing or figures.missing(*figures.cases))
         sentences = (
-            f"Not measured on this machine (device {setting.device}): {names}.",
-            "So there is nothing to conclude.",
+            f"Not measured on {setting.device}: {names}.",
             *_reasons(outcome),
         )
         return Conclusion(rows=conclusion.rows, holds=None, sentences=sentences)

@@ -27,8 +27,8 @@ def _assignment(figures: Figures) -> Conclusion:
         else "",
     )
     failed = (
-        f"This JAX does otherwise: the assignment gave {figures.shown('JAX')}, and x "
-        f"is now {figures.shown('old array')}.",
+        f"This JAX behaves differently: the assignment gave {figures.shown('JAX')}, "
+        f"and x is now {figures.shown('old array')}.",
     )
     return Conclusion(
         holds=holds,
@@ -71,9 +71,8 @@ def _methods(figures: Figures) -> Conclusion:
 
     in_numpy = f"NumPy: n[[0, 0]] += 1 gives {figures.shown('NumPy twice')}"
     added = (
-        "The last row is where the two part: the index 0 stands there twice, and JAX "
-        f"adds both times, so that 1 becomes {figures['JAX twice']:g}. NumPy's += "
-        "reads and writes once; np.add.at would add twice as well."
+        "In the last row the index is 0 twice. JAX adds both times, so 1 becomes "
+        f"{figures['JAX twice']:g}; NumPy's += adds once. np.add.at adds twice, too."
     )
     return Conclusion(
         holds=not other,
@@ -84,7 +83,7 @@ def _methods(figures: Figures) -> Conclusion:
         ),
         sentences=(
             f"{len(METHODS) - len(other)} of {len(METHODS)} agree with NumPy.",
-            f"Not so here: {fmt.listed(other)}." if other else "",
+            f"These differ: {fmt.listed(other)}." if other else "",
             added if len(twice) == 4 else "",
         ),
     )
@@ -96,9 +95,9 @@ def _costs(figures: Figures) -> Conclusion:
     copied = "copies it: ", figure(over(8.0 * n, jit), "B/s")
     holds = jit >= FAR * donated
     why = (
-        "Without donation the caller may still need the old array, so XLA copies all "
-        f"{bytes_text(4.0 * n)} of it first. Who donates must rebind the name, as in "
-        "x = f(x): the old array is gone."
+        f"Without donation XLA copies all {bytes_text(4.0 * n)} first, because the "
+        "caller may still need the old array. With donation the old array is gone, so "
+        "rebind its name: x = f(x)."
     )
     return Conclusion(
         holds=holds,
@@ -111,9 +110,9 @@ def _costs(figures: Figures) -> Conclusion:
             row("a donated array used again", "spent"),
         ),
         sentences=(
-            f"An update of one element of {fmt.count(n)} took {seconds(jit)} under jit "
-            f"and {seconds(donated)} with the argument donated: "
-            f"{figures.times('jit', 'donated')} less.",
+            f"Updating one of {fmt.count(n)} elements took {seconds(jit)} under jit "
+            f"and {seconds(donated)} with donation: {figures.times('jit', 'donated')} "
+            "less.",
             why if holds else "",
         ),
     )
@@ -165,15 +164,15 @@ def _bounds(figures: Figures) -> Conclusion:
         sentences=(
             "NumPy raised an IndexError."
             if quiet
-            else "On this JAX some of the calls raised; the rows say which.",
-            "JAX raised nothing: a compiled program on a device has nobody to raise to."
+            else "On this JAX some of the calls raised: see the table.",
+            "JAX raised nothing: a compiled program on a device cannot."
             if quiet
             else "",
-            f"clip read the last element, {reads[0]}; fill read what it was given, "
-            f"{reads[1]}; drop read {reads[2]}, the value that stands for none. On "
-            "writing, clip changed the last element, and drop and fill changed nothing."
+            f"Reading, clip gave the last element, {reads[0]}; fill its fill_value, "
+            f"{reads[1]}; drop {reads[2]}, which means none. Writing, clip changed the "
+            "last element; drop and fill changed nothing."
             if right
-            else "The values are not those of the documentation; the rows show them.",
+            else "The values differ from those of the documentation: see the table.",
         ),
     )
 
