@@ -54,12 +54,8 @@ _HELP = (
     ("j", "fewer", "Fewer", "Fewer calls, down to 1."),
     ("r,f5", "again", "Again", "Run the loop anew."),
     ("s,f6", "app.stop", "Stop", "Stop the loop."),
-    ("full_stop", "step(1)", "Step", "Show the repeat up to the next call."),
-    ("comma", "step(-1)", "Back one", "Show one call less."),
     ("left", "move(-1)", "Before", "Select the call before."),
     ("right", "move(1)", "Next", "Select the next call."),
-    ("home", "move(-1000)", "First", "Select the first call."),
-    ("end", "move(1000)", "Last", "Select the last call."),
     ("x", "app.release", "Free", "Give the accelerator back."),
     ("R", "app.retry", "Retry", "Start the engine again after it failed."),
     ("t", "app.theme", "Theme", "Dark, light, projector."),
@@ -173,7 +169,7 @@ class TimelineScreen(LoopScreen):
         yield FiguresPanel(id="figures")
         with Panel("lanes", "Space play · l slow", id="lanes"):
             yield LaneView()
-        yield CallPanel(keys="← → select · . , step", id="call")
+        yield CallPanel(keys="← → select", id="call")
         with Panel("notes", id="notes"):
             yield Paper()
         yield MessageLine().data_bind(TimelineScreen.state)
@@ -239,24 +235,13 @@ class TimelineScreen(LoopScreen):
         else:
             self.action_play()
 
-    def action_step(self, by: int) -> None:
-        shot = self.lanes.shot
-        if self.playback is not None:
-            shown = shot.line.computing_at(shot.until or 0.0)
-        elif shot.count is not None:
-            shown = shot.count
-        else:
-            shown = 0 if by > 0 else shot.line.calls
-        count = max(1, shown + by)
-        self._show_still(count - 1, count if count <= shot.line.calls else None)
-
     def action_move(self, by: int) -> None:
         self._show_still(self.lanes.shot.selected + by)
 
-    def _show_still(self, call: int | None = None, count: int | None = None) -> None:
-        """End the playback, show so many calls or all of them, and point out one."""
+    def _show_still(self, call: int | None = None) -> None:
+        """End the playback, show all calls, and point out one."""
         self.playback = None
-        shot = replace(self.lanes.shot, until=None, count=count)
+        shot = replace(self.lanes.shot, until=None)
         self.lanes.shot = shot if call is None else shot.selecting(call)
         self.show_loop()
 
@@ -266,7 +251,7 @@ class TimelineScreen(LoopScreen):
             return "The code of a loop needs JAX: r runs the loop and starts it."
         if action in ("play", "slow") and not self.complete:
             return "There is no complete repeat yet."
-        if action in ("step", "move") and not self._calls:
+        if action == "move" and not self._calls:
             return "There are no calls yet."
         if action == "more" and self.loop.calls >= view.CALLS[-1]:
             return f"A loop has at most {view.CALLS[-1]} calls."
@@ -316,8 +301,6 @@ class TimelineScreen(LoopScreen):
         title = f"lanes · device {source}" if shot.line.calls else "lanes"
         if self.playback is not None:
             title += f" · {self.playback.words}"
-        elif shot.count is not None:
-            title += f" · calls 1 to {shot.count}"
         elif self.measured is not None:
             title += f" · {view.drawn_text(self.measured, shot.line)}"
         elif self.complete and job is not None and job.outcome is None:

@@ -78,8 +78,6 @@ class Shot:
     """Index of the call that is pointed out."""
     until: float | None = None
     """Nothing later than this time; ``None`` for all."""
-    count: int | None = None
-    """Only so many calls; ``None`` for all."""
     complete: bool = True
     """The loop has ended, so that its stopwatch has stopped."""
 
@@ -90,14 +88,12 @@ class Shot:
     def playing(self, time: float) -> Shot:
         """Everything up to a time, and the call pointed out that is computed."""
         call = self.line.computing_at(time)
-        return replace(self, count=None, until=time, selected=call)
+        return replace(self, until=time, selected=call)
 
     def bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
         """Those that are drawn, cut off where the drawing ends; the selected last."""
         chosen: list[Bar] = []
         for bar in bars:
-            if self.count is not None and bar.call >= self.count:
-                continue
             if self.until is not None:
                 if bar.start > self.until:
                     continue
@@ -195,7 +191,7 @@ def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     rows = [list(row) for _ in range(height)]
     stop = shot.line.through
     over = shot.until is None or shot.until >= stop
-    if not (shot.complete and over and shot.count is None):
+    if not (shot.complete and over):
         return rows
     column = scale.cells(stop, stop).start
     for one in rows:
@@ -246,9 +242,9 @@ def _runs(row: Row, group: int) -> Iterator[tuple[int, int]]:
 
 def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
     """How many results were promised and not ready, in eighths of a cell."""
-    calls = shot.line.calls if shot.count is None else shot.count
+    calls = shot.line.calls
     entered = [bar.start for bar in shot.line.host[:calls]]
-    ready = [bar.end for bar in shot.line.device[:calls]]
+    ready = [bar.end for bar in shot.line.device]
     rows = [[BLANK] * scale.columns for _ in range(height)]
     moments = sorted([(time, 1) for time in entered] + [(time, -1) for time in ready])
     levels, level, index = [], 0, 0
@@ -261,7 +257,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
             index += 1
         # The one that is computed is no longer in the queue.
         levels.append(max(0, highest - 1))
-    most = max(shot.line.in_flight[:calls], default=0)
+    most = max(shot.line.in_flight, default=0)
     for column, count in enumerate(levels):
         start = column / scale.columns * scale.span
         if not count or (shot.until is not None and start > shot.until):

@@ -55,18 +55,16 @@ def drawn_calls(rows: Sequence[Row], *roles: str) -> set[int]:
     st.integers(0, 130),
     st.integers(0, 40),
     st.none() | fractions,
-    st.none() | st.integers(1, 40),
 )
 def test_any_stamps_fill_the_room_exactly(
     some: list[LoopCall],
     width: int,
     height: int,
     until: float | None,
-    count: int | None,
 ) -> None:
     line = timeline(some)
     end = None if until is None else until * line.total
-    shot = Shot(line, len(some) // 2, end, count)
+    shot = Shot(line, len(some) // 2, end)
     for shades in (BLOCKS, SOLID):
         rows = draw(shot, width, height, shades)
         assert len(rows) == (height if width else 0)
@@ -125,7 +123,6 @@ def test_the_stopwatch_stops_in_the_lane_of_the_host() -> None:
     for shot in (
         Shot(line, until=line.total / 2),
         Shot(line, complete=False),
-        Shot(line, count=3),
     ):
         assert "stopwatch" not in text(draw(shot, 80, 8))[0]
 
@@ -187,8 +184,6 @@ def test_nothing_later_than_the_cursor_is_drawn() -> None:
     )
     assert 38 <= last - GUTTER <= 41
     assert any(cell.role == "cursor" for row in rows for cell in row)
-    rows = draw(Shot(line, selected=2, count=3), 88, 12)
-    assert drawn_calls(rows, "host", "device", "selected") == {0, 1, 2}
 
 
 def test_the_axis_has_one_unit() -> None:
