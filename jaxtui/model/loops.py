@@ -31,28 +31,6 @@ class Loop(WithBudget, frozen=True, kw_only=True, tag=True):
     budget_seconds: float = 10.0
     """For everything, compile included; sets how often the loop is repeated."""
 
-    @property
-    def waits(self) -> str:
-        """When the host waits, in words."""
-        return _WAITS[self.style]
-
-    @property
-    def links(self) -> str:
-        """How its calls hang together, in a word."""
-        return "chained" if self.chained else "independent"
-
-    @property
-    def label(self) -> str:
-        """The loop in one line."""
-        calls = "1 call" if self.calls == 1 else f"{self.calls} {self.links} calls"
-        return f"{self.case.label}: {calls}, {self.waits}"
-
-
-_WAITS: dict[LoopStyle, str] = {
-    "never": "never block",
-    "end": "block at the end",
-    "each": "block every call",
-}
 
 DeviceLane = Literal["measured", "inferred"]
 """Where the device's share of a call comes from: the runtime's own trace, or the order

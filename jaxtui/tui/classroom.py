@@ -126,7 +126,7 @@ class Classroom(LoopScreen):
     def compose(self) -> ComposeResult:
         yield Paper(id="steps")
         with Horizontal(id="top"):
-            with Panel(keys="↑ ↓ choose · ← → change · o recorded", id="program"):
+            with Panel(id="program"):
                 yield Paper()
             with Horizontal(id="clocks"):
                 for name in CLOCKS:
@@ -274,7 +274,9 @@ class Classroom(LoopScreen):
         scene = self.scene
         self.query_one("#steps", Paper).show(lambda _: [scene.steps()])
         program = self.query_one("#program", Panel)
-        program.entitle(scene.title())
+        choosing = self.step == "program"
+        keys = "↑ ↓ choose · ← → change · o recorded" if choosing else ""
+        program.entitle(f"f = {self.loop.case.label}", keys)
         program.query_one(Paper).show(lambda _: scene.program())
         for name in CLOCKS:
             reading, state = scene.clock(name)

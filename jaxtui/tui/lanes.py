@@ -19,8 +19,7 @@ from jaxtui.plot import cells
 from jaxtui.tui.colors import few_colors
 from jaxtui.tui.themes import DEFAULT_VARIABLES
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view.lanes import BLOCKS, GUTTER, SOLID, Row, Shades, Shot, draw
-from jaxtui.view.timeline import Timeline
+from jaxtui.view.lanes import BLOCKS, GUTTER, SOLID, Row, Shades, Shot, Timeline, draw
 
 Palette = Mapping[str, "tuple[int, int, int]"]
 """Red, green and blue of each role; a role without one has the text's colour."""

@@ -34,7 +34,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view import scripts, stopwatch, words
 from jaxtui.view import timeline as view
-from jaxtui.view.lanes import Shot
+from jaxtui.view.lanes import Shot, Timeline, timeline
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, Span, fold
 
@@ -113,9 +113,7 @@ class CallPanel(Panel):
     def compose(self) -> ComposeResult:
         yield Paper()
 
-    def show(
-        self, line: view.Timeline, index: int, measured: LoopMeasured | None
-    ) -> None:
+    def show(self, line: Timeline, index: int, measured: LoopMeasured | None) -> None:
         """Say what happened in a call."""
         known = 0 <= index < line.calls
         self.entitle(f"call {index + 1} of {line.calls}" if known else "call")
@@ -212,7 +210,7 @@ class TimelineScreen(LoopScreen):
         plan = await self.base.session.plan(experiment, recipes=True)
         script = scripts.loop_script(loop, plan.cases[0]).text
         if self.is_current:  # an engine that is busy answers late
-            self.app.push_screen(CodeScreen(loop.label, script))
+            self.app.push_screen(CodeScreen(view.label(loop), script))
 
     def action_class(self) -> None:
         self.app.push_screen(Classroom(self.loop))
@@ -268,7 +266,7 @@ class TimelineScreen(LoopScreen):
         shot = self.lanes.shot
         changed = calls is not self._calls or measured is not self._measured
         if changed:
-            line = view.timeline(calls, measured.held_from if measured else None)
+            line = timeline(calls, measured.held_from if measured else None)
             # Those of another loop are looked at anew.
             same = calls[:1] == self._calls[:1]
             shot = replace(shot, line=line) if same else Shot(line)
@@ -292,7 +290,7 @@ class TimelineScreen(LoopScreen):
     def _entitle(self) -> None:
         loop, job = self.loop, self.job
         count = fmt.plural(loop.calls, "call")
-        keys = f"b {loop.waits} · c {loop.links} · j k {count} · v code"
+        keys = f"b {view.WAITS[loop.style]} · c {view.links(loop)} · j k {count}"
         self.query_one("#figures", Panel).entitle(loop.case.label, keys)
         shot = self.lanes.shot
         source = "measured" if shot.line.measured else "inferred"

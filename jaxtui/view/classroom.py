@@ -133,7 +133,7 @@ RECORDED = LoopMeasured(
 )
 """A run of this very program, for a class whose machine gives none."""
 
-RECORDED_ON = "2 cores of an AMD EPYC, jax 0.10.2, 2026"
+RECORDED_ON = "2-core AMD EPYC, jax 0.10.2"
 """Where that was."""
 
 
@@ -167,19 +167,13 @@ class Scene:
         return self.clocks.work if self.step == "fix" else self.clocks.stopwatch
 
     def steps(self) -> Line:
-        marked = (Span(" RECORDED ", "badge-low"),) if self.recorded else ()
-        return (
-            *(
-                Span(f" {number} {step} ", "badge" if step == self.step else "label")
-                for number, step in enumerate(STEPS, 1)
-            ),
-            *marked,
-        )
-
-    def title(self) -> str:
-        """What is called, and where."""
-        where = f" · recorded on {RECORDED_ON}" if self.recorded else ""
-        return f"f = {self.loop.case.label}{where}"
+        spans = [
+            Span(f" {number} {step} ", "badge" if step == self.step else "label")
+            for number, step in enumerate(STEPS, 1)
+        ]
+        if self.recorded:
+            spans += [Span(" RECORDED ", "badge-low"), Span(f" {RECORDED_ON}")]
+        return tuple(spans)
 
     def bars_title(self) -> str:
         """What the bars show, and of how many repeats."""

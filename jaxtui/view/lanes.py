@@ -1,4 +1,9 @@
-"""The lanes of a loop as cells: host, device, queue and a time axis.
+"""The lanes of a loop: one repeat on one time axis, and its drawing as cells.
+
+The stamps may be anything, and what comes out can be drawn. The host lane is what was
+recorded; so is the device lane where the calls have the device's own times. Else it is
+inferred from the order in which results became ready, because a device that works
+through a queue begins one when it ends the last.
 
 The device is one row of calls in their order, however high. Calls have two shades by
 turns, so that neighbours can be told apart; a call too short for a cell keeps one.
@@ -7,13 +12,155 @@ turns, so that neighbours can be told apart; a call too short for a cell keeps o
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
+from typing import Literal
 
 from jaxtui import format as fmt
+from jaxtui import stats
+from jaxtui.model import LoopCall
 from jaxtui.plot.axes import Axis, Scale, ticks
-from jaxtui.view.timeline import Bar, Timeline
+
+Kind = Literal["dispatch", "wait", "compute"]
+"""What a bar shows: a call until it returned, the host waiting, the device at work."""
+
+LONGEST = 1e9
+"""Seconds; later stamps are drawn there."""
+
+# One repeat.
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Something that one call did, from when to when."""
+
+    call: int
+    """Index of the call."""
+    kind: Kind
+    start: float
+    end: float
+    """Seconds; not before ``start``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The two lanes, and what can be read off them; times in seconds."""
+
+    host: tuple[Bar, ...] = ()
+    """Dispatches in the order of the calls, then the waits."""
+    device: tuple[Bar, ...] = ()
+    """One for each call, in their order."""
+    through: float = 0.0
+    """The loop's own code was through: where a stopwatch around it stops."""
+    total: float = 0.0
+    """Every result was ready, and the host through."""
+    measured: bool = False
+    """The device lane has the device's own times."""
+    in_flight: tuple[int, ...] = ()
+    """For each call: how many results were not ready when it was entered; never more
+    than the queue takes."""
+    held: tuple[int, ...] = ()
+    """Indices of the calls that were held back because the queue was full."""
+
+    @property
+    def calls(self) -> int:
+        """How many calls are known."""
+        return len(self.device)
+
+    def computing_at(self, time: float) -> int:
+        """Index of the call that the device works on, or of the last one."""
+        ready = bisect_right([bar.end for bar in self.device], time)
+        return max(0, min(ready, self.calls - 1))
+
+
+def timeline(calls: Sequence[LoopCall], held_from: int | None = None) -> Timeline:
+    """Put calls on two lanes.
+
+    Args:
+        calls: of one repeat, from the first on.
+        held_from: index of the first call that the runtime held back; the engine
+            judges that.
+    """
+    dispatches = tuple(_dispatch(index, call) for index, call in enumerate(calls))
+    measured = bool(calls) and all(call.device_end is not None for call in calls)
+    device = tuple(
+        _measured_bars(calls) if measured else _inferred_bars(calls, dispatches)
+    )
+    host = (*dispatches, *_waits(calls, dispatches))
+    through = max((bar.end for bar in host), default=0.0)
+    total = max((bar.end for bar in (*host, *device)), default=0.0)
+    in_flight, held = _flights(dispatches, device, held_from)
+    return Timeline(host, device, through, total, measured, in_flight, held)
+
+
+def _bounded(seconds: float) -> float:
+    # In this order: comparisons with NaN are false, so that NaN becomes zero.
+    return min(max(0.0, seconds), LONGEST)
+
+
+def _dispatch(index: int, call: LoopCall) -> Bar:
+    entered = _bounded(call.entered)
+    return Bar(index, "dispatch", entered, max(entered, _bounded(call.returned)))
+
+
+def _inferred_bars(
+    calls: Sequence[LoopCall], dispatches: Sequence[Bar]
+) -> Iterator[Bar]:
+    """Each begins when it was asked for and the one before was ready."""
+    before = 0.0
+    for call, dispatch in zip(calls, dispatches, strict=True):
+        start = max(before, dispatch.start)
+        before = max(start, _bounded(call.ready))
+        yield Bar(dispatch.call, "compute", start, before)
+
+
+def _measured_bars(calls: Sequence[LoopCall]) -> Iterator[Bar]:
+    """In the order of the calls, each ends no earlier than the one before."""
+    before = 0.0
+    for index, call in enumerate(calls):
+        start = _bounded(call.device_start or 0.0)
+        before = max(before, start, _bounded(call.device_end or 0.0))
+        yield Bar(index, "compute", start, before)
+
+
+def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar]:
+    """The host does one thing at a time: it waits when it is through with calling."""
+    entered = list(accumulate((bar.start for bar in dispatches), max))
+    busy = list(accumulate((bar.end for bar in dispatches), max))
+    before = 0.0
+    for index, call in enumerate(calls):
+        if call.waited is None:
+            continue
+        waited = _bounded(call.waited)
+        entered_by_then = max(bisect_left(entered, waited), index + 1)
+        start = max(before, busy[entered_by_then - 1])
+        if waited > start:
+            yield Bar(index, "wait", start, waited)
+            before = waited
+
+
+# The queue between host and device.
+
+
+def _flights(
+    dispatches: Sequence[Bar], device: Sequence[Bar], held_from: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How much was in flight when each call was entered, and which calls that held."""
+    entered = [bar.start for bar in dispatches]
+    ready = [bar.end for bar in device]
+    flying = stats.in_flight(entered, ready)
+    if held_from is None:
+        return tuple(flying), ()
+    depth, returned = flying[held_from], [bar.end for bar in dispatches]
+    later = stats.held_back(entered, returned, ready, depth)
+    held = (held_from, *(index for index in later if index > held_from))
+    # A watcher sees late that a result is ready.
+    return tuple(min(count, depth) for count in flying), held
+
+
+# Its drawing.
 
 SMALLEST_SPAN = 1e-6
 """Seconds that are shown at least."""

@@ -30,6 +30,7 @@ from jaxtui.state import Job
 from jaxtui.view import words
 from jaxtui.view.document import machine
 from jaxtui.view.text import Column, Line, Span, bar, fit, fold, meter, plain
+from jaxtui.view.timeline import WAITS
 
 VERDICTS = {
     True: ("✓ Holds here: ", "pass"),
@@ -588,7 +589,7 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
 
 def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
     for one in outcome.loops:
-        waits, clock = one.loop.waits, one.undisturbed
+        waits, clock = WAITS[one.loop.style], one.undisturbed
         yield f"{waits}: stopwatch", clock.stopwatch_seconds, "host", False
         yield f"{waits}: all results", clock.true_seconds, "device", False
 

@@ -272,7 +272,8 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
         ]
     function = f"def loop():\n{textwrap.indent(body, '    ')}"
     last = "\n".join([*lines, LOOPED])
-    return _of_recipe(loop.label, recipe, modules, function, last)
+    title = f"{loop.case.label}, in a loop"
+    return _of_recipe(title, recipe, modules, function, last)
 
 
 def _loop(loop: Loop, tree: bool) -> Iterator[str]:

@@ -11,8 +11,8 @@ from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls, interval_of, ratio
 from jaxtui.view.bench import APART, share_of_peak
+from jaxtui.view.lanes import Timeline
 from jaxtui.view.text import Line, Span, bar, wrap_spans
-from jaxtui.view.timeline import Timeline
 
 CLOSE = 1.05
 """A stopwatch that is off by less is right."""

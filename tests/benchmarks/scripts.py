@@ -55,6 +55,7 @@ from jaxtui.model import (
 from jaxtui.session import Session, following
 from jaxtui.state import EMPTY
 from jaxtui.view.scripts import loop_script, of_cases
+from jaxtui.view.timeline import label
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""
@@ -211,7 +212,7 @@ def of_measurements(measurements: Sequence[dict[str, Any]]) -> Figures:
 
 
 def of_loop(measured: LoopMeasured) -> Figures:
-    title, clock = measured.loop.label, measured.undisturbed
+    title, clock = label(measured.loop), measured.undisturbed
     return {
         f"{title} stopwatch": Figure(clock.stopwatch_seconds),
         f"{title} true": Figure(clock.true_seconds),
@@ -260,7 +261,7 @@ async def of_loops() -> list[Subject]:
     for style, chained in itertools.product(LOOP_STYLES, (False, True)):
         loop = Loop(case=case, calls=CALLS, style=style, chained=chained)
         script = loop_script(loop, plan.cases[0]).text
-        title = loop.label
+        title = label(loop)
         measure = partial(lambda loop: asyncio.run(engine_loop(loop)), loop)
         subjects.append(Subject(title, [(title, script)], measure))
     return subjects

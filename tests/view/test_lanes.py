@@ -18,8 +18,8 @@ from jaxtui.view.lanes import (
     Row,
     Shot,
     draw,
+    timeline,
 )
-from jaxtui.view.timeline import timeline
 from tests.view.test_timeline import call_lists, calls
 
 fractions = st.floats(0, 1)

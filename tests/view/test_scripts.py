@@ -240,7 +240,7 @@ def test_every_loop_is_python_and_waits_where_it_says() -> None:
             loop = Loop(case=planned.case, calls=5, style=style, chained=chained)
             text = scripts.loop_script(loop, planned).text
             compile(text, "loop", "exec")
-            assert text.startswith(f"# {loop.label}\n")
+            assert text.startswith(f"# {planned.case.label}, in a loop")
             body = text[text.index("start = ") : text.index(" = perf_counter() - s")]
             assert waits[style] in body
             assert ("block_until" in body) == (style in ("end", "each"))

@@ -18,7 +18,7 @@ from jaxtui.model import (
     Remark,
 )
 from jaxtui.view import timeline as view
-from jaxtui.view.timeline import Timeline, timeline
+from jaxtui.view.lanes import Timeline, timeline
 from tests.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
