@@ -29,7 +29,7 @@ from jaxtui.measure import (
     repeats,
     trace,
 )
-from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.errors import RefusedError, full_text
 from jaxtui.measure.failures import FAULTS
 from jaxtui.measure.planning import Supply, plan_case
 from jaxtui.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
@@ -48,6 +48,7 @@ from jaxtui.model import (
     LoopMeasured,
     LoopSeen,
     PlannedCase,
+    Remark,
     RunEvent,
 )
 from jaxtui.model.own import short_name
@@ -76,6 +77,10 @@ another loop. Programs of many short kernels can take four times as long."""
 SEEN_SECONDS = 0.2
 """Between two looks at a loop that runs: often enough for an eye, and a look takes some
 30 µs of the interpreter."""
+
+ENOUGH_REPEATS = 3
+"""Of each kind: fewer have a remark. Of a short loop there are many more undisturbed
+ones."""
 
 BUDGETS_AT_MOST = 10.0
 """A single repeat that takes more than so many budgets is refused."""
@@ -137,14 +142,13 @@ class _Run(Runner):
         yield from self._repeats(body, warmth)
         if not (self._watched and self._undisturbed):
             return
-        traced, missing = None, ""
+        traced, missing = None, None
         try:
             traced = yield from self._trace(body, warmth)
         except MissingTraceError as error:
-            missing = str(error)
+            missing = error.remark
         except FAULTS as error:  # what there is without it stands
-            line = (str(error) or type(error).__name__).splitlines()[0]
-            missing = f"The traced repeat failed: {line}"
+            missing = Remark("traced-repeat-failed", detail=full_text(error))
         yield self._result(known, warmth, traced, missing)
 
     def _phases(self, device: jax.Device, depth: int) -> Iterator[str]:
@@ -250,10 +254,9 @@ class _Run(Runner):
         """
         loop, repeat_seconds = self._loop, warmth.repeat_seconds
         if (each := repeat_seconds / loop.calls) > TRACED_CALL_SECONDS:
-            said = f"A call of {text.seconds(each)} is too long for a trace."
-            raise MissingTraceError(said)
+            raise MissingTraceError(Remark("trace-too-long", {"call_seconds": each}))
         if self.stop() or repeat_seconds > self.remaining:
-            raise MissingTraceError("There was no time left for a trace.")
+            raise MissingTraceError(Remark("trace-no-time"))
         yield self.progress(f"traced repeat: {self.case.label}")
         made = self._workload
 
@@ -264,8 +267,7 @@ class _Run(Runner):
         # Tells which of the programs that a loop runs are those of its calls.
         alone = self._record(call)
         if alone.events * loop.calls > trace.MOST_EVENTS // TRACED_REPEATS:
-            said = f"One call alone is {alone.events:,} events of a trace."
-            raise MissingTraceError(said)
+            raise MissingTraceError(trace.too_large(alone.events * loop.calls))
         fitting = int(self.remaining / max(repeat_seconds, 1e-9))
         taken = [body.stamps() for _ in range(max(1, min(fitting, TRACED_REPEATS)))]
 
@@ -278,10 +280,8 @@ class _Run(Runner):
         totals = stamps.totals
         longest = max(stamps.totals.true for stamps in self._watched)
         if totals.true > PERTURBED * longest:
-            raise MissingTraceError(
-                f"Under a trace the loop took {text.seconds(totals.true)}, without one "
-                f"{text.seconds(longest)} at most: too different to stand for it."
-            )
+            facts = {"traced_seconds": totals.true, "longest_seconds": longest}
+            raise MissingTraceError(Remark("trace-perturbed", {**facts}))
         start, end = stamps.entered[0], stamps.entered[0] + totals.true
         runs = trace.between(start, end, found.runs)
         return totals, trace.on_device(stamps.calls(), start, runs, alone.runs)
@@ -289,8 +289,7 @@ class _Run(Runner):
     def _record(self, work: Callable[[], object]) -> Trace:
         found = trace.record(work)
         if self.stop():
-            said = "The run was stopped before its trace was complete."
-            raise MissingTraceError(said)
+            raise MissingTraceError(Remark("trace-no-time"))
         return found
 
     def _result(
@@ -298,14 +297,15 @@ class _Run(Runner):
         known: Runtime,
         warmth: WarmUp,
         traced: tuple[Totals, tuple[LoopCall, ...]] | None,
-        missing: str,
+        missing: Remark | None,
     ) -> LoopMeasured:
         made = self._workload
         if traced is not None:
-            clock, calls = _clock([[traced[0]]]), traced[1]
+            drawn, calls = traced
         else:
             in_order = sorted(self._watched, key=lambda stamps: stamps.totals.true)
-            clock, calls = None, in_order[(len(in_order) - 1) // 2].calls()
+            stamps = in_order[(len(in_order) - 1) // 2]
+            drawn, calls = stamps.totals, stamps.calls()
         depth = known.queue_depth // made.kernels
         measured = LoopMeasured(
             loop=self._loop,
@@ -315,15 +315,40 @@ class _Run(Runner):
             inline=warmth.inline,
             queue_depth=known.queue_depth,
             device_lane="inferred" if traced is None else "measured",
-            traced=clock,
+            traced=None if traced is None else _clock([[drawn]]),
             flops=made.flops,
             peak=made.peak,
             held_from=None if warmth.inline else repeats.held_from(calls, depth),
         )
-        found = [*notes.of_loop(measured, missing)]
+        remarks = [*_remarks(measured, drawn), *filter(None, [missing])]
         if self._source is not None:
-            found.append(notes.own(made))
-        return msgspec.structs.replace(measured, notes=tuple(found))
+            remarks.append(notes.own(made))
+        return msgspec.structs.replace(measured, notes=tuple(remarks))
+
+
+def _remarks(measured: LoopMeasured, drawn: Totals) -> Iterator[Remark]:
+    """What qualifies the figures of a loop.
+
+    Args:
+        measured: the loop.
+        drawn: the repeat whose calls it has.
+    """
+    plain, repeats_of_each = measured.undisturbed, measured.watched.repeats
+    if repeats_of_each < ENOUGH_REPEATS:
+        yield Remark("few-repeats", {"repeats": repeats_of_each}, "warning")
+    if measured.inline:
+        yield Remark("inline")
+    if measured.held_from is not None:
+        yield Remark("queue-full", {"call": measured.held_from})
+    facts = {
+        "repeats": plain.repeats,
+        "traced": measured.traced is not None,
+        "work": drawn.true / max(plain.true_seconds, 1e-12),
+        "stopwatch": drawn.stopwatch / max(plain.stopwatch_seconds, 1e-12),
+    }
+    yield Remark("instrumented", {**facts})
+    if measured.device_lane == "inferred":
+        yield Remark("inferred")
 
 
 def _look(stamps: Stamps, seen: int) -> Generator[RunEvent, None, int]:

@@ -21,7 +21,7 @@ from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
-from jaxtui.model import COMPILED_MODES, Fact, LoopMeasured, MemorySpan, Remark, Summary
+from jaxtui.model import COMPILED_MODES, Fact, MemorySpan, Remark, Summary
 from jaxtui.model.measurement import SPREAD, confidence
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
@@ -390,16 +390,6 @@ def contention(usage: Usage) -> Remark | None:
     return Remark("contended", facts, "warning")
 
 
-def disturbance(usage: Usage) -> str:
-    """The same in a sentence, for records that still have one; empty if nobody did."""
-    remark = contention(usage)
-    if remark is None:
-        return ""
-    cores, total = float(str(remark.facts["used_cores"])), remark.facts["cores"]
-    who = "Other processes" if remark.facts["by"] == "processes" else "Other machines"
-    return f"{who} used {cores:.1f} of {total} cores meanwhile."
-
-
 INLINE_SHARE = 0.5
 """Results ready on return in more than half of the calls: computed by the caller."""
 
@@ -522,27 +512,3 @@ def _as_is(workload: Workload) -> Iterator[Remark]:
         yield Remark("donated", {"arguments": tuple(workload.args.used)})
     if workload.devices > 1:
         yield Remark("sharded", {"devices": workload.devices})
-
-
-# A loop.
-
-
-ENOUGH_REPEATS = 3
-
-
-def of_loop(measured: LoopMeasured, missing: str) -> Iterator[Remark]:
-    """What qualifies a loop's figures, and why its device lane is missing."""
-    if measured.inline:
-        yield Remark("inline")
-    if measured.held_from is not None:
-        yield Remark("queue-full", {"call": measured.held_from})
-    without = measured.undisturbed.true_seconds
-    watched = measured.watched.true_seconds
-    yield Remark("watched", {"watched": watched, "undisturbed": without})
-    if measured.traced:
-        yield Remark("measured", {"seconds": measured.traced.true_seconds})
-    else:
-        yield Remark("inferred", {"missing": missing})
-    # Of a short loop there are many more undisturbed ones.
-    if measured.watched.repeats < ENOUGH_REPEATS:
-        yield Remark("few-repeats", {"repeats": measured.watched.repeats}, "warning")

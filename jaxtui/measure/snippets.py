@@ -105,7 +105,7 @@ class _Part:
             name=self.name,
             seconds=summary,
             once=once,
-            disturbed=notes.disturbance(self.turns.meter.usage),
+            disturbed=notes.contention(self.turns.meter.usage),
         )
 
 

@@ -29,9 +29,8 @@ from typing import Any, NamedTuple
 import jax
 import msgspec
 
-from jaxtui import format as text
 from jaxtui.measure import xspace
-from jaxtui.model import LoopCall
+from jaxtui.model import Fact, LoopCall, Remark
 
 MOST_EVENTS = 100_000
 """Reading one takes some 5 µs."""
@@ -101,7 +100,11 @@ class Trace(NamedTuple):
 
 
 class MissingTraceError(Exception):
-    """There is no trace, or it does not fit its calls: a sentence says why."""
+    """There is no trace, or it does not fit its calls."""
+
+    def __init__(self, remark: Remark) -> None:
+        super().__init__(remark.code)
+        self.remark = remark
 
 
 def record(work: Callable[[], object]) -> Trace:
@@ -116,8 +119,7 @@ def record(work: Callable[[], object]) -> Trace:
         session = _session()
         session.start()
     except Exception as error:  # of the profiler, which is optional
-        said = f"The profiler could not start: {_line(error)}"
-        raise MissingTraceError(said) from error
+        raise MissingTraceError(_failed(error)) from error
     try:
         marks = []
         for _ in range(MARKS):
@@ -134,8 +136,7 @@ def record(work: Callable[[], object]) -> Trace:
     try:
         data = session.stop()
     except Exception as error:  # of the profiler
-        said = f"The trace could not be read: {_line(error)}"
-        raise MissingTraceError(said) from error
+        raise MissingTraceError(_failed(error)) from error
     with warnings.catch_warnings():
         # The reader's types lack what Python 3.12 wants of types.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -162,11 +163,9 @@ class _Files:
         with self._folder as folder:
             self._profiler.stop_trace()
             files = list(Path(folder).rglob("*.xplane.pb"))
-            if not files:
-                raise OSError("it wrote no file")
             size = sum(file.stat().st_size for file in files)
-            if size > MOST_BYTES:
-                raise OSError(f"{text.bytes_text(size)} are too many to be read")
+            if not files or size > MOST_BYTES:
+                raise OSError(f"{len(files)} files, {size} bytes")
             data = files[0].read_bytes()
             reader = getattr(self._profiler, "ProfileData", None)
             if reader is None:
@@ -185,9 +184,13 @@ def _session() -> Any:
     return _Files(profiler, options)
 
 
-def _line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return f"{lines[0].rstrip('.')}."
+def _failed(error: Exception) -> Remark:
+    return Remark("profiler-failed", detail=str(error) or type(error).__name__)
+
+
+def too_large(events: int) -> Remark:
+    """Why a trace of so many events is not read."""
+    return Remark("trace-too-large", {"events": events})
 
 
 def read(data: Any, marks: Sequence[Mark]) -> Trace:
@@ -214,18 +217,14 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
                 lines[line.name].append(event)
                 count += 1
                 if count > MOST_EVENTS:
-                    most = f"more than {MOST_EVENTS:,} events"
-                    said = f"The trace is too large to be read: {most}."
-                    raise MissingTraceError(said)
+                    raise MissingTraceError(too_large(count))
         if plane.name == HOST:
             every = sorted(chain(*lines.values()), key=_start)
             marked = [event for event in every if event.name == MARK]
         for key, run in _runs(plane.name, lines):
             groups[key].append(run)
-    if not groups:
-        raise MissingTraceError("The trace holds no computation.")
-    if len(marked) != len(marks):
-        raise MissingTraceError("The trace lost its marks of time.")
+    if not groups or len(marked) != len(marks):
+        raise MissingTraceError(Remark("trace-incomplete"))
     # What the sharpest mark leaves open is the error of the trace's clock.
     event, mark = min(
         zip(marked, marks, strict=True),
@@ -288,8 +287,7 @@ def _on_host(lines: dict[str, list[Any]]) -> Iterator[Found]:
             end = kernel.end
             if (context := stats.get("_p")) is not None:
                 if context not in ended:
-                    said = f"The trace ends before its kernel {kernel.name} does."
-                    raise MissingTraceError(said)
+                    raise MissingTraceError(Remark("trace-incomplete"))
                 end, finisher = ended[context]
                 after = calls[index + 1][0] if index + 1 < len(calls) else kernel
                 # What holds others, such as a loop, lasts as long as they do. Beside
@@ -319,8 +317,7 @@ def _on_streams(plane: str, lines: dict[str, list[Any]]) -> Iterator[Found]:
             if "hlo_module" in stats:
                 yield f"{_program(stats)} on {plane}", None, _kernel(event)
             elif "kernel_details" in stats:
-                said = f"Kernel {event.name} does not say its program in the trace."
-                raise MissingTraceError(said)
+                raise MissingTraceError(Remark("trace-incomplete"))
 
 
 def _program(stats: dict[str, Any]) -> str:
@@ -360,9 +357,9 @@ def on_device(
         same = _in_order([run for run in runs if run.program == program])
         each, rest = divmod(len(same), len(calls))
         if rest or each < count:
-            here = f"{text.plural(len(same), 'run')} of {program}"
-            said = f"The trace holds {here} for {text.plural(len(calls), 'call')}."
-            raise MissingTraceError(said)
+            facts: dict[str, Fact] = {"runs": len(same), "calls": len(calls)}
+            facts["program"] = program
+            raise MissingTraceError(Remark("trace-incomplete", facts))
         for index, each_runs in enumerate(found):
             each_runs += same[index * each : index * each + count]
     return tuple(

@@ -92,7 +92,7 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
     queue_depth: int
     """Computations that this runtime lets be in flight, as the engine found it."""
     device_lane: DeviceLane = "inferred"
-    """The note of the same name says why, or what it cost."""
+    """A note says why it is inferred."""
     traced: LoopClock | None = None
     """The clocks of the traced repeat, where the lane is measured."""
     flops: float | None

@@ -10,6 +10,7 @@ from typing import Union
 
 from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.measurement import Summary
+from jaxtui.model.remark import Remark
 
 SNIPPET_IMPORTS = """\
 import jax
@@ -71,8 +72,8 @@ class Timing(Record, frozen=True, kw_only=True):
     seconds: Summary
     """A single observation (``n`` 1, ``rounds`` 1) if it was timed once."""
     once: bool = False
-    disturbed: str = ""
-    """Who else used the cores meanwhile, one sentence."""
+    disturbed: Remark | None = None
+    """That others used the cores meanwhile."""
 
 
 class Value(Record, frozen=True, kw_only=True):

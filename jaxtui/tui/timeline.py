@@ -32,9 +32,10 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import scripts, stopwatch, words
+from jaxtui.view import scripts, stopwatch
 from jaxtui.view import timeline as view
 from jaxtui.view.lanes import Shot, Timeline, timeline
+from jaxtui.view.report import Report, statement_lines
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, Span, fold
 
@@ -81,11 +82,12 @@ class FiguresPanel(Panel):
             yield Paper()
             yield Figure()
 
-    def show(self, clocks: Clocks, *, until: float | None) -> None:
+    def show(self, clocks: Clocks, verdict: Line, *, until: float | None) -> None:
         """Show figures as far as they may be known.
 
         Args:
             clocks: what there is to compare.
+            verdict: what to think of them.
             until: where the playback is; ``None`` when all is shown.
         """
         factor = self.query_one(Figure)
@@ -93,7 +95,12 @@ class FiguresPanel(Panel):
         factor.set_class(not clocks.wrong, "-right")
         factor.set_class(clocks.vague, "-vague")
         factor.update(clocks.factor.replace("×", "x"))
-        lines = partial(stopwatch.loop_lines, clocks, until=until)
+        over = until is None or until >= clocks.work
+
+        def lines(width: int) -> list[Line]:
+            last = fold(verdict, width)[:1] if over else [(Span("…", "muted"),)]
+            return [*stopwatch.loop_lines(clocks, width, until=until), *last]
+
         self.query_one(Paper).show(lines)
 
     def wait(self, why: Iterable[Line]) -> None:
@@ -300,10 +307,14 @@ class TimelineScreen(LoopScreen):
         if self.playback is not None:
             title += f" · {self.playback.words}"
         elif self.measured is not None:
-            title += f" · {view.drawn_text(self.measured, shot.line)}"
+            title += f" · one {'traced' if self.measured.traced else 'watched'} repeat"
         elif self.complete and job is not None and job.outcome is None:
             title += " · first repeat, refining"
         self.query_one("#lanes", Panel).entitle(title)
+
+    @property
+    def _report(self) -> Report:
+        return view.report(self.loop, self.lanes.shot.line, self.measured)
 
     def _show_figures(self, until: float | None = None) -> None:
         panel = self.query_one(FiguresPanel)
@@ -314,21 +325,16 @@ class TimelineScreen(LoopScreen):
         clocks = stopwatch.of_loop(line, self.measured)
         if until is not None:
             until = stopwatch.moment(clocks, line, until)
-        panel.show(clocks, until=until)
+        panel.show(clocks, self._report.verdict, until=until)
 
     def _show_call(self) -> None:
         shot = self.lanes.shot
         self.query_one(CallPanel).show(shot.line, shot.selected, self.measured)
 
     def _show_notes(self) -> None:
-        measured, tall = self.measured, self.has_class("-tall")
-        lines: list[Line] = []
-        if measured is not None:
-            lines = [
-                (Span(f"{words.label(note)}: ", "value"), Span(words.text(note)))
-                for note in view.notes(measured, self.lanes.shot.line, complete=tall)
-            ]
-        self.query_one("#notes", Panel).query_one(Paper).show(lambda _: lines)
+        remarks = self._report.remarks
+        notes = self.query_one("#notes", Panel).query_one(Paper)
+        notes.show(lambda width: statement_lines(remarks, width))
 
     def _arrange(self) -> None:
         """Show what there is room for."""

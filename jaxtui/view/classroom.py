@@ -12,6 +12,7 @@ from jaxtui import format as fmt
 from jaxtui.model import Case, Loop, LoopClock, LoopMeasured
 from jaxtui.model.own import short_name
 from jaxtui.state import State
+from jaxtui.view import words
 from jaxtui.view.stopwatch import Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
 from jaxtui.view.timeline import next_calls
@@ -297,7 +298,7 @@ class Scene:
         if found is None:
             return f"{waiting} · o shows a recorded run", "?", "muted"
         if found.inline:
-            return found.verdict, "?", "muted"
+            return words.sentence(found.verdict), "?", "muted"
         stopwatch, work = (
             f"{unit.text(seconds)} {unit.name}"
             for seconds in (found.stopwatch, found.work)
@@ -315,8 +316,8 @@ class Scene:
                     text = f"both clocks run, {unit.name} so far"
                 return text, self._reading(found.work), "danger"
             case "factor":
-                words = f"{text} · {judge_bet(self.bet, found.ratio)}"
-                return words, found.factor, "muted" if found.vague else "danger"
+                text += f" · {judge_bet(self.bet, found.ratio)}"
+                return text, found.factor, "muted" if found.vague else "danger"
             case "fix":
                 return text, "1×" if self.time is None else "", "pass"
             case _:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.model import LoopMeasured, Ratio
+from jaxtui.model import LoopMeasured, Ratio, Remark
 from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls, interval_of, ratio
+from jaxtui.view import words
 from jaxtui.view.bench import APART, share_of_peak
 from jaxtui.view.lanes import Timeline
-from jaxtui.view.text import Line, Span, bar, wrap_spans
+from jaxtui.view.text import Line, Span, bar
 
 CLOSE = 1.05
 """A stopwatch that is off by less is right."""
@@ -82,7 +83,7 @@ class Clocks:
     @property
     def wrong(self) -> bool:
         """The stopwatch has missed a good part of the work."""
-        return not self.inline and (self.impossible or self.ratio > APART)
+        return self.verdict.severity == "error"
 
     @property
     def unit(self) -> fmt.Unit:
@@ -94,17 +95,17 @@ class Clocks:
         return fmt.common((self.stopwatch,)) if small else unit
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Remark:
         """What to think of the stopwatch."""
         if self.inline:
-            return "synchronous: work this cheap runs inside the call"
+            return Remark("stopwatch-inline")
         if self.impossible:
-            return f"IMPOSSIBLE, peak {fmt.rate(self.peak)}: timed the dispatch"
+            return Remark("stopwatch-impossible", {"peak": self.peak}, "error")
         if self.ratio > APART:
-            return f"stopped at {fmt.percent(1 / self.ratio)} of the work"
+            return Remark("stopwatch-early", {"share": 1 / self.ratio}, "error")
         if self.ratio >= CLOSE:
-            return "the stopwatch missed the end of the work"
-        return "stopwatch right: the loop waited for its results"
+            return Remark("stopwatch-short")
+        return Remark("stopwatch-right")
 
 
 def of_loop(line: Timeline, measured: LoopMeasured | None) -> Clocks:
@@ -257,10 +258,8 @@ def _fitting(parts: Sequence[str], room: int) -> str:
 # Of a loop.
 
 
-def loop_lines(
-    clocks: Clocks, width: int, *, until: float | None = None
-) -> tuple[Line, ...]:
-    """Stopwatch and work as bars, and what to think of them.
+def loop_lines(clocks: Clocks, width: int, *, until: float | None = None) -> list[Line]:
+    """Stopwatch and work as bars.
 
     Args:
         clocks: what there is to compare.
@@ -282,22 +281,21 @@ def loop_lines(
         ),
         Bar("work", clocks.work, "device", parts=tuple(real) if known else ()),
     )
-    drawn = lines(both, width, until=until)
-    if until is not None and until < clocks.work:
-        return (*drawn, (Span("…", "muted"),))
-    return (*drawn, _judgement(clocks, width))
+    return lines(both, width, until=until)
 
 
-def _judgement(clocks: Clocks, width: int) -> Line:
+def judgement(clocks: Clocks) -> Line:
+    """What to think of the stopwatch of a loop, and of how many repeats that is."""
     if clocks.repeats == 0:
         return (Span("one watched repeat so far"),)
-    parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
+    sentence = words.sentence(clocks.verdict)
+    parts = [Span(sentence, "danger" if clocks.wrong else "value")]
     if clocks.vague or clocks.wrong:
         spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
         parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
     if clocks.repeats:
         parts.append(Span(median_of(clocks.repeats)))
-    return wrap_spans(parts, width, " · ")[0]
+    return tuple(one for part in parts for one in (Span(" · "), part))[1:]
 
 
 def median_of(repeats: int) -> str:
@@ -317,9 +315,8 @@ BEFORE = (
 
 def _verdict(found: Clocks) -> tuple[str, ...]:
     """What to say beside the speed that the stopwatch claims."""
-    if found.impossible:
-        return "IMPOSSIBLE", f"peak {fmt.rate(found.peak)}"
-    return ("result not awaited",) if found.wrong else ("returned with the result",)
+    label = words.label(found.verdict)
+    return (label, f"peak {fmt.rate(found.peak)}") if found.impossible else (label,)
 
 
 def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop, LoopMeasured, LoopStyle, Remark
+from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop, LoopMeasured, LoopStyle
 from jaxtui.state import Job, State
+from jaxtui.view import stopwatch
 from jaxtui.view.lanes import Timeline
+from jaxtui.view.report import Report, gather
 from jaxtui.view.text import Line, Span
 
 WAITS: dict[LoopStyle, str] = {
@@ -67,43 +69,17 @@ def _why_waiting(state: State, job: Job | None, loop: Loop) -> str:
     return "ended without figures · r runs it again"
 
 
-def notes(
-    measured: LoopMeasured, line: Timeline, *, complete: bool
-) -> tuple[Remark, ...]:
-    """What must be said beside the figures.
+def report(loop: Loop, line: Timeline, measured: LoopMeasured | None) -> Report:
+    """What there is to say of a loop beside its lanes.
 
     Args:
-        measured: the loop.
+        loop: the one that was asked for.
         line: the repeat that is drawn.
-        complete: also what the rest of the screen says already.
+        measured: what the engine says of all repeats, once it does.
     """
-    elsewhere = () if complete else ("queue-full", "measured")
-    found = [one for one in measured.notes if one.code not in ("watched", *elsewhere)]
-    plain = measured.undisturbed
-    found.append(
-        Remark(
-            "instrumented",
-            {
-                "repeats": plain.repeats,
-                "traced": measured.traced is not None,
-                "work": line.total / max(plain.true_seconds, 1e-12),
-                "stopwatch": line.through / max(plain.stopwatch_seconds, 1e-12),
-            },
-        )
-    )
-    # What is said of a function in general comes behind what is said of this loop.
-    return tuple(sorted(found, key=lambda note: note.code == "own"))
-
-
-def drawn_text(measured: LoopMeasured, line: Timeline) -> str:
-    """Which repeat is drawn, and how much longer its work took than in a plain one."""
-    kind = "traced" if measured.traced else "watched"
-    work = _change(line.total / max(measured.undisturbed.true_seconds, 1e-12))
-    return f"one {kind} repeat: its work {work}"
-
-
-def _change(ratio: float) -> str:
-    return f"{ratio - 1:+.0%}" if ratio < 3 else fmt.ratio(ratio)
+    verdict = stopwatch.judgement(stopwatch.of_loop(line, measured))
+    remarks = gather((), measured.notes if measured is not None else ())
+    return Report(loop.case.label, verdict, remarks=remarks)
 
 
 def call_text(line: Timeline, index: int, *, inline: bool) -> str:

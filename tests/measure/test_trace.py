@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -58,11 +57,11 @@ def test_nothing_is_left_behind(
 
     with pytest.raises(KeyError, match="the work"):
         trace.record(fail)
-    with pytest.raises(MissingTraceError, match=r"^The trace holds no computation\.$"):
+    with pytest.raises(MissingTraceError, match="trace-incomplete"):
         trace.record(lambda: None)
     jax.profiler.start_trace(str(tmp_path / "other"))
     try:
-        with pytest.raises(MissingTraceError, match="The profiler could not start: "):
+        with pytest.raises(MissingTraceError, match="profiler-failed"):
             trace.record(fail)
     finally:
         jax.profiler.stop_trace()
@@ -71,7 +70,7 @@ def test_nothing_is_left_behind(
 
 @pytest.mark.parametrize(
     ("limit", "said"),
-    [("MOST_EVENTS", "more than 3 events"), ("MOST_BYTES", "too many to be read")],
+    [("MOST_EVENTS", "trace-too-large"), ("MOST_BYTES", "profiler-failed")],
 )
 def test_a_huge_trace_is_not_read(
     limit: str, said: str, monkeypatch: pytest.MonkeyPatch
@@ -98,16 +97,18 @@ class InMemory:
 @pytest.mark.parametrize(
     ("name", "other", "said"),
     [
-        ("ProfileOptions", None, "'NoneType' object is not callable."),
-        ("ProfileSession", InMemory, "The trace could not be read: lost."),
+        ("ProfileOptions", None, "'NoneType' object is not callable"),
+        ("ProfileSession", InMemory, "lost.\nand more"),
     ],
 )
 def test_a_jax_that_cannot_trace_says_so(
     name: str, other: Any, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jax.profiler, name, other, raising=False)
-    with pytest.raises(MissingTraceError, match=f"{re.escape(said)}$"):
+    with pytest.raises(MissingTraceError) as raised:
         trace.record(lambda: None)
+    remark = raised.value.remark
+    assert (remark.code, remark.detail) == ("profiler-failed", said)
 
 
 def test_what_jax_cannot_read_is_read_all_the_same(
@@ -209,13 +210,13 @@ def test_what_a_gpu_repeats_in_each_run_is_told_from_a_single_call() -> None:
     found = trace.on_device(calls, 0.0, runs, runs[:2])
     ends = [round(call.device_end * 1e9) for call in found]  # type: ignore[operator]
     assert ends == [2192, 2392, 2592]
-    with pytest.raises(MissingTraceError, match="holds 5 runs"):
+    with pytest.raises(MissingTraceError, match="trace-incomplete"):
         trace.on_device(calls, 0.0, runs[:5], runs[:2])
 
 
 def test_a_kernel_without_its_program_cannot_be_placed() -> None:
     graph = event("cuda_dot", 130, 30, kernel_details="regs:32", cuda_graph_id=3)
-    with pytest.raises(MissingTraceError, match="cuda_dot does not say its program"):
+    with pytest.raises(MissingTraceError, match="trace-incomplete"):
         trace.read(gpu([launched("add", 100, 20), graph]), MARKS)
 
 
@@ -281,7 +282,7 @@ def test_a_trace_that_ends_too_early_is_of_no_use() -> None:
     begun = event("tanh", 100, 5, _p=3, **stats)
     planes = profile().planes
     planes[0].lines.append(SimpleNamespace(name="a thread", events=[begun]))
-    with pytest.raises(MissingTraceError, match="ends before its kernel tanh does"):
+    with pytest.raises(MissingTraceError, match="trace-incomplete"):
         trace.read(SimpleNamespace(planes=planes), MARKS)
 
 
@@ -296,5 +297,5 @@ def test_a_run_on_several_devices_is_one() -> None:
 
 def test_a_trace_that_lost_its_marks_has_no_clock() -> None:
     plane = ("/device:GPU:0", {"XLA Modules": [event("jit_f", 100, 50)]})
-    with pytest.raises(MissingTraceError, match="lost its marks of time"):
+    with pytest.raises(MissingTraceError, match="trace-incomplete"):
         trace.read(profile(plane), MARKS[:1])

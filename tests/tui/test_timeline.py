@@ -205,7 +205,7 @@ async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
         assert "480" not in shown(app, "figures")
         assert screen.query_one(Figure).value == "120x"
         assert "refining" not in shown(app, "lanes")
-        assert "one traced repeat: its work +100%" in shown(app, "lanes")
+        assert "one traced repeat" in shown(app, "lanes")
         assert "110–130×" in shown(app, "figures")
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: "true 333 GFLOP/s" in shown(app, "figures"))
@@ -253,7 +253,7 @@ async def test_what_runs_inline_is_never_called_asynchronous() -> None:
     engine = FakeEngine()
     answers(engine, inline=True)
     async with on_timeline(engine, WIDE) as (pilot, app, _):
-        await until(pilot, lambda: "synchronous: work" in shown(app, "figures"))
+        await until(pilot, lambda: "inside the call" in shown(app, "figures"))
         assert "device inline" in shown(app, "lanes")
         assert "inside the call" in shown(app, "call")
 

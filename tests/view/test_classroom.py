@@ -134,7 +134,7 @@ def test_a_step_says_one_thing_over_its_figure(
     waits = replace(scene(step, time), clocks=None)
     assert "JAX is starting" in seen(waits.hero("JAX is starting", 76, 8))
     inline = replace(FOUND, inline=True)
-    assert "synchronous" in seen(scene(step, time, inline).hero("", 76, 8))
+    assert "inside the call" in seen(scene(step, time, inline).hero("", 76, 8))
 
 
 @pytest.mark.parametrize("step", STEPS)

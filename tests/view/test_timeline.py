@@ -13,12 +13,13 @@ from jaxtui.model import (
     Case,
     Loop,
     LoopCall,
-    LoopClock,
     LoopMeasured,
     Remark,
 )
 from jaxtui.view import timeline as view
+from jaxtui.view import words
 from jaxtui.view.lanes import Timeline, timeline
+from jaxtui.view.text import plain
 from tests.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
@@ -149,17 +150,6 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
 # Words.
 
 
-@pytest.mark.parametrize("traced", [False, True])
-def test_the_lanes_say_how_far_they_are_from_the_figures(traced: bool) -> None:
-    plain_ones = LoopClock(repeats=7, stopwatch_seconds=0.5e-3, true_seconds=0.15)
-    one = measured(20, undisturbed=plain_ones, traced=plain_ones if traced else None)
-    notes = view.notes(one, timeline(one.calls), complete=True)
-    (facts,) = (note.facts for note in notes if note.code == "instrumented")
-    assert (facts["repeats"], facts["traced"]) == (7, traced)
-    assert facts["work"] == pytest.approx(2 / 3, rel=1e-3)
-    assert facts["stopwatch"] == pytest.approx(0.8, rel=1e-3)
-
-
 def test_what_happened_in_a_call() -> None:
     line = timeline(calls(64), held_from=32)
 
@@ -180,14 +170,26 @@ def test_what_happened_in_a_call() -> None:
     assert "host waited 5.00 ms" in view.call_text(line, 1, inline=False)
 
 
-def test_notes_say_what_the_rest_of_the_screen_does_not() -> None:
-    flags = ("own", "watched", "queue-full", "few-repeats")
-    one = measured(20, notes=tuple(Remark(one, text="So.") for one in flags))
-    line = timeline(one.calls)
+def test_a_report_has_a_verdict_and_the_remarks_the_worst_first() -> None:
+    few = Remark("few-repeats", {"repeats": 2}, "warning")
+    one = measured(20, notes=(Remark("inline"), few))
+    said = view.report(one.loop, timeline(one.calls), one)
+    assert [statement.remark for statement in said.remarks] == [few, Remark("inline")]
+    assert "of the work" in plain(said.verdict)
+    assert view.report(one.loop, timeline(one.calls), None).remarks == ()
 
-    def said(complete: bool) -> list[str]:
-        return [note.code for note in view.notes(one, line, complete=complete)]
 
-    # What is said of a function in general comes behind what is said of this loop.
-    assert said(False) == ["few-repeats", "instrumented", "own"]
-    assert said(True) == ["queue-full", "few-repeats", "instrumented", "own"]
+@pytest.mark.parametrize(
+    ("ratio", "change"),
+    [
+        (1.004, "is as long,"),
+        (0.9, "10 % shorter"),
+        (1.12, "12 % longer"),
+        (4.2, "4.2×"),
+    ],
+)
+def test_the_lanes_say_how_far_they_are_from_the_figures(
+    ratio: float, change: str
+) -> None:
+    facts = {"repeats": 7, "traced": True, "work": ratio, "stopwatch": 1.0}
+    assert change in words.sentence(Remark("instrumented", {**facts}))
