@@ -33,10 +33,11 @@ from jaxtui.model import (
 )
 from jaxtui.text import join_painted
 from jaxtui.view import crossover as view
-from jaxtui.view import export
 from jaxtui.view.bench import failure_text
-from jaxtui.view.document import Results
-from jaxtui.view.export import PICTURES, Contents
+from jaxtui.view.document import Results, encode
+from jaxtui.view.export import PICTURES, Contents, as_csv
+from jaxtui.view.render import markdown, svg
+from jaxtui.view.report import Report
 
 GROWTH = 4
 """From one size of the grid to the next, unless the range has a factor of its own."""
@@ -247,21 +248,24 @@ def command(
 
     document = view.document(host, search)
 
-    def text(search: Search) -> str:
+    def report(search: Search) -> Report:
         means = {info.name: info.size_means for info in crossover.state.ops}
         size = means.get(search.first.op, "one that its factory is given")
+        return view.report(search, size, host)
+
+    def text(search: Search) -> str:
         failures = [failure_text(failure) for failure in search.failures]
-        parts = [rendered(view.report(search, size)), *failures]
-        return join_painted(parts, "\n\n")
+        return join_painted([rendered(report(search)), *failures], "\n\n")
 
     def contents(search: Search) -> Contents:
-        picture = view.picture(search)
-        return export.contents(
-            document,
-            Results.of(host, view.measurements(search), search.failures),
-            search.first.op,
-            partial(export.drawn, picture, partial(text, search)),
-        )
+        told = report(search)
+        results = Results.of(host, view.measurements(search), search.failures)
+        return {
+            ".json": lambda: encode(document).decode(),
+            ".csv": lambda: as_csv(results),
+            ".md": lambda: markdown(told),
+            ".svg": lambda: svg(told),
+        }
 
     # That there is no crossover is an answer, and no size with both sides is none.
     found = search is not None and bool(search.points)

@@ -32,16 +32,13 @@ from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.model import Experiment, OpInfo, SelectionError, explanation
 from jaxtui.model.roofs import Roofs, RoofsMeasured
-from jaxtui.plot import Row
 from jaxtui.text import join_painted
-from jaxtui.view import export
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings, failure_text
-from jaxtui.view.document import Results
-from jaxtui.view.export import PICTURES, Contents
-from jaxtui.view.render import COLUMNS, LINES, text_rows
-from jaxtui.view.report import Report, lines
-from jaxtui.view.text import plain
+from jaxtui.view.document import Results, encode
+from jaxtui.view.export import PICTURES, Contents, as_csv
+from jaxtui.view.render import markdown, svg
+from jaxtui.view.report import Report
 
 ROOF_SECONDS = 10.0
 """For the roofs, unless there is a budget for everything: then it is a third."""
@@ -132,7 +129,7 @@ def command(
 
     def report(roofs: RoofsMeasured) -> Report:
         under = view.Roofline.under(roofs, roofline.state.run, roofs.device)
-        return under.report(lost=roofline.lost)
+        return under.report(host=results.host, lost=roofline.lost)
 
     def text(roofs: RoofsMeasured) -> str:
         run = roofline.state.run
@@ -141,14 +138,12 @@ def command(
 
     def contents(roofs: RoofsMeasured) -> Contents:
         told = report(roofs)
-
-        def rows() -> list[Row]:
-            # With the cases below it, because its letters mean nothing alone.
-            drawn = [*told.picture.rows(COLUMNS, LINES), ()] if told.picture else []
-            below = "\n".join(map(plain, lines(told, COLUMNS)))
-            return [*drawn, *text_rows(f"{below}\n")]
-
-        return export.contents(document, results, told.title, rows)
+        return {
+            ".json": lambda: encode(document).decode(),
+            ".csv": lambda: as_csv(results),
+            ".md": lambda: markdown(told),
+            ".svg": lambda: svg(told, whole=True),
+        }
 
     return close(
         document=document,

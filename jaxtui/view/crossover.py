@@ -29,7 +29,7 @@ from jaxtui.plot import COLORS, Mark, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.stats import Interval
 from jaxtui.view import curves, words
-from jaxtui.view.document import SCHEMA, split_notes
+from jaxtui.view.document import MACHINE, SCHEMA, machine, split_notes
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.results import figure
 from jaxtui.view.text import Column, Line, Span
@@ -181,12 +181,13 @@ DOUBTS = ("contended", "few-rounds")
 of them cancels, but for these."""
 
 
-def report(search: Search, size_means: str) -> Report:
+def report(search: Search, size_means: str, host: Host | None = None) -> Report:
     """The whole answer.
 
     Args:
         search: as far as it is.
         size_means: what the size of the op is.
+        host: where it was measured.
     """
     first, second = (
         msgspec.structs.replace(case, op="", size=0).label.strip()
@@ -212,6 +213,7 @@ def report(search: Search, size_means: str) -> Report:
         tables=(Table(columns(search)),) if search.points else (),
         remarks=gather(rows, [*remarks(search), *whole, sides]),
         picture=picture(search),
+        host=machine(host, *MACHINE, by=" · "),
     )
 
 

@@ -226,6 +226,10 @@ class CheckResults(Record, frozen=True, kw_only=True):
     outcome: Outcome
 
 
+MACHINE = ("hostname", "cpu", "jax")
+"""What a report says of the machine."""
+
+
 def machine(host: Host | None, *facts: str, by: str = ", ") -> str:
     """Such as ``box, Xeon E5, jax 0.12.0``; empty where nothing is known.
 

@@ -47,7 +47,7 @@ from jaxtui.plot import COLORS, SERIES, Axis, Color, Picture, Series, Spot
 from jaxtui.state import Job, State
 from jaxtui.view import bench, words
 from jaxtui.view.bench import Sentence
-from jaxtui.view.document import SCHEMA, Outcome, Results
+from jaxtui.view.document import MACHINE, SCHEMA, Outcome, Results, machine
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.results import bar_role, names, rate_role, ready_column
 from jaxtui.view.text import Column, Line, Span, bar
@@ -292,11 +292,18 @@ class Roofline:
         called = tuple("" if one is None else next(unused) for one in places)
         return cls(device, run, selected, roofs, measuring, places, called, message)
 
-    def report(self, colors: Sequence[Color] = COLORS, *, lost: bool = False) -> Report:
+    def report(
+        self,
+        colors: Sequence[Color] = COLORS,
+        *,
+        host: Host | None = None,
+        lost: bool = False,
+    ) -> Report:
         """The roofs, and the cases under them.
 
         Args:
             colors: of the picture.
+            host: where they were measured.
             lost: an engine died on the way.
         """
         if self.roofs is None:
@@ -318,6 +325,7 @@ class Roofline:
             tables=tuple(tables),
             remarks=(*whole, *gather(rows), *roof_statements(self.roofs)),
             picture=self.picture(colors),
+            host=machine(host, *MACHINE, by=" · "),
         )
 
     def statements(self) -> tuple[Statement, ...]:
