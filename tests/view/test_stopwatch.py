@@ -13,7 +13,7 @@ from jaxtui.view.text import Line, plain
 from tests import records
 from tests.fake_engine import summary
 from tests.view.making import JIT, NUMPY, done, run_of
-from tests.view.test_timeline import measured, timeline
+from tests.view.test_lanes import measured, timeline
 
 PEAK = Peak(flops_per_second=197e12, bytes_per_second=None, source="published")
 MS = 1e-3
