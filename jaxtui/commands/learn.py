@@ -247,7 +247,7 @@ def _text(
     width = PROSE_COLUMNS
     if is_terminal(sys.stdout):
         width = min(shutil.get_terminal_size().columns, WIDEST)
-    text = [ansi(line, colour=in_colour()).rstrip() for line in block(width)]
+    text = [ansi(line, colour=in_colour()) for line in block(width)]
     return join_painted([*([""] if again else []), *text, *([] if last else [""])])
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import Literal
 
 from jaxtui import format as fmt
@@ -608,14 +609,15 @@ def table(rows: Sequence[Row], width: int) -> list[Line]:
     room = width - sum(widths) - 2 * len(widths)
     below, beside = list[Line](), list[Line]()
     for row, (*cells, remark) in zip(rows, texts, strict=True):
-        below += _row(cells[: len(head)], widths, row.vague)
+        below += _row(cells[: len(head)], widths, len(head), row.vague)
         if remark:
             below += text_lines(remark, width, "    ", role="muted")
         if room >= _REMARK:
             cells = [*cells[: len(head)], remark]
-            beside += _row(cells, (*widths, room), row.vague)
+            beside += _row(cells, (*widths, room), len(head), row.vague)
     fits = room >= _REMARK and len(beside) <= len(below)
-    return [(Span(_cells_of(head, widths)[0], "head"),), *(beside if fits else below)]
+    heads = Span(_cells_of(head, widths)[0].rstrip(), "head")
+    return [(heads,), *(beside if fits else below)]
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -645,17 +647,28 @@ def _cells_of(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
-def _row(texts: Sequence[str], widths: Sequence[int], vague: bool) -> Iterator[Line]:
-    """A row whose figures stand out from what they are figures of, and the remark."""
-    start = widths[0] + 2
-    own = start + widths[1] + 2
-    end = own + sum(widths[2:3]) + 2
-    for line in _cells_of(texts, widths):
-        yield (
-            Span(line[:start]),
-            Span(line[start:own], "unknown" if vague else "strong"),
-            Span(line[own:end]),
-            Span(line[end:], "muted"),
+def _row(
+    texts: Sequence[str], widths: Sequence[int], columns: int, vague: bool
+) -> Iterator[Line]:
+    """A row whose figures stand out from what they are figures of, and the remark.
+
+    Args:
+        texts: its cells, perhaps with the remark.
+        widths: of each.
+        columns: that come before the remark.
+        vague: the learner's figure is not known to within a third.
+    """
+    ends = list(accumulate(width + 2 for width in widths))
+    own, remark = ends[1], ends[columns - 1]
+    roles = ("label", "unknown" if vague else "strong", "label", "muted")
+    places = (0, ends[0], own, remark, sys.maxsize)
+    for text in _cells_of(texts, widths):
+        line = text.rstrip()
+        pieces = (line[begin:end] for begin, end in pairwise(places))
+        yield tuple(
+            Span(piece, role)
+            for piece, role in zip(pieces, roles, strict=True)
+            if piece
         )
 
 
