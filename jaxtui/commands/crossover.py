@@ -34,9 +34,8 @@ from jaxtui.model import (
 from jaxtui.text import join_painted
 from jaxtui.view import crossover as view
 from jaxtui.view.bench import failure_text
-from jaxtui.view.document import Results, encode
-from jaxtui.view.export import PICTURES, Contents, as_csv
-from jaxtui.view.render import markdown, svg
+from jaxtui.view.document import Results
+from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
 
 GROWTH = 4
@@ -258,14 +257,8 @@ def command(
         return join_painted([rendered(report(search)), *failures], "\n\n")
 
     def contents(search: Search) -> Contents:
-        told = report(search)
         results = Results.of(host, view.measurements(search), search.failures)
-        return {
-            ".json": lambda: encode(document).decode(),
-            ".csv": lambda: as_csv(results),
-            ".md": lambda: markdown(told),
-            ".svg": lambda: svg(told),
-        }
+        return of_report(document, results, report(search))
 
     # That there is no crossover is an answer, and no size with both sides is none.
     found = search is not None and bool(search.points)

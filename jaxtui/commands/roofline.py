@@ -35,9 +35,8 @@ from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.text import join_painted
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings, failure_text
-from jaxtui.view.document import Results, encode
-from jaxtui.view.export import PICTURES, Contents, as_csv
-from jaxtui.view.render import markdown, svg
+from jaxtui.view.document import Results
+from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
 
 ROOF_SECONDS = 10.0
@@ -137,13 +136,7 @@ def command(
         return join_painted((rendered(report(roofs)), *failures), "\n\n")
 
     def contents(roofs: RoofsMeasured) -> Contents:
-        told = report(roofs)
-        return {
-            ".json": lambda: encode(document).decode(),
-            ".csv": lambda: as_csv(results),
-            ".md": lambda: markdown(told),
-            ".svg": lambda: svg(told, whole=True),
-        }
+        return of_report(document, results, report(roofs))
 
     return close(
         document=document,

@@ -22,9 +22,10 @@ from jaxtui.model.own import is_own, parts, short_name
 from jaxtui.places import ExportError, write_whole
 from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
-from jaxtui.view import words
+from jaxtui.view import render, words
 from jaxtui.view.document import Results, encode, machine
 from jaxtui.view.render import COLUMNS, DARK, LINES, Look, as_svg, text_rows
+from jaxtui.view.report import Report
 
 FORMATS = {
     ".json": "every figure",
@@ -208,6 +209,25 @@ def contents(
         ".csv": lambda: as_csv(results),
         ".md": lambda: as_markdown(results),
         ".svg": lambda: as_svg(drawing(), title, look or DARK),
+    }
+
+
+def of_report(
+    document: object, results: Results, report: Report, look: Look | None = None
+) -> Contents:
+    """Every kind of file but a script.
+
+    Args:
+        document: the record of the JSON.
+        results: for the figures of the CSV, in base units.
+        report: for people.
+        look: the colours of the picture.
+    """
+    return {
+        ".json": lambda: encode(document).decode(),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: render.markdown(report),
+        ".svg": lambda: render.svg(report, look),
     }
 
 

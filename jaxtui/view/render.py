@@ -106,23 +106,12 @@ DARK = Look(SVG_EXPORT_THEME.background_color, SVG_EXPORT_THEME.foreground_color
 """Where no theme says otherwise."""
 
 
-def svg(report: Report, look: Look | None = None, *, whole: bool = False) -> str:
-    """The plot of a report under its title, or else its text.
-
-    Args:
-        report: what to draw.
-        look: the colours of the picture.
-        whole: the text, too, where letters in the plot mean rows of a table.
-    """
-    rows: list[Row] = []
-    if report.picture is not None:
-        rows += report.picture.rows(COLUMNS, LINES)
-    if whole and rows:
-        rows.append(())
-    if whole or not rows:
-        rows += [tuple(_pieces(line)) for line in lines(report, COLUMNS)]
+def svg(report: Report, look: Look | None = None) -> str:
+    """The plot of a report, and below it all that it says."""
+    text = [tuple(_pieces(line)) for line in lines(report, COLUMNS)]
+    plot = report.picture.rows(COLUMNS, LINES) if report.picture else []
     title = " · ".join(filter(None, (report.title, report.host)))
-    return as_svg(rows, title, look or DARK)
+    return as_svg([*plot, *([()] if plot else []), *text], title, look or DARK)
 
 
 def _pieces(line: Line) -> Iterator[tuple[str, tuple[int, int, int] | None]]:

@@ -8,14 +8,12 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 from xml.dom import minidom
 
 import msgspec
 import pytest
 
 from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
-from jaxtui.view.export import as_svg
 from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import RECIPE, FakeEngine, began
@@ -158,19 +156,6 @@ def test_what_cannot_be_written_at_the_end_is_still_printed(
     assert "out.csv cannot be written: No space left on device." in err
     assert "Traceback" not in err
     assert os.listdir() == ["b.csv"]
-
-
-def test_a_picture_keeps_blanks_colours_and_every_character() -> None:
-    drawing: Any = [
-        (("a  <b> & ", None), ("⣿", (1, 2, 3)), (" {x}", None)),
-        (),
-        (("end", None),),
-    ]
-    document = as_svg(drawing, "1 < {2}")
-    assert "a  <b> &" in texts(document)
-    assert "1 < {2}" in texts(document)
-    assert "#010203" in document
-    assert "http" not in document.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_the_list_of_the_history(capsys: pytest.CaptureFixture[str]) -> None:
