@@ -1,17 +1,10 @@
-"""Figures of a step, written as text: what a run would have yielded.
-
-``plain call = 100us; a.dtype = 'float32'; b = !ValueError: no; old numbers = 1 2`` are
-two clocks or cases, a text, an error and numbers. A case has more by a dot: the clock
-``JAX.dispatch``, a phase such as ``JAX.compile``, ``JAX.note`` with a flag, and any
-number of a measurement. Loops are named by their style and take ``stopwatch of work``.
-``-`` takes a figure away; a value that begins with ``~`` has a warning.
-"""
+"""Figures of a step as a run would have yielded them, and what JAX yields here."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -62,8 +55,6 @@ MACHINES: dict[str, tuple[Device, ...]] = {
     "eight": cpu_devices(8, simulated=True),
 }
 """On all of them every lesson must know what to do; the first is a laptop."""
-
-_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def on(lesson: Lesson, size: int | None = None, machine: str = "") -> Setting:
@@ -136,83 +127,106 @@ def cases(lesson: Lesson, step: int, there: Setting | None = None) -> tuple[Case
     return experiment.cases
 
 
+class Time(float):
+    """Seconds: of a clock, a case or a phase, and no number of a program."""
+
+
+def sec(number: float) -> Time:
+    return Time(number)
+
+
+def ms(number: float) -> Time:
+    return Time(number * 1e-3)
+
+
+def us(number: float) -> Time:
+    return Time(number * 1e-6)
+
+
+def complaining(text: str) -> Value:
+    """What an expression gave with a warning."""
+    return Value(name="", text=text, warnings=("UserWarning: …",))
+
+
+Given = Mapping[str, object]
+"""Figures by name: a time of a clock or a case, numbers, a text or an error; of a loop
+its stopwatch and its work.
+
+A case has more by a dot: the clock ``JAX.dispatch``, a phase such as ``JAX.compile``,
+``JAX.note`` with a code, any number of a measurement; a loop ``never.held`` and
+``never.inline``. ``None`` takes a figure away.
+"""
+
+
 def figures(
-    lesson: Lesson, step: int, there: Setting, *texts: str, before: Outcome = NOTHING
+    lesson: Lesson, step: int, there: Setting, given: Given, before: Outcome = NOTHING
 ) -> Outcome:
-    """What is known of a step when these figures have come; later ones count."""
-    found = dict(
-        field.split(" = ") for text in texts for field in text.split("; ") if field
-    )
-    found = {name: value for name, value in found.items() if value != "-"}
-    facts: dict[str, dict[str, str]] = {name: {} for name in found}
-    for name in found:
+    """What is known of a step when these figures have come."""
+    known = {name: value for name, value in given.items() if value is not None}
+    facts: dict[str, dict[str, Any]] = {name: {} for name in known}
+    for name in known:
         owner, _, fact = name.rpartition(".")
-        if owner in found:
-            facts[owner][fact] = found[name]
+        if owner in known:
+            facts[owner][fact] = known[name]
             del facts[name]
     named = trial(lesson, step).cases(there)
-    loops = [work for work in works(lesson, step, there) if isinstance(work, Loop)]
+    loops = {
+        work.style: work
+        for work in works(lesson, step, there)
+        if isinstance(work, Loop)
+    }
     for name, more in facts.items():
-        events: list[Event] = [
-            _loop(loop, found[name], more) for loop in loops if loop.style == name
-        ]
         if (case := named.get(name)) is not None:
-            events = [_case(case, found[name], more)]
-        before = after(*(events or [_value(name, found[name])]), before=before)
+            event: Event = _case(case, known[name], more)
+        elif name in loops:
+            event = _loop(loops[name], known[name], more)
+        else:
+            event = _value(name, known[name])
+        before = after(event, before=before)
     return before
 
 
-def seconds(text: str) -> float | None:
-    """``100us`` as seconds; ``None`` if it is no time."""
-    match = re.fullmatch(r"([\d.]+)(s|ms|us|ns)", text)
-    return float(match[1]) * _UNITS[match[2]] if match else None
-
-
-def _value(name: str, text: str) -> SnippetTimed | SnippetShown:
-    if (took := seconds(text)) is not None:
-        return SnippetTimed(timing=Timing(name=name, seconds=summary(took)))
-    if text.startswith("!"):
-        return SnippetShown(value=Value(name=name, text="", error=text[1:]))
-    warnings = ("UserWarning: …",) if text.startswith("~") else ()
-    text = text.removeprefix("~")
-    numbers = () if text.startswith("'") else tuple(map(float, text.split()))
-    value = Value(name=name, text=text.strip("'"), numbers=numbers, warnings=warnings)
+def _value(name: str, given: Any) -> SnippetTimed | SnippetShown:
+    if isinstance(given, Time):
+        return SnippetTimed(timing=Timing(name=name, seconds=summary(given)))
+    if isinstance(given, Exception):
+        error = f"{type(given).__name__}: {given}"
+        return SnippetShown(value=Value(name=name, text="", error=error))
+    if isinstance(given, Value):
+        return SnippetShown(value=msgspec.structs.replace(given, name=name))
+    if isinstance(given, str):
+        return SnippetShown(value=Value(name=name, text=given))
+    numbers = given if isinstance(given, tuple) else (given,)
+    text = " ".join(f"{number:g}" for number in numbers)
+    value = Value(name=name, text=text, numbers=tuple(map(float, numbers)))
     return SnippetShown(value=value)
 
 
-def _case(case: Case, text: str, facts: dict[str, str]) -> Event:
-    if text.startswith("!"):
-        return failed(case, text[1:])
+def _case(case: Case, ready: Any, facts: Mapping[str, Any]) -> Event:
+    if isinstance(ready, Exception):
+        return failed(case, str(ready))
     phases: dict[str, float] = {}
     changes: dict[str, object] = {}
     for name, value in facts.items():
-        took = seconds(value)
-        if name == "dispatch" and took:
-            changes[name] = summary(took)
+        if name == "dispatch":
+            changes[name] = summary(value)
         elif name == "note":
-            flag, _, said = value.partition(": ")
-            changes["notes"] = (Remark(flag, text=said),)  # type: ignore[arg-type]
+            changes["notes"] = (Remark(value),)
         elif name == "memory":
-            fresh, reused, faults = map(float, value.split())
+            fresh, reused, faults = value
             changes[name] = MemorySpan(fresh=fresh, reused=reused, page_faults=faults)
-        elif took:
-            phases[name] = took
+        elif isinstance(value, Time):
+            phases[name] = value
         else:
-            changes[name] = float(value)
-    ready = seconds(text)
-    assert ready is not None, text
+            changes[name] = value
     return measured(case, ready, phases=Phases(**phases), **changes)
 
 
-def _loop(loop: Loop, text: str, facts: dict[str, str]) -> LoopMeasured:
+def _loop(loop: Loop, taken: Any, facts: Mapping[str, Any]) -> LoopMeasured:
     """Its calls return at once until they are held back."""
-    stopwatch, _, work = text.partition(" of ")
-    true = seconds(work or stopwatch) or 0.0
-    clock = LoopClock(
-        repeats=7, stopwatch_seconds=seconds(stopwatch) or 0.0, true_seconds=true
-    )
-    each = true / loop.calls
-    held = int(facts["held"]) if "held" in facts else None
+    stopwatch, true = taken if isinstance(taken, tuple) else (taken, taken)
+    clock = LoopClock(repeats=7, stopwatch_seconds=stopwatch, true_seconds=true)
+    each, held = true / loop.calls, facts.get("held")
     calls = []
     for index in range(loop.calls):
         late = index - (loop.calls if held is None else held)
@@ -225,7 +239,7 @@ def _loop(loop: Loop, text: str, facts: dict[str, str]) -> LoopMeasured:
         calls=tuple(calls),
         watched=clock,
         undisturbed=clock,
-        inline="inline" in facts,
+        inline=facts.get("inline", False),
         queue_depth=32,
         flops=1e9,
         held_from=held,

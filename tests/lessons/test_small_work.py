@@ -10,7 +10,7 @@ from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.small_work import LESSON, sizes
 from jaxtui.model import Case, Experiment
-from tests.lessons.figures import after, failed, figures, measured, on, works
+from tests.lessons.figures import after, failed, figures, measured, ms, on, us, works
 from tests.records import summary
 
 HERE = on(LESSON)
@@ -66,7 +66,7 @@ def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
     assert done == len(works(LESSON, 1, HERE))
     assert "TensorFlow" not in [row.what for row in missing.rows]
     # A fast list is the right answer, too.
-    lists = "list of 10 = 1us; list of 100000 = 10ms"
+    lists = {"list of 10": us(1), "list of 100000": ms(10)}
     listed = figures(LESSON, 1, HERE, lists, before=outcome)
     found = LESSON.steps[0].conclude(HERE, listed)
     assert (found.answer, found.rows[0].texts()[1]) == (0, "1.00 µs … 10.0 ms")

@@ -46,13 +46,13 @@ from jaxtui.model import (
 )
 from jaxtui.view.scripts import Planner, code_parts
 from tests.fake_engine import RECIPE
-from tests.lessons.figures import after, cases, failed, figures, measured, on
+from tests.lessons.figures import after, cases, failed, figures, measured, ms, on, sec
 from tests.records import case, planned, summary
 
 
-def given(text: str, before: Outcome = NOTHING) -> Outcome:
+def given(before: Outcome = NOTHING, **figures_: object) -> Outcome:
     """Clocks and values of any name."""
-    return figures(CLOCK, 1, on(CLOCK), text, before=before)
+    return figures(CLOCK, 1, on(CLOCK), figures_, before=before)
 
 
 def found(outcome: Outcome) -> Figures:
@@ -85,7 +85,7 @@ Prose with `code`.
 a = jnp.ones(n)
 
 
-# time: first one
+# time: first
 a + 1
 # once: cold
 b = {"n": {1}}
@@ -121,8 +121,8 @@ so.
 
 
 def say(seen: Figures) -> Conclusion:
-    first = seen["first one"]
-    rows = (seen.row("first", "first one", "0.90 s CPU"), seen.row("value", "value"))
+    first = seen["first"]
+    rows = (seen.row("first", "first", "0.90 s CPU"), seen.row("value", "value"))
     sentences = (f"It took {first:.0f} s.", "")
     return Conclusion(rows=rows, holds=first > 5, sentences=sentences, answer=1)
 
@@ -142,21 +142,21 @@ def test_a_page_is_a_step_with_its_trial() -> None:
     with pytest.raises(ValueError, match="begins with a comment, its title, and not"):
         parse(PAGE.replace("# Two of them", "two = 2"))
     # What runs.
-    step = Step(**vars(text), trial=Trial(say, Code(given=size), needs=("first one",)))
+    step = Step(**vars(text), trial=Trial(say, Code(given=size), needs=("first",)))
     there = replace(on(CLOCK), size=2000)
     (snippet,) = step.works(there)
     parts = [(type(one).__name__, one.name, one.code) for one in snippet.parts]
     assert snippet.title == "Two of them"
     assert snippet.setup == "n = 2_000\na = jnp.ones(n)\n"
     assert parts == [
-        ("Timed", "first one", "a + 1"),
+        ("Timed", "first", "a + 1"),
         ("Timed", "cold", 'b = {"n": {1}}'),
         ("Shown", "value", "a.dtype"),
         ("Shown", "refused", "a[0] = 1"),
     ]
     assert [snippet.parts[1].once, snippet.parts[3].raises] == [True, True]
     # What its figures say.
-    seen = step.conclude(there, given("first one = 8s; value = 'float32'"))
+    seen = step.conclude(there, given(first=sec(8), value="float32"))
     assert (seen.holds, seen.answer) == (True, 1)
     assert seen.sentences == ("It took 8 s.", "So it is.")
     assert [row.texts() for row in seen.rows] == [
@@ -164,13 +164,13 @@ def test_a_page_is_a_step_with_its_trial() -> None:
         ("value", "float32", "", ""),
     ]
     assert isinstance(seen.rows[0].published[0], fmt.Figure)
-    less = step.conclude(there, given("first one = 1s"))
+    less = step.conclude(there, given(first=sec(1)))
     assert (less.holds, less.sentences[-1]) == (False, "It is not.")
     nothing = step.conclude(there, NOTHING)
     assert (nothing.holds, nothing.answer) == (None, None)
     assert nothing.rows[0].texts()[1] == "—"
-    assert "first one" in nothing.sentences[0]
-    refused = Value(name="first one", text="", error="ValueError: no")
+    assert "first" in nothing.sentences[0]
+    refused = Value(name="first", text="", error="ValueError: no")
     shown = step.conclude(there, after(SnippetShown(value=refused)))
     assert shown.holds is None
 
@@ -190,7 +190,7 @@ REFUSAL = Value(
 SEEN = after(
     SnippetShown(value=LONG),
     SnippetShown(value=REFUSAL),
-    before=given("a = 9ms; b = 0.5ms; n = 1 2; no = 0"),
+    before=given(a=ms(9), b=ms(0.5), n=(1, 2), no=0),
 )
 
 
