@@ -283,14 +283,13 @@ class DevicesPane(CasePane):
         from jaxtui.tui.export import ExportScreen
         from jaxtui.view import offers
 
-        state = self.session.state
+        state, look = self.session.state, look_of(self.app)
         if (judged := self.shown_check) is not None:
-            offer = offers.of_check(state, judged)
+            offer = offers.of_check(state, judged, look)
         elif state.run is None:
             offer = offers.of_devices(state)
         else:
-            picture, look = self._first.picture, look_of(self.app)
-            plan = self.base.recipes
+            picture, plan = self._first.picture, self.base.recipes
             offer = offers.of_run(state.host, state.run, picture, look, plan)
         self.app.push_screen(ExportScreen(offer))
 

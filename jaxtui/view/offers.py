@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from jaxtui.model import Experiment, Host
 from jaxtui.plot import Picture
 from jaxtui.state import Job, State
 from jaxtui.view import bench, scripts
 from jaxtui.view.bench import collect
-from jaxtui.view.check import Judgement
+from jaxtui.view.check import Judgement, build
 from jaxtui.view.document import Devices, Results, check_results, encode
 from jaxtui.view.export import file_stem, of_cases, stamp
 from jaxtui.view.lesson import Page
-from jaxtui.view.render import COLUMNS, LINES, Look, as_svg
+from jaxtui.view.render import COLUMNS, LINES, Look, as_svg, markdown, svg
 from jaxtui.view.scripts import Planner
 
 Make = Callable[[], "str | Awaitable[str]"]
@@ -69,8 +70,8 @@ def _so_far(host: Host | None, run: Job) -> Results:
     return collect(host, (), run)
 
 
-def of_check(state: State, judged: Judgement) -> Offer:
-    """A health check."""
+def of_check(state: State, judged: Judgement, look: Look) -> Offer:
+    """A health check; in the colours of the theme."""
 
     def document() -> str:
         exam = judged.exam
@@ -84,7 +85,15 @@ def of_check(state: State, judged: Judgement) -> Offer:
         )
         return encode(results).decode()
 
-    return Offer(_here("check", state), {".json": document})
+    report = partial(build, judged, state.host)
+    return Offer(
+        _here("check", state),
+        {
+            ".json": document,
+            ".md": lambda: markdown(report()),
+            ".svg": lambda: svg(report(), look),
+        },
+    )
 
 
 def of_devices(state: State) -> Offer:
@@ -114,13 +123,13 @@ def of_step(page: Page, look: Look, plan: Planner) -> Offer:
     async def script() -> str:
         return scripts.joined(await scripts.code_parts(works, plan), title)
 
-    def svg() -> str:
+    def plot() -> str:
         rows = picture.rows(COLUMNS, LINES) if picture else []
         return as_svg(rows, f"{page.lesson.title}: {title}", look)
 
     found: dict[str, Make] = {".md": page.text}
     if picture is not None:
-        found[".svg"] = svg
+        found[".svg"] = plot
     if works:
         found[".py"] = script
     return Offer(file_stem(page.lesson.name, f"step{page.number + 1}", stamp()), found)

@@ -247,6 +247,8 @@ async def test_devices_and_the_health_check() -> None:
 
         await pilot.press("c")
         await until(pilot, lambda: app.state.exam and not app.state.checking)
+        _, text = await taken(pilot, app, "down")
+        assert text.startswith("**")
         _, text = await taken(pilot, app)
         document = json.loads(text)
         assert (document["verdict"], document["level"]) == ("fail", "quick")
