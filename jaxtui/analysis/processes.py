@@ -149,35 +149,35 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
     """
     measured = [one for one in ended if isinstance(one, Measurement)]
     whole = [one for one in measured if one.stopped not in BROKEN_OFF]
-    found = [one for one in whole or measured[-1:] if one.ready is not None]
-    if not found:
+    usable = [one for one in whole or measured[-1:] if one.ready is not None]
+    if not usable:
         return next((one for one in ended if isinstance(one, Failure)), ended[0])
     asked = experiment.processes
-    notes = _few(len(found), asked, [one for one in ended if isinstance(one, Failure)])
-    if len(found) == 1:
-        return msgspec.structs.replace(found[0], notes=(*found[0].notes, *notes))
-    clocks = [one.ready for one in found if one.ready is not None]
+    notes = _few(len(usable), asked, [one for one in ended if isinstance(one, Failure)])
+    if len(usable) == 1:
+        return msgspec.structs.replace(usable[0], notes=(*usable[0].notes, *notes))
+    clocks = [one.ready for one in usable if one.ready is not None]
     ready = _together(clocks)
     stable = ready.half_width <= experiment.target_half_width
-    spans = [one.memory for one in found if one.memory is not None]
-    samples = [one.samples for one in found if one.samples]
-    middle = min(found, key=lambda one: abs(_seconds(one) - ready.median))
+    spans = [one.memory for one in usable if one.memory is not None]
+    samples = [one.samples for one in usable if one.samples]
+    middle = min(usable, key=lambda one: abs(_seconds(one) - ready.median))
     return msgspec.structs.replace(
         middle,
-        phases=_phases([one.phases for one in found]),
-        dispatch=_together(_known(one.dispatch for one in found))
-        if all(one.dispatch for one in found)
+        phases=_phases([one.phases for one in usable]),
+        dispatch=_together(_present(one.dispatch for one in usable))
+        if all(one.dispatch for one in usable)
         else None,
         ready=ready,
-        pipelined_seconds=_median(one.pipelined_seconds for one in found),
-        flops_per_second=_rate([one.flops_per_second for one in found]),
-        bytes_per_second=_rate([one.bytes_per_second for one in found]),
+        pipelined_seconds=_median(one.pipelined_seconds for one in usable),
+        flops_per_second=_rate([one.flops_per_second for one in usable]),
+        bytes_per_second=_rate([one.bytes_per_second for one in usable]),
         error_vs_float64=max(
-            _known(one.error_vs_float64 for one in found), default=None
+            _present(one.error_vs_float64 for one in usable), default=None
         ),
-        stopped=min(_known(one.stopped for one in found), key=ENDINGS.index),
-        stable=stable and all(one.stable for one in found),
-        notes=(*_notes(found, middle), *notes),
+        stopped=min(_present(one.stopped for one in usable), key=ENDINGS.index),
+        stable=stable and all(one.stable for one in usable),
+        notes=(*_notes(usable, middle), *notes),
         memory=_memory(spans) if spans else None,
         processes=Processes(
             n=len(clocks),
@@ -185,7 +185,7 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
             low=ready.ci_low,
             high=ready.ci_high,
         ),
-        samples=_samples(samples) if len(samples) == len(found) else msgspec.UNSET,
+        samples=_samples(samples) if len(samples) == len(usable) else msgspec.UNSET,
     )
 
 
@@ -221,9 +221,9 @@ def _together(clocks: Sequence[Summary]) -> Summary:
     )
 
 
-def _phases(found: Sequence[Phases]) -> Phases:
+def _phases(usable: Sequence[Phases]) -> Phases:
     medians = {
-        name: _median(getattr(one, name) for one in found)
+        name: _median(getattr(one, name) for one in usable)
         for name in Phases.__struct_fields__
     }
     return Phases(**medians)
@@ -237,11 +237,11 @@ def _memory(spans: Sequence[MemorySpan]) -> MemorySpan:
     )
 
 
-def _samples(found: Sequence[Samples]) -> Samples:
+def _samples(usable: Sequence[Samples]) -> Samples:
     """All of them, process by process."""
-    calls = tuple(x for one in found for x in one.dispatch or ())
+    calls = tuple(x for one in usable for x in one.dispatch or ())
     return Samples(
-        ready=tuple(x for one in found for x in one.ready), dispatch=calls or None
+        ready=tuple(x for one in usable for x in one.ready), dispatch=calls or None
     )
 
 
@@ -251,11 +251,11 @@ def _rate(rates: Sequence[float | None]) -> float | None:
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return median(known) if known else None
+    present = _present(values)
+    return median(present) if present else None
 
 
-def _known(values: Iterable[_T | None]) -> list[_T]:
+def _present(values: Iterable[_T | None]) -> list[_T]:
     return [value for value in values if value is not None]
 
 
@@ -263,27 +263,27 @@ def _seconds(one: Measurement) -> float:
     return one.ready.median if one.ready is not None else math.inf
 
 
-def _notes(found: Sequence[Measurement], middle: Measurement) -> Iterable[Remark]:
+def _notes(usable: Sequence[Measurement], middle: Measurement) -> Iterable[Remark]:
     """One note of each code; where not all processes have it, it says how many."""
-    for code in dict.fromkeys(note.code for one in found for note in one.notes):
+    for code in dict.fromkeys(note.code for one in usable for note in one.notes):
         if code in OF_ROUNDS:
             continue
-        having = [one for one in found if one.has(code)]
+        having = [one for one in usable if one.has(code)]
         one = middle if middle in having else having[0]
         note = next(note for note in one.notes if note.code == code)
-        if len(having) < len(found):
-            share = {"processes_with": len(having), "processes": len(found)}
+        if len(having) < len(usable):
+            share = {"processes_with": len(having), "processes": len(usable)}
             note = msgspec.structs.replace(note, facts={**note.facts, **share})
         yield note
 
 
-def _few(found: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remark]:
+def _few(usable: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remark]:
     """That processes are missing, or too few for an interval of 95 %."""
-    if asked == 1 or found >= max(asked, MINIMUM_ROUNDS):
+    if asked == 1 or usable >= max(asked, MINIMUM_ROUNDS):
         return
     yield Remark(
         "few-processes",
-        {"found": found, "asked": asked, "confidence": confidence(found)},
+        {"found": usable, "asked": asked, "confidence": confidence(usable)},
         "warning",
         detail=" ".join(dict.fromkeys(one.error for one in failures)),
     )
