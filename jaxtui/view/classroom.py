@@ -178,7 +178,7 @@ class Scene:
 
     def bars_title(self) -> str:
         """What the bars show, and of how many repeats."""
-        title = "stopwatch and device"
+        title = "stopwatch and work"
         if self.clocks is None or not self.clocks.repeats:
             return f"{title}, to one scale"
         title = f"{title} · {median_of(self.clocks.repeats)}"
@@ -256,7 +256,7 @@ class Scene:
             return [*lines, *rows(f"BET {self.bet}×", "value", hidden), ()]
         work = bar(now / longest, room)
         missed = Span(work[len(read) :], "device" if fixed else "danger")
-        lines += rows("DEVICE", "device", Span(work[: len(read)], "device"), missed)
+        lines += rows("WORK", "device", Span(work[: len(read)], "device"), missed)
         if fixed:
             return [*lines, ()]
         if self.time is not None and now >= self.read:

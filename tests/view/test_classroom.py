@@ -147,7 +147,7 @@ def test_bars_are_to_one_scale_and_hide_the_work(
     assert len(lines) == 2 * thick + 1
     assert all(len(plain(line)) <= 76 for line in lines)
     text, danger = seen(lines), {span.role for line in lines for span in line}
-    assert ("DEVICE" in text) == (step in ("race", "factor", "fix"))
+    assert ("WORK" in text) == (step in ("race", "factor", "fix"))
     assert ("danger" in danger) == (step in ("race", "factor"))
     assert ("STILL COMPUTING" in text) == (
         step in ("race", "factor") and time is not None and time > FOUND.stopwatch
