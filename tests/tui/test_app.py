@@ -250,7 +250,7 @@ async def test_keys_of_the_tabs_are_answered_over_them(
         await until_ready(pilot, app)
         app.push_screen(screen(Loop(case=case())))
         await until(pilot, lambda: isinstance(app.screen, screen))
-        for key in ("1", "y", "u"):
+        for key in ("7", "y", "u"):
             await pilot.press(key)
             await until(pilot, lambda key=key: app.state.message.startswith(f"{key} "))  # type: ignore[misc]
             assert isinstance(app.screen, screen)
