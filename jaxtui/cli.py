@@ -146,9 +146,12 @@ def _failed(error: Exception) -> int:
     from jaxtui.history.store import HistoryError
     from jaxtui.machine.topologies import TopologyError
     from jaxtui.model import SelectionError
+    from jaxtui.view import words
 
-    if isinstance(error, (SelectionError, TopologyError)):
+    if isinstance(error, SelectionError):
         return _refuse(USAGE, str(error))
+    if isinstance(error, TopologyError):
+        return _refuse(USAGE, words.text(error.remark))
     if isinstance(error, HistoryError):
         return _refuse(CANNOT_RUN, str(error))
     if isinstance(error, OSError) and (refused := no_files(error)):

@@ -28,7 +28,7 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
-from jaxtui.model.own import join_specs, parse_spec
+from jaxtui.model.own import XLA_DTYPES, SpecError, join_specs, parse_spec
 from jaxtui.text import did_you_mean
 
 MAXIMUM_SIZE = 10**15
@@ -421,8 +421,16 @@ def parse_arguments(texts: Iterable[str]) -> str:
     """
     try:
         return join_specs(tuple(map(parse_spec, texts)))
-    except ValueError as error:
-        raise SelectionError(str(error)) from error
+    except SpecError as error:
+        raise SelectionError(f'"{error.typed}" {_SPECS[error.lacks]}') from error
+
+
+_SPECS = {
+    "argument": "is not an argument. Write a dtype and a shape as XLA does: "
+    "f32[1024,1024], bf16[8,128], or s32[] for a single number.",
+    "dtype": f"has an unknown dtype. Choose one of {', '.join(XLA_DTYPES)}.",
+    "elements": "has no elements, so there is nothing to time.",
+}
 
 
 def split_arguments(text: str) -> tuple[str, ...]:

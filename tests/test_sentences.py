@@ -85,7 +85,6 @@ UNCONVERTED = {
     "machine/messages.py",
     "machine/topologies.py",
     "measure/ahead.py",
-    "measure/ahead_process.py",
     "measure/candidates.py",
     "measure/check/base.py",
     "measure/children.py",
@@ -104,8 +103,6 @@ UNCONVERTED = {
     "measure/snippets.py",
     "measure/tensorflow_numpy.py",
     "measure/workload.py",
-    "model/cases.py",
-    "model/own.py",
 }
 """To be converted; it shrinks to nothing."""
 

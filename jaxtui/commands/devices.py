@@ -65,7 +65,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
         CannotRun: if libtpu cannot be used.
         TopologyError: if there is no topology of this name.
     """
-    found: tuple[str, tuple[Device, ...]] | None = None
+    shown: tuple[str, tuple[Device, ...]] | None = None
     recorded: str | None = name
     if name not in topologies.names():
         topology = topologies.parse(name)
@@ -81,7 +81,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
             if state.host is not None:
                 libtpu = state.host.platform_version
                 source = f"{topology.label}, from libtpu {libtpu}; not this machine."
-                found = source, state.devices
+                shown = source, state.devices
         except CannotRun as error:
             refused_topology(driver, error)
             failed = driver.state.failed
@@ -89,14 +89,14 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
                 raise
             recorded = topologies.recorded_as(topology)
             if recorded is None:
-                known = ", ".join(topologies.names())
+                names = ", ".join(topologies.names())
                 raise CannotRun(
-                    f'{error} Without it "{name}" is not known, only {known}.'
+                    f'{error} Without it "{name}" is not known, only {names}.'
                 ) from None
     if recorded is not None:
         source = f"RECORDED: {recorded}, as JAX lists it there; not this machine."
-        found = source, topologies.devices(recorded)
-    source, devices = found or ("", ())
+        shown = source, topologies.devices(recorded)
+    source, devices = shown or ("", ())
     if as_json and source:
         say(source)
     return close(

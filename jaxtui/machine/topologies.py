@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxtui.model import Device, Topology
-from jaxtui.text import did_you_mean
+from jaxtui.model.remark import Fact, Remark
 
 PATH = Path(__file__).with_name("tpu_topologies.json")
 
@@ -30,8 +30,6 @@ INSTALL = 'pip install "jaxtui[topology]"'
 
 USUAL = "-8"
 """One machine: eight TensorCores, or eight chips of one core."""
-
-GRAMMAR = "libtpu's own names, such as v5e:2x4, v4:2x2x1 or tpu7x:2x2x1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,11 @@ _NUMBERS = re.compile(r"[0-9]{1,9}(?:x[0-9]{1,9})*")
 
 
 class TopologyError(ValueError):
-    """There is no such topology; the text is one sentence for people."""
+    """There is no such topology; carries the remark that says why."""
+
+    def __init__(self, remark: Remark) -> None:
+        super().__init__(remark.code)
+        self.remark = remark
 
 
 # The record.
@@ -179,7 +181,7 @@ def parse(text: str) -> Topology:
     libtpu has the last word about the rest.
 
     Raises:
-        TopologyError: it is none of these; the sentence lists what exists.
+        TopologyError: it is none of these.
     """
     name = text.strip().lower()
     if name in _BY_NAME:
@@ -192,11 +194,8 @@ def parse(text: str) -> Topology:
     own, *options = name.split(",")
     if found := _NAME.fullmatch(own):
         return _own(found, _options(text, options))
-    raise TopologyError(
-        f'There is no topology "{text.strip()}": there is {", ".join(names())}, and '
-        f"with libtpu ({INSTALL}) {GRAMMAR}."
-        f"{did_you_mean(name, names(), cutoff=0.7)}"
-    )
+    facts: dict[str, Fact] = {"typed": text.strip(), "known": names()}
+    raise TopologyError(Remark("topology-name", facts, "error"))
 
 
 def _own(found: re.Match[str], given: dict[str, Any]) -> Topology:
@@ -204,17 +203,12 @@ def _own(found: re.Match[str], given: dict[str, Any]) -> Topology:
     layout = found["layout"]
     if not _LAYOUT.fullmatch(layout):
         # libtpu divides by it: a zero would end the process (SIGFPE).
-        raise TopologyError(
-            f'The layout "{layout}" is none: write the chips per dimension, as in '
-            f"v5e:2x4 or v4:2x2x1."
-        )
+        raise TopologyError(Remark("topology-layout", {"layout": layout}, "error"))
     slices = given.get("num_slices", 1)
     chips = _chips(layout) * (slices if isinstance(slices, int) else 1)
     if chips > MOST_CHIPS:
-        raise TopologyError(
-            f'The layout "{layout}" makes {chips:,} chips; no TPU has more than '
-            f"{MOST_CHIPS:,}."
-        )
+        facts: dict[str, Fact] = {"layout": layout, "chips": chips, "most": MOST_CHIPS}
+        raise TopologyError(Remark("topology-too-large", facts, "error"))
     family = _ALIASES.get(found["family"], found["family"])
     if family == "v4":
         given.setdefault("chip_config_name", "megacore")
@@ -226,10 +220,8 @@ def _options(text: str, options: list[str]) -> dict[str, Any]:
     for option in options:
         found = _OPTION.fullmatch(option.strip())
         if not found:
-            raise TopologyError(
-                f'"{option.strip()}" in "{text.strip()}" is no option: write it as in '
-                "v5e:2x4,num_slices=2 or v5e:2x4,chips_per_host_bounds=2x4x1."
-            )
+            facts: dict[str, Fact] = {"option": option.strip(), "typed": text.strip()}
+            raise TopologyError(Remark("topology-option-typed", facts, "error"))
         value = found["value"]
         if _NUMBERS.fullmatch(value):
             numbers = tuple(map(int, value.split("x")))
@@ -245,11 +237,10 @@ def _of_type(name: str, found: re.Match[str]) -> Topology:
     layouts = family.layouts()
     chips, rest = divmod(int(found["count"]), family.per_chip)
     if rest or chips not in layouts:
-        counts = ", ".join(str(count * family.per_chip) for count in layouts)
-        raise TopologyError(
-            f'There is no accelerator type "{name}": the number after '
-            f"{found['family']} is one of {counts}."
-        )
+        counts = tuple(count * family.per_chip for count in layouts)
+        facts: dict[str, Fact] = {"typed": name, "family": found["family"]}
+        facts["counts"] = counts
+        raise TopologyError(Remark("accelerator-type", facts, "error"))
     slices = int(found["slices"] or 1)
     recorded = f"{family.cloud}-{found['count']}"
     if slices == 1 and recorded in names():

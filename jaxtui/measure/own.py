@@ -472,9 +472,10 @@ def check(case: Case) -> None:
         )
     try:
         typed = specs(case)
-    except ValueError as error:
+    except ValueError:
+        text = str((case.params or {}).get(ARGUMENTS, ""))
         how = "Arguments are typed as --arg f32[1024,1024]."
-        raise RefusedError(str(error), how) from None
+        raise RefusedError(f'"{text}" is not an argument.', how) from None
     if typed and case.size:
         raise RefusedError(
             f"{name} has no size: its arguments were typed.",

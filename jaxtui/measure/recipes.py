@@ -23,6 +23,7 @@ from jaxtui.measure.ops.base import Op
 from jaxtui.measure.own import WIDE
 from jaxtui.model import COMPILED_MODES, Case, Recipe
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+from jaxtui.model.remark import Fact, Remark
 
 COLUMNS = 88
 
@@ -31,9 +32,6 @@ MODULES = {
     *("runpy", "sys", "tf", "tnp", "types"),
 }
 """What texts may use beside their own names; ``jaxtui.view.scripts`` imports them."""
-
-NEEDS_DEVICES = "# {} exists with JAX_NUM_CPU_DEVICES={} in the environment."
-INTERPRETED = "# On a CPU Pallas interprets the kernel: the times mean nothing."
 
 TO_NUMPY = (
     "args = jax.tree.map(lambda x: np.array(x) if isinstance(x, jax.Array) else x,"
@@ -44,19 +42,6 @@ TO_DEVICE = (
     " else x, args)"
 )
 """What a file has made with JAX stays where that has put it."""
-
-FRESH = """\
-made = args
-
-class Fresh:
-    \"""A call may donate its arguments: each is given copies.\"""
-    def __iter__(self):
-        copies = jax.tree.map(
-            lambda x: x.copy() if isinstance(x, jax.Array) else x, tuple(made)
-        )
-        return iter(jax.block_until_ready(copies))
-
-args = Fresh()"""
 
 
 def recipe(case: Case, seed: int = 0) -> Recipe:
@@ -77,10 +62,12 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
         call = f'functools.partial({name}, platform="{case.platform}")'
     elif case.mode == "tensorflow":
         call = f"lambda *args: {name}(tnp, *args)"
-    made = op.arguments(case.size)
+    inputs = op.arguments(case.size)
     codes = [
-        one.numpy_code(case.dtype, seed) if case.on_host else one.code(case.dtype, seed)
-        for one in made
+        argument.numpy_code(case.dtype, seed)
+        if case.on_host
+        else argument.code(case.dtype, seed)
+        for argument in inputs
     ]
     names = [*inspect.signature(op.numpy).parameters][: len(codes)]
     lines = _draw(names, codes, seed, _place(case))
@@ -101,11 +88,11 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
     text = _text(source)
     named = False
     if typed:
-        codes = [draw_code(one.shape, one.dtype) for one in typed]
+        codes = [draw_code(spec.shape, spec.dtype) for spec in typed]
         if case.on_host:
             codes = [
-                f"{code}.astype(np.float32)" if one.dtype in FOREIGN else code
-                for code, one in zip(codes, typed, strict=True)
+                f"{code}.astype(np.float32)" if spec.dtype in FOREIGN else code
+                for code, spec in zip(codes, typed, strict=True)
             ]
         names = [f"x{number}" for number in range(len(codes))]
         arguments = _draw(names, codes, seed, _place(case))
@@ -115,8 +102,6 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
         arguments = [factory, TO_NUMPY if host else TO_DEVICE]
     if named:
         arguments.append("keywords, args = args, ()")
-    elif not case.on_host and b"donat" in text:
-        arguments.append(FRESH)
     name = f"own.{source.name}"
     call = f"{name}{NUMPY}"
     if not case.on_host:
@@ -131,9 +116,10 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
         f"({call})",
         function=_import(source),
         arguments=arguments,
-        wide=any(one.dtype in WIDE for one in typed),
+        wide=any(spec.dtype in WIDE for spec in typed),
         tree=True,
         named=named,
+        donates=not named and not case.on_host and b"donat" in text,
     )
 
 
@@ -147,6 +133,7 @@ def _recipe(
     wide: bool,
     tree: bool = False,
     named: bool = False,
+    donates: bool = False,
 ) -> Recipe:
     wait = "lambda result: result.block_until_ready()"
     remarks, settings = [], []
@@ -160,9 +147,10 @@ def _recipe(
         if wide:
             settings.append(("jax_enable_x64", "True"))
         if case.platform == "cpu" and index:
-            remarks.append(NEEDS_DEVICES.format(case.device, index + 1))
+            facts: dict[str, Fact] = {"device": case.device, "count": index + 1}
+            remarks.append(Remark("simulated-devices-needed", facts))
         if case.mode == "pallas" and case.platform == "cpu":
-            remarks.append(INTERPRETED)
+            remarks.append(Remark("kernel-interpreted", severity="warning"))
         if not tree and case.mode in COMPILED_MODES:
             call = f"jax.jit({call})"
         if case.mode not in COMPILED_MODES and case.inputs == "host":
@@ -183,6 +171,7 @@ def _recipe(
         call=call,
         wait=wait,
         tree=tree,
+        donates=donates,
     )
 
 
@@ -235,8 +224,8 @@ def _import(source: own.Source) -> str:
     """The lines that import a file as ``own``."""
     if source.module:
         return f"own = importlib.import_module({source.module!r})"
-    if (found := own.member(source.file)) is not None:
-        root, module = found
+    if (member := own.member(source.file)) is not None:
+        root, module = member
         return (
             f"sys.path.insert(0, {root!r})\nown = importlib.import_module({module!r})"
         )
@@ -268,9 +257,9 @@ def _factory(
     if node is None:
         return f"args = own.{factory}({', '.join(given)})", False
     parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-    if any(one.arg == "seed" for one in parameters):
+    if any(each.arg == "seed" for each in parameters):
         given.append(f"seed={seed}")
-    returns = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
+    returns = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
     named = any(isinstance(value, ast.Dict) for value in returns)
     return f"args = own.{factory}({', '.join(given)})", named
 

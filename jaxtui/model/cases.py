@@ -58,7 +58,7 @@ class OpInfo(Record, frozen=True, kw_only=True):
         return cls(
             name=name,
             summary=summary,
-            size_means="what its factory makes of it",
+            size_means="its factory's argument",
             dtypes=(),
             flops="as XLA counts them",
             bytes="as XLA counts them",
@@ -191,8 +191,8 @@ class Recipe(Record, frozen=True, kw_only=True):
 
     modules: tuple[str, ...]
     """What these texts call the modules that they use."""
-    remarks: tuple[str, ...] = ()
-    """Comments: what must be known before it runs."""
+    remarks: tuple[Remark, ...] = ()
+    """What must be known before it runs."""
     settings: tuple[tuple[str, str], ...] = ()
     """Names of ``jax.config``, and the values as Python writes them."""
     name: str
@@ -205,6 +205,8 @@ class Recipe(Record, frozen=True, kw_only=True):
     """An expression: what is called with ``args``."""
     wait: str = ""
     """An expression: the function that waits for a result."""
+    donates: bool = False
+    """A call may use its arguments up."""
     tree: bool = False
     """It is a function of a file, whose result may be a tree of arrays."""
 

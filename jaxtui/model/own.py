@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 ARGUMENTS = "args"
 """The parameter of a case that holds its typed arguments, separated by blanks."""
@@ -16,12 +16,6 @@ ARGUMENTS = "args"
 ARGS, MAKE_ARGS, NUMPY = "_args", "make_args", "_numpy"
 """The names of what stands beside a function in its file: two endings, and one that
 makes the arguments of all. ``jaxtui.measure.own`` says what they do."""
-
-SPECS_ACCEPTED = (
-    "an argument is a dtype and a shape as XLA writes them: f32[1024,1024], bf16[8,128]"
-    " or s32[] for a single number"
-)
-"""The second half of every sentence about a typed argument."""
 
 XLA_DTYPES = {
     "f64": "float64",
@@ -49,6 +43,20 @@ _NAMES = {**XLA_DTYPES, **_ALIASES, **{name: name for name in XLA_DTYPES.values(
 _SPEC = re.compile(r"(\w+)\[\s*((?:\d+\s*(?:,\s*\d+\s*)*)?)\](?:\{[\d,]*\})?", re.ASCII)
 
 _BITS = re.compile(r"\d+")
+
+
+class SpecError(ValueError):
+    """A text describes no argument.
+
+    Args:
+        lacks: what it has not: any sense (``argument``), a known ``dtype``, or
+            ``elements``.
+        typed: the text.
+    """
+
+    def __init__(self, lacks: Literal["argument", "dtype", "elements"], typed: str):
+        super().__init__(lacks, typed)
+        self.lacks, self.typed = lacks, typed
 
 
 class Spec(NamedTuple):
@@ -128,19 +136,17 @@ def parse_spec(text: str) -> Spec:
     A layout behind it, as in ``f32[8,128]{1,0}``, is ignored.
 
     Raises:
-        ValueError: It describes none; the sentence says what is accepted.
+        SpecError: It describes none.
     """
     match = _SPEC.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f'"{text}" is not an argument: {SPECS_ACCEPTED}.')
+        raise SpecError("argument", text)
     dtype = _NAMES.get(match[1].lower())
     if dtype is None:
-        raise ValueError(
-            f'"{text}" has no known dtype: there is {", ".join(XLA_DTYPES)}.'
-        )
+        raise SpecError("dtype", text)
     spec = Spec(dtype, tuple(int(size) for size in match[2].split(",") if size.strip()))
     if 0 in spec.shape:
-        raise ValueError(f'"{text}" has no elements, so there is nothing to time.')
+        raise SpecError("elements", text)
     return spec
 
 
@@ -148,7 +154,7 @@ def parse_specs(text: str) -> tuple[Spec, ...]:
     """The arguments of a case's parameter, as ``join_specs`` made it.
 
     Raises:
-        ValueError: As for ``parse_spec``.
+        SpecError: As for ``parse_spec``.
     """
     return tuple(parse_spec(part) for part in text.split())
 

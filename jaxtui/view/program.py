@@ -81,16 +81,16 @@ def report(
 def _verdict(inspected: Inspected, label: str, *, here: bool) -> Line:
     program, eager = inspected.program, inspected.eager_kernels
     steps = fmt.plural(len(inspected.steps), "program")
-    said = [f"Compiled{'' if here else ', not run'}: {_made_of(program)}."]
+    sentences = [f"Compiled{'' if here else ', not run'}: {_made_of(program)}."]
     if inspected.case.mode == "eager":
-        said = [f"Eager: {steps}, {_kernels(eager)}."]
+        sentences = [f"Eager: {steps}, {_kernels(eager)}."]
     elif eager is not None:
         several = f" in {steps}" if len(inspected.steps) > 1 else ""
-        said.append(f"Eager: {_kernels(eager)}{several}.")
+        sentences.append(f"Eager: {_kernels(eager)}{several}.")
     least, by = inspected.bound
     if least is not None and by is not None:
-        said.append(f"A call takes at least {fmt.seconds(least)} ({_LIMITS[by]}).")
-    return (Span(label, "title"), Span(f". {' '.join(said)}"))
+        sentences.append(f"A call takes at least {fmt.seconds(least)} ({_LIMITS[by]}).")
+    return (Span(label, "title"), Span(f". {' '.join(sentences)}"))
 
 
 _LIMITS: dict[Bound, str] = {"compute": "compute", "bandwidth": "memory bandwidth"}
@@ -111,7 +111,8 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
     if program.fusions:
         head = ("fusion", "kind", "operations inside")
         fusions = [
-            (one.name, one.kind, _counted(one.operations)) for one in program.fusions
+            (fusion.name, fusion.kind, _counted(fusion.operations))
+            for fusion in program.fusions
         ]
         yield Table(columns(head, fusions, grows=head[2]))
     if len(inspected.steps) > 1:
@@ -234,8 +235,8 @@ def hlo(text: str) -> str:
 
 def entry(text: str) -> str:
     """The entry computations of an HLO text: what a call runs, line by line."""
-    found = re.findall(r"(?:^// step [^\n]*\n)|(?:^ENTRY .*?^\})", text, re.M | re.S)
-    return "\n".join(part.rstrip("\n") for part in found)
+    parts = re.findall(r"(?:^// step [^\n]*\n)|(?:^ENTRY .*?^\})", text, re.M | re.S)
+    return "\n".join(part.rstrip("\n") for part in parts)
 
 
 # Documents.

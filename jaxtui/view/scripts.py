@@ -83,6 +83,26 @@ def take_turns(cases, seconds):
         print(f"{{name}}: {figures}")
 '''
 
+COMMENTS = {
+    "simulated-devices-needed": "# {device} exists with JAX_NUM_CPU_DEVICES={count} in"
+    " the environment.",
+    "kernel-interpreted": "# On a CPU, JAX interprets Pallas: the times mean nothing.",
+}
+"""What must be known before a script runs, by the codes of a recipe's remarks."""
+
+FRESH = """\
+made = args
+
+class Fresh:
+    \"""A call may donate its arguments: each is given copies.\"""
+    def __iter__(self):
+        copies = jax.tree.map(
+            lambda x: x.copy() if isinstance(x, jax.Array) else x, tuple(made)
+        )
+        return iter(jax.block_until_ready(copies))
+
+args = Fresh()"""
+
 WAIT_FOR = '''\
 queues = [jax.device_put(0.0, device) for device in {devices}]
 enqueue = jax.jit(lambda x: x + 1)
@@ -144,14 +164,16 @@ def joined(scripts: Sequence[Script], title: str) -> str:
     if len(scripts) == 1:
         return scripts[0].text
     parts = [_comment(title)]
-    for one in scripts:
-        body = one.body
-        if one.alone:
+    for script in scripts:
+        body = script.body
+        if script.alone:
             readable = "'''" not in body and "\\" not in body
             body = ALONE.format(code=f"'''\\\n{body}'''" if readable else repr(body))
-        resets = [_setting(name, DEFAULTS[name]) for name in one.settings]
-        said = f"print({_title(one.title)}, flush=True)"
-        parts.append("\n".join([_comment(one.title), said, body.strip("\n"), *resets]))
+        resets = [_setting(name, DEFAULTS[name]) for name in script.settings]
+        heading = f"print({_title(script.title)}, flush=True)"
+        parts.append(
+            "\n".join([_comment(script.title), heading, body.strip("\n"), *resets])
+        )
     return "\n\n\n".join(parts) + "\n"
 
 
@@ -164,11 +186,13 @@ def of_cases(planned: Sequence[PlannedCase]) -> str:
     Raises:
         ExportError: None of them can.
     """
-    if made := experiment_scripts(planned):
-        return joined(made, f"{len(made)} sets of cases, each with settings of its own")
-    why = explanation(next((one.problem for one in planned if one.problem), None))
-    said = f"No case of this run can be written as plain Python. {why}"
-    raise ExportError(said.rstrip())
+    if parts := experiment_scripts(planned):
+        return joined(
+            parts, f"{len(parts)} sets of cases, each with settings of its own"
+        )
+    why = next((_why(case) for case in planned if case.problem), "")
+    sentence = f"No case of this run can be written as plain Python. {why}"
+    raise ExportError(sentence.rstrip())
 
 
 def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:
@@ -176,7 +200,7 @@ def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:
 
     NumPy takes whatever the others need.
     """
-    able = {one.case: one.recipe for one in planned if one.recipe}
+    able = {each.case: each.recipe for each in planned if each.recipe}
     first = (recipe.settings for case, recipe in able.items() if not case.on_host)
     common = next(first, ())
     groups: dict[tuple[tuple[str, str], ...], dict[Case, Recipe]] = {}
@@ -191,9 +215,13 @@ def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:
     ]
 
 
+def _why(planned: PlannedCase) -> str:
+    return explanation(planned.problem)
+
+
 def missing(planned: PlannedCase) -> Script:
     """In place of one that cannot run here: a comment that says why."""
-    why = explanation(planned.problem) or "It has no script."
+    why = _why(planned) or "It has no script."
     label = planned.case.label
     return Script(title=label, body=f"{_comment(f'It does not run here. {why}')}\n")
 
@@ -204,7 +232,7 @@ def _case_script(case: Case, recipe: Recipe) -> Script:
         # A line less: all of it has to fit on a slide.
         modules = modules - {"jnp", "lax"} | {"lax, jnp"}
     lines = [
-        *recipe.arguments,
+        *_arguments(recipe),
         _call(recipe),
         "time_calls(f, args, wait, 0.1)  # warm up"
         if case.on_host
@@ -215,33 +243,36 @@ def _case_script(case: Case, recipe: Recipe) -> Script:
 
 
 def _turns_script(
-    found: dict[Case, Recipe], settings: Sequence[tuple[str, str]]
+    recipes: dict[Case, Recipe], settings: Sequence[tuple[str, str]]
 ) -> Script:
-    ops = " and ".join(dict.fromkeys(short_name(case.op) for case in found))
+    ops = " and ".join(dict.fromkeys(short_name(case.op) for case in recipes))
     blocks: list[str] = []
     defined: dict[str, str] = {}
     arguments: tuple[str, ...] = ()
-    for case, recipe in found.items():
-        lines = [*recipe.remarks]
+    for case, recipe in recipes.items():
+        lines = _comments(recipe)
         # Functions of the user may use their arguments up.
         if recipe.arguments != arguments or recipe.tree:
-            lines += recipe.arguments
+            lines += _arguments(recipe)
         arguments = recipe.arguments
         lines += [_call(recipe), f"cases[{_title(case.label)}] = f, args, wait"]
         new = defined.get(recipe.name) != recipe.function
         defined[recipe.name] = recipe.function
         blocks.append(_sections(recipe.function if new else "", "\n".join(lines)))
-    hosts = 0 < sum(case.on_host for case in found) < len(found)
+    hosts = 0 < sum(case.on_host for case in recipes) < len(recipes)
     turns = TAKE_TURNS.format(
         # NumPy's threads spin for 0.1 s after a product: for less than half of a turn.
         turn=0.25 if hosts else 0.1,
         clocks="dispatch, ready",
         figures="dispatch {dispatch:.3e} s, ready {ready:.3e} s",
     )
-    modules = {"perf_counter_ns", *(x for one in found.values() for x in one.modules)}
-    seconds = max(4, (2 if hosts else 1) * len(found))
+    modules = {
+        "perf_counter_ns",
+        *(x for recipe in recipes.values() for x in recipe.modules),
+    }
+    seconds = max(4, (2 if hosts else 1) * len(recipes))
     return Script(
-        title=f"{len(found)} cases of {ops}, taking turns",
+        title=f"{len(recipes)} cases of {ops}, taking turns",
         body=_sections(
             "\n".join([*_imports(modules), *(_setting(*each) for each in settings)]),
             timer(),
@@ -264,7 +295,7 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
         return missing(planned)
     modules = {*recipe.modules, "perf_counter"}
     body = "\n".join(_loop(loop, recipe.tree))
-    lines = [*recipe.arguments, f"f = {recipe.call}"]
+    lines = [*_arguments(recipe), f"f = {recipe.call}"]
     if recipe.tree and loop.chained:
         lines += [
             "# Does the next call take the whole result, or the first of several?",
@@ -333,12 +364,12 @@ def snippet_script(snippet: Snippet) -> Script:
             )
         )
         entries = [
-            f"    {_title(one.name)}: (lambda: {_argument(one.code)}, (), wait_for),"
-            for one in turns
+            f"    {_title(part.name)}: (lambda: {_argument(part.code)}, (), wait_for),"
+            for part in turns
         ]
         seconds = f"{min(3.0, snippet.budget):g}"
         last = "\n".join(["cases = {", *entries, "}", f"take_turns(cases, {seconds})"])
-    parts = (_part(one) for one in snippet.parts if one not in turns)
+    parts = (_part(part) for part in snippet.parts if part not in turns)
     return Script(
         title=snippet.title,
         body=_sections(
@@ -393,28 +424,28 @@ async def code_parts(works: Sequence[Work], plan: Planner) -> tuple[Script, ...]
 
     What a step decides to run in view of its figures, as in a bisection, is not in it.
     """
-    found: list[Script] = []
+    parts: list[Script] = []
     for work in works:
         if isinstance(work, Snippet):
-            found.append(snippet_script(work))
+            parts.append(snippet_script(work))
         elif isinstance(work, Loop):
             (planned,) = (await plan(Experiment(cases=(work.case,)))).cases
-            found.append(loop_script(work, planned))
+            parts.append(loop_script(work, planned))
         elif isinstance(work, Experiment):
-            found += _experiment_scripts(await plan(work))
-    return tuple(found)
+            parts += _experiment_scripts(await plan(work))
+    return tuple(parts)
 
 
 def _experiment_scripts(plan: Plan) -> list[Script]:
     """One for all cases that take turns, and one for each that cannot run here."""
     groups: dict[tuple[int, str], list[PlannedCase]] = {}
-    for one in plan.cases:
+    for case in plan.cases:
         # Where memory is short, sizes run one after another here, too.
-        key = (one.case.size, one.case.op) if plan.grouped else (0, "")
-        if one.recipe:
-            groups.setdefault(key, []).append(one)
-    able = [one for each in groups.values() for one in experiment_scripts(each)]
-    return [*able, *(missing(one) for one in plan.cases if not one.recipe)]
+        key = (case.case.size, case.case.op) if plan.grouped else (0, "")
+        if case.recipe:
+            groups.setdefault(key, []).append(case)
+    able = [case for each in groups.values() for case in experiment_scripts(each)]
+    return [*able, *(missing(case) for case in plan.cases if not case.recipe)]
 
 
 # Pieces.
@@ -423,7 +454,7 @@ def _experiment_scripts(plan: Plan) -> list[Script]:
 def _of_recipe(title: str, recipe: Recipe, modules: Set[str], *sections: str) -> Script:
     """What a recipe needs and defines, and then what is done with it."""
     settings = [_setting(*each) for each in recipe.settings]
-    head = [*recipe.remarks, *_imports(modules), *settings]
+    head = [*_comments(recipe), *_imports(modules), *settings]
     return Script(
         title=title,
         body=_sections("\n".join(head), recipe.function, *sections),
@@ -455,6 +486,15 @@ def _comment(text: str) -> str:
 
 def _setting(name: str, value: str) -> str:
     return f'jax.config.update("{name}", {value})'
+
+
+def _comments(recipe: Recipe) -> list[str]:
+    return [COMMENTS[remark.code].format(**remark.facts) for remark in recipe.remarks]
+
+
+def _arguments(recipe: Recipe) -> list[str]:
+    """The lines that define ``args``."""
+    return [*recipe.arguments, *([FRESH] if recipe.donates else [])]
 
 
 def _call(recipe: Recipe) -> str:

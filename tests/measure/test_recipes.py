@@ -13,9 +13,9 @@ from jaxtui.measure import inputs, ops
 from jaxtui.measure import own as files
 from jaxtui.measure.recipes import recipe, source_of
 from jaxtui.measure.settings import enable_x64
-from jaxtui.model import Case, Mode, Recipe
+from jaxtui.model import Case, Mode, Recipe, Remark
 from jaxtui.model.own import parse_specs
-from jaxtui.view.scripts import IMPORTS
+from jaxtui.view.scripts import IMPORTS, _arguments
 from tests.measure.running import case, own
 
 
@@ -33,7 +33,7 @@ def made(one: Case, seed: int = 0) -> dict[str, Any]:
     """What the lines of a recipe define; its settings are undone afterwards."""
     found = recipe(one, seed)
     settings = [f"jax.config.update({n!r}, {v})" for n, v in found.settings]
-    lines = [*imports_of(found), *settings, found.function, *found.arguments]
+    lines = [*imports_of(found), *settings, found.function, *_arguments(found)]
     space: dict[str, Any] = {}
     wide, default = jax.config.jax_enable_x64, jax.config.jax_default_device
     try:
@@ -96,7 +96,9 @@ def test_recipes_follow_the_case(changes: dict[str, Any]) -> None:
     )
     np.testing.assert_allclose(result, right, rtol=1e-5, atol=1e-5)
     assert ('precision="highest"' in found.call) == (one.precision == "highest")
-    assert ("JAX_NUM_CPU_DEVICES=3" in str(found.remarks)) == (one.device == "cpu:2")
+    facts = {"device": "cpu:2", "count": 3}
+    needed = (Remark("simulated-devices-needed", facts),)
+    assert found.remarks == (needed if one.device == "cpu:2" else ())
 
 
 def test_large_inputs_repeat_in_a_recipe_too() -> None:

@@ -1,9 +1,18 @@
-"""What XLA makes of a case; compiling ahead of time; files of functions."""
+"""What XLA makes of a case; compiling ahead of time; cases and functions that cannot
+be run.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from jaxtui import format as fmt
+from jaxtui.text import did_you_mean
 from jaxtui.view.words.base import Facts, Words
+
+_PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
+
+_TOOLS = {"numpy": "NumPy", "tensorflow": "TensorFlow"}
 
 
 def _lower_bound(facts: Facts) -> str:
@@ -16,6 +25,53 @@ def _lower_bound(facts: Facts) -> str:
         f"No call is faster than {fmt.seconds(facts['seconds'])}: {work} at the"
         f" device's {what} of {rate}. Only a run shows how much slower it is."
         f" Peaks: {facts['source']}."
+    )
+
+
+def _listed(key: str, verb: str = "Choose one of") -> Callable[[Facts], str]:
+    """Advice that lists what there is."""
+    return lambda facts: f"{verb} {', '.join(facts[key])}."
+
+
+def _unknown_device(facts: Facts) -> str:
+    near = did_you_mean(facts["device"], facts["devices"])
+    return f"There is no device {facts['device']}.{near}"
+
+
+def _known_devices(facts: Facts) -> str:
+    return f"Choose one of {fmt.some(facts['devices'])}; `jaxtui devices` lists them."
+
+
+def _functions(facts: Facts) -> str:
+    names = facts["functions"]
+    if not names:
+        return "The file defines no function."
+    near = did_you_mean(facts["name"], names)
+    return f"The file defines {', '.join(names)}.{near}"
+
+
+def _argument_type(facts: Facts) -> str:
+    dtype = facts.get("dtype")
+    what = f"a NumPy array of {dtype}" if dtype else f"a {facts['type']}"
+    return (
+        f"Argument {facts['argument']} of {facts['name']} is {what}, which jax.jit"
+        " doesn't accept."
+    )
+
+
+def _no_host_inputs(facts: Facts) -> str:
+    why = (
+        "its file places them on devices"
+        if facts["placed"]
+        else "some of them aren't arrays"
+    )
+    return f"{facts['name']} can't take its arguments from the host: {why}."
+
+
+def _elsewhere(facts: Facts) -> str:
+    return (
+        f"{_TOOLS[facts['mode']]} runs on the host with inputs on the host, not on"
+        f" {facts['device']} with inputs on the {facts['inputs']}."
     )
 
 
@@ -57,5 +113,359 @@ WORDS: dict[str, Words] = {
     "memory-unknown": Words(
         "device memory unknown",
         lambda f: f"jaxtui doesn't know how much memory a {f['device_kind']} has.",
+    ),
+    # Topologies.
+    "topology-name": Words(
+        "unknown topology",
+        lambda f: (
+            f'There is no topology "{f["typed"]}".'
+            f"{did_you_mean(f['typed'].lower(), f['known'], cutoff=0.7)}"
+        ),
+        lambda f: (
+            f"Choose one of {', '.join(f['known'])}; with libtpu (pip install"
+            ' "jaxtui[topology]") also its own names, such as v5e:2x4, v4:2x2x1 or'
+            " tpu7x:2x2x1."
+        ),
+    ),
+    "topology-layout": Words(
+        "wrong layout",
+        lambda f: f'"{f["layout"]}" is not a layout.',
+        "Write the chips per dimension, as in v5e:2x4 or v4:2x2x1.",
+    ),
+    "topology-too-large": Words(
+        "layout too large",
+        lambda f: (
+            f'The layout "{f["layout"]}" has {f["chips"]:,} chips; no TPU has more than'
+            f" {f['most']:,}."
+        ),
+    ),
+    "topology-option-typed": Words(
+        "wrong option",
+        lambda f: f'"{f["option"]}" in "{f["typed"]}" is not an option.',
+        "Write it as in v5e:2x4,num_slices=2 or v5e:2x4,chips_per_host_bounds=2x4x1.",
+    ),
+    "accelerator-type": Words(
+        "unknown accelerator type",
+        lambda f: f'There is no accelerator type "{f["typed"]}".',
+        lambda f: (
+            f"The number after {f['family']} is one of"
+            f" {', '.join(map(str, f['counts']))}."
+        ),
+    ),
+    "topology-unknown": Words(
+        "unknown TPU",
+        lambda f: f'libtpu knows no TPU "{f["value"]}".',
+        "Choose one of v2, v3, v4, v5e, v5p, v6e and tpu7x.",
+    ),
+    "topology-hosts": Words(
+        "chips per host",
+        lambda f: f'"{f["topology"]}" has no whole hosts of {f["value"]} chips.',
+        lambda f: (
+            "Set how many chips a host has, as in"
+            f" {f['topology']},chips_per_host_bounds=1x1x1."
+        ),
+    ),
+    "topology-dimensions": Words(
+        "wrong dimensions",
+        lambda f: f'The layout "{f["value"]}" has the wrong number of dimensions.',
+        "v2, v3, v5e and v6e have two, as in v5e:2x4; the others three, as in"
+        " v4:2x2x1.",
+    ),
+    "topology-twisted": Words(
+        "twisted torus",
+        lambda f: (
+            f'The torus of "{f["topology"]}" can be twisted only if it wraps in every'
+            " dimension."
+        ),
+        "Add ,wrap=1x1x1.",
+    ),
+    "topology-configuration": Words(
+        "unknown configuration",
+        lambda f: f'"{f["topology"]}" has no configuration "{f["value"]}".',
+        "Leave chip_config_name out.",
+    ),
+    "topology-option": Words(
+        "unknown option",
+        lambda f: f'libtpu has no topology option "{f["value"]}".',
+        "Choose one of chips_per_host_bounds, num_slices, chip_config_name and wrap.",
+    ),
+    "topology-refused": Words(
+        "topology refused",
+        lambda f: f'libtpu rejects the topology "{f["topology"]}".',
+    ),
+    "arguments-spread": Words(
+        "several devices",
+        lambda f: f"{f['name']} spreads its arguments over {f['count']} devices.",
+        "jaxtui compiles for one device: let the file place them on one.",
+    ),
+    # Programs.
+    "no-program": Words(
+        "nothing compiled",
+        lambda f: f"Mode {f['mode']} doesn't go through XLA.",
+        "Choose mode jit or eager.",
+    ),
+    "compiled-already": Words(
+        "already compiled",
+        lambda f: f"{f['name']} is compiled already.",
+        "Let the file show the function before it was compiled.",
+    ),
+    # Cases.
+    "op-unknown": Words(
+        "unknown op",
+        lambda f: f"There is no op {f['op']}.{did_you_mean(f['op'], f['ops'])}",
+        "`jaxtui ops` lists them.",
+    ),
+    "op-not-loaded": Words(
+        "op not loaded", lambda f: f"The package that offers {f['op']} can't load it."
+    ),
+    "dtype-missing": Words(
+        "dtype not supported",
+        lambda f: f"{f['op']} doesn't run in {f['dtype']}.",
+        _listed("dtypes"),
+    ),
+    "dtype-not-on-platform": Words(
+        "dtype not supported",
+        lambda f: (
+            f"{f['op']} doesn't run in {f['dtype']} on"
+            f" {_PLATFORMS.get(f['platform'], f['platform'])}: XLA rejects it there."
+        ),
+        _listed("dtypes"),
+    ),
+    "mode-missing": Words(
+        "mode not available",
+        lambda f: f"{f['op']} has no mode {f['mode']}.",
+        _listed("modes"),
+    ),
+    "mode-unknown": Words(
+        "unknown mode",
+        lambda f: f"There is no mode {f['mode']}.",
+        _listed("modes"),
+    ),
+    "inputs-unknown": Words(
+        "unknown inputs",
+        lambda f: f"There are no inputs {f['inputs']}.",
+        _listed("known"),
+    ),
+    "size-too-small": Words(
+        "size too small",
+        lambda f: (
+            f"{f['op']} has no size {f['size']}; the smallest is {f['least']}"
+            f" ({f['means']})."
+        ),
+    ),
+    "size-too-large": Words(
+        "size too large",
+        lambda f: (
+            f"{f['op']} has no size {f['size']}: its int32 indices end at {f['most']}."
+        ),
+    ),
+    "precision-unknown": Words(
+        "unknown precision",
+        lambda f: f"There is no precision {f['precision']}.",
+        _listed("precisions"),
+    ),
+    "no-precision": Words(
+        "no precision",
+        lambda f: f"{f['op']} takes no precision.",
+        lambda f: f"Only matrix products do: {', '.join(f['takers'])}.",
+    ),
+    "device-unknown": Words("unknown device", _unknown_device, _known_devices),
+    "device-of-other-process": Words(
+        "another process",
+        lambda f: f"{f['device']} belongs to process {f['process']}, not to this one.",
+        "Choose a device of this process.",
+    ),
+    "no-jax-device": Words(
+        "JAX device needed",
+        lambda f: f"Mode {f['mode']} needs a JAX device, not the host.",
+        "NumPy and TensorFlow run on the host.",
+    ),
+    "host-mode-elsewhere": Words("host only", _elsewhere),
+    "host-mode-precision": Words(
+        "no precision",
+        lambda f: f"{_TOOLS[f['mode']]} takes no precision.",
+        "Leave it at default.",
+    ),
+    "tensorflow-missing": Words(
+        "TensorFlow missing",
+        "TensorFlow isn't installed where the engine runs.",
+        "Run `pip install 'jaxtui[tensorflow]'` there.",
+    ),
+    "not-plannable": Words(
+        "op fails",
+        lambda f: f"The package that offers {f['op']} failed to describe it.",
+    ),
+    "too-little-memory": Words(
+        "not enough memory",
+        lambda f: (
+            f"{f['case']} needs {fmt.bytes_text(f['needed'])} on {f['device']}, and"
+            f" {fmt.bytes_text(f['free'])} are free."
+        ),
+        "Choose a smaller size or a narrower dtype.",
+    ),
+    "too-little-host-memory": Words(
+        "not enough memory",
+        lambda f: (
+            f"{f['case']} needs {fmt.bytes_text(f['needed'])} of host memory for its"
+            f" inputs and its check, and {fmt.bytes_text(f['free'])} are free."
+        ),
+        "Choose a smaller size or a narrower dtype.",
+    ),
+    # Functions of files.
+    "file-missing": Words(
+        "no such file",
+        lambda f: f"There is no file {f['file']}.",
+        "Name a Python file and a function, as in train.py:step.",
+    ),
+    "file-unreadable": Words(
+        "unreadable file",
+        lambda f: f"{f['file']} can't be read: {f['why']}.",
+        "Name a Python file and a function, as in train.py:step.",
+    ),
+    "function-missing": Words(
+        "no such function",
+        lambda f: f"{f['file']} has no {f['name']}.",
+        _functions,
+    ),
+    "not-a-function": Words(
+        "not a function",
+        lambda f: f"{f['name']} is a {f['type']}, not a function.",
+        _functions,
+    ),
+    "package-name-taken": Words(
+        "package name taken",
+        lambda f: f"{f['package']} is already imported from {f['folder']}.",
+        "Time functions of two packages with one name in separate runs.",
+    ),
+    "changes-arguments": Words(
+        "changes its arguments",
+        lambda f: (
+            f"{f['name']} changes its arguments in place. jax.jit would drop those"
+            " changes, and XLA the work behind them."
+        ),
+        "Decorate it with what it is written for, such as nnx.jit, return the new"
+        " values, or choose mode eager.",
+    ),
+    "no-eager-function": Words(
+        "compiled only",
+        lambda f: (
+            f"The file compiles {f['name']} and doesn't show the function inside, so it"
+            " can't run op by op."
+        ),
+        "Choose mode jit.",
+    ),
+    "own-precision": Words(
+        "no precision",
+        lambda f: f"{f['op']} takes no --precision.",
+        "Set it in the function, as with jax.default_matmul_precision.",
+    ),
+    "arguments-invalid": Words(
+        "invalid arguments",
+        lambda f: f'"{f["arguments"]}" is no list of arguments.',
+        "Type each as --arg f32[1024,1024].",
+    ),
+    "size-beside-arguments": Words(
+        "size and arguments",
+        lambda f: f"The typed arguments of {f['op']} decide its size.",
+        "Leave out --size, or --arg.",
+    ),
+    "no-host-inputs": Words(
+        "device inputs only", _no_host_inputs, "Leave out --inputs host."
+    ),
+    "argument-elsewhere": Words(
+        "wrong device",
+        lambda f: (
+            f"The file places an argument of {f['name']} on {f['there']}; this case is"
+            f" for {f['device']}."
+        ),
+        lambda f: f"Choose --device {f['there']}.",
+    ),
+    "not-first-device": Words(
+        "wrong device",
+        lambda f: (
+            f"The file spreads the arguments of {f['name']} over {f['count']} devices,"
+            f" and {f['device']} is not the first."
+        ),
+        lambda f: f"Leave out --device, or choose {f['first']}.",
+    ),
+    "argument-type": Words(
+        "argument of jit",
+        _argument_type,
+        lambda f: (
+            f"Jit {f['name']} in its file, with eqx.filter_jit, nnx.jit or static"
+            " arguments; bind it with functools.partial; or choose mode eager."
+        ),
+    ),
+    "no-seed": Words(
+        "no seed", lambda f: f"{f['name']} takes no seed.", "Leave out --seed."
+    ),
+    "no-size": Words(
+        "no size", lambda f: f"{f['name']} takes no size.", "Leave out --size."
+    ),
+    "size-needed": Words(
+        "size needed",
+        lambda f: f"{f['name']} needs a size.",
+        "Give one, as in --size 1024.",
+    ),
+    "factory-result": Words(
+        "wrong result",
+        lambda f: f"{f['name']} returned a {f['type']}.",
+        "Return a tuple of all arguments, `return (x,)` for one, or a dict by name.",
+    ),
+    "no-arguments": Words(
+        "no arguments",
+        lambda f: (
+            f"{f['name']} takes no arguments, so XLA could compute its result while"
+            " compiling."
+        ),
+        "Let it take its data as arguments.",
+    ),
+    "arguments-missing": Words(
+        "arguments missing",
+        lambda f: (
+            f"jaxtui doesn't know what to pass to {f['name']} as"
+            f" {', '.join(f['required'])}."
+        ),
+        lambda f: (
+            f"Define {f['name']}_args(size) or make_args(size) beside it, which returns"
+            " the tuple of its arguments, or give one --arg such as f32[1024,1024] for"
+            " each."
+        ),
+    ),
+    "donates-by-name": Words(
+        "donation by name",
+        lambda f: f"{f['name']} donates {f['argument']}, which it takes only by name.",
+        "Let it take donated arguments by position.",
+    ),
+    "no-numpy-form": Words(
+        "no NumPy form",
+        lambda f: f"{f['name']} has no mode numpy.",
+        lambda f: f"Define {f['name']}_numpy beside it, or choose jit or eager.",
+    ),
+    "precision-lost": Words(
+        "precision lost",
+        lambda f: f"The case asks for float64, and JAX computed in {f['dtype']}.",
+        "Leave jax_enable_x64 to jaxtui.",
+    ),
+    "simulated-devices-needed": Words(
+        "simulated devices",
+        lambda f: (
+            f"{f['device']} exists only with JAX_NUM_CPU_DEVICES={f['count']} or more."
+        ),
+    ),
+    "key-in-numpy": Words(
+        "random key",
+        "NumPy can't take a key of jax.random.",
+        "Pass a seed, or the words of the key.",
+    ),
+    "no-jax-array": Words(
+        "no JAX array",
+        lambda f: (
+            f"{f['name']} returned no JAX array, so jaxtui has nothing to wait for."
+        ),
+        lambda f: (
+            "Return what it computes. Time NumPy code in mode numpy, as"
+            f" {f['name']}_numpy."
+        ),
     ),
 }
