@@ -73,15 +73,21 @@ class Baseline(Record, frozen=True, kw_only=True):
         It is that of the same device, or else of another one of the same kind.
         """
         key = (reading.test, reading.what, reading.unit)
-        same = [one for one in self.figures if (one.test, one.what, one.unit) == key]
-        for one in same:
-            if one.device == reading.device:
-                return one
+        same = [
+            figure
+            for figure in self.figures
+            if (figure.test, figure.what, figure.unit) == key
+        ]
+        for figure in same:
+            if figure.device == reading.device:
+                return figure
         if device is None or reading.device is None:
             return None
         kinds = {other.name: other.device_kind for other in self.devices}
         alike = (
-            one for one in same if kinds.get(one.device or "") == device.device_kind
+            figure
+            for figure in same
+            if kinds.get(figure.device or "") == device.device_kind
         )
         return next(alike, None)
 
@@ -128,9 +134,9 @@ def decode(document: bytes, file: str) -> Baseline:
     if saved.host is None:
         raise BaselineError(Remark("empty-baseline", {"file": file}, "error"))
     figures = tuple(
-        one
-        for one in saved.tests
-        if one.verdict in ("pass", "low") and one.measured is not None
+        figure
+        for figure in saved.tests
+        if figure.verdict in ("pass", "low") and figure.measured is not None
     )
     return Baseline(file=file, host=saved.host, devices=saved.devices, figures=figures)
 
@@ -171,7 +177,7 @@ def _other_hardware(
 ) -> Iterator[Difference]:
     old, new = _counts(baseline.devices), _counts(devices)
     platforms = [
-        ", ".join(sorted({one.platform for one in each}))
+        ", ".join(sorted({device.platform for device in each}))
         for each in (baseline.devices, devices)
     ]
     if old != new:

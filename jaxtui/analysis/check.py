@@ -93,7 +93,7 @@ def overall(verdicts: Iterable[Verdict]) -> VerdictWord:
 
 def _verdict(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verdict:
     remarks, measured = reading.remarks, reading.measured
-    failed = any(one.severity == "error" for one in remarks)
+    failed = any(remark.severity == "error" for remark in remarks)
     if not failed and (measured is None or not math.isfinite(measured)):
         # Over the wire, a figure that is not finite becomes None.
         if measured is None and remarks:
@@ -114,18 +114,25 @@ def _verdict(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verd
 
 
 def _compare(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verdict:
-    found = (
+    compared = (
         _against_expectation(reading),
         _against_baseline(reading, baseline, peers.device_of(reading)),
         peers.against(reading),
     )
-    comparisons = [one for one in found if one is not None]
-    main = max(comparisons, key=lambda one: SEVERITY.index(one.word), default=None)
+    comparisons = [comparison for comparison in compared if comparison is not None]
+    main = max(
+        comparisons,
+        key=lambda comparison: SEVERITY.index(comparison.word),
+        default=None,
+    )
     doubtful = any(
-        one.severity == "warning" and one.code != "contended" for one in reading.remarks
+        remark.severity == "warning" and remark.code != "contended"
+        for remark in reading.remarks
     )
     word = main.word if main else "pass"
-    reasons = (one.remark for one in comparisons if one.remark is not None)
+    reasons = (
+        comparison.remark for comparison in comparisons if comparison.remark is not None
+    )
     return Verdict(
         reading=reading,
         word="low" if doubtful and word == "pass" else word,
@@ -223,10 +230,12 @@ def _lags(share: float, bound: Bound, unit: Unit) -> bool:
     return share > 1 / bound.factor if unit == "seconds" else share < bound.factor
 
 
-def _interval(one: Reading | Figure) -> Interval | None:
-    if one.measured is None or one.ci_low is None or one.ci_high is None:
+def _interval(figure: Reading | Figure) -> Interval | None:
+    if figure.measured is None or figure.ci_low is None or figure.ci_high is None:
         return None
-    return Interval(one.ci_low, one.measured, one.ci_high, one.confidence or 0.0)
+    return Interval(
+        figure.ci_low, figure.measured, figure.ci_high, figure.confidence or 0.0
+    )
 
 
 class _Peers:
@@ -238,15 +247,15 @@ class _Peers:
         self._devices = devices
         self._groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
         self._digests: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-        for one in readings:
-            device = devices.get(one.device or "")
-            if device is None or one.measured is None or not _is_sound(one):
+        for reading in readings:
+            device = devices.get(reading.device or "")
+            if device is None or reading.measured is None or not _is_sound(reading):
                 continue
-            if one.digest:
-                self._digests[self._key(one, device)][one.digest] += 1
-            if math.isfinite(one.measured):
-                group = self._groups.setdefault(self._key(one, device), [])
-                group.append((device.name, one.measured))
+            if reading.digest:
+                self._digests[self._key(reading, device)][reading.digest] += 1
+            if math.isfinite(reading.measured):
+                group = self._groups.setdefault(self._key(reading, device), [])
+                group.append((device.name, reading.measured))
 
     def device_of(self, reading: Reading) -> Device | None:
         """Its device; of the machine as a whole the first, which tells its kind."""

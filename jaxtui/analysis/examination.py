@@ -126,7 +126,7 @@ class Examination:
                 at_work = tuple(name for name in candidates if name not in self.done)
                 return replace(self, at_work=at_work, doing=event.doing)
             case CheckDone():
-                left = tuple(one for one in self.at_work if one != event.device)
+                left = tuple(name for name in self.at_work if name != event.device)
                 return replace(self, at_work=left, done=(*self.done, event.device))
             case WorkFailed():
                 return replace(self, failed=event)
@@ -151,7 +151,9 @@ class Examination:
         """No engine is left to run the next test: what is left is skipped."""
         rest = (self.check, *self.waiting) if self.check else self.waiting
         lost = Remark("no-engine", detail=why)
-        left = tuple(_skip(one, name, lost) for one in rest for name in one.devices)
+        left = tuple(
+            _skip(check, name, lost) for check in rest for name in check.devices
+        )
         return replace(
             _idle(self),
             readings=(*self.readings, *left),

@@ -48,8 +48,8 @@ def _baseline(file: str) -> Baseline:
         raise SelectionError(words.text(error.remark)) from error
 
 
-def _texts(found: Sequence[Difference]) -> tuple[str, ...]:
-    return tuple(f"{one.name} {one.before} → {one.now}" for one in found)
+def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
+    return tuple(f"{name} {before} → {now}" for name, before, now in differences)
 
 
 @click.command("check")
@@ -140,11 +140,11 @@ def _chosen(
         raise CannotRun("JAX has no device that this process can use.")
     if baseline is not None and state.host is not None:
         # The machine counts: a few of its devices may be compared, too.
-        found = baselines.other_hardware(baseline, state.devices, state.host)
-        if found:
+        differing = baselines.other_hardware(baseline, state.devices, state.host)
+        if differing:
             facts: dict[str, Fact] = {
                 "file": baseline.name,
-                "differences": _texts(found),
+                "differences": _texts(differing),
             }
             raise CannotRun(words.text(Remark("other-hardware", facts)))
     return chosen

@@ -167,24 +167,24 @@ def product_peak(
     passes = TPU_PASSES[precision] if rule else 1
     field = {"bfloat16": "bf16", "float32": "bf16", "int8": "int8"}.get(dtype)
     theirs = _from_jax(device, f"{field}_ops_per_second") if field else None
-    known = peak(device.device_kind, dtype, precision)
+    published = peak(device.device_kind, dtype, precision)
     return _reconcile(
         theirs and theirs / passes,
         rule,
-        known.flops_per_second if known else None,
-        known.basis if known else None,
+        published.flops_per_second if published else None,
+        published.basis if published else None,
         reached=best_known(device.device_kind, dtype),
     )
 
 
 def bandwidth_peak(device: Device) -> Expected | None:
     """The peak bandwidth of the memory of one JAX device, in bytes per second."""
-    known = peak(device.device_kind, "float32", matrix=False)
+    published = peak(device.device_kind, "float32", matrix=False)
     return _reconcile(
         _from_jax(device, "mem_bw_bytes_per_second"),
         {},
-        known.bytes_per_second if known else None,
-        known.basis if known else None,
+        published.bytes_per_second if published else None,
+        published.basis if published else None,
     )
 
 

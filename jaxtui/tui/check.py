@@ -46,15 +46,17 @@ class CheckPanel(Panel):
         self.entitle(report.title, keys)
         self._verdict.show(lambda width: fold(report.verdict, width))
         # The figures stand last: what is wrong is in sight.
-        said = replace(report, verdict=(), tables=())
+        remarks = replace(report, verdict=(), tables=())
         figures = replace(report, verdict=(), tables=report.tables[-1:], remarks=())
-        parts = (said, figures) if judged.word not in view.FINE else (figures, said)
+        parts = (
+            (remarks, figures) if judged.word not in view.FINE else (figures, remarks)
+        )
         self._rest.show(
             lambda width: [
                 line
                 for part in parts
-                if (found := [*lines(part, width)])
-                for line in ((), *found)
+                if (drawn := [*lines(part, width)])
+                for line in ((), *drawn)
             ]
         )
 

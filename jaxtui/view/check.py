@@ -94,16 +94,18 @@ class Row:
     @property
     def names(self) -> tuple[str, ...]:
         """Of the devices; none for a reading of the machine as a whole."""
-        return tuple(one.reading.device for one in self.members if one.reading.device)
+        return tuple(
+            verdict.reading.device for verdict in self.members if verdict.reading.device
+        )
 
     @property
     def measured(self) -> str:
         """``171 TFLOP/s``, or of several devices ``168-171 TFLOP/s``."""
         unit = self.first.reading.unit
         values = [
-            one.reading.measured
-            for one in self.members
-            if one.reading.measured is not None
+            verdict.reading.measured
+            for verdict in self.members
+            if verdict.reading.measured is not None
         ]
         if not values:
             return ""
@@ -113,7 +115,7 @@ class Row:
     @property
     def expected(self) -> str:
         """``197 TFLOP/s``, ``≤ 1.0e-2``; a dash where nothing is expected of all."""
-        values = {one.expected for one in self.members}
+        values = {verdict.expected for verdict in self.members}
         if len(values) > 1 or None in values:
             return "" if not self.measured or len(values) > 1 else fmt.ABSENT
         text = figure(values.pop(), self.first.reading.unit)
@@ -133,7 +135,7 @@ class Row:
 
     @property
     def shares(self) -> list[float]:
-        return [one.share for one in self.members if one.share is not None]
+        return [verdict.share for verdict in self.members if verdict.share is not None]
 
 
 def rows(verdicts: Iterable[Verdict]) -> tuple[Row, ...]:
@@ -142,18 +144,24 @@ def rows(verdicts: Iterable[Verdict]) -> tuple[Row, ...]:
     Rows of the same thing follow each other, the best first.
     """
     alike: dict[tuple[object, ...], list[Verdict]] = {}
-    for one in verdicts:
-        codes = () if one.word == "pass" else tuple(each.code for each in one.remarks)
-        alike.setdefault((one.reading.what, one.word, codes), []).append(one)
-    found: list[Row] = []
+    for verdict in verdicts:
+        codes = (
+            ()
+            if verdict.word == "pass"
+            else tuple(each.code for each in verdict.remarks)
+        )
+        alike.setdefault((verdict.reading.what, verdict.word, codes), []).append(
+            verdict
+        )
+    shown: list[Row] = []
     for (_, word, _), members in alike.items():
         together = word in ("pass", "skipped") or len(members) > ROWS_APART
-        found += map(Row, [tuple(members)] if together else zip(members, strict=True))
+        shown += map(Row, [tuple(members)] if together else zip(members, strict=True))
     whats = [what for what, _, _ in alike]
-    found.sort(
+    shown.sort(
         key=lambda row: (whats.index(row.first.reading.what), SEVERITY.index(row.word))
     )
-    return tuple(found)
+    return tuple(shown)
 
 
 def number_and_unit(value: float | None, unit: Unit) -> tuple[str, str]:
@@ -166,10 +174,10 @@ def number_and_unit(value: float | None, unit: Unit) -> tuple[str, str]:
         return fmt.error(value), ""
     if unit == "":
         return fmt.significant(value), ""
-    found = fmt.figure(value, _QUANTITIES[unit])
-    if isinstance(found, str):
-        return found, ""
-    return found.number(found.unit), found.unit.name
+    cell = fmt.figure(value, _QUANTITIES[unit])
+    if isinstance(cell, str):
+        return cell, ""
+    return cell.number(cell.unit), cell.unit.name
 
 
 def figure(value: float | None, unit: Unit) -> str:
@@ -194,7 +202,9 @@ def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
     if not names:
         return "machine"
     if len(names) == 1:
-        return next((one.label for one in devices if one.name == names[0]), names[0])
+        return next(
+            (device.label for device in devices if device.name == names[0]), names[0]
+        )
     platforms = {name.partition(":")[0] for name in names}
     short = f"{len(names)} devices"
     if len(platforms) > 1:
@@ -238,7 +248,9 @@ class Judgement:
         return overall(self.verdicts)
 
     def of_test(self, test: CheckTest) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.reading.test == test)
+        return tuple(
+            verdict for verdict in self.verdicts if verdict.reading.test == test
+        )
 
     def of_device(self, device: str | None) -> Sequence[Verdict]:
         """All that was read of one device, or of the machine as a whole."""
@@ -246,12 +258,16 @@ class Judgement:
 
     def at(self, device: str | None, test: CheckTest) -> list[Verdict]:
         """What a test has read of one device, or of the machine as a whole."""
-        return [one for one in self.of_device(device) if one.reading.test == test]
+        return [
+            verdict
+            for verdict in self.of_device(device)
+            if verdict.reading.test == test
+        ]
 
     def word_of(self, device: str) -> VerdictWord | None:
         """The worst verdict of a device; ``None`` before there is any."""
-        found = self.of_device(device)
-        return overall(found) if found else None
+        verdicts = self.of_device(device)
+        return overall(verdicts) if verdicts else None
 
     def is_done(self, test: CheckTest) -> bool:
         """Whether a test has run, and was not broken off by the user."""
@@ -281,11 +297,13 @@ def judged(
         return replace(
             last, exam=exam, stopping=stopping, elapsed_seconds=elapsed_seconds
         )
-    found = judge(exam.readings, exam.devices, baseline)
-    verdicts = sorted(found, key=lambda one: CHECK_TESTS.index(one.reading.test))
+    judgements = judge(exam.readings, exam.devices, baseline)
+    verdicts = sorted(
+        judgements, key=lambda verdict: CHECK_TESTS.index(verdict.reading.test)
+    )
     by_device: dict[str | None, list[Verdict]] = {}
-    for one in verdicts:
-        by_device.setdefault(one.reading.device, []).append(one)
+    for verdict in verdicts:
+        by_device.setdefault(verdict.reading.device, []).append(verdict)
     return Judgement(exam, tuple(verdicts), stopping, elapsed_seconds, by_device)
 
 
@@ -298,9 +316,9 @@ def build(check: Judgement, host: Host | None = None) -> Report:
     if 1 < len(check.devices) <= GRID_DEVICES:
         tables.insert(0, Table(grid(check, check.devices)))
     kinds = dict.fromkeys(
-        "SIMULATED devices" if one.simulated else one.device_kind
-        for one in check.devices
-        if one.simulated or one.platform != "cpu"
+        "SIMULATED devices" if device.simulated else device.device_kind
+        for device in check.devices
+        if device.simulated or device.platform != "cpu"
     )
     facts = machine(host, "hostname", "cpu", "jax", by=" · ")
     return Report(
@@ -383,17 +401,19 @@ def _advice(check: Judgement) -> str:
     if word == "skipped":
         return "Nothing could be tested."
     if word == "pass":
-        passed = {one.reading.test for one in verdicts if one.word == "pass"}
+        passed = {
+            verdict.reading.test for verdict in verdicts if verdict.word == "pass"
+        }
         return f"{fmt.plural(len(passed), 'test')} passed, nothing is wrong."
-    guilty = [one for one in verdicts if one.word == word]
+    guilty = [verdict for verdict in verdicts if verdict.word == word]
     culprits = _culprits(guilty, check.devices)
-    names = dict.fromkeys(one.reading.device for one in guilty)
+    names = dict.fromkeys(verdict.reading.device for verdict in guilty)
     most = None in names or len(names) > min(MOST_CULPRITS, len(check.devices) // 2)
     only = "" if most else f" --device {','.join(map(str, names))}"
     again = f"`jaxtui check --level full{only}`"
     if word == "low":
         return f"{culprits}. See who else uses the machine, then run {again}."
-    low = [one for one in verdicts if one.word == "low"]
+    low = [verdict for verdict in verdicts if verdict.word == "low"]
     besides = f" Low: {_culprits(low, check.devices)}." if low else ""
     if word == "impossible":
         return (
@@ -410,8 +430,8 @@ def _advice(check: Judgement) -> str:
 def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
     """``tpu:3 at 1,1,0 in compute and together; this machine in present``."""
     tests: dict[str | None, list[str]] = {}
-    for one in verdicts:
-        tests.setdefault(one.reading.device, []).append(one.reading.test)
+    for verdict in verdicts:
+        tests.setdefault(verdict.reading.device, []).append(verdict.reading.test)
     alike: dict[str, list[str]] = {}
     for name, failed in tests.items():
         alike.setdefault(fmt.listed(failed), []).extend([name] if name else [])
@@ -426,20 +446,20 @@ def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
 
 def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
     """A row for each figure, test by test; what was skipped is a remark."""
-    found = [
+    shown = [
         row
         for test in CHECK_TESTS
-        for row in rows(one for one in verdicts if one.reading.test == test)
+        for row in rows(verdict for verdict in verdicts if verdict.reading.test == test)
         if row.word != "skipped"
     ]
     names = [
         row.names[0] if len(row.names) == 1 else short_names(row.names, check.devices)
-        for row in found
+        for row in shown
     ]
-    whats = [row.first.reading.what for row in found]
+    whats = [row.first.reading.what for row in shown]
     widest = max(map(len, whats), default=0)
     one_device = len({*names} - {"machine"}) < 2
-    looks = [LOOKS[row.word] for row in found]
+    looks = [LOOKS[row.word] for row in shown]
 
     def column(
         key: str, head: str, texts: Iterable[str], role: str = "label", **facts: object
@@ -448,7 +468,7 @@ def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
         return Column(key, head, cells, **facts)  # type: ignore[arg-type]
 
     measured = tuple(
-        (Span(row.measured, _figure_role(row.first.reading)),) for row in found
+        (Span(row.measured, _figure_role(row.first.reading)),) for row in shown
     )
     columns = (
         Column(
@@ -456,20 +476,20 @@ def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
             "",
             tuple(
                 (Span(look.text, row.word),)
-                for look, row in zip(looks, found, strict=True)
+                for look, row in zip(looks, shown, strict=True)
             ),
         ),
-        column("test", "test", _once(row.first.reading.test for row in found)),
+        column("test", "test", _once(row.first.reading.test for row in shown)),
         column("what", "figure", whats, "muted", grows=True, most=widest),
         *([] if one_device else [column("device", "device", names)]),
         Column("measured", "measured", measured, right=True),
         column(
-            "expected", "expected", (row.expected for row in found), right=True, rank=2
+            "expected", "expected", (row.expected for row in shown), right=True, rank=2
         ),
-        column("share", "share", (row.share for row in found), right=True, rank=1),
+        column("share", "share", (row.share for row in shown), right=True, rank=1),
     )
     # A column without any text says nothing.
-    return Table(tuple(one for one in columns if any(map(plain, one.cells))))
+    return Table(tuple(column for column in columns if any(map(plain, column.cells))))
 
 
 def _once(names: Iterable[str]) -> Iterator[str]:
@@ -496,37 +516,39 @@ def _statements(
     several = len(check.devices) > 1
     crowded = [
         remark
-        for one in verdicts
-        for remark in one.remarks
+        for verdict in verdicts
+        for remark in verdict.remarks
         if remark.code == "contended"
     ]
     for test in CHECK_TESTS:
-        for row in rows(one for one in verdicts if one.reading.test == test):
+        for row in rows(
+            verdict for verdict in verdicts if verdict.reading.test == test
+        ):
             named = several and row.names and len(row.names) < len(check.devices)
             of = f" of {short_names(row.names, ())}" if named else ""
-            for one in row.members:
+            for verdict in row.members:
                 # They differ in a digit.
                 remarks = (
                     crowded[0] if each.code == "contended" else each
-                    for each in one.remarks
+                    for each in verdict.remarks
                 )
                 about.setdefault((test, of), {}).update(dict.fromkeys(remarks))
-    for one in verdicts:
-        if (source := one.source) is not None:
+    for verdict in verdicts:
+        if (source := verdict.source) is not None:
             remark = Remark("expected", {"rule": source.code, **source.facts})
-            about.setdefault((one.reading.test, ""), {})[remark] = None
-        elif _is_unrated(one):
+            about.setdefault((verdict.reading.test, ""), {})[remark] = None
+        elif _is_unrated(verdict):
             kinds = fmt.listed(device.device_kind for device in check.devices)
             remark = Remark("no-expectation", {"kinds": kinds})
-            about.setdefault((one.reading.test, ""), {})[remark] = None
+            about.setdefault((verdict.reading.test, ""), {})[remark] = None
     ordered = sorted(about.items(), key=lambda item: CHECK_TESTS.index(item[0][0]))
     return gather((f"{test}{of}", remarks) for (test, of), remarks in ordered)
 
 
-def _is_unrated(one: Verdict) -> bool:
+def _is_unrated(verdict: Verdict) -> bool:
     """Only speed is: chips are counted, and memory is what there is."""
-    timed = one.reading.unit in ("flop/s", "bytes/s", "seconds")
-    return timed and one.reading.measured is not None and one.expected is None
+    timed = verdict.reading.unit in ("flop/s", "bytes/s", "seconds")
+    return timed and verdict.reading.measured is not None and verdict.expected is None
 
 
 # Verdicts by device.
@@ -534,22 +556,22 @@ def _is_unrated(one: Verdict) -> bool:
 
 def marks(check: Judgement, devices: Sequence[Device]) -> dict[str, Mark]:
     """What a chip map says of each device, in the order of its legend."""
-    found: dict[str, Mark] = {}
-    words = {one.name: check.word_of(one.name) for one in devices}
+    drawn: dict[str, Mark] = {}
+    words = {device.name: check.word_of(device.name) for device in devices}
     for word in (*SEVERITY, None):
-        found.update({name: LOOKS[word] for name in words if words[name] == word})
-    return found
+        drawn.update({name: LOOKS[word] for name in words if words[name] == word})
+    return drawn
 
 
 def badges(check: Judgement, devices: Sequence[Device]) -> Column:
     """The worst verdict of each device, as a column of their table."""
     cells: list[Line] = []
-    for one in devices:
-        if word := check.word_of(one.name):
+    for device in devices:
+        if word := check.word_of(device.name):
             look = LOOKS[word]
             cells.append((Span(f"{look.text} {look.word}", look.role),))
         else:
-            at_work = check.exam is not None and one.name in check.exam.at_work
+            at_work = check.exam is not None and device.name in check.exam.at_work
             cells.append((WAITING if at_work else Span("", "muted"),))
     return Column("check", "check", cells, rank=1)
 
@@ -560,10 +582,10 @@ def grid(check: Judgement, devices: Sequence[Device]) -> tuple[Column, ...]:
     Where there is no room for all, those that say least go first, and those in which
     something is wrong last.
     """
-    names = Column("id", "id", tuple((Span(one.name),) for one in devices))
+    names = Column("id", "id", tuple((Span(device.name),) for device in devices))
     columns = [names]
     for test in CHECK_TESTS:
-        spans = [_cell(check, one.name, test) for one in devices]
+        spans = [_cell(check, device.name, test) for device in devices]
         room = max(len(test), *(len(span.text) for span in spans))
         cells = tuple((Span(span.text.center(room), span.role),) for span in spans)
         wrong = overall(check.of_test(test)) not in FINE

@@ -65,9 +65,9 @@ class Context:
         return shares_silicon(self.devices)
 
 
-def shares_silicon(found: Sequence[jax.Device]) -> bool:
+def shares_silicon(taking_part: Sequence[jax.Device]) -> bool:
     """Whether the devices compute on the same cores, as CPU devices do."""
-    return any(device.platform == "cpu" for device in found)
+    return any(device.platform == "cpu" for device in taking_part)
 
 
 def run_check(
@@ -224,8 +224,8 @@ def by_device(
         first_only: Let only the first of those that share their memory work, with the
             whole budget.
     """
-    found, budget = context.devices, context.check.budget_seconds
-    first, share = found[0], budget / len(found)
+    taking_part, budget = context.devices, context.check.budget_seconds
+    first, share = taking_part[0], budget / len(taking_part)
 
     def by_first(
         context: Context, device: jax.Device, seconds: float
@@ -239,16 +239,16 @@ def by_device(
             )
             yield reading(test, device, test, remarks=(shared,))
 
-    if len(found) > 1 and not (in_turn or context.shared):
+    if len(taking_part) > 1 and not (in_turn or context.shared):
         yield from at_once(context, job)
         return
     part = by_first if first_only and context.shared else job
-    for device in found:
+    for device in taking_part:
         if context.stop():
             return
         yield CheckDoing(devices=(name(device),))
-        for one in guard(context, part, device, share):
-            yield CheckRead(reading=one)
+        for figure in guard(context, part, device, share):
+            yield CheckRead(reading=figure)
         yield CheckDone(device=name(device))
 
 
@@ -258,24 +258,25 @@ def at_once(context: Context, job: Job, *, join: bool = True) -> Iterator[RunEve
     Unless it is to ``join`` them, a device that never answers does not keep the test
     from ending; the others end as soon as they can.
     """
-    found, done = context.devices, queue.SimpleQueue[RunEvent]()
+    taking_part, done = context.devices, queue.SimpleQueue[RunEvent]()
     over = threading.Event()
     within = dataclasses.replace(context, stop=lambda: over.is_set() or context.stop())
 
     def visit(device: jax.Device) -> None:
-        for one in guard(within, job, device, context.check.budget_seconds):
-            done.put(CheckRead(reading=one))
+        for figure in guard(within, job, device, context.check.budget_seconds):
+            done.put(CheckRead(reading=figure))
         done.put(CheckDone(device=name(device)))
 
-    yield CheckDoing(devices=tuple(map(name, found)))
+    yield CheckDoing(devices=tuple(map(name, taking_part)))
     # Daemons: a device that never answers must not keep the engine from ending.
     threads = [
-        threading.Thread(target=visit, args=(device,), daemon=True) for device in found
+        threading.Thread(target=visit, args=(device,), daemon=True)
+        for device in taking_part
     ]
     try:
         for thread in threads:
             thread.start()
-        left = len(found)
+        left = len(taking_part)
         while left and not context.stop():
             try:
                 event = done.get(timeout=POLL_SECONDS)
@@ -300,17 +301,17 @@ def guard(
     """
     test = context.check.test
     try:
-        for one in job(context, device, seconds):
-            if isinstance(one, Reading):
-                yield one
+        for item in job(context, device, seconds):
+            if isinstance(item, Reading):
+                yield item
                 continue
             if context.stop():
                 return
             try:
-                found = one()
+                figure = item()
             except TroubleError as trouble:
-                found = error_reading(test, device, trouble)
-            if found is not None:
-                yield found
+                figure = error_reading(test, device, trouble)
+            if figure is not None:
+                yield figure
     except Exception as error:
         yield error_reading(test, device, error)

@@ -145,12 +145,12 @@ def _in_turn(context: Context) -> Iterator[RunEvent]:
             subject = subjects[device]
             facts = _facts(chosen[device], subject)
             try:
-                found = work.rate_reading("compute", subject, turns, **facts)
+                rate = work.rate_reading("compute", subject, turns, **facts)
             except TroubleError as trouble:
-                found = error_reading("compute", device, trouble)
-            if found is not None:
-                yield CheckRead(reading=found)
-    yield from (CheckDone(device=one) for one in names)
+                rate = error_reading("compute", device, trouble)
+            if rate is not None:
+                yield CheckRead(reading=rate)
+    yield from (CheckDone(device=device_name) for device_name in names)
 
 
 # Which products.
@@ -213,9 +213,9 @@ def label(case: Case, platform: str) -> str:
 
 def _has_bfloat16(device: Device) -> bool:
     """What the table says; of a kind that it lacks, what the chip says of itself."""
-    known = peaks.peak(device.device_kind, "bfloat16")
-    if known is not None:
-        return known.flops_per_second is not None
+    published = peaks.peak(device.device_kind, "bfloat16")
+    if published is not None:
+        return published.flops_per_second is not None
     try:
         # NVIDIA's tensor cores have it since Ampere.
         return float(device.attributes["compute_capability"]) >= 8.0
@@ -225,11 +225,11 @@ def _has_bfloat16(device: Device) -> bool:
 
 def _has_tf32(device_kind: str) -> bool:
     """Whether the table has a rate of TF32, for a chip of NVIDIA."""
-    found = [
+    published = [
         peaks.peak(device_kind, "float32", precision)
         for precision in ("default", "highest")
     ]
-    rates = [peak.flops_per_second for peak in found if peak is not None]
+    rates = [peak.flops_per_second for peak in published if peak is not None]
     # XLA rounds products to TF32 through cuBLAS; of ROCm nothing is known.
     return not device_kind.startswith("AMD") and len(set(rates)) == 2
 

@@ -42,8 +42,8 @@ def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | No
     prepared = work.prepare(case, WHAT, device, context.check.seed)
     turns = Turns(prepared.workload, throughput=False)
     with translate_errors(case, WHAT, "sampling"):
-        for one in take_turns([turns], seconds, stop=context.stop):
-            one.done = len(one.rounds) >= ROUNDS
+        for turn in take_turns([turns], seconds, stop=context.stop):
+            turn.done = len(turn.rounds) >= ROUNDS
     if not turns.rounds:
         return None
     floor = rounds_interval([median(block.dispatch) for block in turns.rounds])

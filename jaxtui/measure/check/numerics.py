@@ -128,9 +128,9 @@ def test(context: Context) -> Iterator[RunEvent]:
     check = context.check
     platforms = {device.platform for device in context.devices}
     wanted = dict.fromkeys(
-        each for one in platforms for each in computations(one, check.level)
+        each for platform in platforms for each in computations(platform, check.level)
     )
-    inputs = {one: one.inputs(check.seed) for one in wanted}
+    inputs = {computation: computation.inputs(check.seed) for computation in wanted}
     leader, compiled = context.devices[0], threading.Event()
 
     def visit(within: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
@@ -203,7 +203,7 @@ def _precisions(platform: str, dtype: str) -> tuple[Precision, ...]:
 
 def _dtypes(op: str) -> tuple[str, ...]:
     """Those of an op, float64 last: a TPU emulates it, which takes long to compile."""
-    return (*(one for one in ops.get(op).dtypes if one != "float64"), "float64")
+    return (*(dtype for dtype in ops.get(op).dtypes if dtype != "float64"), "float64")
 
 
 # On one device.
@@ -223,7 +223,7 @@ def _compile(
     compilers = max(1, (os.cpu_count() or 1) // len(context.devices))
     with ThreadPoolExecutor(compilers) as pool:
         wanted = computations(device.platform, context.check.level)
-        return {one: pool.submit(make, one) for one in wanted}
+        return {computation: pool.submit(make, computation) for computation in wanted}
 
 
 def _compute(
@@ -250,10 +250,10 @@ def _compute(
             continue
         unlike = max(count_differing(other, first) for other in others)
         differing, repeated = differing + unlike, repeated + 1
-        found = computation.check(inputs[computation], first)
+        accuracy = computation.check(inputs[computation], first)
         # A device that contradicts itself does not say what is right.
         digest = "" if unlike else program + hashlib.sha256(first.tobytes()).hexdigest()
-        yield _error(device, computation, found, digest)
+        yield _error(device, computation, accuracy, digest)
     if not repeated:
         nothing = Remark("nothing-computed")
         yield reading("numerics", device, REPEATED, remarks=(nothing,))
@@ -304,7 +304,8 @@ def count_differing(result: Array, other: Array) -> int:
     if result.shape != other.shape or result.dtype != other.dtype:
         return max(1, result.size)
     left, right = (
-        np.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in (result, other)
+        np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for array in (result, other)
     )
     unlike = (left != right).reshape(result.size, result.dtype.itemsize)
     return int(np.count_nonzero(np.any(unlike, axis=1)))
@@ -325,19 +326,19 @@ def digest_of(call: Call, device: jax.Device) -> str:
 
 
 def _error(
-    device: jax.Device, computation: Computation, found: Accuracy, digest: str
+    device: jax.Device, computation: Computation, accuracy: Accuracy, digest: str
 ) -> Reading:
     """How far a result is from float64."""
     remarks: tuple[Remark, ...] = ()
-    if found.error is None:
+    if accuracy.error is None:
         remarks = (Remark("not-finite", {}, "error"),)
-    elif found.rows_sampled is not None:
-        remarks = (Remark("sampled-rows", {"rows": found.rows_sampled}),)
+    elif accuracy.rows_sampled is not None:
+        remarks = (Remark("sampled-rows", {"rows": accuracy.rows_sampled}),)
     return reading(
         "numerics",
         device,
         computation.what,
-        found.error,
+        accuracy.error,
         unit=ERROR,
         expected=computation.expected,
         digest=digest,

@@ -27,8 +27,8 @@ _chips = partial(reading, "present", None, unit="chips")
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Count; no device has anything to do."""
-    found = readings(seen_by_jax.describe(), context.seen)
-    yield from (CheckRead(reading=one) for one in found)
+    counts = readings(seen_by_jax.describe(), context.seen)
+    yield from (CheckRead(reading=count) for count in counts)
     yield from by_device(context, lambda *_: iter(()))
 
 
@@ -49,47 +49,47 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
 
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
     count = seen.count(maker, devices)
-    found, given, on_bus = count.found, count.given, count.on_bus
+    visible, given, on_bus = count.found, count.given, count.on_bus
     by = "/dev" if given < on_bus else "PCI"
     if not on_bus:
-        return _chips(ON_BUS, found, remarks=(Remark("bus-hidden"),))
-    if found > given:
+        return _chips(ON_BUS, visible, remarks=(Remark("bus-hidden"),))
+    if visible > given:
         divided = Remark("divided-chips", {"by": by, "chips": given})
-        return _chips(ON_BUS, found, remarks=(divided,))
-    if found < given and not count.missing:
+        return _chips(ON_BUS, visible, remarks=(divided,))
+    if visible < given and not count.missing:
         fewer = _asked(given, count.limits, count.processes)
-        return _chips(ON_BUS, found, remarks=(fewer,))
+        return _chips(ON_BUS, visible, remarks=(fewer,))
     source = Remark("counted-by", {"by": by, "on_bus": on_bus})
     expected = Expected(value=given, kind="exact", source=source)
-    return _chips(ON_BUS, found, expected=expected)
+    return _chips(ON_BUS, visible, expected=expected)
 
 
 def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
-    type_, found = seen.environment[TYPE], chip_count(devices)
+    type_, visible = seen.environment[TYPE], chip_count(devices)
     of_slice = chips_of(type_)
     if of_slice is None:
         unknown = Remark("unknown-type", {"variable": TYPE, "type": type_})
-        return _chips(PROMISED, found, remarks=(unknown,))
+        return _chips(PROMISED, visible, remarks=(unknown,))
     configured = seen.environment.get("MEGASCALE_NUM_SLICES", "")
     slices = max(slice_count(devices), int(configured) if configured.isdigit() else 0)
     promised = slices * of_slice
     limits = list(seen.count("tpu", devices).limits)
     if PROCESSES in seen.environment:
         limits.append(f"{PROCESSES}={seen.environment[PROCESSES]}")
-    if found < promised and limits:
-        return _chips(PROMISED, found, remarks=(_asked(promised, limits),))
+    if visible < promised and limits:
+        return _chips(PROMISED, visible, remarks=(_asked(promised, limits),))
     facts: dict[str, Fact] = {
         "variable": TYPE,
         "type": type_,
         "slices": slices,
         "chips": promised,
     }
-    if found > promised:
+    if visible > promised:
         other = Remark("more-than-promised", facts, "warning")
-        return _chips(PROMISED, found, remarks=(other,))
+        return _chips(PROMISED, visible, remarks=(other,))
     source = Remark("promised-by", facts)
     expected = Expected(value=promised, kind="exact", source=source)
-    return _chips(PROMISED, found, expected=expected)
+    return _chips(PROMISED, visible, expected=expected)
 
 
 def _unused(

@@ -65,11 +65,11 @@ class Member:
 
     def run_alone(self) -> None:
         """A few rounds without the others, after a first one to warm up."""
-        made = self.product.workload
-        with translate_errors(made.case, self.product.what, "warm-up"):
-            clocks.burst(made.call, made.args, made.wait, 1)
+        workload = self.product.workload
+        with translate_errors(workload.case, self.product.what, "warm-up"):
+            clocks.burst(workload.call, workload.args, workload.wait, 1)
             self.alone = [
-                clocks.burst(made.call, made.args, made.wait, self.calls)
+                clocks.burst(workload.call, workload.args, workload.wait, self.calls)
                 for _ in range(ALONE_ROUNDS)
             ]
 
@@ -77,8 +77,8 @@ class Member:
         """Enqueue one call, unless it is out."""
         if self.trouble is None:
             with self._or_out("dispatch"):
-                made = self.product.workload
-                self.last = made.call(*made.args)
+                workload = self.product.workload
+                self.last = workload.call(*workload.args)
 
     def finished(self) -> bool:
         """Whether it is through with this round, or out; notes the seconds if so."""
@@ -111,7 +111,7 @@ def test(context: Context) -> Iterator[RunEvent]:
     yield from _prepare(context, members)
     yield from _rounds(context, members)
     if not context.stop():
-        yield from (CheckRead(reading=one) for one in _readings(context, members))
+        yield from (CheckRead(reading=figure) for figure in _readings(context, members))
         yield from (CheckDone(device=name(member.device)) for member in members)
 
 
@@ -186,9 +186,9 @@ def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
     if len(timed) < 2:
         yield _skip(Remark("too-few-devices"))
         return
-    for one in timed:
-        figure = rounds_interval(one.together)
-        yield reading("together", one.device, WHAT, figure, unit="seconds")
+    for member in timed:
+        figure = rounds_interval(member.together)
+        yield reading("together", member.device, WHAT, figure, unit="seconds")
 
 
 def _skip(why: Remark) -> Reading:

@@ -86,8 +86,8 @@ class Series:
     def readings(self) -> Iterator[Reading]:
         size, seconds = fmt.bytes_text(self.nbytes), zip(*self.rounds, strict=True)
         for to, taken, same in zip(DIRECTIONS, seconds, self.zero_copy, strict=True):
-            what, found = f"{to} {size}", rounds_interval(taken)
-            facts: dict[str, Any] = {"figure": found, "per": self.nbytes}
+            what, interval = f"{to} {size}", rounds_interval(taken)
+            facts: dict[str, Any] = {"figure": interval, "per": self.nbytes}
             if same:
                 facts = {"remarks": (Remark("nothing-copied"),)}
             yield reading("transfer", self.device, what, unit="bytes/s", **facts)
@@ -120,12 +120,12 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
         if free is not None and nbytes * SHARE > free:
             why = Remark("no-room", {"size": nbytes, "free": free})
         else:
-            one = Series(nbytes, device, _numbers(nbytes))
+            copies = Series(nbytes, device, _numbers(nbytes))
             # The first round does not count.
-            taken = one.round()
-            one.rounds.clear()
+            taken = copies.round()
+            copies.rounds.clear()
             if taken * LEAST_ROUNDS <= max(PATIENCE * seconds, 1.0):
-                series.append(one)
+                series.append(copies)
                 continue
             why = Remark("slow-copy", {"size": nbytes, "seconds": taken})
         yield reading("transfer", device, size, remarks=(why,))
@@ -133,12 +133,12 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
     for count in range(MOST_ROUNDS if series else 0):
         if count >= LEAST_ROUNDS and perf_counter() - begin >= seconds:
             break
-        for one in series:
+        for copies in series:
             if context.stop():
                 return
-            one.round()
-    for one in series:
-        yield from one.readings()
+            copies.round()
+    for copies in series:
+        yield from copies.readings()
 
 
 def _put(array: Array, place: jax.Device) -> jax.Array:

@@ -101,13 +101,13 @@ def arguments(case: Case, device: jax.Device, seed: int = 0) -> tuple[jax.Array,
     on_cpu = device.platform == "cpu"
     maker = jax.local_devices(backend="cpu")[0] if on_cpu else device
     with scope(case, maker):
-        made = [
+        arrays = [
             _fill(argument, case.dtype, maker)((seed * len(wanted) + place) % 2**31)
             for place, argument in enumerate(wanted)
         ]
         if maker != device:
-            made = jax.device_put(made, device)
-        return tuple(jax.block_until_ready(made))
+            arrays = jax.device_put(arrays, device)
+        return tuple(jax.block_until_ready(arrays))
 
 
 def result_like(case: Case, device: jax.Device) -> jax.Array:
@@ -159,8 +159,8 @@ def subject(
 ) -> Subject:
     """A compiled call with its arguments on a device; its result is one array."""
     wait = clocks.wait_for_array
-    made = Workload(case=case, call=call, args=args, device=device, wait=wait)
-    return Subject(what, made)
+    workload = Workload(case=case, call=call, args=args, device=device, wait=wait)
+    return Subject(what, workload)
 
 
 def prepare(case: Case, what: str, device: jax.Device, seed: int) -> Subject:
@@ -195,13 +195,13 @@ def run_bursts(
     one that raised has a ``fault``.
     """
     warm_up = min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds / max(1, len(subjects)))
-    every = [turns_of(one, warm_up) for one in subjects]
+    every = [turns_of(subject, warm_up) for subject in subjects]
     end = perf_counter() + seconds
-    for one in take_turns(
+    for turns in take_turns(
         every, seconds, stop=stop, faults=(Exception,), announce=True
     ):
-        yield one
-        one.done |= perf_counter() >= end and bool(one.slopes)
+        yield turns
+        turns.done |= perf_counter() >= end and bool(turns.slopes)
 
 
 def rate_reading(
