@@ -257,8 +257,8 @@ def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> R
     elif failed is None:
         remark = Remark("engine-ended", facts, "error")
     else:
-        error = " ".join(filter(None, (failed.error, failed.hint)))
-        remark = Remark("broken-off", {"error": error, **facts}, "error", failed.detail)
+        facts["error"] = failed.error
+        remark = Remark("broken-off", facts, "error", failed.detail)
     if died:
         remark = msgspec.structs.replace(remark, severity="info")
     return Reading(test=check.test, device=device, what=check.test, remarks=(remark,))
