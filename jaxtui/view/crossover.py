@@ -29,6 +29,7 @@ from jaxtui.plot import COLORS, Mark, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.stats import Interval
 from jaxtui.view import curves, words
+from jaxtui.view.bench import Sentence
 from jaxtui.view.document import MACHINE, SCHEMA, machine, split_notes
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.results import figure
@@ -146,6 +147,7 @@ def verdict(search: Search) -> Remark:
             "slower": called.of(other(found.faster)),
             "low": found.low,
             "high": found.high,
+            "sizes": len(search.points),
             "undecided": found.undecided,
         },
         "warning" if lost else "info",
@@ -174,6 +176,12 @@ def remarks(search: Search) -> Iterator[Remark]:
         )
     elif paybacks:
         yield Remark("never-repaid", {"side": called.of(paybacks[-1].side)})
+
+
+def sentences(search: Search) -> Iterator[Sentence]:
+    """The same for the panel of notes."""
+    for remark in (verdict(search), *remarks(search)):
+        yield Sentence(words.label(remark), words.text(remark))
 
 
 DOUBTS = ("contended", "few-rounds")

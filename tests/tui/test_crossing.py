@@ -12,7 +12,7 @@ from jaxtui.tui.state import view_of
 from jaxtui.tui.values import Values
 from tests.commands.test_crossover import machine
 from tests.fake_engine import FakeEngine
-from tests.tui.driving import app_on, lines, until, until_done, until_ready
+from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
 
 
 async def run(
@@ -35,7 +35,8 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         await run(pilot, app, "256..4096", ("numpy", "jit"))
         before = len(engine.works)
         pane.perform("crossing")
-        await until(pilot, lambda: app.state.playing is None and app.state.series)
+        await until(pilot, lambda: "crossover" in app.state.series)
+        await until(pilot, lambda: app.state.playing is None)
         search = app.state.series["crossover"]
         assert isinstance(search, Search)
         assert (search.first.mode, search.second.mode) == ("numpy", "jit")
@@ -49,6 +50,8 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         assert not {256, 512, 1024, 2048, 4096} & set(asked)
         assert view_of(app.state) == "crossing"
         await until(pilot, lambda: "jit beats numpy from ~" in lines(app))
+        await until(pilot, lambda: plain(app, "#notes").startswith("crossing: "))
+        assert "first call: " in plain(app, "#notes")
         # It is a view as long as its curves are those of the run.
         await run(pilot, app, "16..64", ("jit", "eager"))
         assert view_of(app.state) == "sweep"
@@ -69,4 +72,4 @@ async def test_without_two_curves_over_sizes_a_key_says_what_is_missing() -> Non
             await run(pilot, app, sizes, modes)
             pane.perform("crossing")
             await until(pilot, lambda: "two curves" in app.state.message)
-            assert app.state.series == {}
+            assert "crossover" not in app.state.series

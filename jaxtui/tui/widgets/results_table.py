@@ -19,7 +19,7 @@ from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import in_words
-from jaxtui.view import bench, results, words
+from jaxtui.view import bench, crossover, results, words
 from jaxtui.view.bench import Sentence
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.roofline import Roofline
@@ -84,6 +84,9 @@ class Results(Panel):
         found = Roofline.of(self.state, self.state.case_index)
         if self.state.view == "roofline" and found is not None:
             notes = (*found.sentences(), *notes)
+        search = crossover.of_state(self.state)
+        if self.state.view == "crossing" and search is not None:
+            notes = (*crossover.sentences(search), *notes)
         if notes != self._notes:
             self._notes = notes
             self.query_one("#notes", Static).update(in_words(notes))

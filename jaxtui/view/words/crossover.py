@@ -23,13 +23,6 @@ def about_text(size: float, low: int, high: int) -> str:
     return size_text(round(size))
 
 
-def sizes_text(sizes: tuple[int, ...]) -> str:
-    """``64``, ``64 and 16,384``, ``64 to 16,384``: all of several are in the table."""
-    if len(sizes) > 2:
-        return f"{size_text(sizes[0])} to {size_text(sizes[-1])}"
-    return fmt.listed(map(size_text, sizes))
-
-
 def _crossing(facts: Facts) -> str:
     about = about_text(facts["at"], facts["below"], facts["above"])
     below, above = size_text(facts["below"]), size_text(facts["above"])
@@ -46,10 +39,14 @@ def _span(facts: Facts) -> str:
 
 
 def _ahead(facts: Facts) -> str:
-    but = ""
-    if facts["undecided"]:
-        but = f" (no difference seen at {sizes_text(facts['undecided'])})"
-    return f"{facts['faster']} is faster than {facts['slower']} {_span(facts)}{but}"
+    ahead = f"{facts['faster']} is faster than {facts['slower']}"
+    if not facts["undecided"]:
+        return f"{ahead} {_span(facts)}"
+    certain = facts["sizes"] - len(facts["undecided"])
+    return (
+        f"{ahead} at {certain} of {facts['sizes']} sizes {_span(facts)}; no difference"
+        " seen at the others"
+    )
 
 
 def _repaid(facts: Facts) -> str:
@@ -65,9 +62,9 @@ def _repaid(facts: Facts) -> str:
 
 WORDS: dict[str, Words] = {
     "crossing": Words("", _crossing),
-    "no-crossing": Words("no crossing", lambda f: f"No crossing: {_ahead(f)}."),
+    "no-crossing": Words("crossing", lambda f: f"No crossing: {_ahead(f)}."),
     "crossing-unknown": Words(
-        "incomplete",
+        "crossing",
         lambda f: (
             f"{_ahead(f)}. The engine was lost before the search was over, so"
             " they may cross at another size."
@@ -75,13 +72,13 @@ WORDS: dict[str, Words] = {
         "Run it again.",
     ),
     "no-lead": Words(
-        "no difference",
+        "crossing",
         lambda f: (
             f"No difference seen between {f['first']} and {f['second']} {_span(f)}."
         ),
     ),
     "no-common-size": Words(
-        "nothing timed", "No size was timed both ways, so there is no crossing to find."
+        "crossing", "No size was timed both ways, so there is no crossing to find."
     ),
     "sides": Words(
         "compared",
