@@ -21,6 +21,7 @@ from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Pair, Side, pairs
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.places import ExportError
+from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.pane import Pane, bindings
@@ -35,7 +36,7 @@ from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
 from jaxtui.view.export import file_stem, stamp
 from jaxtui.view.offers import Offer
-from jaxtui.view.render import markdown
+from jaxtui.view.render import markdown, svg
 from jaxtui.view.report import lines
 from jaxtui.view.text import COLUMNS, Column, Line, Span, Table, fit
 
@@ -462,6 +463,7 @@ class HistoryPane(Pane):
                 {
                     ".json": partial(_document, past),
                     ".md": partial(markdown, compare.report([pair])),
+                    ".svg": partial(svg, compare.report([pair]), look_of(self.app)),
                 },
             )
         # It may be a hundred thousand rows, and not all of them are on the list.

@@ -13,7 +13,6 @@ from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summar
 from jaxtui.model.measurement import is_uncertain
 from jaxtui.model.remark import Fact
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
-from jaxtui.plot.axes import plain as number
 from jaxtui.text import visible
 from jaxtui.view import words
 from jaxtui.view.document import SCHEMA, Outcome, Results
@@ -241,8 +240,6 @@ def _intervals(pair: Pair) -> Table:
     clocks = [each.measurement.ready for each in sides]
     known = [clock for clock in clocks if clock is not None]
     roles = [label.lower() for label in LABELS]
-    ends = [end for clock in known for end in (clock.ci_low, clock.ci_high)]
-    unit = fmt.shared((clock.median for clock in known), ends=ends)
     found = [
         Column(
             "side",
@@ -262,9 +259,9 @@ def _intervals(pair: Pair) -> Table:
         ),
         Column(
             "ready",
-            f"ready {unit.name}".rstrip(),
+            "ready",
             [
-                (Span(_with_unit(unit, clock.median) if clock else fmt.ABSENT),)
+                (Span(str(fmt.median(clock)) if clock else fmt.ABSENT),)
                 for clock in clocks
             ],
             right=True,
@@ -272,44 +269,30 @@ def _intervals(pair: Pair) -> Table:
         Column(
             "interval",
             "interval",
-            [
-                (Span(fmt.ends_beside(clock, unit) if clock else ""),)
-                for clock in clocks
-            ],
+            [(Span(str(fmt.ends(clock)) if clock else ""),) for clock in clocks],
             rank=2,
         ),
     ]
-    if known and max(ends) > 0:
-        head, bars = _bars(clocks, unit)
+    if known and max(clock.ci_high for clock in known) > 0:
+        head, bars = _bars(clocks)
         cells = [(Span(bar, role),) for bar, role in zip(bars, roles, strict=True)]
         found.append(Column("bar", head, cells, rank=1))
     return Table(tuple(found))
 
 
-def _with_unit(unit: fmt.Unit | fmt.OwnUnits, seconds: float) -> str:
-    return unit.text(seconds) if unit.name else unit.whole(seconds)
-
-
 BAR = 22
 """Cells of the bars of intervals."""
 
-FAR = 30.0
+FAR = 10.0
 """Times that differ by more than this factor stand on a logarithmic scale."""
 
 
-def _bars(
-    clocks: Sequence[Summary | None], unit: fmt.Unit | fmt.OwnUnits
-) -> tuple[str, list[str]]:
+def _bars(clocks: Sequence[Summary | None]) -> tuple[str, list[str]]:
     """The scale, and the interval of each on it."""
     known = [clock for clock in clocks if clock is not None]
     ends = [end for one in known for end in (one.ci_low, one.median, one.ci_high)]
     axis = Axis(
-        log=min(ends) > 0 and max(ends) > FAR * min(ends),
-        format=lambda value: (
-            number(value / unit.of(value).factor)
-            if unit.name
-            else fmt.tick_seconds(value)
-        ),
+        log=min(ends) > 0 and max(ends) > FAR * min(ends), format=fmt.tick_seconds
     )
     scale = fit(ends, axis, padded=True)
     rule = ""
