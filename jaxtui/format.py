@@ -274,7 +274,7 @@ def ends_beside(summary: Summary, unit: Unit | OwnUnits, digits: int = 3) -> str
     """
     low, high = summary.ci_low, summary.ci_high
     if isinstance(unit, OwnUnits):
-        return str(Figure((low, high), "s", unit.of(summary.median, digits)))
+        return str(Figure((low, high), "s", common((low, high))))
     return unit.ends(low, high)
 
 
@@ -578,26 +578,3 @@ class Units(Record, frozen=True):
             flops=shared(flops, "FLOP/s"),
             bytes=shared(moved, "B/s"),
         )
-
-    def cells(self, one: Measurement) -> dict[str, str]:
-        """``ready``, ``interval``, ``memory``, ``dispatch`` and ``rate``.
-
-        The interval is in the unit of the medians; a rate of bytes stands only where
-        there is none of flops.
-        """
-        found = dict.fromkeys(("ready", "interval", "memory", "dispatch"), ABSENT)
-        found["rate"] = self.bytes.whole(one.bytes_per_second or None)
-        if one.flops_per_second:
-            found["rate"] = self.flops.whole(one.flops_per_second)
-        if ready := one.ready:
-            digits = digits_known(ready)
-            found["ready"] = self.ready.whole(ready.median or None, digits)
-            found["interval"] = "one round"
-            if ready.rounds > 1:
-                found["interval"] = ends_beside(ready, self.ready, digits)
-        if dispatch := one.dispatch:
-            digits = digits_known(dispatch)
-            found["dispatch"] = self.dispatch.whole(dispatch.median or None, digits)
-        if one.memory:
-            found["memory"] = _span(one.memory, self.memory)
-        return found

@@ -6,12 +6,17 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import overload
 
+from jaxtui import format as fmt
 from jaxtui.model import Failure, Host, Measurement, Remark
 from jaxtui.state import Job
 from jaxtui.text import visible
-from jaxtui.view.bench import RIGHT, head, remarks, report, rows
-from jaxtui.view.document import Results, encode
-from jaxtui.view.export import as_csv, as_markdown
+from jaxtui.view import words
+from jaxtui.view.bench import report, text
+from jaxtui.view.document import MACHINE, Results, encode, machine
+from jaxtui.view.export import as_csv
+from jaxtui.view.render import markdown
+from jaxtui.view.report import Statement, Table
+from jaxtui.view.text import Column, Span, plain
 
 
 class Measurements(Sequence[Measurement]):
@@ -64,18 +69,18 @@ class Measurements(Sequence[Measurement]):
         return self.measurements[index]
 
     def __repr__(self) -> str:
-        return visible(report(self._run))
+        return visible(text(self._run)).rstrip("\n")
 
     def _repr_html_(self) -> str:
         """The same for Jupyter; colours are the notebook's own, dark or light."""
-        names = head(self._run)
-        body = "".join(_row("td", names, cells) for cells in rows(self._run))
-        top = _row("th", names, names)
-        table = f"<table><thead>{top}</thead><tbody>{body}</tbody></table>"
-        return table + "".join(
-            f'<p style="white-space: pre-line">{html.escape(visible(remark))}</p>'
-            for remark in remarks(self._run)
+        whole = report(self._run)
+        texts = [plain(whole.verdict), *map(_statement, whole.remarks)]
+        headline, *rest = (
+            f'<p style="white-space: pre-line">{html.escape(visible(text))}</p>'
+            for text in texts
         )
+        tables = "".join(map(_table, whole.tables))
+        return "".join([headline, tables, *rest])
 
     def to_json(self) -> str:
         """The document that ``jaxtui bench --json`` prints."""
@@ -87,13 +92,31 @@ class Measurements(Sequence[Measurement]):
 
     def to_markdown(self) -> str:
         """A table, then the machine and what failed."""
-        return as_markdown(self._results)
+        return markdown(report(self._run, machine(self.host, *MACHINE, by=" · ")))
 
 
-def _row(tag: str, names: Iterable[str], cells: Iterable[str]) -> str:
-    written = (
-        f'<{tag} style="text-align: {"right" if name in RIGHT else "left"}">'
-        f"{html.escape(visible(cell))}</{tag}>"
-        for name, cell in zip(names, cells, strict=True)
+def _table(table: Table) -> str:
+    heads = [
+        Column(one.key, "", [(Span(one.head),)], right=one.right)
+        for one in table.columns
+    ]
+    count = len(table.columns[0].cells) if table.columns else 0
+    head = _row("th", heads, 0)
+    body = "".join(_row("td", table.columns, index) for index in range(count))
+    caption = f"<caption>{html.escape(visible(table.title))}</caption>"
+    return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _row(tag: str, columns: Iterable[Column], index: int) -> str:
+    cells = (
+        f'<{tag} style="text-align: {"right" if column.right else "left"}">'
+        f"{html.escape(visible(plain(column.cells[index])))}</{tag}>"
+        for column in columns
     )
-    return f"<tr>{''.join(written)}</tr>"
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _statement(statement: Statement) -> str:
+    remark = statement.remark
+    rows = f" – {fmt.some(statement.about)}" if statement.about else ""
+    return f"{words.label(remark)}: {words.text(remark)}{rows}"

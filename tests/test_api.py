@@ -69,7 +69,7 @@ def test_as_html_it_is_an_escaped_table_without_colours_of_its_own(
 ) -> None:
     shown = results._repr_html_()
     assert shown.count("<tr>") == 5
-    assert "matmul</td>" in shown
+    assert "matmul · float32" in shown
     assert "color" not in shown
     (case, *rest) = results._run.cases
     odd = msgspec.structs.replace(case.case, op="<script>&")
@@ -83,7 +83,7 @@ def test_as_html_it_is_an_escaped_table_without_colours_of_its_own(
 def test_what_can_be_taken_away(results: Measurements) -> None:
     rows = list(csv.DictReader(io.StringIO(results.to_csv())))
     assert [row["size"] for row in rows] == ["32", "32", "64", "64"]
-    assert results.to_markdown().startswith("| op | size |")
+    assert results.to_markdown().startswith("**jit: ")
     document = msgspec.json.decode(results.to_json(), type=Results)
     assert document.measurements == results.measurements
     assert "samples" in json.loads(results.to_json())["measurements"][0]

@@ -16,14 +16,11 @@ from jaxtui.places import ExportError
 from jaxtui.view.document import Results
 from jaxtui.view.export import CSV as COLUMNS
 from jaxtui.view.export import (
-    MARKDOWN,
     MEMORY,
     ExistsError,
     as_csv,
-    as_markdown,
     check,
     file_stem,
-    markdown,
     of_cases,
     stamp,
     write,
@@ -51,24 +48,11 @@ def test_csv_is_read_back_as_it_was() -> None:
     assert len(as_csv(NOTHING).splitlines()) == 1
 
 
-def test_markdown_is_a_table() -> None:
-    head, rule, *rows = as_markdown(RESULTS).splitlines()
-    assert head == "| " + " | ".join(MARKDOWN) + " |"
-    assert rule.count("|") == head.count("|") == rows[0].count("|")
-    assert "| 2.0 ms | 1.90–2.10 |" in rows[0]
-    assert "**matmul 9 float32 jit on cpu:0**: It" in as_markdown(RESULTS)
-    assert len(as_markdown(NOTHING).splitlines()) == 2
-    assert markdown(["a"], [["b|c"]]).splitlines()[-1] == r"| b\|c |"
-
-
 def test_the_memory_span_has_columns_of_its_own() -> None:
     span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
     spanned = Results.of(HOST, [msgspec.structs.replace(ONES[0], memory=span)], ())
     (row,) = csv.DictReader(io.StringIO(as_csv(spanned)))
     assert [row[name] for name in MEMORY] == ["0.0017", "0.00042", "980.25"]
-    head, _, shown, *_ = as_markdown(spanned).splitlines()
-    assert head.endswith("| memory |")
-    assert shown.endswith("| 0.42–1.70 ms |")
 
 
 def lacking(*_: object) -> None:

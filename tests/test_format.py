@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.model import Measurement
 from tests.records import case, measurement, summary
 
 
@@ -84,8 +83,9 @@ def test_the_ends_of_an_interval_share_a_unit_that_suits_both(low, high, text):
     clock = replace(summary(8e-3, 0.001), ci_low=low, ci_high=high)
     assert str(fmt.ends(clock)) == text
     assert fmt.OwnUnits("s").ends(low, high) == text
-    table = fmt.Units.of([measurement(case(), clock)]).cells(measurement(case(), clock))
-    assert table["interval"] == text.removesuffix(" ms" * ("µ" not in text))
+    unit = fmt.Units.of([measurement(case(), clock)]).ready
+    beside = fmt.ends_beside(clock, unit)
+    assert beside == text.removesuffix(" ms" * ("µ" not in text))
 
 
 @given(st.lists(st.floats(1e-9, 1e3), min_size=1))
@@ -173,22 +173,6 @@ def test_three_digits_are_right(value):
     factor = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
     assert float(number) * factor == pytest.approx(value, rel=0.00501)
     assert unit == "s" or float(number) < 1000
-
-
-def test_a_table_has_one_unit_in_each_column_and_no_part_of_a_second() -> None:
-    def timed(seconds: float, flops: float | None = None) -> Measurement:
-        ready, rates = summary(seconds, 0.005), {"bytes_per_second": 2e9}
-        return measurement(case(), ready, flops_per_second=flops, **rates)
-
-    measured = [timed(0.5, 2e12), timed(0.003, 4e9), timed(2.0)]
-    cells = list(map(fmt.Units.of(measured).cells, measured))
-    assert [one["ready"] for one in cells] == ["500 ms", "3.00 ms", "2000 ms"]
-    assert [one["interval"] for one in cells] == ["498–502", "2.99–3.01", "1990–2010"]
-    rates = ["2.00 TFLOP/s", "4.00 GFLOP/s", "2.00 GB/s"]
-    assert [one["rate"] for one in cells] == rates
-    assert cells[0]["dispatch"] == cells[0]["memory"] == fmt.ABSENT
-    (alone,) = map(fmt.Units.of(measured[2:]).cells, measured[2:])
-    assert alone["ready"] == "2.00 s"
 
 
 def test_an_interval_about_processes_says_so() -> None:

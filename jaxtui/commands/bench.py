@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
@@ -40,11 +41,12 @@ from jaxtui.commands.options import (
     sure_flag,
     with_cases,
 )
-from jaxtui.commands.output import Exports, close, export_flags, plot, rendered
+from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import progress
+from jaxtui.commands.terminal import is_terminal
 from jaxtui.machine import malloc
 from jaxtui.model import Case, Experiment, PlannedCase, SelectionError
-from jaxtui.plot import COLORS, Picture
+from jaxtui.plot import COLORS
 from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
 from jaxtui.stats import MINIMUM_ROUNDS
@@ -164,13 +166,14 @@ def command(
     results, job = bench.results, bench.begun
 
     def text(job: Job) -> str:
-        return join_painted(
-            filter(None, [view.report(job), plot(_picture(job))]), "\n\n"
-        )
+        room = ROOM if is_terminal(sys.stdout) else 0
+        picture = of_run(job, bench.state.ops, COLORS)
+        return rendered(view.report(job, room=room, picture=picture))
 
     def contents(job: Job) -> Contents:
         script = partial(scripts.of_cases, bench.planned)
-        return view.files(results, job, _picture(job), script)
+        picture = of_run(job, bench.state.ops, COLORS)
+        return view.files(results, job, picture, script)
 
     return close(
         document=results,
@@ -181,6 +184,10 @@ def command(
         contents=partial(contents, job) if job else None,
         exports=exports,
     )
+
+
+ROOM = 8
+"""Cells of a bar on a terminal."""
 
 
 class _Bench(Driver):
@@ -201,11 +208,6 @@ class _Bench(Driver):
         if run and any(one.failure or one.status in statuses for one in run.cases):
             return run
         return None
-
-
-def _picture(run: Job) -> Picture | None:
-    """The samples of a single case, or curves over size."""
-    return of_run(run, run.cases[0] if len(run.cases) == 1 else None, COLORS)
 
 
 # Two Pythons, whose engines take turns.

@@ -373,7 +373,7 @@ class BenchPane(CasePane):
 
     def action_copy(self) -> None:
         if (run := self.session.state.run) is not None:
-            self.base.take_away(bench.results_text(run), "results.txt")
+            self.base.take_away(bench.text(run), "results.txt")
 
     def action_export(self) -> None:
         state = self.session.state

@@ -17,7 +17,7 @@ from jaxtui.state import CaseState
 from jaxtui.tui.base import base
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
-from jaxtui.tui.state import EMPTY, State, view_of
+from jaxtui.tui.state import EMPTY, State, curves_of, view_of
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
@@ -144,7 +144,8 @@ class Pictures(Horizontal):
         state = self._state
         if state.run is None or view_of(state) != "sweep":
             return
-        index = case_at(state.run, sizes(state.run)[event.place], state.case)
+        size = sizes(curves_of(state))[event.place]
+        index = case_at(state.run, size, state.case)
         if index is not None:
             base(self).session.update(picked=(state.run.origin, index))
 
@@ -163,7 +164,7 @@ def why_not_plot(action: str, state: State) -> str | None:
     if action in ("view", "phases"):
         return None
     if view_of(state) != "sweep":
-        if len(sizes(state.run)) > 1:
+        if len(sizes(curves_of(state))) > 1:
             return "The metric is of the curves over size: g goes there."
         return "The metric is of curves over size, and there is only one size."
     return None

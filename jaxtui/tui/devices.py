@@ -31,7 +31,7 @@ from jaxtui.tui.widgets.load import LoadPanel
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view import bench, calls, devices, report, stopwatch
+from jaxtui.view import bench, calls, devices, figures, report, stopwatch
 from jaxtui.view import check as check_view
 from jaxtui.view.text import Line, Span, fold, meter
 
@@ -277,7 +277,7 @@ class DevicesPane(CasePane):
             text = report.terminal(built, None, colour=False)
             self.base.take_away(text, "check.txt")
         elif (run := self.session.state.run) is not None:
-            self.base.take_away(bench.results_text(run), "results.txt")
+            self.base.take_away(bench.text(run), "results.txt")
 
     def action_export(self) -> None:
         from jaxtui.tui.export import ExportScreen
@@ -466,7 +466,7 @@ def _lines(
         return _before(state, offer, findings, width)
     if case.failure is not None:
         return devices.failure_lines(case.failure, width)
-    numpy = bench.numpy_of(case, state.run)
+    numpy = figures.numpy_of(case, state.run)
     lines = stopwatch.lines(stopwatch.comparison(case, numpy), width)
     lines += [stopwatch.cold(case, numpy)] if case.phases.first_call else []
     if state.job is state.run:

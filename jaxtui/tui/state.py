@@ -12,7 +12,7 @@ from jaxtui.state import CaseState, Job
 from jaxtui.view import crossover
 from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
-from jaxtui.view.curves import Metric, sizes
+from jaxtui.view.curves import Metric, sizes, swept
 
 MOST = 8
 """Functions of files that are offered again."""
@@ -111,6 +111,12 @@ EMPTY = State()
 """Nothing yet: the engine is starting."""
 
 
+def curves_of(state: State) -> Job:
+    """The cases of the run whose sizes mean the same as those of the selected one."""
+    assert state.run is not None
+    return swept(state.run, state.case, state.ops)
+
+
 VIEWS: tuple[View, ...] = get_args(View)
 """In the order in which the key goes round."""
 
@@ -132,7 +138,7 @@ def next_view(state: State) -> View:
 def _views(state: State) -> list[View]:
     """Those that there are: curves need several sizes, their crossing a search."""
     lacking = set()
-    if state.run is None or len(sizes(state.run)) < 2:
+    if state.run is None or len(sizes(curves_of(state))) < 2:
         lacking.add("sweep")
     if crossover.of_state(state) is None:
         lacking.add("crossing")

@@ -1,16 +1,13 @@
-"""A bench run: its table, the sentences about it, the readout, and its files."""
+"""A bench run: its report, what is to be said of a case, and its document."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.analysis import crossover
 from jaxtui.model import (
     USUAL_MODES,
     Case,
@@ -21,52 +18,40 @@ from jaxtui.model import (
     Ratio,
     Remark,
     Stopped,
+    Summary,
     differing,
     explanation,
     run_notes,
 )
 from jaxtui.model.base import dtype_label
-from jaxtui.model.own import brief_name, is_own, parts, short_name
-from jaxtui.plot import Picture
+from jaxtui.model.own import brief_name, is_own, short_name
+from jaxtui.plot import Picture, dot
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
-from jaxtui.stats import Interval, interval_of
-from jaxtui.view import words
-from jaxtui.view.document import Outcome, Results
-from jaxtui.view.export import Contents, contents, drawn
-from jaxtui.view.render import DARK, Look
-from jaxtui.view.text import INCOMPLETE, table
-
-WIDE = (
-    "op",
-    "size",
-    "dtype",
-    "device",
-    "mode",
-    "ready",
-    "dispatch",
-    "rate",
-    "peak",
-    "error",
-    "× numpy",
-    "notes",
+from jaxtui.view import curves, words
+from jaxtui.view.document import MACHINE, Outcome, Results, machine
+from jaxtui.view.export import Contents, of_report
+from jaxtui.view.figures import (
+    bar_role,
+    figure,
+    once_per_run,
+    rate_role,
+    share_of_peak,
+    sparkline,
+    times_numpy,
 )
-
-RIGHT = (
-    "size",
-    "ready",
-    "interval",
-    "memory",
-    "dispatch",
-    "rate",
-    "peak",
-    "error",
-    "× numpy",
+from jaxtui.view.render import DARK, Look, markdown
+from jaxtui.view.report import Report, Table, gather, lines
+from jaxtui.view.text import (
+    INCOMPLETE,
+    Column,
+    Line,
+    Span,
+    bar,
+    log_share,
+    plain,
+    table,
 )
-"""Those that are aligned at the right."""
-
-APART = 2.0
-"""Dispatch counts as far from ready when ready takes this many times longer."""
 
 TRACEBACK = "traceback"
 """What the traceback of a user's function is filed under."""
@@ -81,131 +66,399 @@ _ENDS = {
     "crashed": "the engine was lost",
 }
 
-_T = TypeVar("_T")
 
+def report(
+    run: Job, host: str = "", *, room: int = 0, picture: Picture | None = None
+) -> Report:
+    """What there is to say of a run, finished or not.
 
-def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
-    """A function that remembers its answer for the snapshot that it was last asked of.
-
-    Every case of a run asks about all of its cases: without this, a redraw of a
-    thousand cases looks at a million.
+    Args:
+        run: with at least one case.
+        host: the machine.
+        room: cells of the bars; without bars 0.
+        picture: of the run.
     """
-    last: tuple[Job, _T] | None = None
-
-    def answer(run: Job) -> _T:
-        nonlocal last
-        if last is None or last[0] is not run:
-            last = run, work_out(run)
-        return last[1]
-
-    return answer
-
-
-# Figures.
-
-
-def against_numpy(case: CaseState, run: Job) -> Interval | None:
-    """NumPy's seconds for the same op and size over those of a JAX case, until ready;
-    both took turns.
-    """
-    numpy = None if case.case.mode == "numpy" else numpy_of(case, run)
-    if numpy is None or numpy.measurement is None or case.measurement is None:
-        return None
-    rounds = _turns(numpy), _turns(case)
-    return crossover.ratio_of(numpy.measurement, case.measurement, rounds)
-
-
-def _turns(case: CaseState) -> Sequence[float]:
-    """Seconds of what has taken turns: rounds, or processes where there are several."""
-    measured = case.measurement
-    if measured is not None and measured.processes is not None:
-        return measured.processes.medians
-    return case.rounds
-
-
-def numpy_of(case: CaseState, run: Job) -> CaseState | None:
-    """NumPy's case of the same op and size: one with figures, of the same dtype if
-    there is such a one, the fastest.
-    """
-    asked = case.case
-
-    def order(one: CaseState) -> tuple[bool, bool, float]:
-        ready = ready_interval(one)
-        seconds = 0.0 if ready is None else ready.median
-        return ready is None, one.case.dtype != asked.dtype, seconds
-
-    found = _by_numpy(run).get((asked.op, asked.size), ())
-    return min(found, key=order, default=None)
-
-
-def times_numpy(case: CaseState, run: Job) -> Ratio | None:
-    """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
-    found = against_numpy(case, run)
-    return None if found is None else Ratio(**found._asdict())
-
-
-def ready_interval(case: CaseState) -> Interval | None:
-    """Seconds per call until its result was ready."""
-    measured = case.measurement
-    if measured is None or measured.ready is None:
-        return None
-    return interval_of(measured.ready)
-
-
-@once_per_run
-def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
-    """By op and size: the cases that NumPy ran."""
-    found: dict[tuple[str, int], list[CaseState]] = {}
-    for one in run.cases:
-        if one.case.mode == "numpy":
-            found.setdefault((one.case.op, one.case.size), []).append(one)
-    return found
-
-
-def share_of_peak(measurement: Measurement) -> float | None:
-    """The better of the two shares, of peak FLOP/s and of peak bytes/s."""
-    peak = measurement.peak
-    if peak is None:
-        return None
-    pairs = (
-        (measurement.flops_per_second, peak.flops_per_second),
-        (measurement.bytes_per_second, peak.bytes_per_second),
+    swept = run if picture is not None and len(run.cases) > 1 else None
+    rows = [
+        (row_label(case, run), (*own_notes(case, run), *_failure(case)))
+        for case in run.cases
+    ]
+    columns = tuple(result_columns(run, room=room, swept=swept))
+    return Report(
+        title=title(run),
+        verdict=headline(run),
+        tables=(Table(columns, shared_facts(run)),),
+        remarks=gather(rows, notes(run)),
+        picture=picture,
+        host=host,
     )
-    shares = [rate / most for rate, most in pairs if rate and most]
-    return max(shares, default=None)
+
+
+def _failure(case: CaseState) -> tuple[Remark, ...]:
+    failure = case.failure
+    if failure is None:
+        return ()
+    text = explanation(failure)
+    if status(case) == "not run":
+        return (Remark("not-run", {"because": text}, "error"),)
+    return (Remark("failed", {"because": text}, "error"),)
+
+
+# The headline.
+
+
+def headline(run: Job) -> Line:
+    """One sentence: how many times faster, or how long a call takes."""
+    if run.outcome == "crashed":
+        return (Span(INCOMPLETE, "low"),)
+    ratios = {
+        index: ratio
+        for index, case in enumerate(run.cases)
+        if (ratio := times_numpy(case, run)) is not None
+    }
+    if ratios:
+        return (Span(_against_numpy(run, ratios), "title"),)
+    text = _times(run)
+    return (Span(text, "title"),) if text else ()
+
+
+def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
+    one_op = len({case.case.op for case in run.cases}) == 1
+    if one_op and (marks := curves.crossing_marks(run)):
+        return f"{'; '.join(mark.label for mark in marks)}."
+    if len(ratios) == 1:
+        (ratio,) = ratios.values()
+        return f"{_compared('JAX', ratio)}."
+    by_mode: dict[str, list[int]] = {}
+    for index in ratios:
+        by_mode.setdefault(run.cases[index].case.mode, []).append(index)
+    same = len({(case.case.op, case.case.size) for case in run.cases}) == 1
+    texts: list[str] = []
+    for mode, indices in by_mode.items():
+        if same and len(indices) == 1:
+            texts.append(_compared(mode, ratios[indices[0]]))
+        else:
+            texts.append(_span(mode, indices, run, ratios))
+    return f"{'; '.join(texts)}."
+
+
+def _compared(name: str, ratio: Ratio) -> str:
+    """``JAX is 1.7× faster than NumPy (1.5–1.9×)``."""
+    ends = f"({fmt.ratio_ends(ratio)}×)"
+    if ratio.low <= 1 <= ratio.high:
+        return f"no difference seen between {name} and NumPy {ends}"
+    if ratio.median >= 1:
+        return f"{name} is {fmt.ratio(ratio.median)} faster than NumPy {ends}"
+    back = Ratio(
+        low=1 / ratio.high,
+        median=1 / ratio.median,
+        high=1 / ratio.low,
+        confidence=ratio.confidence,
+    )
+    times, ends = fmt.ratio(back.median), f"({fmt.ratio_ends(back)}×)"
+    return f"NumPy is {times} faster than {name} {ends}"
+
+
+def _span(
+    mode: str, indices: Sequence[int], run: Job, ratios: Mapping[int, Ratio]
+) -> str:
+    """``jit: up to 3.1× faster than NumPy (selu 1e6), up to 2.6× slower (add 1e6)``."""
+    certain = [index for index in indices if not ratios[index].uncertain]
+    ordered = sorted(certain, key=lambda index: ratios[index].median)
+    texts: list[str] = []
+    faster = [index for index in ordered if ratios[index].median > 1]
+    slower = [index for index in ordered if ratios[index].median < 1]
+    for side, best, word in ((faster, -1, "faster"), (slower, 0, "slower")):
+        if side:
+            ratio, case = ratios[side[best]].median, run.cases[side[best]].case
+            times = fmt.ratio(ratio if ratio > 1 else 1 / ratio)
+            most = "up to " * (len(side) > 1)
+            where = " ".join(filter(None, (brief_name(case.op), fmt.size(case.size))))
+            than = "" if texts else " than NumPy"
+            texts.append(f"{most}{times} {word}{than} ({where})")
+    return f"{mode}: {', '.join(texts) or 'no difference from NumPy seen'}"
+
+
+def _times(run: Job) -> str:
+    """How long a call takes, where nothing is compared with NumPy."""
+    timed = [
+        (case, case.measurement, case.measurement.ready)
+        for case in run.cases
+        if case.measurement is not None and case.measurement.ready is not None
+    ]
+    if not timed:
+        return ""
+    if len(timed) == 1:
+        case, measured, ready = timed[0]
+        rate = measured.flops_per_second or measured.bytes_per_second
+        speed = fmt.speed(measured.flops_per_second, measured.bytes_per_second)
+        ends = f" ({fmt.ends(ready)})" if ready.rounds > 1 else ""
+        name = f"{row_label(case, run)}: " if len(run.cases) > 1 else ""
+        more = f", {speed}" if rate else ""
+        return f"{name}{fmt.median(ready)} per call{ends}{more}."
+    (fastest, _, low), *_ = sorted(timed, key=lambda each: each[2].median)
+    return f"Fastest: {row_label(fastest, run)}, {fmt.median(low)} per call."
 
 
 # The table.
 
+LOGARITHMIC = 50.0
+"""Longest over shortest time from which on the bars are logarithmic."""
 
-def row(case: CaseState, run: Job) -> dict[str, str]:
-    """The cells of one case by column, without the figures that ``rows`` writes in one
-    unit for each column.
+
+def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Column]:
+    """The columns of a run, from left to right.
+
+    What is the same for all cases is not repeated: ``shared_facts`` says it.
+
+    Args:
+        run: with at least one case.
+        room: cells of a bar; without bars 0.
+        swept: its cases that are drawn as curves: their signs and colours come first.
     """
-    asked = case.case
-    # With the folder only where two files of the run have the same name.
-    name = short_name if _has_namesakes(run) else brief_name
-    plain = asked.inputs == "device" or asked.on_host
-    cells = dict.fromkeys(WIDE, "") | {
-        "op": name(asked.op),
-        "size": fmt.size(asked.size),
-        "dtype": dtype_label(asked.dtype, asked.precision),
-        "device": asked.device,
-        "mode": asked.mode if plain else f"{asked.mode}, host inputs",
-    }
+    cases = run.cases
+    measured = [case.measurement for case in cases]
+    summaries = [one.ready if one else None for one in measured]
+    units = fmt.Units.of([one for one in measured if one])
+    table = [*names(run), ready_column(run)]
+    if swept is not None:
+        table.insert(0, _marks(run, swept))
+    ends: list[Line] = [
+        (Span(fmt.ends_beside(one, units.ready), "muted"),)
+        if one is not None and one.rounds > 1
+        else ()
+        for one in summaries
+    ]
+    if any(ends):
+        head = _confidence(summaries)
+        table.append(Column("interval", head, ends, rank=4, right=True, least=9))
+    if room:
+        table.append(_bars(run, summaries, room))
+    table.append(_rates(measured, units))
+    if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
+        cells = [_factor(times_numpy(case, run)) for case in cases]
+        if any(cells) or run.outcome is None:
+            table.append(Column("factor", "× NumPy", cells, rank=1, right=True))
+    dispatches = [one.dispatch if one else None for one in measured]
+    if any(dispatches):
+        # What only a wide screen has room for, and what is not known at all nowhere.
+        unit = units.dispatch
+        lines = [figure(one, unit) if one else () for one in dispatches]
+        head = f"dispatch {unit.name}".rstrip()
+        table.append(Column("dispatch", head, lines, rank=7, right=True))
+    spans = [one.memory if one else None for one in measured]
+    if any(spans):
+        lines = [(Span(fmt.span(one)),) if one else () for one in spans]
+        table.append(Column("memory", "reused–fresh", lines, rank=9, right=True))
+    for key, rank, texts in (
+        (
+            "peak",
+            6,
+            [fmt.percent(share_of_peak(one) if one else None) for one in measured],
+        ),
+        (
+            "error",
+            8,
+            [fmt.error(one.error_vs_float64 if one else None) for one in measured],
+        ),
+    ):
+        if any(text not in ("", fmt.ABSENT) for text in texts):
+            lines = [(Span(text),) for text in texts]
+            table.append(Column(key, key, lines, rank=rank, right=True, least=6))
+    notes = [_badge(case, run) for case in cases]
+    if any(notes) or run.outcome is None:
+        table.append(Column("notes", "", notes, rank=2, least=12, grows=True))
+    return table
+
+
+def ready_column(run: Job) -> Column:
+    """The median seconds per call, or what became of a case without them."""
+    measured = [case.measurement for case in run.cases]
+    unit = fmt.Units.of([one for one in measured if one]).ready
+    cells: list[Line] = [
+        figure(one.ready, unit)
+        if one is not None and one.ready is not None and case.failure is None
+        else (Span(status(case), "bad" if case.failure else "muted"),)
+        for case, one in zip(run.cases, measured, strict=True)
+    ]
+    head = f"ready {unit.name}".rstrip()
+    return Column("ready", head, cells, right=True, least=len("1st call"))
+
+
+def status(case: CaseState) -> str:
+    """What becomes of a case that has no figures, in one or two words."""
     if case.failure is not None:
-        return cells | {"ready": _failed(case), "notes": case.failure.error}
-    measured = case.measurement
-    if measured is None or measured.ready is None:
-        doing = case.doing.replace("first_call", "1st call")
-        return cells | {"ready": doing or case.status}
-    return cells | {
-        "rate": str(fmt.speed(measured.flops_per_second, measured.bytes_per_second)),
-        "peak": fmt.percent(share_of_peak(measured)),
-        "error": fmt.error(measured.error_vs_float64),
-        "× numpy": fmt.factor(times_numpy(case, run)),
-        "notes": ", ".join(map(words.label, own_notes(case, run))),
+        return "not run" if case.status == "not run" else "failed"
+    return case.doing.replace("first_call", "1st call") or case.status
+
+
+def names(run: Job) -> Iterator[Column]:
+    """What tells the cases apart; size and mode in any case."""
+    cases = [case.case for case in run.cases]
+    differing = _differing(run)
+    if "op" in differing:
+        # With the folder only where two files have the same name.
+        brief = {case.op: brief_name(case.op) for case in cases}
+        plain = len(set(brief.values())) == len(brief)
+        ops = [brief[case.op] if plain else short_name(case.op) for case in cases]
+        yield Column("op", "op", [(Span(name),) for name in ops])
+    if any(case.size for case in cases):
+        sizes: list[Line] = [(Span(fmt.size(case.size), "value"),) for case in cases]
+        yield Column("size", "size", sizes, right=True)
+    if "dtype" in differing:
+        dtypes: list[Line] = [
+            (Span(dtype_label(case.dtype, case.precision)),) for case in cases
+        ]
+        yield Column("dtype", "dtype", dtypes, rank=1)
+    if "device" in differing:
+        yield Column("device", "device", [(Span(case.device),) for case in cases])
+    modes: list[Line] = []
+    for case in cases:
+        hosted = case.inputs == "host" and not case.on_host
+        more = ", host" if "inputs" in differing and hosted else ""
+        modes.append((Span(f"{case.mode}{more}", case.mode),))
+    yield Column("mode", "mode", modes)
+
+
+@once_per_run
+def _differing(run: Job) -> frozenset[str]:
+    """What is not the same for all cases; NumPy has the host in any case."""
+    cases = [case.case for case in run.cases]
+    jax = [case for case in cases if not case.on_host]
+    varied: dict[str, set[str]] = {
+        "op": {case.op for case in cases},
+        "dtype": {dtype_label(case.dtype, case.precision) for case in cases},
+        "device": {case.device for case in jax},
+        "inputs": {case.inputs for case in jax},
     }
+    return frozenset(name for name, values in varied.items() if len(values) > 1)
+
+
+def shared_facts(run: Job) -> str:
+    """What is the same for all cases: ``matmul · float32 · cpu:0``."""
+    differing = _differing(run)
+    first = next(
+        (case.case for case in run.cases if not case.case.on_host), run.cases[0].case
+    )
+    facts = {
+        "op": brief_name(first.op),
+        "dtype": dtype_label(first.dtype, first.precision),
+        "device": first.device,
+        "inputs": "host inputs" if first.inputs == "host" and not first.on_host else "",
+    }
+    return " · ".join(
+        text for name, text in facts.items() if name not in differing and text
+    )
+
+
+def row_label(case: CaseState, run: Job) -> str:
+    """A row in a sentence: ``matmul 256 jit``."""
+    asked, differing = case.case, _differing(run)
+    facts = [brief_name(asked.op), fmt.size(asked.size) if asked.size else ""]
+    if "dtype" in differing:
+        facts.append(dtype_label(asked.dtype, asked.precision))
+    facts.append(asked.mode)
+    if "device" in differing and not asked.on_host:
+        facts.append(f"on {asked.device}")
+    if "inputs" in differing and asked.inputs == "host" and not asked.on_host:
+        facts.append("with host inputs")
+    return " ".join(filter(None, facts))
+
+
+def _marks(run: Job, swept: Job) -> Column:
+    """The sign of each case's curve; a case without a curve has none."""
+    labels, tints = curves.labels(swept), curves.tints(swept)
+    dots: list[Line] = []
+    for case in run.cases:
+        if case not in swept.cases:
+            dots.append(())
+            continue
+        place = labels.index(curves.label_of(case, swept))
+        dots.append((Span(dot(place), f"series-{tints[place]}"),))
+    return Column("mark", "", dots)
+
+
+def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
+    """Times to scale; of a case that is being sampled, its rounds."""
+    known = [one.median for one in summaries if one is not None and one.median > 0]
+    longest, shortest = max(known, default=1.0), min(known, default=1.0)
+    log = longest > LOGARITHMIC * shortest
+    cells: list[Line] = []
+    for case, one in zip(run.cases, summaries, strict=True):
+        if one is None or one.median <= 0:
+            cells.append(())
+        elif case.status == "running":
+            cells.append((Span(sparkline(case.rounds[-room:]), "spark"),))
+        else:
+            share = one.median / longest
+            if log:
+                share = log_share(one.median, shortest, longest)
+            cells.append((Span(bar(share, room), bar_role(case)),))
+    return Column("bar", "log" if log else "", cells, rank=5, least=room)
+
+
+def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
+    """FLOP/s or bytes/s; in one unit where all have the same."""
+    known = [one for one in measured if one]
+    cells: list[Line]
+    flops = any(one.flops_per_second for one in known)
+    moved = any(one.bytes_per_second and not one.flops_per_second for one in known)
+    if flops and moved:
+        rates = [
+            fmt.speed(one.flops_per_second, one.bytes_per_second) if one else ""
+            for one in measured
+        ]
+        texts = map(fmt.alike(rates), rates)
+        cells = [
+            (Span(text, rate_role(one)),)
+            for one, text in zip(measured, texts, strict=True)
+        ]
+        return Column("rate", "rate", cells, rank=3, right=True, least=12)
+    unit = units.bytes if moved else units.flops
+    values = [
+        (one.bytes_per_second if moved else one.flops_per_second) if one else None
+        for one in measured
+    ]
+    cells = []
+    for one, value in zip(measured, values, strict=True):
+        if value:
+            cells.append((Span(unit.text(value), rate_role(one)),))
+        else:
+            cells.append((Span(fmt.ABSENT, "muted"),) if one and one.ready else ())
+    head = (unit.name or "rate") if flops or moved else "FLOP/s"
+    return Column("rate", head, cells, rank=3, right=True, least=7)
+
+
+def _confidence(summaries: Sequence[Summary | None]) -> str:
+    sure = [
+        one.confidence >= fmt.LEAST_CONFIDENCE
+        for one in summaries
+        if one is not None and one.rounds > 1
+    ]
+    return "95 %" if all(sure) else "interval" if any(sure) else "min–max"
+
+
+def _factor(found: Ratio | None) -> Line:
+    if found is None:
+        return ()
+    if found.uncertain:
+        known = found.low < found.high
+        text = f"{fmt.ratio_ends(found)}×" if known else fmt.ratio(found.median)
+        return (Span(text, "unknown"),)
+    role = "faster" if found.median >= 1 else "slower"
+    ends = Span(f" {fmt.ratio_ends(found)}", "muted")
+    return (Span(fmt.ratio(found.median), role), ends)
+
+
+def _badge(case: CaseState, run: Job) -> Line:
+    if case.failure is not None:
+        return (Span(f"✗ {case.failure.error}", "bad"),)
+    notes = own_notes(case, run)
+    if not notes:
+        return ()
+    # In front, where no narrow column cuts it.
+    count = str(len(notes)) if notes[1:] else ""
+    return (Span(f"▲{count} {words.label(notes[0])}", "note"),)
 
 
 def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
@@ -238,65 +491,6 @@ def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
     return "\n".join(found)
 
 
-@once_per_run
-def _has_namesakes(run: Job) -> bool:
-    files = {parts(one.case.op)[0] for one in run.cases if is_own(one.case.op)}
-    return len({file.rpartition("/")[2] for file in files}) < len(files)
-
-
-def _failed(case: CaseState) -> str:
-    return "not run" if case.status == "not run" else "failed"
-
-
-def head(run: Job) -> tuple[str, ...]:
-    """The columns of the report: that of memory spans only where there are any."""
-    measured = [case.measurement for case in run.cases if not case.failure]
-    spans = ["memory"] if any(one and one.memory for one in measured) else []
-    after = WIDE.index("ready") + 1
-    return (*WIDE[:after], "interval", *spans, *WIDE[after:])
-
-
-def rows(run: Job) -> list[list[str]]:
-    """The cells of the report, a row for each case, with one unit for each column."""
-    names, found = head(run), []
-    units = fmt.Units.of([one.measurement for one in run.cases if one.measurement])
-    for case in run.cases:
-        measured = case.measurement
-        cells = row(case, run) | {"interval": "", "memory": ""}
-        if case.failure:
-            cells["notes"] = ""
-        elif measured is not None and measured.ready is not None:
-            cells |= units.cells(measured)
-        found.append([cells[name] for name in names])
-    return found
-
-
-def overview(run: Job) -> str:
-    return table(head(run), rows(run), RIGHT)
-
-
-def report(run: Job) -> str:
-    """The table, the notes and the failures of a run, finished or not."""
-    return "\n\n".join([overview(run), *remarks(run)])
-
-
-def remarks(run: Job) -> list[str]:
-    """What there is to say about the table: notes, failures, and what is missing.
-
-    The notes of the whole run come first.
-    """
-    whole = [f"{words.label(note)}: {words.text(note)}" for note in notes(run)]
-    found = ["\n".join([*whole, "  – the whole run"])] if whole else []
-    labels: dict[Remark, list[str]] = {}
-    for case in run.cases:
-        for note in own_notes(case, run):
-            labels.setdefault(note, []).append(case.case.label)
-    for note, on in labels.items():
-        found.append(f"{words.label(note)}: {words.text(note)}\n  – {fmt.some(on)}")
-    found += [failure_text(case.failure, run) for case in run.cases if case.failure]
-    return [*found, INCOMPLETE] if run.outcome == "crashed" else found
-
-
 def failure_text(failure: Failure, run: Job | None = None) -> str:
     """A failure in words: which case, what happened, what to do.
 
@@ -308,7 +502,7 @@ def failure_text(failure: Failure, run: Job | None = None) -> str:
     return f"{word}: {failure.case.label}\n  {explanation(failure)}"
 
 
-# Sentences.
+# What is to be said of a case.
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +535,7 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
     """All that is to be said of one case alone, most important first."""
     if case.failure is not None:
         failure = case.failure
-        found = [Sentence(_failed(case), failure.error, bad=True)]
+        found = [Sentence(status(case), failure.error, bad=True)]
         if failure.hint:
             found.append(Sentence("hint", failure.hint))
         if failure.detail and is_own(case.case.op):
@@ -377,6 +571,11 @@ def title(run: Job) -> str:
     return " and ".join(dict.fromkeys(short_name(one.case.op) for one in run.cases))
 
 
+def text(run: Job) -> str:
+    """The report of a run in a file or on the clipboard."""
+    return "\n".join(map(plain, lines(report(run), None))) + "\n"
+
+
 def files(
     results: Results,
     run: Job,
@@ -384,19 +583,9 @@ def files(
     script: Callable[[], str],
     look: Look = DARK,
 ) -> Contents:
-    drawing = partial(drawn, picture, partial(overview, run))
-    written = contents(results, results, title(run), drawing, look)
-    return {**written, ".py": script}
-
-
-def results_text(run: Job) -> str:
-    """The table of a run, then the sentences about all of it and about each case."""
-    found = [overview(run), ""]
-    found += [f"{one.flag}: {one.text}" for one in run_sentences(run)]
-    for case in run.cases:
-        found += ["", case.case.label]
-        found += [f"  {one.flag}: {one.text}" for one in sentences(case, run)]
-    return "\n".join(found) + "\n"
+    host = machine(results.host, *MACHINE, by=" · ")
+    written = of_report(results, results, report(run, host, picture=picture), look)
+    return {**written, ".md": lambda: markdown(report(run, host)), ".py": script}
 
 
 # The document.

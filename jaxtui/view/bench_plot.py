@@ -49,6 +49,7 @@ def plot(
     label = short_label(case.case)
     match view:
         case "sweep":
+            run = curves.swept(run, case, state.ops)
             drawn = curves.picture(run, metric, colors, selected=case)
             title = curves.title_of(metric, run.cases)
             return title, _bare(drawn), _why_no_curves(run, metric)

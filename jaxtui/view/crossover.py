@@ -31,8 +31,8 @@ from jaxtui.stats import Interval
 from jaxtui.view import curves, words
 from jaxtui.view.bench import Sentence
 from jaxtui.view.document import MACHINE, SCHEMA, machine, split_notes
+from jaxtui.view.figures import figure
 from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.results import figure
 from jaxtui.view.text import Column, Line, Span
 from jaxtui.view.words.crossover import about_text, size_text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import Literal, get_args
@@ -12,13 +13,13 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import last_crossing
-from jaxtui.model import Case, Measurement
-from jaxtui.model.own import short_name
-from jaxtui.plot import Axis, Color, Mark, Picture, Reading, Series, Value
+from jaxtui.model import Case, Measurement, OpInfo
+from jaxtui.model.own import is_own, parts, short_name
+from jaxtui.plot import SERIES, Axis, Color, Mark, Picture, Reading, Series, Value
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval
 from jaxtui.view import calls
-from jaxtui.view.bench import (
+from jaxtui.view.figures import (
     against_numpy,
     once_per_run,
     ready_interval,
@@ -32,7 +33,7 @@ Metric = Literal["time", "flops", "peak", "numpy"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 """What the curves can show, in the order in which the key goes round."""
 
-NUMPY_COLOR = 2
+NUMPY_COLOR = SERIES["numpy"]
 """Place of NumPy's colour."""
 
 MOST = 4
@@ -52,11 +53,35 @@ def sizes(run: Job) -> list[int]:
     return sorted({case.case.size for case in run.cases} - {0})
 
 
-def of_run(run: Job, case: CaseState | None, colors: Sequence[Color]) -> Picture | None:
-    """What fits a run: curves over several sizes, or else the calls of a case."""
-    if len(sizes(run)) > 1:
-        return picture(run, "time", colors)
-    return None if case is None else calls.live(case, colors)
+def swept(run: Job, case: CaseState | None, ops: Sequence[OpInfo] = ()) -> Job:
+    """The cases that have one axis with a case, or with the first one: their sizes mean
+    the same.
+
+    Args:
+        run: with at least one case.
+        case: of the run.
+        ops: the catalogue.
+    """
+    means = {op.name: op.size_means for op in ops}
+
+    def axis(case: Case) -> str:
+        # Functions of one file are given the same sizes.
+        return parts(case.op)[0] if is_own(case.op) else means.get(case.op, case.op)
+
+    wanted = axis((case or run.cases[0]).case)
+    alike = tuple(each for each in run.cases if axis(each.case) == wanted)
+    return run if len(alike) == len(run.cases) else replace(run, cases=alike)
+
+
+def of_run(run: Job, ops: Sequence[OpInfo], colors: Sequence[Color]) -> Picture | None:
+    """What fits a run: curves over sizes that mean the same for all cases, or the calls
+    of its only case.
+    """
+    if len(run.cases) == 1:
+        return calls.live(run.cases[0], colors)
+    if len(sizes(run)) < 2 or swept(run, None, ops) is not run:
+        return None
+    return picture(run, "time", colors)
 
 
 def picture(
@@ -145,11 +170,15 @@ def labels(run: Job) -> tuple[str, ...]:
 
 @once_per_run
 def tints(run: Job) -> tuple[int, ...]:
-    """The place of each curve's colour: NumPy has the same one on every screen."""
-    others = (place for place in itertools.count() if place != NUMPY_COLOR)
-    return tuple(
-        NUMPY_COLOR if label == "numpy" else next(others) for label in labels(run)
-    )
+    """The place of each curve's colour: that of its mode for the first of a mode."""
+    modes = {label_of(case, run): case.case.mode for case in run.cases}
+    chosen: dict[str, int] = {}
+    for label, mode in modes.items():
+        place = SERIES.get(mode)
+        if place is not None and place not in chosen.values():
+            chosen[label] = place
+    free = (place for place in itertools.count() if place not in chosen.values())
+    return tuple(chosen[label] if label in chosen else next(free) for label in modes)
 
 
 def label_of(case: CaseState, run: Job) -> str:

@@ -15,16 +15,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any
 
-from jaxtui import format as fmt
 from jaxtui.model import PHASES, Case, Measurement, Remark, explanation
-from jaxtui.model.base import dtype_label
-from jaxtui.model.own import is_own, parts, short_name
+from jaxtui.model.own import is_own, parts
 from jaxtui.places import ExportError, write_whole
-from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
-from jaxtui.view import render, words
-from jaxtui.view.document import Results, encode, machine
-from jaxtui.view.render import COLUMNS, DARK, LINES, Look, as_svg, text_rows
+from jaxtui.view import render
+from jaxtui.view.document import Results, encode
+from jaxtui.view.render import Look
 from jaxtui.view.report import Report
 
 FORMATS = {
@@ -44,9 +41,6 @@ Contents = Mapping[str, Callable[[], str]]
 
 MANY = 2
 """So many ops or dtypes are named in a file's name; more are counted."""
-
-FACTS = ("hostname", "jax", "numpy")
-"""Of the machine, in the title of a picture."""
 
 CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
@@ -96,13 +90,6 @@ CSV = (
     "processes",
 )
 """The columns, in order."""
-
-MARKDOWN = (
-    *("op", "size", "dtype", "device", "mode", "ready", "interval"),
-    *("dispatch", "rate", "notes"),
-)
-
-_RIGHT = ("size", "ready", "interval", "dispatch", "rate", "memory", "× numpy")
 
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 
@@ -187,31 +174,6 @@ def _in_words(path: Path) -> Iterator[None]:
         raise ExportError(f"{str(path)!r} cannot be written: {error}.") from error
 
 
-def contents(
-    document: object,
-    results: Results,
-    title: str,
-    drawing: Callable[[], Sequence[Row]],
-    look: Look | None = None,
-) -> Contents:
-    """Every kind of file but a script.
-
-    Args:
-        document: the record of the JSON.
-        results: for the tables.
-        title: stands above the picture, before the machine.
-        drawing: makes the rows of the picture.
-        look: the colours of the picture.
-    """
-    title = " · ".join(filter(None, (title, machine(results.host, *FACTS))))
-    return {
-        ".json": lambda: encode(document).decode(),
-        ".csv": lambda: as_csv(results),
-        ".md": lambda: as_markdown(results),
-        ".svg": lambda: as_svg(drawing(), title, look or DARK),
-    }
-
-
 def of_report(
     document: object, results: Results, report: Report, look: Look | None = None
 ) -> Contents:
@@ -229,11 +191,6 @@ def of_report(
         ".md": lambda: render.markdown(report),
         ".svg": lambda: render.svg(report, look),
     }
-
-
-def drawn(picture: Picture | None, text: Callable[[], str]) -> Sequence[Row]:
-    """The rows of a picture in a file: of the plot, or else of a text."""
-    return picture.rows(COLUMNS, LINES) if picture else text_rows(text())
 
 
 # What a file is called by default.
@@ -314,53 +271,3 @@ def _csv_row(one: Measurement) -> dict[str, Any]:
 
 def _flags(notes: Sequence[Remark]) -> str:
     return " ".join(note.code for note in notes)
-
-
-def as_markdown(results: Results) -> str:
-    """A table for people; below it the machine, the run's notes and what failed."""
-    host = results.host
-    head: tuple[str, ...] = MARKDOWN
-    if any(one.memory for one in results.measurements):
-        head = (*head, "memory")
-    if any(one.times_numpy for one in results.measurements):
-        head = (*head, "× numpy")
-    units = fmt.Units.of(results.measurements)
-    rows = [_markdown_cells(one) | units.cells(one) for one in results.measurements]
-    lines = [markdown(head, [[row[name] for name in head] for row in rows], _RIGHT)]
-    if host is not None:
-        lines += ["", machine(host, "hostname", "cpu", "jax", "numpy")]
-        lines += [f"{name}={value}" for name, value in host.settings.items()]
-    for note in results.notes:
-        lines += ["", f"{words.label(note)}: {words.text(note)}"]
-    for failure in results.failures:
-        lines += ["", f"**{failure.case.label}**: {explanation(failure)}"]
-    return "\n".join(lines) + "\n"
-
-
-def _markdown_cells(one: Measurement) -> dict[str, str]:
-    case = one.case
-    hosted = " (host inputs)" if case.inputs == "host" and not case.on_host else ""
-    return {
-        "op": short_name(case.op),
-        "size": str(case.size or fmt.ABSENT),
-        "dtype": dtype_label(case.dtype, case.precision),
-        "device": case.device,
-        "mode": case.mode + hosted,
-        "notes": _flags(one.notes),
-        "× numpy": fmt.factor(one.times_numpy),
-    }
-
-
-def markdown(
-    head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
-) -> str:
-    """A table of Markdown, without a newline at its end.
-
-    ``right`` names the heads of columns that are aligned at the right.
-    """
-    rule = ["--:" if name in right else ":--" for name in head]
-    lines = []
-    for row in (head, rule, *rows):
-        shown = (visible(cell, line=True).replace("|", "\\|") for cell in row)
-        lines.append(f"| {' | '.join(shown)} |")
-    return "\n".join(lines)

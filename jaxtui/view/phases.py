@@ -10,7 +10,7 @@ import math
 
 from jaxtui import format as fmt
 from jaxtui.model import MemorySpan, Phases, Summary
-from jaxtui.view.results import figure
+from jaxtui.view.figures import figure
 from jaxtui.view.text import Line, Span, bar, log_share, piece, plain
 
 LABELS = (

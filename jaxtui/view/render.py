@@ -120,10 +120,6 @@ def _pieces(line: Line) -> Iterator[tuple[str, tuple[int, int, int] | None]]:
         yield visible(span.text), None if place is None else COLORS[place]
 
 
-def text_rows(text: str) -> list[Row]:
-    return [((line, None),) for line in visible(text).split("\n")]
-
-
 def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:
     """An SVG document of a drawing as a terminal shows it."""
     lines = [

@@ -45,11 +45,11 @@ from jaxtui.model.own import brief_name
 from jaxtui.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, SERIES, Axis, Color, Picture, Series, Spot
 from jaxtui.state import Job, State
-from jaxtui.view import bench, words
-from jaxtui.view.bench import Sentence
+from jaxtui.view import words
+from jaxtui.view.bench import Sentence, names, ready_column
 from jaxtui.view.document import MACHINE, SCHEMA, Outcome, Results, machine
+from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
-from jaxtui.view.results import bar_role, names, rate_role, ready_column
 from jaxtui.view.text import Column, Line, Span, bar
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
@@ -368,7 +368,6 @@ class Roofline:
             one.rate if one and one.intensity is not None else None for one in places
         ]
         unit = fmt.shared([rate for rate in rates if rate], "FLOP/s")
-        rows = [bench.row(case, self.run) for case in cases]
         letters: list[Line] = [(Span(letter, "value"),) for letter in self.letters]
         intensities: list[Line] = [
             (Span(intensity_text(one)),) if one else () for one in places
@@ -376,8 +375,8 @@ class Roofline:
         speeds: list[Line] = [
             (Span(unit.text(rate), rate_role(case.measurement)),)
             if rate
-            else (Span(row["rate"], rate_role(case.measurement)),)
-            for case, rate, row in zip(cases, rates, rows, strict=True)
+            else (Span(speed_text(case.measurement), rate_role(case.measurement)),)
+            for case, rate in zip(cases, rates, strict=True)
         ]
         shares: list[Line] = [
             (Span(fmt.percent(one.share), rate_role(one.measurement)),) if one else ()
@@ -390,8 +389,8 @@ class Roofline:
         limits: list[Line] = [(Span(limit(one)),) if one else () for one in places]
         return [
             Column("letter", "", letters, least=1),
-            *names(self.run, rows),
-            ready_column(self.run, rows),
+            *names(self.run),
+            ready_column(self.run),
             Column("intensity", "flops/byte", intensities, rank=2, right=True),
             Column("rate", unit.name or "rate", speeds, rank=1, right=True, least=7),
             Column("share", "of roof", shares, right=True),

@@ -11,7 +11,7 @@ from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls, interval_of, ratio
 from jaxtui.view import words
-from jaxtui.view.bench import APART, share_of_peak
+from jaxtui.view.figures import APART, share_of_peak
 from jaxtui.view.lanes import Timeline
 from jaxtui.view.text import Line, Span, bar
 

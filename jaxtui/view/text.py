@@ -53,7 +53,12 @@ COLOURS = {
     "head": "2",
     "title": "1",
     "strong": "1",
+    "faster": "32",
+    "slower": "33",
+    "note": "33",
     **{role: _rgb(COLORS[place]) for role, place in SERIES.items()},
+    **{f"bar-{role}": _rgb(COLORS[place]) for role, place in SERIES.items()},
+    **{f"series-{place}": _rgb(color) for place, color in enumerate(COLORS)},
 }
 """ANSI codes of the roles that have a colour on a command line."""
 
@@ -274,7 +279,7 @@ def table(
 
     ``right`` names the heads of columns of figures: each in one unit, at the right.
     """
-    return fit(columns(head, rows, right), sys.maxsize).text()
+    return whole(columns(head, rows, right)).text()
 
 
 def columns(

@@ -165,14 +165,14 @@ async def test_the_picture_is_the_plot_that_is_shown_in_the_colours_of_the_theme
     assert "FLOP/s" in " ".join(texts)
     theme = next(one for one in themes.THEMES if one.name == themes.LIGHT)
     assert f'fill="{theme.background}"' in document
-    assert theme.variables["plot-1"] in document
+    assert theme.variables["jit"] in document
 
 
 async def test_the_ending_says_what_is_written() -> None:
     async with after_a_run() as (pilot, app):
         for keys, beginning, words in (
             (["down"], "op,size,dtype", "numpy"),
-            (["down"] * 2, "| op | size |", "matmul"),
+            (["down"] * 2, "**jit: ", "matmul"),
             (["up"], "# 4 cases of matmul, taking turns", "import"),
         ):
             name, text = await taken(pilot, app, *keys)
@@ -184,7 +184,7 @@ async def test_the_ending_says_what_is_written() -> None:
         screen = await asked(pilot, app)
         name_in(screen).value = "mine.MD"
         name, text = await written(pilot, app)
-        assert (name, text[:4]) == ("mine.MD", "| op")
+        assert (name, text[:4]) == ("mine.MD", "**ji")
 
 
 class Gone(FakeEngine):

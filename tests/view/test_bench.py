@@ -29,9 +29,10 @@ from jaxtui.state import CaseState, begin_run, reduce
 from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import bench, words
-from jaxtui.view.bench import against_numpy
 from jaxtui.view.document import Results, encode
-from jaxtui.view.export import as_csv, as_markdown
+from jaxtui.view.export import as_csv
+from jaxtui.view.figures import against_numpy, numpy_of, times_numpy
+from jaxtui.view.render import markdown
 from tests import records
 from tests.history.making import HOST
 from tests.records import measurement
@@ -55,10 +56,11 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     state = known.run
     assert state is not None
     words = ["failed", "not run", "not run"]
-    assert [bench.row(one, state)["ready"] for one in state.cases] == words
-    assert bench.remarks(state) == [
-        f"failed: {JIT.label}\n  It broke.",
-        f"not run: {second.label}\n  Stopped.",
+    assert [bench.status(one) for one in state.cases] == words
+    remarks = bench.report(state).remarks
+    assert [(one.remark.code, one.about) for one in remarks] == [
+        ("failed", ("matmul 1024 jit",)),
+        ("not-run", ("matmul 1024 eager",)),
     ]
     assert [bench.sentences(one, state)[0].flag for one in state.cases[:2]] == words[:2]
     results = bench.collect(None, (), state)
@@ -69,7 +71,7 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     ]
     assert bench.failure_text(results.failures[2], state).startswith("not run: ")
     complete = {"bench": replace(state, outcome="complete")}
-    assert "1 failed, 1 not run." in status.message(replace(EMPTY, jobs=complete))
+    assert "1 failed, 2 not run." in status.message(replace(EMPTY, jobs=complete))
 
 
 # Against NumPy.
@@ -104,9 +106,9 @@ def test_the_ratio_to_numpy_is_in_every_file() -> None:
         ["", ""],
         ["3.0", "4.0"],
     ]
-    assert "| 4.0× 3.0–4.0 |" in as_markdown(results)
-    assert "× numpy" not in as_markdown(bench.collect(HOST, (), run_of(jit)))
-    assert bench.rows(run)[1][bench.head(run).index("× numpy")] == "4.0× 3.0–4.0"
+    assert "| 4.0× 3.0–4.0 |" in markdown(bench.report(run))
+    assert "× NumPy" not in markdown(bench.report(run_of(jit)))
+    assert "4.0× 3.0–4.0" in bench.text(run)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_a_figure_outside_of_its_own_span_has_no_certain_ratio(doubtful: str) ->
     note = Remark("outside-span")
     noted = msgspec.structs.replace(cases[doubtful].measurement, notes=(note,))
     cases[doubtful] = replace(cases[doubtful], measurement=noted)
-    found = bench.times_numpy(cases["jit"], run_of(*cases.values()))
+    found = times_numpy(cases["jit"], run_of(*cases.values()))
     assert found is not None
     assert found.uncertain
 
@@ -163,7 +165,7 @@ def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
         ((CaseState(NUMPY), float64), float64),
         ((larger,), None),
     ):
-        assert bench.numpy_of(jit, run_of(jit, *others)) is twin
+        assert numpy_of(jit, run_of(jit, *others)) is twin
 
 
 # Notes.
@@ -233,15 +235,19 @@ def test_every_face_tells_it_once() -> None:
     del old["notes"]
     assert msgspec.convert(old, Results).notes == ()
 
-    copied = bench.results_text(RUN)
-    for text in (bench.report(RUN), copied, as_markdown(found)):
+    for text in (bench.text(RUN), markdown(bench.report(RUN))):
         for said in found.notes:
-            assert text.count(words.sentence(said)) == 1
+            assert text.replace("\n  ", " ").count(words.sentence(said)) == 1
     first, second, _ = as_csv(found).splitlines()[1:]
     assert ",,contended aliased memcpy,," in first
     assert ",inline,contended aliased memcpy,," in second
 
-    cells = [bench.row(case, RUN)["notes"] for case in RUN.cases]
-    assert cells == ["", "inline", ""]
+    about = {one.remark.code: one.about for one in bench.report(RUN).remarks}
+    assert about == {
+        "contended": (),
+        "aliased": (),
+        "memcpy": (),
+        "inline": ("selu 9 jit",),
+    }
     assert replace(EMPTY, jobs={"bench": RUN}).run_disturbed
     assert not EMPTY.run_disturbed

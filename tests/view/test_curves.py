@@ -10,11 +10,12 @@ import msgspec
 import pytest
 
 from jaxtui.model import Mode
-from jaxtui.plot import Picture
+from jaxtui.plot import SERIES, Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.text import PLAIN
 from jaxtui.view import curves
-from jaxtui.view.curves import METRICS, MOST, case_at, of_run
+from jaxtui.view.curves import METRICS, MOST, case_at, of_run, swept, tints
+from tests import records
 from tests.fake_engine import measurement, summary
 from tests.view.making import (
     COLORS,
@@ -160,7 +161,7 @@ def test_points_tell_curves_apart_in_every_look(metric: str, only_ascii: bool) -
 
 def test_a_sweep_has_a_curve_per_way_of_running() -> None:
     run = over_sizes(NUMPY, msgspec.structs.replace(JIT, dtype="bfloat16"))
-    drawn = of_run(run, run.cases[0], COLORS)
+    drawn = of_run(run, (), COLORS)
     assert drawn is not None
     assert [one.label for one in drawn.series] == ["numpy float32", "jit bfloat16"]
     assert [*drawn.series[0].x] == [*SIZES]
@@ -259,3 +260,31 @@ def test_marks_stand_where_they_mean_something(
     options: dict[str, str], labels: list[str]
 ) -> None:
     assert [one.label for one in picture_of(RUN, **options).marks] == labels
+
+
+def test_only_sizes_that_mean_the_same_share_an_axis() -> None:
+    selu = msgspec.structs.replace(JIT, op="selu")
+    run = over_sizes(JIT, selu)
+    assert of_run(run, (), COLORS) is None
+    alike = [records.op("matmul"), records.op("selu")]
+    assert of_run(run, alike, COLORS) is not None
+    apart = [alike[0], records.op("selu", size_means="number of elements")]
+    assert of_run(run, apart, COLORS) is None
+    ops = {case.case.op for case in swept(run, run.cases[1], apart).cases}
+    assert ops == {"selu"}
+    file = [msgspec.structs.replace(JIT, op=f"/a/b.py:{name}") for name in "fg"]
+    assert of_run(over_sizes(*file), (), COLORS) is not None
+
+
+def test_a_curve_has_the_colour_of_its_mode() -> None:
+    eager, bfloat16 = (
+        msgspec.structs.replace(JIT, **changes)
+        for changes in ({"mode": "eager"}, {"dtype": "bfloat16"})
+    )
+    assert tints(over_sizes(JIT, eager, NUMPY)) == (
+        SERIES["jit"],
+        SERIES["eager"],
+        SERIES["numpy"],
+    )
+    # Of two curves of one mode only one can have it.
+    assert len({*tints(over_sizes(JIT, bfloat16, NUMPY))}) == 3

@@ -13,8 +13,8 @@ from jaxtui.places import ExportError
 from jaxtui.state import EMPTY, begin_run, reduce
 from jaxtui.view import offers
 from jaxtui.view.document import Results
-from jaxtui.view.export import DARK
 from jaxtui.view.offers import Offer
+from jaxtui.view.render import DARK
 from tests.fake_engine import HOST as VM
 from tests.fake_engine import sampled
 

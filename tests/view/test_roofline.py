@@ -270,7 +270,7 @@ def test_a_roof_that_is_not_known_limits_nothing_for_sure() -> None:
     assert limit(place(figures, wide)) == "uncertain"
 
 
-@pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jax")])
+@pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jit")])
 def test_a_bar_has_the_colour_of_what_ran(mode: Mode, role: str) -> None:
     one = msgspec.structs.replace(case(), mode=mode)
     found = row(CaseState(one, measurement=records.measurement(one)))

@@ -7,7 +7,7 @@ import pytest
 
 from jaxtui.model import Failure, LoopClock, Peak
 from jaxtui.state import CaseState
-from jaxtui.view import bench, stopwatch
+from jaxtui.view import figures, stopwatch
 from jaxtui.view.stopwatch import Bar, Clocks, judgement, loop_lines
 from jaxtui.view.text import Line, plain
 from tests import records
@@ -25,7 +25,7 @@ def texts(lines: list[Line]) -> list[str]:
 
 def drawn(*cases: CaseState, width: int = 76) -> list[str]:
     run = run_of(*cases)
-    numpy = bench.numpy_of(cases[0], run)
+    numpy = figures.numpy_of(cases[0], run)
     lines = stopwatch.lines(stopwatch.comparison(cases[0], numpy), width)
     return texts([*lines, stopwatch.cold(cases[0], numpy)])
 

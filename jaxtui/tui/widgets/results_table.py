@@ -15,11 +15,11 @@ from textual.widgets import DataTable, RichLog, Static
 from jaxtui.state import MAXIMUM_LOG_LINES
 from jaxtui.tui.base import base
 from jaxtui.tui.dialogs import NotesScreen
-from jaxtui.tui.state import EMPTY, State, view_of
+from jaxtui.tui.state import EMPTY, State, curves_of, view_of
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import in_words
-from jaxtui.view import bench, crossover, results, words
+from jaxtui.view import bench, crossover, words
 from jaxtui.view.bench import Sentence
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.roofline import Roofline
@@ -158,7 +158,8 @@ class ResultsTable(Grid):
         else:
             # Longer bars would cut the flags of notes at 120 columns.
             room = 7 if width < _WIDE else 12
-            columns = results.columns(run, marked=view == "sweep", room=room)
+            swept = curves_of(self.state) if view == "sweep" else None
+            columns = bench.result_columns(run, swept=swept, room=room)
         # A scrollbar may come, and every column has its gap.
         gap = 1 if width < _WIDE else 2
         table = fit(columns, width - 1 - gap, gap)

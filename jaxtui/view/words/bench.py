@@ -299,8 +299,8 @@ def _sharded(facts: Facts) -> str:
 def _aliased(facts: Facts) -> str:
     phases = " and ".join(facts["phases"])
     return (
-        f"Zero-copy {phases}: host and device share the same memory, so nothing is"
-        " copied and no bandwidth is shown."
+        f"Host and device share the memory of {phases}, so nothing is copied and no"
+        " bandwidth is shown."
     )
 
 
@@ -343,6 +343,8 @@ def _earlier_runs(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
+    "failed": Words("", lambda facts: facts["because"]),
+    "not-run": Words("not run", lambda facts: facts["because"]),
     "few-rounds": Words("few rounds", _few_rounds, "Raise --budget."),
     "uncertain": Words("", _uncertain, "End other programs, or raise --budget."),
     "no-warm-up": Words(
@@ -457,7 +459,7 @@ WORDS: dict[str, Words] = {
         "The executable came from JAX's persistent compilation cache: compile is the"
         " time to load it.",
     ),
-    "aliased": Words("zero-copy inputs", _aliased),
+    "aliased": Words("zero-copy", _aliased),
     "memcpy": Words(
         "transfer in memory",
         "On CPU a transfer is a copy within the host's memory, not over a bus.",

@@ -1,0 +1,160 @@
+"""Figures of a case as people read them: its ratio to NumPy, its share of a peak, the
+digits that its interval supports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from jaxtui import format as fmt
+from jaxtui.analysis import crossover
+from jaxtui.model import Measurement, Ratio, Summary
+from jaxtui.plot.frame import LEVELS
+from jaxtui.state import CaseState, Job
+from jaxtui.stats import Interval, interval_of
+from jaxtui.view.text import Line, Span
+
+APART = 2.0
+"""Dispatch counts as far from ready when ready takes this many times longer."""
+
+_T = TypeVar("_T")
+
+
+def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
+    """A function that remembers its answer for the snapshot that it was last asked of.
+
+    Every case of a run asks about all of its cases: without this, a redraw of a
+    thousand cases looks at a million.
+    """
+    last: tuple[Job, _T] | None = None
+
+    def answer(run: Job) -> _T:
+        nonlocal last
+        if last is None or last[0] is not run:
+            last = run, work_out(run)
+        return last[1]
+
+    return answer
+
+
+def against_numpy(case: CaseState, run: Job) -> Interval | None:
+    """NumPy's seconds for the same op and size over those of a JAX case, until ready;
+    both took turns.
+    """
+    numpy = None if case.case.mode == "numpy" else numpy_of(case, run)
+    if numpy is None or numpy.measurement is None or case.measurement is None:
+        return None
+    rounds = _turns(numpy), _turns(case)
+    return crossover.ratio_of(numpy.measurement, case.measurement, rounds)
+
+
+def _turns(case: CaseState) -> Sequence[float]:
+    """Seconds of what has taken turns: rounds, or processes where there are several."""
+    measured = case.measurement
+    if measured is not None and measured.processes is not None:
+        return measured.processes.medians
+    return case.rounds
+
+
+def numpy_of(case: CaseState, run: Job) -> CaseState | None:
+    """NumPy's case of the same op and size: one with figures, of the same dtype if
+    there is such a one, the fastest.
+    """
+    asked = case.case
+
+    def order(one: CaseState) -> tuple[bool, bool, float]:
+        ready = ready_interval(one)
+        seconds = 0.0 if ready is None else ready.median
+        return ready is None, one.case.dtype != asked.dtype, seconds
+
+    found = _by_numpy(run).get((asked.op, asked.size), ())
+    return min(found, key=order, default=None)
+
+
+def times_numpy(case: CaseState, run: Job) -> Ratio | None:
+    """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
+    found = against_numpy(case, run)
+    return None if found is None else Ratio(**found._asdict())
+
+
+def ready_interval(case: CaseState) -> Interval | None:
+    """Seconds per call until its result was ready."""
+    measured = case.measurement
+    if measured is None or measured.ready is None:
+        return None
+    return interval_of(measured.ready)
+
+
+@once_per_run
+def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
+    """By op and size: the cases that NumPy ran."""
+    found: dict[tuple[str, int], list[CaseState]] = {}
+    for one in run.cases:
+        if one.case.mode == "numpy":
+            found.setdefault((one.case.op, one.case.size), []).append(one)
+    return found
+
+
+def share_of_peak(measurement: Measurement) -> float | None:
+    """The better of the two shares, of peak FLOP/s and of peak bytes/s."""
+    peak = measurement.peak
+    if peak is None:
+        return None
+    pairs = (
+        (measurement.flops_per_second, peak.flops_per_second),
+        (measurement.bytes_per_second, peak.bytes_per_second),
+    )
+    shares = [rate / most for rate, most in pairs if rate and most]
+    return max(shares, default=None)
+
+
+# How they are drawn.
+
+
+def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
+    """A median in a unit; the digits that its interval does not support are apart, and
+    all of them where it is vague.
+    """
+    known = fmt.digits_known(summary)
+    own = unit.of(summary.median)
+    text = own.text(summary.median)
+    name = "" if unit.name else f" {own.name}"
+    seen, end = 0, len(text)
+    for place, char in enumerate(text):
+        if char.isdigit() and (seen or char != "0"):
+            seen += 1
+        if seen == known:
+            end = place + 1
+            break
+    if summary.vague:
+        about = own.text(summary.median, 2)
+        return (Span(f"~{about}{name}", "unknown"),)
+    if known == 3 or "e" in text:
+        return (Span(f"{text}{name}", "value"),)
+    parts = (Span(text[:end], "value"), Span(text[end:], "unknown"))
+    return (*parts, Span(name, "value")) if name else parts
+
+
+def speed_text(one: Measurement | None) -> str:
+    """FLOP/s, or bytes/s where there is none; nothing of a case without a figure."""
+    return str(fmt.speed(one.flops_per_second, one.bytes_per_second)) if one else ""
+
+
+def rate_role(one: Measurement | None) -> str:
+    """Of what follows from the seconds of a call: no better known than they are."""
+    return "unknown" if one and one.ready and one.ready.vague else "value"
+
+
+def bar_role(case: CaseState) -> str:
+    """The colour of what ran: that of its mode."""
+    return f"bar-{case.case.mode}"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """How some values went, each in an eighth of a cell's height."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    if high <= low:
+        return LEVELS[0] * len(values)
+    last = len(LEVELS) - 1
+    return "".join(LEVELS[round(last * (v - low) / (high - low))] for v in values)
