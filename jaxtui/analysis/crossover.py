@@ -113,12 +113,12 @@ def ratio_of(
     both = first, second
     if first.ready is None or second.ready is None:
         return None
-    if any(one.has("wrong-result") or one.has("inaccurate") for one in both):
+    if any(side.has("wrong-result") or side.has("inaccurate") for side in both):
         return None
-    found = stats.ratio(interval_of(first.ready), interval_of(second.ready), rounds)
-    if found and any(one.has("outside-span") for one in both):
-        return found._replace(confidence=0.0)
-    return found
+    ratio = stats.ratio(interval_of(first.ready), interval_of(second.ready), rounds)
+    if ratio and any(side.has("outside-span") for side in both):
+        return ratio._replace(confidence=0.0)
+    return ratio
 
 
 def last_crossing(ratios: Sequence[tuple[int, Interval]]) -> Crossing | None:
@@ -129,7 +129,7 @@ def last_crossing(ratios: Sequence[tuple[int, Interval]]) -> Crossing | None:
         ratios: the first one's seconds over the second one's, with their sizes, in
             ascending order of these.
     """
-    certain = [(*one, side) for one in ratios if (side := leader(one[1]))]
+    certain = [(*point, side) for point in ratios if (side := leader(point[1]))]
     for (below, low, before), (above, high, after) in reversed([*pairwise(certain)]):
         if before != after:
             at = crossing_size(
@@ -328,7 +328,7 @@ class Search:
 
     @property
     def paybacks(self) -> tuple[Payback, ...]:
-        return tuple(found for point in self.points if (found := payback(point)))
+        return tuple(repaid for point in self.points if (repaid := payback(point)))
 
     @property
     def left_seconds(self) -> float:

@@ -112,7 +112,7 @@ def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
         return Place(measurement, why_not=_missing(None, roofs))
     # Every argument is read once and every result written once: that is their size.
     moved, cache = measurement.bytes, roofs.cache_bytes
-    found = Place(
+    under = Place(
         measurement,
         rate=measurement.bytes_per_second,
         roof=memory,
@@ -122,7 +122,7 @@ def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
         cache_bytes=cache,
     )
     # Without arithmetic only the memory can limit it.
-    return _computing(found, memory, roofs) if _positive(measurement.flops) else found
+    return _computing(under, memory, roofs) if _positive(measurement.flops) else under
 
 
 def ridge(compute: Roof, bandwidth: Roof) -> float:
@@ -136,19 +136,19 @@ def bandwidth_roof(roofs: RoofsMeasured) -> Roof | None:
 
 def compute_roofs(roofs: RoofsMeasured) -> tuple[Roof, ...]:
     """Those of the arithmetic, the fastest first."""
-    return tuple(sorted(_usable(roofs, "compute"), key=lambda one: -one.per_second))
+    return tuple(sorted(_usable(roofs, "compute"), key=lambda roof: -roof.per_second))
 
 
-def _usable(roofs: RoofsMeasured, wanted: str) -> Iterator[Roof]:
+def _usable(roofs: RoofsMeasured, kind: str) -> Iterator[Roof]:
     for roof in roofs.roofs:
-        if roof.kind == wanted and _positive(roof.per_second):
+        if roof.kind == kind and _positive(roof.per_second):
             yield roof
 
 
 def compute_roof(case: Case, roofs: RoofsMeasured) -> Roof | None:
     """The arithmetic of a case's dtype and precision."""
     return next(
-        (one for one in compute_roofs(roofs) if one.of == arithmetic(case)), None
+        (roof for roof in compute_roofs(roofs) if roof.of == arithmetic(case)), None
     )
 
 
@@ -193,24 +193,24 @@ def _unrated(measurement: Measurement) -> Remark | None:
     return Remark("too-few-calls", severity="warning")
 
 
-def _computing(found: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
+def _computing(under: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
     """The place of an op with arithmetic, which may be what limits it."""
-    measurement = found.measurement
+    measurement = under.measurement
     assert measurement.flops is not None
     assert measurement.bytes is not None
     intensity = measurement.flops / measurement.bytes
     allowed = intensity * memory.per_second
     if not 0 < allowed < math.inf:
         return Place(measurement, why_not=Remark("no-byte-count"))
-    compute, known = compute_roof(measurement.case, roofs), compute_roofs(roofs)
+    compute, others = compute_roof(measurement.case, roofs), compute_roofs(roofs)
     # Where arithmetic as slow as the slowest that is known would not limit it.
-    surely_by_memory = bool(known) and allowed <= known[-1].per_second
+    surely_by_memory = bool(others) and allowed <= others[-1].per_second
     if compute is None and not surely_by_memory:
         return Place(measurement, why_not=_missing(arithmetic(measurement.case), roofs))
-    found = replace(found, intensity=intensity, rate=measurement.flops_per_second)
+    under = replace(under, intensity=intensity, rate=measurement.flops_per_second)
     if compute is None or allowed <= compute.per_second:
-        return replace(found, limit=allowed)
-    return replace(found, roof=compute, limit=compute.per_second, bound="compute")
+        return replace(under, limit=allowed)
+    return replace(under, roof=compute, limit=compute.per_second, bound="compute")
 
 
 def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> Remark:
@@ -283,12 +283,12 @@ def needed(
 ) -> tuple[RoofDtype, ...]:
     """The compute roofs that these cases stand under, each once, in their order."""
     without = {op.name for op in catalogue if op.arithmetic != "flops"}
-    wanted = [
+    dtypes = [
         arithmetic(case) if case.dtype else RoofDtype(dtype=USUAL)
         for case in cases
         if on_the_roofs(case, device) and case.op not in without
     ]
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(dtypes))
 
 
 def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
@@ -313,34 +313,36 @@ def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
 # The roofs of several runs together.
 
 
-def same_silicon(one: str, other: str) -> bool:
+def same_silicon(device: str, another: str) -> bool:
     """Whether two devices are the same silicon: those of a CPU share cores and memory
     with each other, and with NumPy.
     """
     names = [
         "cpu" if name == HOST or name.startswith("cpu:") else name
-        for name in (one, other)
+        for name in (device, another)
     ]
     return names[0] == names[1]
 
 
 def of_device(roofs: Iterable[RoofsMeasured], device: str) -> RoofsMeasured | None:
-    return next((one for one in roofs if same_silicon(one.device, device)), None)
+    return next(
+        (measured for measured in roofs if same_silicon(measured.device, device)), None
+    )
 
 
 def merge(better: RoofsMeasured, other: RoofsMeasured | None) -> RoofsMeasured:
     """The roofs of both, in the other's order; of what both have the first's."""
     if other is None:
         return better
-    new: dict[object, Roof] = {(one.kind, one.of): one for one in better.roofs}
-    kept = [new.pop((one.kind, one.of), one) for one in other.roofs]
+    new: dict[object, Roof] = {(roof.kind, roof.of): roof for roof in better.roofs}
+    kept = [new.pop((roof.kind, roof.of), roof) for roof in other.roofs]
     roofs = (*kept, *new.values())
-    had = {one.of for one in roofs}
-    missing = {one.of: one for one in (*other.missing, *better.missing)}
+    measured = {roof.of for roof in roofs}
+    missing = {roof.of: roof for roof in (*other.missing, *better.missing)}
     return msgspec.structs.replace(
         better,
         device_kind=better.device_kind or other.device_kind,
         roofs=roofs,
-        missing=tuple(one for one in missing.values() if one.of not in had),
+        missing=tuple(roof for roof in missing.values() if roof.of not in measured),
         cache_bytes=better.cache_bytes or other.cache_bytes,
     )

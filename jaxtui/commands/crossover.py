@@ -62,7 +62,7 @@ KINDS = (
 
 
 OF_OPS = ("dtype", "precision")
-"""What only an op of the catalogue can be told."""
+"""What only an op of the catalogue can be whole."""
 
 
 class Side(TypedDict, total=False):
@@ -261,14 +261,14 @@ def command(
         return of_report(document, results, report(search))
 
     # That there is no crossover is an answer, and no size with both sides is none.
-    found = search is not None and bool(search.points)
+    timed = search is not None and bool(search.points)
     return close(
         document=document,
         text=partial(text, search) if search else None,
         as_json=as_json,
-        code=FINE if found else CASE_FAILED,
+        code=FINE if timed else CASE_FAILED,
         lost=crossover.lost,
-        contents=partial(contents, search) if search and found else None,
+        contents=partial(contents, search) if search and timed else None,
         exports=exports,
     )
 

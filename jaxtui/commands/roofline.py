@@ -157,14 +157,14 @@ def _choices(cases: Cases, catalogue: Sequence[OpInfo]) -> Sequence[selection.Si
     """
     if cases.op:
         return cases.choices(catalogue)
-    found = [
+    sized = [
         selection.SizedOp(op.name)
         for op in catalogue
         if not op.own and set(op.dtypes) & set(cases.dtype)
     ]
-    if not found:
+    if not sized:
         raise SelectionError(f"No op takes {', '.join(cases.dtype)}.")
-    return found
+    return sized
 
 
 def _possible(experiment: Experiment, catalogue: Sequence[OpInfo]) -> Experiment:
@@ -183,12 +183,12 @@ class _Roofline(Driver):
     def roofs(self) -> RoofsMeasured | None:
         """What is known of them; ``None`` before the first."""
         job = self.state.jobs.get("roofs")
-        found = None if job is None else job.result
-        if not isinstance(found, RoofsMeasured):
+        result = None if job is None else job.result
+        if not isinstance(result, RoofsMeasured):
             return None
-        kinds = {one.name: one.device_kind for one in self.state.devices}
-        kind = found.device_kind or kinds.get(found.device, "")
-        return msgspec.structs.replace(found, device_kind=kind)
+        kinds = {device.name: device.device_kind for device in self.state.devices}
+        kind = result.device_kind or kinds.get(result.device, "")
+        return msgspec.structs.replace(result, device_kind=kind)
 
     @property
     def results(self) -> Results:
@@ -203,7 +203,7 @@ class _Roofline(Driver):
         if roofs is None or run is None or not isinstance(run.work, Experiment):
             return ()
         measured, _ = endings(run.work.cases, run)
-        return tuple(place(one, roofs) for one in measured)
+        return tuple(place(measurement, roofs) for measurement in measured)
 
     async def suited(
         self, experiment: Experiment, sized: Collection[str], ops: Sequence[OpInfo]
@@ -217,20 +217,20 @@ class _Roofline(Driver):
         infos = {op.name: op for op in ops}
         planned = (await self.session.plan(experiment)).cases
         growing = {
-            index: one
-            for index, one in enumerate(planned)
-            if one.case.op in infos and one.case.op not in sized
+            index: plan
+            for index, plan in enumerate(planned)
+            if plan.case.op in infos and plan.case.op not in sized
         }
         cases = list(experiment.cases)
         while bigger := {
-            index: msgspec.structs.replace(one.case, size=size)
-            for index, one in growing.items()
-            if (size := larger(one, infos[one.case.op], roofs)) != one.case.size
+            index: msgspec.structs.replace(plan.case, size=size)
+            for index, plan in growing.items()
+            if (size := larger(plan, infos[plan.case.op], roofs)) != plan.case.size
         }:
             tried = msgspec.structs.replace(experiment, cases=tuple(bigger.values()))
             answer = (await self.session.plan(tried)).cases
-            found = zip(bigger, answer, strict=True)
-            growing = {index: one for index, one in found if one.problem is None}
-            for index, one in growing.items():
-                cases[index] = one.case
+            answers = zip(bigger, answer, strict=True)
+            growing = {index: plan for index, plan in answers if plan.problem is None}
+            for index, plan in growing.items():
+                cases[index] = plan.case
         return msgspec.structs.replace(experiment, cases=tuple(cases))

@@ -46,9 +46,9 @@ class _Run(Runner):
             roofs=(),
             cache_bytes=bandwidth.last_cache_bytes() if on_cpu else None,
         )
-        wanted: list[RoofDtype | None] = [None, *dict.fromkeys(self._work.dtypes)]
-        share = self.budget / len(wanted)
-        for of in wanted:
+        kinds: list[RoofDtype | None] = [None, *dict.fromkeys(self._work.dtypes)]
+        share = self.budget / len(kinds)
+        for of in kinds:
             yield self.progress(_label(of))
             readings = list(self._readings(device, of, share))
             self._spent += share
@@ -98,12 +98,12 @@ def _with_readings(
     result: RoofsMeasured, of: RoofDtype | None, readings: list[Reading]
 ) -> RoofsMeasured:
     """With the best of the readings as a roof, or with the reason of the first."""
-    figures = [one for one in readings if one.measured is not None]
+    figures = [figure for figure in readings if figure.measured is not None]
     if not figures:
         (remark,) = readings[0].remarks
         missing = (*result.missing, MissingRoof(of=of, remark=remark))
         return msgspec.structs.replace(result, missing=missing)
-    best = max(figures, key=lambda one: one.measured or 0.0)
+    best = max(figures, key=lambda figure: figure.measured or 0.0)
     facts: dict[str, Any] = {
         "per_second": best.measured,
         "ci_low": best.ci_low,

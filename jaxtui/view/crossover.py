@@ -84,18 +84,22 @@ def of_run(run: Job, selected: int) -> Search | None:
     curves: dict[Case, dict[int, CaseState]] = {}
     for case in run.cases:
         curves.setdefault(_curve(case.case), {})[case.case.size] = case
-    others = [one for one in curves if one.op == chosen.op and one != chosen]
+    others = [curve for curve in curves if curve.op == chosen.op and curve != chosen]
     if not others:
         return None
     # NumPy comes first, as on the command line.
-    rival = next((one for one in others if one.on_host), others[0])
+    rival = next((curve for curve in others if curve.on_host), others[0])
     first, second = (chosen, rival) if chosen.on_host else (rival, chosen)
     points = []
     for size in sorted(curves[first].keys() & curves[second].keys() - {0}):
-        one, two = curves[first][size], curves[second][size]
-        if one.measurement and two.measurement and one.status == two.status == "done":
-            rounds = one.rounds, two.rounds
-            points.append(Point(size, one.measurement, two.measurement, rounds))
+        left, right = curves[first][size], curves[second][size]
+        if (
+            left.measurement
+            and right.measurement
+            and left.status == right.status == "done"
+        ):
+            rounds = left.rounds, right.rounds
+            points.append(Point(size, left.measurement, right.measurement, rounds))
     if len(points) < 2:
         return None
     return begin(first, second, (), BUDGET_SECONDS, points=points)
@@ -120,35 +124,35 @@ def _curve(case: Case) -> Case:
 
 def verdict(search: Search) -> Remark:
     """Who is faster where, per call."""
-    found, called = search.answer, names(search.first, search.second)
-    if found is None:
+    answer, sides = search.answer, names(search.first, search.second)
+    if answer is None:
         return Remark("no-common-size", severity="error")
-    if (crossing := found.crossing) is not None:
+    if (crossing := answer.crossing) is not None:
         return Remark(
             "crossing",
             {
-                "faster": called.of(crossing.faster),
-                "slower": called.of(other(crossing.faster)),
+                "faster": sides.of(crossing.faster),
+                "slower": sides.of(other(crossing.faster)),
                 "at": crossing.at,
                 "below": crossing.below,
                 "above": crossing.above,
                 "undecided": crossing.undecided,
             },
         )
-    if found.faster is None:
+    if answer.faster is None:
         return Remark(
-            "no-lead", {**called._asdict(), "low": found.low, "high": found.high}
+            "no-lead", {**sides._asdict(), "low": answer.low, "high": answer.high}
         )
     lost = search.outcome == "incomplete"
     return Remark(
         "crossing-unknown" if lost else "no-crossing",
         {
-            "faster": called.of(found.faster),
-            "slower": called.of(other(found.faster)),
-            "low": found.low,
-            "high": found.high,
+            "faster": sides.of(answer.faster),
+            "slower": sides.of(other(answer.faster)),
+            "low": answer.low,
+            "high": answer.high,
             "sizes": len(search.points),
-            "undecided": found.undecided,
+            "undecided": answer.undecided,
         },
         "warning" if lost else "info",
     )
@@ -156,26 +160,28 @@ def verdict(search: Search) -> Remark:
 
 def remarks(search: Search) -> Iterator[Remark]:
     """What there is to know beside the verdict."""
-    called, paybacks = names(search.first, search.second), search.paybacks
+    sides, paybacks = names(search.first, search.second), search.paybacks
     if search.outcome == "budget":
         yield Remark("search-budget", {"seconds": search.budget_seconds}, "warning")
     elif search.outcome == "cancelled":
         yield Remark("search-stopped", severity="warning")
     elif search.outcome == "incomplete":
         yield Remark("search-lost", severity="warning")
-    repaid = [one for one in paybacks if one.calls is not None]
+    repaid = [entry for entry in paybacks if entry.calls is not None]
     if repaid:
         ends = dict.fromkeys((repaid[0], repaid[-1]))
         yield Remark(
             "repaid",
             {
-                "side": called.of(repaid[-1].side),
-                "sizes": tuple(one.size for one in ends),
-                "calls": tuple(one.calls for one in ends if one.calls is not None),
+                "side": sides.of(repaid[-1].side),
+                "sizes": tuple(entry.size for entry in ends),
+                "calls": tuple(
+                    entry.calls for entry in ends if entry.calls is not None
+                ),
             },
         )
     elif paybacks:
-        yield Remark("never-repaid", {"side": called.of(paybacks[-1].side)})
+        yield Remark("never-repaid", {"side": sides.of(paybacks[-1].side)})
 
 
 def sentences(search: Search) -> Iterator[Sentence]:
@@ -210,10 +216,10 @@ def report(search: Search, size_means: str, host: Host | None = None) -> Report:
     _, rest = split_notes(measured)
     rows = [
         (
-            f"{size_text(one.case.size)} {one.case.mode}",
-            [note for note in one.notes if note.code in DOUBTS],
+            f"{size_text(measurement.case.size)} {measurement.case.mode}",
+            [note for note in measurement.notes if note.code in DOUBTS],
         )
-        for one in rest
+        for measurement in rest
     ]
     return Report(
         title=f"{op}: {title_of(search)}",
@@ -227,34 +233,33 @@ def report(search: Search, size_means: str, host: Host | None = None) -> Report:
 
 def title_of(search: Search) -> str:
     """The crossing, or what was looked for."""
-    called = names(search.first, search.second)
+    sides = names(search.first, search.second)
     crossing = search.answer and search.answer.crossing
     if crossing:
-        return wins(crossing, called)
-    return f"no crossing of {called.first} and {called.second}"
+        return mark_label(crossing, sides)
+    return f"no crossing of {sides.first} and {sides.second}"
 
 
-def wins(crossing: Crossing, called: Names) -> str:
+def mark_label(crossing: Crossing, sides: Names) -> str:
     """The crossing as a mark on a plot has it: ``jit beats numpy from ~380``."""
-    ahead, behind = called.of(crossing.faster), called.of(other(crossing.faster))
+    ahead, behind = sides.of(crossing.faster), sides.of(other(crossing.faster))
     about = about_text(crossing.at, crossing.below, crossing.above)
     return f"{ahead} beats {behind} from ~{about}"
 
 
 def size_line(search: Search, size: int) -> str:
     """What came of a size, for the progress of a command."""
-    called = names(search.first, search.second)
+    sides = names(search.first, search.second)
     for point in search.points:
         if point.size == size:
             figures = ", ".join(
-                f"{called.of(side)} {fmt.median(point.of(side).ready)}"
-                for side in SIDES
+                f"{sides.of(side)} {fmt.median(point.of(side).ready)}" for side in SIDES
             )
             judged = "no difference seen"
             if point.faster is not None:
-                judged = f"{called.of(point.faster)} is faster"
+                judged = f"{sides.of(point.faster)} is faster"
             return f"{fmt.size(size)}: {figures}; {judged}"
-    failed = [one for one in search.failures if one.case.size == size]
+    failed = [failure for failure in search.failures if failure.case.size == size]
     why = failed[-1].error if failed else "not finished"
     return f"{fmt.size(size)}: {why}"
 
@@ -269,15 +274,17 @@ def columns(search: Search) -> tuple[Column, ...]:
     """What a call takes on both sides at each size, who is faster, and after how many
     calls the first one is repaid.
     """
-    called, points = names(search.first, search.second), search.points
-    heads = called if max(map(len, called)) <= LONGEST_NAME else FIRST_AND_SECOND
+    sides, points = names(search.first, search.second), search.points
+    heads = sides if max(map(len, sides)) <= LONGEST_NAME else FIRST_AND_SECOND
     clocks = {side: [point.of(side).ready for point in points] for side in SIDES}
-    unit = fmt.shared([one.median for each in clocks.values() for one in each if one])
+    unit = fmt.shared(
+        [entry.median for each in clocks.values() for entry in each if entry]
+    )
     times = [
         Column(
             side,
             f"{heads.of(side)} {unit.name}".rstrip(),
-            [figure(one, unit) if one else () for one in clocks[side]],
+            [figure(entry, unit) if entry else () for entry in clocks[side]],
             right=True,
         )
         for side in SIDES
@@ -286,11 +293,11 @@ def columns(search: Search) -> tuple[Column, ...]:
     most = max((ratio.confidence for ratio in ratios if ratio), default=0.0)
     repaid = [payback(point) for point in points]
     cold = [
-        point.of(one.side).phases.cold_seconds if one else None
-        for point, one in zip(points, repaid, strict=True)
+        point.of(entry.side).phases.cold_seconds if entry else None
+        for point, entry in zip(points, repaid, strict=True)
     ]
     starts = fmt.shared([seconds for seconds in cold if seconds])
-    found = [
+    table = [
         Column(
             "size",
             "size",
@@ -315,7 +322,7 @@ def columns(search: Search) -> tuple[Column, ...]:
         Column("faster", "faster", [_faster(point, heads) for point in points]),
     ]
     if any(repaid):
-        found += [
+        table += [
             Column(
                 "start",
                 f"first call {starts.name}".rstrip(),
@@ -326,12 +333,12 @@ def columns(search: Search) -> tuple[Column, ...]:
             Column(
                 "repaid",
                 "repaid after",
-                [(Span(calls_text(one.calls)),) if one else () for one in repaid],
+                [(Span(calls_text(entry.calls)),) if entry else () for entry in repaid],
                 rank=2,
                 right=True,
             ),
         ]
-    return tuple(found)
+    return tuple(table)
 
 
 def _ends(ratio: Interval | None, most: float) -> Line:
@@ -345,10 +352,10 @@ def _ends(ratio: Interval | None, most: float) -> Line:
     return (Span(ends, "unknown" if ratio.vague else "muted"),)
 
 
-def _faster(point: Point, called: Names) -> Line:
+def _faster(point: Point, sides: Names) -> Line:
     if point.faster is None:
         return (Span("no difference", "muted"),)
-    return (Span(called.of(point.faster), point.of(point.faster).case.mode),)
+    return (Span(sides.of(point.faster), point.of(point.faster).case.mode),)
 
 
 def calls_text(calls: int | None) -> str:
@@ -374,8 +381,13 @@ def picture(search: Search | None) -> Picture | None:
     run = Job(
         number=0,
         cases=tuple(
-            CaseState(one.case, status="done", phases=one.phases, measurement=one)
-            for one in measurements(search)
+            CaseState(
+                measurement.case,
+                status="done",
+                phases=measurement.phases,
+                measurement=measurement,
+            )
+            for measurement in measurements(search)
         ),
         outcome="complete",
     )
@@ -389,7 +401,7 @@ def picture(search: Search | None) -> Picture | None:
 def _marks(search: Search) -> Iterator[Mark]:
     crossing = search.answer and search.answer.crossing
     if crossing:
-        label = wins(crossing, names(search.first, search.second))
+        label = mark_label(crossing, names(search.first, search.second))
         yield Mark(crossing.at, label)
 
 
@@ -454,16 +466,18 @@ def document(host: Host | None, search: Search | None) -> Document:
 
 
 def _size_row(point: Point) -> SizeRow:
-    found = point.ratio
+    ratio = point.ratio
     return SizeRow(
         size=point.size,
-        ratio=found and found.median,
-        low=found and found.low,
-        high=found and found.high,
-        confidence=found and found.confidence,
+        ratio=ratio and ratio.median,
+        low=ratio and ratio.low,
+        high=ratio and ratio.high,
+        confidence=ratio and ratio.confidence,
         faster=point.faster,
     )
 
 
 def measurements(search: Search) -> tuple[Measurement, ...]:
-    return tuple(one for point in search.points for one in (point.first, point.second))
+    return tuple(
+        side for point in search.points for side in (point.first, point.second)
+    )

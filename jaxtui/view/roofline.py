@@ -106,7 +106,7 @@ def device_of(state: State, selected: int) -> str | None:
     """
     if state.run is None or not state.run.cases:
         return None
-    cases = [one.case for one in (state.run.cases[selected], *state.run.cases)]
+    cases = [entry.case for entry in (state.run.cases[selected], *state.run.cases)]
     return next((case.device for case in cases if case.device != HOST), "cpu:0")
 
 
@@ -115,14 +115,14 @@ def work_for(state: State, device: str) -> Roofs:
 
     Cases of the run on other devices do not count.
     """
-    cases = [one.case for one in state.run.cases] if state.run is not None else []
-    wanted = needed(cases, device, state.ops)
+    cases = [entry.case for entry in state.run.cases] if state.run is not None else []
+    dtypes = needed(cases, device, state.ops)
     old = of_device(state.roofs, device)
     if old is None:
-        return Roofs(device=device, dtypes=wanted)
-    known = {roof.of for roof in old.roofs} | {one.of for one in old.missing}
-    new = tuple(one for one in wanted if one not in known)
-    return Roofs(device=device, dtypes=new or wanted)
+        return Roofs(device=device, dtypes=dtypes)
+    tried = {roof.of for roof in old.roofs} | {entry.of for entry in old.missing}
+    new = tuple(entry for entry in dtypes if entry not in tried)
+    return Roofs(device=device, dtypes=new or dtypes)
 
 
 def roofs_of(state: State, device: str) -> RoofsMeasured | None:
@@ -130,10 +130,10 @@ def roofs_of(state: State, device: str) -> RoofsMeasured | None:
     old, job = of_device(state.roofs, device), state.jobs.get("roofs")
     if job is None or job.outcome is not None:
         return old
-    found = job.result
-    if not isinstance(found, RoofsMeasured) or not same_silicon(found.device, device):
+    result = job.result
+    if not isinstance(result, RoofsMeasured) or not same_silicon(result.device, device):
         return old
-    return merge(found, old)
+    return merge(result, old)
 
 
 def is_measured(state: State, device: str) -> bool:
@@ -190,7 +190,7 @@ def roof_statements(roofs: RoofsMeasured) -> tuple[Statement, ...]:
     for roof in roofs.roofs:
         source = [] if roof.published is None else [roof.published.source]
         rows.append((roof_name(roof.of), [*roof.remarks, *source]))
-    rows += [(roof_name(one.of), [one.remark]) for one in roofs.missing]
+    rows += [(roof_name(missing.of), [missing.remark]) for missing in roofs.missing]
     of_all = []
     if roofs.roofs and not any(roof.published for roof in roofs.roofs):
         of_all.append(Remark("no-published-peak"))
@@ -288,9 +288,9 @@ class Roofline:
             else place(case.measurement, roofs)
             for case in cases
         )
-        unused = iter(letters([one for one in places if one is not None]))
-        called = tuple("" if one is None else next(unused) for one in places)
-        return cls(device, run, selected, roofs, measuring, places, called, message)
+        unused = iter(letters([where for where in places if where is not None]))
+        texts = tuple("" if where is None else next(unused) for where in places)
+        return cls(device, run, selected, roofs, measuring, places, texts, message)
 
     def report(
         self,
@@ -345,10 +345,10 @@ class Roofline:
 
     def verdict(self, index: int) -> Remark | None:
         """What limits a case; ``None`` while it has no figures."""
-        one = self.places[index]
-        if one is None:
+        where = self.places[index]
+        if where is None:
             return None
-        return Remark("roof-awaited") if self._waits(one) else verdict(one)
+        return Remark("roof-awaited") if self._waits(where) else verdict(where)
 
     def _label(self, index: int) -> str:
         assert self.run is not None
@@ -363,14 +363,17 @@ class Roofline:
         """
         assert self.run is not None
         cases = self.run.cases
-        places = [None if one and self._waits(one) else one for one in self.places]
+        places = [
+            None if where and self._waits(where) else where for where in self.places
+        ]
         rates = [
-            one.rate if one and one.intensity is not None else None for one in places
+            where.rate if where and where.intensity is not None else None
+            for where in places
         ]
         unit = fmt.shared([rate for rate in rates if rate], "FLOP/s")
         letters: list[Line] = [(Span(letter, "value"),) for letter in self.letters]
         intensities: list[Line] = [
-            (Span(intensity_text(one)),) if one else () for one in places
+            (Span(intensity_text(where)),) if where else () for where in places
         ]
         speeds: list[Line] = [
             (Span(unit.text(rate), rate_role(case.measurement)),)
@@ -379,14 +382,18 @@ class Roofline:
             for case, rate in zip(cases, rates, strict=True)
         ]
         shares: list[Line] = [
-            (Span(fmt.percent(one.share), rate_role(one.measurement)),) if one else ()
-            for one in places
+            (Span(fmt.percent(where.share), rate_role(where.measurement)),)
+            if where
+            else ()
+            for where in places
         ]
         bars: list[Line] = [
-            (Span(bar(one.share or 0.0, room), bar_role(case)),) if one else ()
-            for case, one in zip(cases, places, strict=True)
+            (Span(bar(where.share or 0.0, room), bar_role(case)),) if where else ()
+            for case, where in zip(cases, places, strict=True)
         ]
-        limits: list[Line] = [(Span(limit(one)),) if one else () for one in places]
+        limits: list[Line] = [
+            (Span(limit(where)),) if where else () for where in places
+        ]
         return [
             Column("letter", "", letters, least=1),
             *names(self.run),
@@ -398,13 +405,13 @@ class Roofline:
             Column("limit", "limited by", limits, least=14, grows=True),
         ]
 
-    def _waits(self, one: Place) -> bool:
+    def _waits(self, where: Place) -> bool:
         """Whether a case has no place yet, because its roofs are being measured."""
-        return one.rate is None and self.measuring and self._lacks(one)
+        return where.rate is None and self.measuring and self._lacks(where)
 
-    def _lacks(self, one: Place) -> bool:
+    def _lacks(self, where: Place) -> bool:
         """Whether it is for want of a roof that a case has no place."""
-        case, roofs = one.measurement.case, self.roofs
+        case, roofs = where.measurement.case, self.roofs
         if roofs is None or not on_the_roofs(case, roofs.device):
             return False
         return bandwidth_roof(roofs) is None or compute_roof(case, roofs) is None
@@ -413,7 +420,7 @@ class Roofline:
         """The roofs and the cases under them; ``None`` while there are no roofs."""
         if self.roofs is None:
             return None
-        places = [one for one in self.places if one is not None]
+        places = [where for where in self.places if where is not None]
         if self.selected is None:
             return picture(places, self.roofs, colors)
         drawn = picture(places, self.roofs, colors, self.places[self.selected])
@@ -438,11 +445,11 @@ class Roofline:
 
 def _rates(roofs: RoofsMeasured) -> str:
     """How high they are: ``95.2 GFLOP/s float32, 11.8 GB/s``."""
-    known = [
+    rates = [
         rate_text(roof) + ("" if roof.of is None else f" {roof.of.label}")
         for roof in roofs.roofs
     ]
-    return ", ".join(known) or "none"
+    return ", ".join(rates) or "none"
 
 
 def limit(place: Place) -> str:
@@ -513,11 +520,11 @@ def picture(
 
 def _roofs_shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, ...]:
     """The compute roofs that some case is under; all, where there are no cases."""
-    known = compute_roofs(roofs)
-    wanted: set[RoofDtype | None] = {
+    every = compute_roofs(roofs)
+    arithmetics: set[RoofDtype | None] = {
         arithmetic(place.measurement.case) for place in places if place.rate is not None
     }
-    return tuple(roof for roof in known if roof.of in wanted) or known
+    return tuple(roof for roof in every if roof.of in arithmetics) or every
 
 
 def _range(
@@ -527,8 +534,13 @@ def _range(
     inside = [place.intensity for place in places if place.intensity and place.rate]
     ridges = [ridge(roof, memory) for roof in compute]
     inside += ridges
-    finite = [one for one in inside if 1e-12 < one < 1e12] or [1.0]
-    low = min([min(finite) / BEYOND, *(one / SLOPE for one in ridges if one > 1e-12)])
+    finite = [intensity for intensity in inside if 1e-12 < intensity < 1e12] or [1.0]
+    low = min(
+        [
+            min(finite) / BEYOND,
+            *(intensity / SLOPE for intensity in ridges if intensity > 1e-12),
+        ]
+    )
     return low, max(finite) * BEYOND
 
 
@@ -568,12 +580,14 @@ def _published_dots(
 ) -> Iterator[Series]:
     """The published figures, dotted, where there are any."""
     slope = memory.published.value if memory.published else math.inf
-    flats = [(i, one.published.value) for i, one in enumerate(compute) if one.published]
+    flats = [
+        (i, roof.published.value) for i, roof in enumerate(compute) if roof.published
+    ]
     label = "published"
     if slope < math.inf:
         top = max((value for _, value in flats), default=math.inf)
-        x = [one for one in _spread(low, high) if one * slope <= top]
-        y = [one * slope for one in x]
+        x = [at for at in _spread(low, high) if at * slope <= top]
+        y = [at * slope for at in x]
         yield Series(label, x, y, colors[0], points=True, line=False)
         label = ""
     for index, value in flats:
@@ -598,7 +612,7 @@ def _letters(
     the brightest that is sure to be readable, and first, so that it gives way to none.
     """
     named = list(zip(places, letters(places), strict=True))
-    for case, letter in sorted(named, key=lambda one: one[0] is not selected):
+    for case, letter in sorted(named, key=lambda pair: pair[0] is not selected):
         if letter and case.intensity and case.rate:
             color = SERIES.get(case.measurement.case.mode, 0) % len(colors)
             tint = None if case is selected else colors[color]
