@@ -45,6 +45,9 @@ GRID_DEVICES = 16
 
 WIDEST_NAMES = 18
 
+LEAST_NAME = 20
+"""Cells that the name of a figure keeps while other columns can go."""
+
 WAITING = Span("…", "muted")
 """Stands where a verdict is being worked out."""
 
@@ -100,7 +103,7 @@ class Row:
 
     @property
     def measured(self) -> str:
-        """``171 TFLOP/s``, or of several devices ``168-171 TFLOP/s``."""
+        """``171 TFLOP/s``, or of several devices ``168–171 TFLOP/s``."""
         unit = self.first.reading.unit
         values = [
             verdict.reading.measured
@@ -109,8 +112,13 @@ class Row:
         ]
         if not values:
             return ""
-        ends = (number_and_unit(end, unit) for end in (min(values), max(values)))
-        return " ".join(filter(None, _span(*ends)))
+        low, high = min(values), max(values)
+        if figure(low, unit) == figure(high, unit):
+            return figure(high, unit)
+        cell = fmt.figure(high, _QUANTITIES[unit]) if unit in _QUANTITIES else ""
+        if isinstance(cell, fmt.Figure):
+            return str(fmt.Figure((low, high), cell.quantity, cell.unit))
+        return f"{figure(low, unit)}–{figure(high, unit)}"
 
     @property
     def expected(self) -> str:
@@ -130,8 +138,9 @@ class Row:
             return ""
         low, high = min(shares), max(shares)
         if self.first.reading.unit == "seconds":
-            return _span((fmt.ratio(low), ""), (fmt.ratio(high), ""))[0]
-        return " ".join(_span((fmt.percents(low), "%"), (fmt.percents(high), "%")))
+            return "–".join(dict.fromkeys((fmt.ratio(low), fmt.ratio(high))))
+        ends = dict.fromkeys((fmt.percents(low), fmt.percents(high)))
+        return f"{'–'.join(ends)} %"
 
     @property
     def shares(self) -> list[float]:
@@ -164,34 +173,15 @@ def rows(verdicts: Iterable[Verdict]) -> tuple[Row, ...]:
     return tuple(shown)
 
 
-def number_and_unit(value: float | None, unit: Unit) -> tuple[str, str]:
-    """``169`` and ``TFLOP/s``, ``4`` and ``chips``, ``2.1e-3`` and nothing."""
-    if value is None:
-        return fmt.ABSENT, ""
-    if unit == "chips":
-        return f"{value:g}", "chip" if value == 1 else "chips"
-    if unit == "relative error":
-        return fmt.error(value), ""
-    if unit == "":
-        return fmt.significant(value), ""
-    cell = fmt.figure(value, _QUANTITIES[unit])
-    if isinstance(cell, str):
-        return cell, ""
-    return cell.number(cell.unit), cell.unit.name
-
-
 def figure(value: float | None, unit: Unit) -> str:
-    """A figure as people read it: ``169 TFLOP/s``."""
-    return " ".join(filter(None, number_and_unit(value, unit)))
-
-
-def _span(low: tuple[str, str], high: tuple[str, str]) -> tuple[str, str]:
-    """Two numbers with their units as one: ``168-171`` and ``TFLOP/s``."""
-    if low == high:
-        return low
-    if low[1] == high[1]:
-        return f"{low[0]}-{high[0]}", high[1]
-    return f"{' '.join(low)} to {high[0]}", high[1]
+    """A figure as people read it: ``169 TFLOP/s``, ``4 chips``, ``2.1e-3``."""
+    if value is None:
+        return fmt.ABSENT
+    if unit == "chips":
+        return f"{value:g} {'chip' if value == 1 else 'chips'}"
+    if unit == "relative error":
+        return fmt.error(value)
+    return str(fmt.figure(value, _QUANTITIES[unit])) if unit else f"{value:g}"
 
 
 # Devices.
@@ -452,13 +442,10 @@ def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
         for row in rows(verdict for verdict in verdicts if verdict.reading.test == test)
         if row.word != "skipped"
     ]
-    names = [
-        row.names[0] if len(row.names) == 1 else short_names(row.names, check.devices)
-        for row in shown
-    ]
+    names = [_who(row, len(check.devices)) for row in shown]
     whats = [row.first.reading.what for row in shown]
     widest = max(map(len, whats), default=0)
-    one_device = len({*names} - {"machine"}) < 2
+    one_device = len({*names} - {"machine"}) < 2 and len(check.devices) < 2
     looks = [LOOKS[row.word] for row in shown]
 
     def column(
@@ -480,16 +467,33 @@ def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
             ),
         ),
         column("test", "test", _once(row.first.reading.test for row in shown)),
-        column("what", "figure", whats, "muted", grows=True, most=widest),
+        column(
+            "what",
+            "figure",
+            whats,
+            "muted",
+            least=min(widest, LEAST_NAME),
+            grows=True,
+            most=widest,
+        ),
         *([] if one_device else [column("device", "device", names)]),
         Column("measured", "measured", measured, right=True),
         column(
-            "expected", "expected", (row.expected for row in shown), right=True, rank=2
+            "expected", "expected", (row.expected for row in shown), right=True, rank=1
         ),
-        column("share", "share", (row.share for row in shown), right=True, rank=1),
+        column("share", "share", (row.share for row in shown), right=True, rank=2),
     )
     # A column without any text says nothing.
     return Table(tuple(column for column in columns if any(map(plain, column.cells))))
+
+
+def _who(row: Row, devices: int) -> str:
+    """The devices of a row: ``tpu:3``, ``tpu:0, 2``, ``all``, ``7 others``."""
+    if len(row.names) == devices > 1:
+        return "all"
+    if len(row.names) > ROWS_APART:
+        return f"{len(row.names)} others"
+    return row.names[0] if len(row.names) == 1 else short_names(row.names, ())
 
 
 def _once(names: Iterable[str]) -> Iterator[str]:

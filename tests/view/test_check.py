@@ -81,7 +81,7 @@ def test_devices_that_agree_share_a_row_and_the_slow_one_has_its_own() -> None:
     figures[3] = product("tpu:3", 101e12)
     table = report_of(*figures).tables[-1]
     assert cells(table, "word", "device", "measured", "expected", "share") == [
-        ("✓", "tpu:0-2, 4-7", "168-169 TFLOP/s", "200 TFLOP/s", "84 %"),
+        ("✓", "7 others", "168–169 TFLOP/s", "200 TFLOP/s", "84 %"),
         ("▾", "tpu:3", "101 TFLOP/s", "200 TFLOP/s", "50 %"),
     ]
 
@@ -128,9 +128,9 @@ FOUR = Expected(value=4, kind="exact", source=Remark("exact-integers"))
 @pytest.mark.parametrize(
     ("values", "facts", "measured", "wanted"),
     [
-        ((999e9, 1e12), {"expected": None}, "999 GFLOP/s to 1.00 TFLOP/s", "—"),
-        ((168e12, 171e12), {"expected": None}, "168-171 TFLOP/s", "—"),
-        ((168e12, 171e12), {}, "168-171 TFLOP/s", "200 TFLOP/s"),
+        ((999e9, 1e12), {"expected": None}, "0.999–1.00 TFLOP/s", "—"),
+        ((168e12, 171e12), {"expected": None}, "168–171 TFLOP/s", "—"),
+        ((168e12, 171e12), {}, "168–171 TFLOP/s", "200 TFLOP/s"),
         ((2e-3,), {"unit": "relative error", "expected": MOST}, "2.0e-3", "≤ 1.0e-2"),
         ((1,), {"unit": "chips", "expected": FOUR}, "1 chip", "4 chips"),
         ((3.1e-5,), {"unit": "seconds", "expected": None}, "31.0 µs", "—"),
