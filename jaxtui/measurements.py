@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import overload
 
-from jaxtui import format as fmt
 from jaxtui.model import Failure, Host, Measurement, Remark
 from jaxtui.state import Job
 from jaxtui.text import visible
-from jaxtui.view import words
+from jaxtui.view import render
 from jaxtui.view.bench import report, text
 from jaxtui.view.document import MACHINE, Results, encode, machine
 from jaxtui.view.export import as_csv
-from jaxtui.view.render import markdown
-from jaxtui.view.report import Statement, Table
-from jaxtui.view.text import Column, Span, plain
 
 
 class Measurements(Sequence[Measurement]):
@@ -73,14 +68,7 @@ class Measurements(Sequence[Measurement]):
 
     def _repr_html_(self) -> str:
         """The same for Jupyter; colours are the notebook's own, dark or light."""
-        whole = report(self._run)
-        texts = [plain(whole.verdict), *map(_statement, whole.remarks)]
-        headline, *rest = (
-            f'<p style="white-space: pre-line">{html.escape(visible(text))}</p>'
-            for text in texts
-        )
-        tables = "".join(map(_table, whole.tables))
-        return "".join([headline, tables, *rest])
+        return render.html(report(self._run))
 
     def to_json(self) -> str:
         """The document that ``jaxtui bench --json`` prints."""
@@ -92,31 +80,6 @@ class Measurements(Sequence[Measurement]):
 
     def to_markdown(self) -> str:
         """A table, then the machine and what failed."""
-        return markdown(report(self._run, machine(self.host, *MACHINE, by=" · ")))
-
-
-def _table(table: Table) -> str:
-    heads = [
-        Column(one.key, "", [(Span(one.head),)], right=one.right)
-        for one in table.columns
-    ]
-    count = len(table.columns[0].cells) if table.columns else 0
-    head = _row("th", heads, 0)
-    body = "".join(_row("td", table.columns, index) for index in range(count))
-    caption = f"<caption>{html.escape(visible(table.title))}</caption>"
-    return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
-def _row(tag: str, columns: Iterable[Column], index: int) -> str:
-    cells = (
-        f'<{tag} style="text-align: {"right" if column.right else "left"}">'
-        f"{html.escape(visible(plain(column.cells[index])))}</{tag}>"
-        for column in columns
-    )
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _statement(statement: Statement) -> str:
-    remark = statement.remark
-    rows = f" – {fmt.some(statement.about)}" if statement.about else ""
-    return f"{words.label(remark)}: {words.text(remark)}{rows}"
+        return render.markdown(
+            report(self._run, machine(self.host, *MACHINE, by=" · "))
+        )

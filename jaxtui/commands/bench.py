@@ -50,13 +50,13 @@ from jaxtui.plot import COLORS
 from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
 from jaxtui.stats import MINIMUM_ROUNDS
-from jaxtui.text import join_painted
 from jaxtui.view import bench as view
 from jaxtui.view import scripts
 from jaxtui.view.compare import LABELS, Turns, turns_report
 from jaxtui.view.curves import of_run
 from jaxtui.view.document import Outcome, Results
 from jaxtui.view.export import FORMATS, Contents
+from jaxtui.view.report import Report
 
 
 @click.command("bench")
@@ -246,15 +246,9 @@ def _two_pythons(
     found = run.results
 
     def text() -> str:
-        jobs = [one.state.run for one in run.drivers]
-        failures = [
-            f"{label}: {view.failure_text(failure, job)}"
-            for label, side, job in zip(LABELS, found.sides, jobs, strict=True)
-            for failure in side.failures
-        ]
-        return join_painted(
-            [rendered(turns_report(found, run.pairs)), *failures], "\n\n"
-        )
+        jobs = [driver.state.run for driver in run.drivers]
+        reports = [view.report(job) if job else Report("") for job in jobs]
+        return rendered(turns_report(found, run.pairs, reports))
 
     return close(
         document=found,

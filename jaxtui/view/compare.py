@@ -376,8 +376,16 @@ def _differences(found: Sequence[Difference], heads: Sequence[str]) -> Table:
     return Table(columns(("not the same", *heads), rows))
 
 
-def turns_report(found: Turns, pairs: Sequence[Pair]) -> Report:
-    """Two Pythons: the ratio of each case, and what either of them is."""
+def turns_report(
+    found: Turns, pairs: Sequence[Pair], reports: Sequence[Report]
+) -> Report:
+    """Two Pythons: the ratio of each case, and what either of them is.
+
+    Args:
+        found: what was measured.
+        pairs: what both have measured.
+        reports: what there is to say of the run of each, as far as they began.
+    """
     whole = report(pairs, "two Pythons") if pairs else Report("two Pythons")
     rows = [
         (
@@ -393,12 +401,10 @@ def turns_report(found: Turns, pairs: Sequence[Pair]) -> Report:
     ]
     versions = Table(columns(("", "is", "Python", "jax", "jaxlib", "numpy"), rows))
     remarks = gather(
-        (label if not case else f"{label} {case}", notes)
-        for label, side in zip(LABELS, found.sides, strict=True)
-        for case, notes in (
-            ("", side.notes),
-            *((one.case.label, one.notes) for one in side.measurements),
-        )
+        (f"{label} {row}".strip(), (statement.remark,))
+        for label, each in zip(LABELS, reports, strict=False)
+        for statement in each.remarks
+        for row in statement.about or ("",)
     )
     return Report(
         title=whole.title,

@@ -1,10 +1,10 @@
-"""Reports as files: Markdown, and SVG as a terminal would show it."""
+"""Reports as files: Markdown, HTML, and SVG as a terminal would show it."""
 
 from __future__ import annotations
 
-import html
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from typing import NamedTuple
 
 from rich.console import Console
@@ -17,7 +17,7 @@ from jaxtui.plot import COLORS, SERIES, Row
 from jaxtui.text import visible
 from jaxtui.view import words
 from jaxtui.view.report import Report, Statement, Table, lines
-from jaxtui.view.text import Line, plain
+from jaxtui.view.text import Line, Span, plain
 
 COLUMNS, LINES = 100, 28
 """Of a plot in a file: a picture of some 5 : 3."""
@@ -53,13 +53,54 @@ def _table(table: Table) -> str:
 
 
 def _point(statement: Statement) -> str:
-    remark = statement.remark
+    return f"- **{words.label(statement.remark)}**: {_escaped(_sentence(statement))}"
+
+
+def _sentence(statement: Statement) -> str:
     rows = f" – {fmt.some(statement.about)}" if statement.about else ""
-    return f"- **{words.label(remark)}**: {_escaped(words.text(remark) + rows)}"
+    return words.text(statement.remark) + rows
 
 
 def _escaped(text: str) -> str:
     return visible(text, line=True).replace("|", "\\|")
+
+
+# HTML, as a notebook shows it: in its own colours, dark or light.
+
+
+def html(report: Report) -> str:
+    """The headline, the tables and a paragraph for each remark."""
+    remarks = (
+        f"<b>{_html(words.label(each.remark))}</b>: {_html(_sentence(each))}"
+        for each in report.remarks
+    )
+    headline, *rest = (
+        f'<p style="white-space: pre-line">{text}</p>'
+        for text in (_html(plain(report.verdict)), *remarks)
+    )
+    return "".join([headline, *map(_html_table, report.tables), *rest])
+
+
+def _html_table(table: Table) -> str:
+    heads = [(Span(column.head),) for column in table.columns]
+    rows = list(zip(*(column.cells for column in table.columns), strict=True))
+    head = _html_row("th", table, heads)
+    body = "".join(_html_row("td", table, row) for row in rows)
+    caption = f"<caption>{_html(table.title)}</caption>" if table.title else ""
+    return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _html_row(tag: str, table: Table, cells: Iterable[Line]) -> str:
+    written = (
+        f'<{tag} style="text-align: {"right" if column.right else "left"}">'
+        f"{_html(plain(cell))}</{tag}>"
+        for column, cell in zip(table.columns, cells, strict=True)
+    )
+    return f"<tr>{''.join(written)}</tr>"
+
+
+def _html(text: str) -> str:
+    return escape(visible(text))
 
 
 # SVG.
@@ -146,7 +187,7 @@ def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:
     theme = TerminalTheme(look.background, look.foreground, [])
     theme.ansi_colors = SVG_EXPORT_THEME.ansi_colors
     # It passes through str.format once more.
-    shown = html.escape(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
+    shown = escape(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
     template = (
         _SVG.replace("BACKGROUND", theme.background_color.hex)
         .replace("FOREGROUND", theme.foreground_color.hex)

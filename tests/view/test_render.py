@@ -6,7 +6,7 @@ from xml.dom import minidom
 
 from jaxtui.model import Remark
 from jaxtui.plot import Picture, Series
-from jaxtui.view.render import as_svg, markdown, svg
+from jaxtui.view.render import as_svg, html, markdown, svg
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Span, columns
 
@@ -33,6 +33,13 @@ def test_markdown_has_the_headline_the_tables_and_a_point_for_each_remark() -> N
         "- **damaged rows**: 2 rows of the history could not be read. – a",
         "vm\n",
     ]
+
+
+def test_html_escapes_what_it_shows() -> None:
+    page = html(Report("x", (Span("1 < 2"),), REPORT.tables, REPORT.remarks))
+    assert ">1 &lt; 2</p><table>" in page
+    assert '<td style="text-align: right">1 ms</td>' in page
+    assert "<b>damaged rows</b>: 2 rows" in page
 
 
 def test_a_picture_has_the_plot_and_below_it_all_that_is_said() -> None:
