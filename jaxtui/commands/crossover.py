@@ -62,7 +62,7 @@ KINDS = (
 
 
 OF_OPS = ("dtype", "precision")
-"""What only an op of the catalogue can be whole."""
+"""What only an op of the catalogue can have."""
 
 
 class Side(TypedDict, total=False):
