@@ -699,23 +699,17 @@ def _in_next_process(case: CaseState, work: Experiment) -> CaseState:
 
 
 def _with_roofs(state: _AnyState, job: Job) -> _AnyState:
-    """With the roofs that a run found among those that are known.
+    """With the roofs that a run measured among those that are known.
 
-    A run that was ended had less time, so it replaces nothing; nothing is known of what
-    an engine was measuring when it died.
+    Nothing is known of what an engine was measuring when it died.
     """
-    found = job.result
-    if not isinstance(found, RoofsMeasured) or job.outcome == "crashed":
+    measured = job.result
+    if not isinstance(measured, RoofsMeasured) or job.outcome == "crashed":
         return state
-    old = roofline.of_device(state.roofs, found.device)
-    whole = job.outcome == "complete" and job.failed is None
-    if old is None or whole:
-        new = roofline.merge(found, old)
-    else:
-        new = roofline.merge(old, found)
+    new = roofline.merge(measured, roofline.of_device(state.roofs, measured.device))
     others = [
-        one
-        for one in state.roofs
-        if not roofline.same_silicon(one.device, found.device)
+        roofs
+        for roofs in state.roofs
+        if not roofline.same_silicon(roofs.device, measured.device)
     ]
     return replace(state, roofs=(*others, new))

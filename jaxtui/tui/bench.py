@@ -67,7 +67,7 @@ _KEYS = (
         "z",
         "roofs",
         "Roofs",
-        "Measure how fast the device is at best, and how near cases come.",
+        "Measure the roofline of the device and where each case sits.",
     ),
     (
         "i",

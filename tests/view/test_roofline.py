@@ -101,13 +101,11 @@ def test_roofs_are_known_as_soon_as_they_are_found() -> None:
     assert not roofline.is_measured(state, "cpu:0")
 
 
-def test_half_a_measuring_does_not_replace_a_whole_one() -> None:
-    state = after(*WHOLE, started(), roofs(bandwidth(5e9)))
-    assert heights(state) == [5e9, 95e9]
-    state = after(FAILED, COMPLETE, state=state)
-    assert heights(state) == [12e9, 95e9]
-    partly = (started(), roofs(bandwidth(5e9), compute(30e9, BFLOAT16)), STOPPED)
-    assert sorted(heights(after(*partly, state=state))) == [12e9, 30e9, 95e9]
+def test_a_measuring_that_was_stopped_replaces_what_it_came_to() -> None:
+    partly = (started(), roofs(bandwidth(5e9)), STOPPED)
+    assert heights(after(*WHOLE, *partly)) == [5e9, 95e9]
+    lost = (started(), roofs(bandwidth(5e9)), CRASHED)
+    assert heights(after(*WHOLE, *lost)) == [12e9, 95e9]
 
 
 def test_dtypes_of_several_runs_stay_together() -> None:
