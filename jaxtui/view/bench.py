@@ -456,9 +456,12 @@ def _badge(case: CaseState, run: Job) -> Line:
     notes = own_notes(case, run)
     if not notes:
         return ()
+    careful = [note for note in notes if note.severity != "info"]
+    if not careful:
+        return (Span(words.label(notes[0]), "muted"),)
     # In front, where no narrow column cuts it.
-    count = str(len(notes)) if notes[1:] else ""
-    return (Span(f"▲{count} {words.label(notes[0])}", "note"),)
+    count = str(len(careful)) if careful[1:] else ""
+    return (Span(f"▲{count} {words.label(careful[0])}", "note"),)
 
 
 def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:

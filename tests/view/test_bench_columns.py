@@ -94,8 +94,8 @@ def test_a_case_that_is_sampled_shows_its_rounds() -> None:
 
 
 def test_a_row_says_what_is_different_about_it() -> None:
-    bimodal = Remark("bimodal", text="Two speeds.")
-    few = Remark("few-rounds", text="Only 2 rounds.")
+    bimodal = Remark("bimodal", severity="warning")
+    few = Remark("few-rounds", severity="warning")
     failure = Failure(case=JIT, error="Out of memory.", hint="")
     run = run_of(
         done(JIT, notes=(few, bimodal)),

@@ -99,8 +99,7 @@ class Results(Panel):
         """
         run, case = self.state.run, self.state.case
         labels = map(words.label, bench.notes(run)) if run is not None else ()
-        names = ", ".join(labels)
-        whole = f" · whole run: {names}" if names else ""
+        whole = "".join(f" · {label}" for label in labels)
         label = "" if case is None else short_label(case.case)
         more = f" · {keys}" if keys else ""
         self.entitle(f"results{whole}", f"{label}: Enter notes{more}")
