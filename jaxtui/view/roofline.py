@@ -152,7 +152,9 @@ def message(state: State) -> str:
         why = explanation(job.failed) if job.failed is not None else ""
         return f"{words.text(remark)} {why}".rstrip()
     roofs = of_device(state.roofs, job.work.device)
-    return "" if roofs is None else words.sentence(headline(roofs))
+    if roofs is None:
+        return ""
+    return words.sentence(Remark("roofs-measured", headline(roofs).facts))
 
 
 def _ending(state: State, job: Job, device: str) -> Remark | None:

@@ -31,27 +31,30 @@ _NO_RATE = {
 _NAMES = {"memory": "bandwidth", "compute": "compute"}
 
 
-def _roofs(facts: Facts) -> str:
-    dtypes, rates = facts["dtypes"], facts["compute"]
+def _reached(facts: Facts) -> str:
     reached = [
         f"{fmt.rate(rate)} in {dtype}"
-        for dtype, rate in zip(dtypes, rates, strict=True)
+        for dtype, rate in zip(facts["dtypes"], facts["compute"], strict=True)
     ]
     if facts["bandwidth"] is not None:
         reached.append(f"{fmt.rate(facts['bandwidth'], 'B/s')} of bandwidth")
     if not reached:
-        return f"No roof of {facts['device']} was measured."
-    whole = f"{facts['device']} reaches {fmt.listed(reached)}"
+        return f"No roof of {facts['device']} was measured"
+    return f"{facts['device']} reaches {fmt.listed(reached)}"
+
+
+def _roofs(facts: Facts) -> str:
+    dtypes, rates = facts["dtypes"], facts["compute"]
     if facts["bandwidth"] is None or not rates:
-        return f"{whole}."
+        return f"{_reached(facts)}."
     ridges = [
         fmt.significant(rate / facts["bandwidth"], 2)
         + (f" ({dtype})" if len(dtypes) > 1 else "")
         for dtype, rate in zip(dtypes, rates, strict=True)
     ]
     return (
-        f"{whole}: memory limits below {fmt.listed(ridges)} flops per byte, arithmetic"
-        " above."
+        f"{_reached(facts)}: memory limits below {fmt.listed(ridges)} flops per byte,"
+        " arithmetic above."
     )
 
 
@@ -78,6 +81,7 @@ def _progress(facts: Facts) -> str:
 
 WORDS: dict[str, Words] = {
     "roofs": Words("", _roofs),
+    "roofs-measured": Words("roofs", lambda f: f"{_reached(f)}."),
     "no-published-peak": Words(
         "peak", "No published peak for this device, so no % of peak."
     ),
