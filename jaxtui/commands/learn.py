@@ -131,13 +131,13 @@ def command(
             plan = partial(course.session.plan, recipes=True)
             parts: list[Script] = []
             for number in numbers:
-                one = lesson.steps[number - 1]
-                found = await code_parts(one.works(here), plan)
+                each = lesson.steps[number - 1]
+                scripts = await code_parts(each.works(here), plan)
                 if step is not None:
-                    return joined(found, one.title)
+                    return joined(scripts, each.title)
                 parts += [
                     replace(part, title=f"step {number}: {part.title}")
-                    for part in found
+                    for part in scripts
                 ]
         return joined(parts, lesson.title)
 
@@ -170,7 +170,8 @@ def _list(*, as_json: bool) -> int:
     """Print the lessons, and how far the learner is; return the exit code."""
     every = lessons.load_all()
     entries = (
-        LessonEntry(name=one.name, title=one.title, needs=one.needs) for one in every
+        LessonEntry(name=lesson.name, title=lesson.title, needs=lesson.needs)
+        for lesson in every
     )
 
     def text() -> str:
@@ -222,7 +223,7 @@ class _Course(Driver):
     @property
     def flawed(self) -> bool:
         """Whether something has no result."""
-        outcomes = (one.outcome for one in self.played)
+        outcomes = (played.outcome for played in self.played)
         return any(outcome.problem or outcome.failures for outcome in outcomes)
 
 

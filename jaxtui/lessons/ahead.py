@@ -158,25 +158,25 @@ def _held_back(figures: Figures) -> Conclusion:
     first = fmt.ABSENT if held is None else f"call {held + 1}"
     accelerated = figures.setting.accelerated
     if held is not None:
-        said = (
+        sentence = (
             f"The first {held} calls returned after {seconds(before)} each; from "
             f"{first} the host blocked for {seconds(after)} a call. So up to {held} "
             "computations are in flight here, and a program that never waits runs no "
             "faster than the device."
         )
     elif loop and loop.inline:
-        said = (
+        sentence = (
             "The results were ready when their calls returned, so nothing was ever in "
             "flight: the work is too small. Try a larger size."
         )
     elif accelerated:
-        said = (
+        sentence = (
             "The host never blocked in 64 calls. Either this runtime allows more than "
             "64 computations in flight, or the device finished each before the next "
             "call: a larger size tells which."
         )
     else:
-        said = (
+        sentence = (
             "The host never blocked in 64 calls: on this machine the host never got "
             "32 calls ahead."
         )
@@ -205,7 +205,7 @@ def _held_back(figures: Figures) -> Conclusion:
             Row("one product", (figure(product),)),
             Row("the same with the watcher", (figure(watched),), remark=WATCHER),
         ),
-        sentences=(said,),
+        sentences=(sentence,),
     )
 
 

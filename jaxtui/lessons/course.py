@@ -92,8 +92,8 @@ class Course:
         """Of each step of a lesson, whether it has had a conclusion, ever."""
         before = self.progress.steps(self.lessons[index])
         return tuple(
-            one or self.attempt_at((index, number)).complete
-            for number, one in enumerate(before)
+            complete or self.attempt_at((index, number)).complete
+            for number, complete in enumerate(before)
         )
 
     def setting(
@@ -171,14 +171,14 @@ class Course:
 
 def load_course() -> Course:
     """All lessons; one that cannot be loaded does not take the others."""
-    found: list[Lesson] = []
+    readable: list[Lesson] = []
     unreadable: dict[str, str] = {}
     for name in lessons.NAMES:
         try:
-            found.append(lessons.load(name))
+            readable.append(lessons.load(name))
         except Exception as error:  # noqa: PERF203 whatever a lesson does wrong
             unreadable[name] = f"{type(error).__name__}: {error}"
-    return Course(tuple(found), unreadable, progress.read())
+    return Course(tuple(readable), unreadable, progress.read())
 
 
 def trouble_of(run: StepRun) -> str:

@@ -34,8 +34,13 @@ def _facts(figures: Figures) -> Conclusion:
         else ", which is not the first: jax.default_device is set"
     )
     facts = (
-        row(f"its {name}", name, said, "only a TPU has this" if name in absent else "")
-        for name, said in FACTS.items()
+        row(
+            f"its {name}",
+            name,
+            published,
+            "only a TPU has this" if name in absent else "",
+        )
+        for name, published in FACTS.items()
     )
     return Conclusion(
         holds=holds,

@@ -41,14 +41,16 @@ def _product_cases(setting: Setting) -> Mapping[str, Case]:
 
 
 def _products(figures: Figures) -> Conclusion:
-    measured = {one: m for one in FORMATS if (m := figures.measured(one)) is not None}
-    error = {one: m.error_vs_float64 for one, m in measured.items()}
-    errors = {one: value for one, value in error.items() if value is not None}
+    measured = {
+        name: m for name in FORMATS if (m := figures.measured(name)) is not None
+    }
+    error = {name: m.error_vs_float64 for name, m in measured.items()}
+    errors = {product: value for product, value in error.items() if value is not None}
 
     def row(name: str) -> Row:
         remark = ""
-        if (one := measured.get(name)) is not None:
-            remark = f"{bytes_text(one.bytes)}, error {fmt.error(error[name])}"
+        if (product := measured.get(name)) is not None:
+            remark = f"{bytes_text(product.bytes)}, error {fmt.error(error[name])}"
         return figures.row(name, name, remark=remark)
 
     rows, times = tuple(map(row, FORMATS)), [figures[name] for name in FORMATS]
@@ -93,7 +95,7 @@ def _products(figures: Figures) -> Conclusion:
 
 
 def _formats(figures: Figures) -> Conclusion:
-    digits, other = figures["float16 digits"], figures["bfloat16 digits"]
+    digits, fewer = figures["float16 digits"], figures["bfloat16 digits"]
     largest, single = figures["bfloat16 largest"], figures["float32 largest"]
     overflow, kept = figures.shown("float16 of 70000"), "bfloat16 of 70000"
     lost = figures["bfloat16 1 + 1/256"]
@@ -109,7 +111,7 @@ def _formats(figures: Figures) -> Conclusion:
         return Row(f"{name}, {bits} bits", f"{low} to {high}", remark=remark)
 
     return Conclusion(
-        holds=other < digits
+        holds=fewer < digits
         and 0.9 * single <= largest <= single
         and overflow == "inf"
         and lost == 1.0,
@@ -125,7 +127,7 @@ def _formats(figures: Figures) -> Conclusion:
             "Both have 16 bits.",
             f"float16 spends them on digits, {count(digits)} binary ones, and 70000 "
             f"became {overflow}. bfloat16 has float32's range, up to {largest:.2g}, "
-            f"and {count(other)} digits: 70000 became {figures.shown(kept)}, and 1 + "
+            f"and {count(fewer)} digits: 70000 became {figures.shown(kept)}, and 1 + "
             f"1/256 gave {figures.shown('bfloat16 1 + 1/256')}.",
         ),
     )

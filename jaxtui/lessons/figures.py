@@ -84,10 +84,10 @@ class Figures:
     ) -> str:
         """Both ends where both were timed in rounds, unless they read alike."""
         shown = write(over(self[above], self[below]))
-        one, other = self.summary(above), self.summary(below)
-        if one is None or other is None:
+        first, second = self.summary(above), self.summary(below)
+        if first is None or second is None:
             return shown
-        interval = stats.ratio(interval_of(one), interval_of(other))
+        interval = stats.ratio(interval_of(first), interval_of(second))
         if interval is None:
             return shown
         ends = Ratio(**interval._asdict())
@@ -149,7 +149,7 @@ class Figures:
         """Why a case has no figure; empty if nothing went wrong."""
         case = self.cases.get(name)
         failures = reversed(self.outcome.failures)
-        return next((one.error for one in failures if one.case == case), "")
+        return next((failure.error for failure in failures if failure.case == case), "")
 
     # The table.
 
@@ -187,15 +187,15 @@ def which(number: float, *limits: float) -> int | None:
 
 def fastest(*seconds: float) -> int | None:
     """Which of the choices took the shortest time."""
-    known = [taken for taken in seconds if taken > 0]
-    return seconds.index(min(known)) if known else None
+    timed = [taken for taken in seconds if taken > 0]
+    return seconds.index(min(timed)) if timed else None
 
 
 def near(numbers: Sequence[float], expected: Sequence[float], tolerance: float) -> bool:
     """Whether there are as many numbers as expected, none further off than this."""
     return len(numbers) == len(expected) and all(
-        math.isfinite(number) and abs(number - other) <= tolerance
-        for number, other in zip(numbers, expected, strict=True)
+        math.isfinite(number) and abs(number - wanted) <= tolerance
+        for number, wanted in zip(numbers, expected, strict=True)
     )
 
 

@@ -329,12 +329,12 @@ def _race_picture(
     # A power of ten with room beyond the meeting.
     last = int(10 ** math.ceil(math.log10(max(_FEWEST_CALLS, 4 * (meet or 1)))))
     series = []
-    for place, one in enumerate((*own, *published)):
-        end = last if one.calls is None else max(2, min(last, one.calls))
+    for place, side in enumerate((*own, *published)):
+        end = last if side.calls is None else max(2, min(last, side.calls))
         count = math.ceil(math.log10(end) * _POINTS_PER_DECADE)
         calls = [end ** (index / count) for index in range(count + 1)]
         color = None if place < len(own) else PUBLISHED
-        series.append(Series(one.label, calls, [one.after(x) for x in calls], color))
+        series.append(Series(side.label, calls, [side.after(x) for x in calls], color))
     mark = () if meet is None or meet < 2 else (Mark(meet, f"call {fmt.count(meet)}"),)
     return Picture(
         tuple(series),

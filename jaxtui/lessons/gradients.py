@@ -30,16 +30,16 @@ def _logistic(figures: Figures) -> Conclusion:
     grad, differences, formula = map(figures.numbers, names)
     published, holds = decimals(LOGISTIC), near(grad, LOGISTIC, 2e-5)
 
-    def off(other: tuple[float, ...]) -> str:
-        pairs = zip(other, grad, strict=False)
-        same = bool(other) and len(other) == len(grad)
+    def off(numbers: tuple[float, ...]) -> str:
+        pairs = zip(numbers, grad, strict=False)
+        same = bool(numbers) and len(numbers) == len(grad)
         return fmt.error(max(abs(a - b) for a, b in pairs) if same else None)
 
     def row(what: str, numbers: tuple[float, ...]) -> Row:
         remark = f"off by up to {off(numbers)}"
         return Row(what, decimals(numbers), remark=remark)
 
-    said = "the published numbers" if holds else f"and {published} was published"
+    verdict = "the published numbers" if holds else f"and {published} was published"
     return Conclusion(
         holds=holds,
         answer=1 if figures.is_true("function") else None,
@@ -49,7 +49,7 @@ def _logistic(figures: Figures) -> Conclusion:
             row("exp(−x) / (1 + exp(−x))²", formula),
         ),
         sentences=(
-            f"grad gave {decimals(grad)}, {said}.",
+            f"grad gave {decimals(grad)}, {verdict}.",
             f"It agrees with the formula to {off(formula)}; the differences are off by "
             f"{off(differences)}, because they divide the rounding errors of float32 "
             "by a small step. grad takes no step: it differentiates each operation by "
@@ -120,7 +120,7 @@ _TIMES = ("forward one", "reverse one", "forward many", "reverse many")
 def _modes(figures: Figures) -> Conclusion:
     row, apart = figures.row, [figures[name] for name in _APART]
     forward, reverse, many_forward, many_reverse = (figures[name] for name in _TIMES)
-    worst = max((one for one in apart if one == one), default=NAN)
+    worst = max((distance for distance in apart if distance == distance), default=NAN)
     same, ratio = worst < 1e-3, over(forward, reverse)
     return Conclusion(
         holds=same

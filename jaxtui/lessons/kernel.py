@@ -20,9 +20,9 @@ def _accuracy(figures: Figures) -> Conclusion:
     slower = over(figures["kernel"], figures["jit"])
 
     def error(name: str) -> float:
-        one = figures.measured(name)
-        found = one.error_vs_float64 if one else None
-        return NAN if found is None else found
+        result = figures.measured(name)
+        apart = result.error_vs_float64 if result else None
+        return NAN if apart is None else apart
 
     def remark(name: str) -> str:
         return "" if figures.missing(name) else f"error {fmt.error(error(name))}"
@@ -85,11 +85,11 @@ def _grid(figures: Figures) -> Conclusion:
     refused, same = bool(error), figures.is_true("same as jit")
     as_claimed = same and refused != setting.accelerated
     if not refused:
-        said = f"Pallas compiled it for {setting.device}."
+        compiled = f"Pallas compiled it for {setting.device}."
     elif setting.accelerated:
-        said = f"Compiling failed on {setting.device}."
+        compiled = f"Compiling failed on {setting.device}."
     else:
-        said = (
+        compiled = (
             "JAX refused to compile it for this CPU. On a GPU or a TPU it compiles the "
             "same lines."
         )
@@ -116,7 +116,7 @@ def _grid(figures: Figures) -> Conclusion:
         sentences=(
             f"The grid ran the kernel {count(figures['blocks'])} times, once for each "
             f"block, and {together}.",
-            said,
+            compiled,
         ),
     )
 

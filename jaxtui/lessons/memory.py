@@ -66,8 +66,8 @@ def _span(figures: Figures) -> Conclusion:
     )
 
 
-def _why_no_span(setting: Setting, found: Measurement) -> str:
-    for note in found.notes:
+def _why_no_span(setting: Setting, measured: Measurement) -> str:
+    for note in measured.notes:
         if note.code == "no-span":
             return "There was not enough time to measure the two."
         if note.code == "memory":
@@ -96,14 +96,14 @@ def _kept(figures: Figures) -> Conclusion:
         return figures.row(what, name, remark=remark)
 
     if not holds:
-        said = ""
+        sentence = ""
     elif new < few:
-        said = (
+        sentence = (
             "New arrays caused no page faults either: malloc reused memory in this "
             "process, and may not in the next."
         )
     else:
-        said = (
+        sentence = (
             f"The one array takes {figures.times(KEPT, NEW)} as long as new ones, in "
             "every program and with any malloc."
         )
@@ -119,7 +119,7 @@ def _kept(figures: Figures) -> Conclusion:
             f"{seconds(figures[NEW])}.",
             f"All four steps in one array: {count(kept)} page faults a call and "
             f"{seconds(figures[KEPT])}.",
-            said,
+            sentence,
         ),
     )
 

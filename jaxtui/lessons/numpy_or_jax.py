@@ -72,14 +72,14 @@ def _five(figures: Figures) -> Conclusion:
     if cpu and numpy:
         slower, beside = over(c, a), figures.times("C", "A")
         if slower >= 1.5:
-            said = f"JAX took {beside} as long as NumPy, as published."
+            sentence = f"JAX took {beside} as long as NumPy, as published."
         elif slower > 1:
-            said = (
+            sentence = (
                 f"JAX took {beside} as long as NumPy, less than the published 2 times."
             )
         else:
-            said = "NumPy was not faster than JAX, unlike in the published figures."
-        sentences.append(said)
+            sentence = "NumPy was not faster than JAX, unlike in the published figures."
+        sentences.append(sentence)
     if accelerator:
         both = (
             f"On the accelerator it took {seconds(d)} on NumPy data and {seconds(e)} "

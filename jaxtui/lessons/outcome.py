@@ -45,8 +45,8 @@ class Outcome:
     @property
     def disturbed(self) -> bool:
         """Whether others used the cores while something was timed."""
-        return any(one.has("contended") for one in self.measurements) or any(
-            one.disturbed for one in self.timings.values()
+        return any(each.has("contended") for each in self.measurements) or any(
+            each.disturbed for each in self.timings.values()
         )
 
     def find(self, **facts: object) -> Measurement | None:
@@ -62,8 +62,8 @@ class Outcome:
 
     def ready(self, **facts: object) -> float | None:
         """Median seconds until the result was ready, of the case with these facts."""
-        found = self.find(**facts)
-        return found.ready.median if found and found.ready else None
+        measured = self.find(**facts)
+        return measured.ready.median if measured and measured.ready else None
 
     def seconds(self, name: str) -> float | None:
         timing = self.timings.get(name)

@@ -103,9 +103,9 @@ def _doubts(conclusion: Conclusion, outcome: Outcome) -> Iterator[Remark]:
 
 def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:
     """What was timed to its end, with its name."""
-    for one in outcome.measurements:
-        if one.stopped is not None and one.ready is not None:
-            yield one.case.label, one.ready
+    for measured in outcome.measurements:
+        if measured.stopped is not None and measured.ready is not None:
+            yield measured.case.label, measured.ready
     for name, timing in outcome.timings.items():
         yield name, timing.seconds
 

@@ -30,12 +30,12 @@ class Progress:
 
     def steps(self, lesson: Lesson) -> tuple[bool, ...]:
         """Of each step of a lesson, whether it is done."""
-        found = self.done.get(lesson.name, frozenset())
-        return tuple(step.title in found for step in lesson.steps)
+        titles = self.done.get(lesson.name, frozenset())
+        return tuple(step.title in titles for step in lesson.steps)
 
     def with_step(self, lesson: str, title: str) -> Progress:
-        found = self.done.get(lesson, frozenset()) | {title}
-        return Progress({**self.done, lesson: found})
+        titles = self.done.get(lesson, frozenset()) | {title}
+        return Progress({**self.done, lesson: titles})
 
 
 def path() -> Path:

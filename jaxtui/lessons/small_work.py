@@ -64,22 +64,22 @@ Points = Sequence[tuple[int, float]]
 
 def _points(outcome: Outcome, mode: Mode) -> Points:
     taken = [
-        (one.case.size, one.ready.median)
-        for one in outcome.measurements
-        if one.case.mode == mode and one.ready
+        (measured.case.size, measured.ready.median)
+        for measured in outcome.measurements
+        if measured.case.mode == mode and measured.ready
     ]
     return sorted((size, seconds) for size, seconds in taken if seconds)
 
 
 def _picture(
-    found: Mapping[str, Points], title: str, marks: tuple[Mark, ...] = ()
+    curves: Mapping[str, Points], title: str, marks: tuple[Mark, ...] = ()
 ) -> Picture | None:
     """Curves of seconds over elements; ``None`` without a point."""
     series = tuple(
         Series(
             label, [float(x) for x, _ in points], [y for _, y in points], points=True
         )
-        for label, points in found.items()
+        for label, points in curves.items()
         if points
     )
     if not series:
@@ -160,11 +160,11 @@ def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | No
 
 def _sweep_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     listed = [(n, outcome.seconds(_list(n))) for n in sizes(setting)]
-    found: dict[str, Points] = {
+    curves: dict[str, Points] = {
         "Python list": [(n, taken) for n, taken in listed if taken is not None]
     }
-    found |= {label: _points(outcome, mode) for mode, label in LABELS.items()}
-    return _picture(found, "sigmoid, time per call")
+    curves |= {label: _points(outcome, mode) for mode, label in LABELS.items()}
+    return _picture(curves, "sigmoid, time per call")
 
 
 def _sweep(figures: Figures) -> Conclusion:
@@ -221,7 +221,9 @@ def _span_rows(figures: Figures) -> tuple[Row, ...]:
         points = _points(outcome, mode)
         if mode == "tensorflow" and not points:
             continue
-        failures = [one for one in outcome.failures if one.case.mode == mode]
+        failures = [
+            failure for failure in outcome.failures if failure.case.mode == mode
+        ]
         remark = failures[-1].error if failures else ""
         if points and points[-1][0] < setting.size:
             remark = f"up to {fmt.count(points[-1][0])} elements"
@@ -264,9 +266,9 @@ def _lead(outcome: Outcome, elements: int) -> float | None:
 def _crossing(outcome: Outcome) -> Crossing | None:
     """The last size at which compiled JAX overtakes, as far as it is known."""
     pairs = (
-        (one, outcome.find(mode="jit", size=one.case.size))
-        for one in outcome.measurements
-        if one.case.mode == "numpy"
+        (measured, outcome.find(mode="jit", size=measured.case.size))
+        for measured in outcome.measurements
+        if measured.case.mode == "numpy"
     )
     points = [Point(a.case.size, a, b) for a, b in pairs if b is not None]
     ratios = [(point.size, ratio) for point in points if (ratio := point.ratio)]
@@ -285,10 +287,10 @@ def _next_search(setting: Setting, outcome: Outcome, done: int) -> Work | None:
 
 def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     modes: tuple[Mode, ...] = ("numpy", "jit")
-    found = {LABELS[mode]: _points(outcome, mode) for mode in modes}
+    curves = {LABELS[mode]: _points(outcome, mode) for mode in modes}
     crossing = _crossing(outcome)
     marks = (Mark(crossing.at, "as fast"),) if crossing else ()
-    return _picture(found, "time per call", marks)
+    return _picture(curves, "time per call", marks)
 
 
 def _tried_rows(outcome: Outcome) -> tuple[Row, ...]:
@@ -326,7 +328,7 @@ def _overtaking(figures: Figures) -> Conclusion:
             answer=which(crossing.at, 1000, 100_000),
             sentences=sentences,
         )
-    said = (
+    sentence = (
         (
             f"NumPy was faster for {few} elements, and compiled JAX not clearly for "
             f"{fmt.count(many)}: there is no crossing in between."
@@ -341,7 +343,7 @@ def _overtaking(figures: Figures) -> Conclusion:
         rows=rows,
         holds=False,
         answer=3 if numpy_first else 0,
-        sentences=(said,),
+        sentences=(sentence,),
     )
 
 

@@ -64,8 +64,8 @@ THIN, THICK = _name(DENSITIES[0]), _name(DENSITIES[-1])
 
 def _timed_densities(outcome: Outcome) -> list[tuple[float, float]]:
     """The densities that have been timed, with their seconds."""
-    found = ((density, outcome.seconds(_name(density))) for density in DENSITIES)
-    return [(density, seconds) for density, seconds in found if seconds]
+    timed = ((density, outcome.seconds(_name(density))) for density in DENSITIES)
+    return [(density, seconds) for density, seconds in timed if seconds]
 
 
 def crossover(points: Sequence[tuple[float, float]], level: float) -> float | None:

@@ -45,13 +45,13 @@ def parse(text: str) -> tuple[LessonText, tuple[StepText, ...]]:
     """
     head, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     title, summary, *facts = map(_line, _blocks(head))
-    found = {}
+    named = {}
     for fact in facts:
         name, _, value = fact.partition(": ")
         if name not in _FACTS:
             raise ValueError(f"A lesson has no {name}.")
-        found[_FACTS[name]] = value
-    lesson = LessonText(title=title.removeprefix("# "), summary=summary, **found)
+        named[_FACTS[name]] = value
+    lesson = LessonText(title=title.removeprefix("# "), summary=summary, **named)
     return lesson, tuple(map(_step, sections))
 
 
@@ -68,24 +68,24 @@ def _line(text: str) -> str:
 def _step(section: str) -> StepText:
     title, _, rest = section.partition("\n")
     setup, explanation, asked = list[str](), list[str](), ""
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for block in _blocks(_PROGRAM.sub("", rest)):
         line = _line(block)
         if (label := _LABEL.match(line)) is not None:
-            found[label[1].lower()] = line[label.end() :]
+            parts[label[1].lower()] = line[label.end() :]
         elif block.startswith("**"):
             asked = line.strip("*")
-        elif asked and "question" not in found:
+        elif asked and "question" not in parts:
             choices = re.split(r"^\d\. ", block, flags=re.MULTILINE)[1:]
-            found["question"] = Question(text=asked, choices=tuple(map(_line, choices)))
+            parts["question"] = Question(text=asked, choices=tuple(map(_line, choices)))
         else:
-            (explanation if "claim" in found else setup).append(block)
+            (explanation if "claim" in parts else setup).append(block)
     return StepText(
         title=title,
         setup="\n\n".join(setup),
         explanation="\n\n".join(explanation),
         programs=tuple(map(_program, _PROGRAM.findall(rest))),
-        **found,
+        **parts,
     )
 
 

@@ -153,7 +153,9 @@ class Step(StepText):
     def figures(self, setting: Setting, outcome: Outcome) -> Figures:
         """What was measured and shown so far, by name."""
         parts = (part for program in self.programs for part in program.parts)
-        raises = [one.name for one in parts if isinstance(one, Shown) and one.raises]
+        raises = [
+            part.name for part in parts if isinstance(part, Shown) and part.raises
+        ]
         return Figures(setting, outcome, self.trial.cases(setting), raises)
 
     def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
@@ -237,8 +239,8 @@ def lesson(
     if (titles := [step.title for step in steps]) != list(trials):
         raise ValueError(f"The steps of {name} are {titles}, not {list(trials)}.")
     whole = (
-        Step(**vars(one), trial=trial)
-        for one, trial in zip(steps, trials.values(), strict=True)
+        Step(**vars(section), trial=trial)
+        for section, trial in zip(steps, trials.values(), strict=True)
     )
     return Lesson(
         **vars(text),
@@ -273,7 +275,7 @@ def setting(
         SelectionError: if the lesson has no such size, or there is no such device.
     """
     accelerators = (
-        one.name for one in devices if one.addressable and one.platform != "cpu"
+        each.name for each in devices if each.addressable and each.platform != "cpu"
     )
     chosen = parse_device(device or next(accelerators, None), devices)
     if size is not None:

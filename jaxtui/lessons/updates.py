@@ -61,12 +61,12 @@ OPERANDS = {"apply": "jnp.negative", "get": ""}
 
 
 def _methods(figures: Figures) -> Conclusion:
-    other = [name for name in METHODS if not figures.is_true(f"same {name}")]
+    differing = [name for name in METHODS if not figures.is_true(f"same {name}")]
     twice = figures.numbers("JAX twice")
 
     def row(name: str, numpy: str) -> Row:
         what = f"x.at[2].{name}({OPERANDS.get(name, '5')})"
-        remark = f"NumPy: {numpy}{', not the same' if name in other else ''}"
+        remark = f"NumPy: {numpy}{', not the same' if name in differing else ''}"
         return figures.row(what, f"JAX {name}", remark=remark)
 
     in_numpy = f"NumPy: n[[0, 0]] += 1 gives {figures.shown('NumPy twice')}"
@@ -75,15 +75,19 @@ def _methods(figures: Figures) -> Conclusion:
         f"{figures['JAX twice']:g}; NumPy's += adds once. np.add.at adds twice, too."
     )
     return Conclusion(
-        holds=not other,
-        answer=0 if not other else 1 if {*other} <= {"power", "divide"} else None,
+        holds=not differing,
+        answer=0
+        if not differing
+        else 1
+        if {*differing} <= {"power", "divide"}
+        else None,
         rows=(
             *(row(name, numpy) for name, numpy in METHODS.items()),
             figures.row("index [0, 0], .add(1)", "JAX twice", remark=in_numpy),
         ),
         sentences=(
-            f"{len(METHODS) - len(other)} of {len(METHODS)} agree with NumPy.",
-            f"These differ: {fmt.listed(other)}." if other else "",
+            f"{len(METHODS) - len(differing)} of {len(METHODS)} agree with NumPy.",
+            f"These differ: {fmt.listed(differing)}." if differing else "",
             added if len(twice) == 4 else "",
         ),
     )

@@ -63,7 +63,7 @@ def pips(done: Sequence[bool], most: int = 0) -> Line:
         most: steps of the longest lesson, for a column.
     """
     full, count = sum(done), len(done)
-    dots = "".join("●" if one else "○" for one in done).ljust(most)
+    dots = "".join("●" if complete else "○" for complete in done).ljust(most)
     role = "pass" if full == count else "chosen" if full else "muted"
     return Span(dots, role), Span(f" {full}/{count}", "muted")
 
@@ -98,16 +98,17 @@ def entries(
         Column("done", "", [pips(steps, most) for steps in done]),
     ]
     if any(seconds):
-        times = [(Span(f"~{one:.0f} s" if one else "", "muted"),) for one in seconds]
+        texts = (f"~{each:.0f} s" if each else "" for each in seconds)
+        times = [(Span(text, "muted"),) for text in texts]
         columns.append(Column("time", "", times, rank=1, right=True))
     table = fit(columns, width)
-    found: list[list[Line]] = []
+    listed: list[list[Line]] = []
     for row, lesson in enumerate(lessons):
         cells = (table.cell(row, place) for place in range(len(table.columns)))
         line = tuple(span for cell in cells for span in (*cell, Span("  ")))[:-1]
         summary = (Span(f"      {lesson.summary}", "muted"),)
-        found.append([line, summary] if wide else [line])
-    return found
+        listed.append([line, summary] if wide else [line])
+    return listed
 
 
 def about(lesson: Lesson, width: int, indent: str = "") -> list[Line]:
@@ -135,11 +136,11 @@ def contents(
     lessons: Sequence[Lesson], done: Sequence[Sequence[bool]], width: int
 ) -> list[Line]:
     """The list with what each lesson is about."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for entry, lesson in zip(entries(lessons, done, width), lessons, strict=True):
         how = Span(f"{'':6}As text: "), Span(f"jaxtui learn {lesson.name}", "strong")
-        found += [*entry, *about(lesson, width, " " * 6), how]
-    return found
+        lines += [*entry, *about(lesson, width, " " * 6), how]
+    return lines
 
 
 # A page.
@@ -184,10 +185,10 @@ class PageFigures:
         conclusion = conclude(step, run.setting, run.outcome)
         if live or run.outcome.problem is not None:
             # What is missing is not known to be missing yet.
-            known = (
+            rows = (
                 row for row in conclusion.rows if row.texts()[1] not in ("", fmt.ABSENT)
             )
-            conclusion = replace(conclusion, rows=tuple(known))
+            conclusion = replace(conclusion, rows=tuple(rows))
         picture = step.trial.picture(run.setting, run.outcome)
         if picture is not None:
             picture = replace(picture, series=tuple(_coloured(picture, colors)))
@@ -210,9 +211,9 @@ _SIDES = {
 
 def _coloured(picture: Picture, colors: Sequence[Color]) -> Iterator[Series]:
     """Its curves; who has no colour of its own anywhere gets the last one."""
-    for one in picture.series:
-        side = SERIES.get(_SIDES.get(one.label, ""), len(colors) - 1)
-        yield one if one.color else replace(one, color=colors[side])
+    for curve in picture.series:
+        side = SERIES.get(_SIDES.get(curve.label, ""), len(colors) - 1)
+        yield curve if curve.color else replace(curve, color=colors[side])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,16 +364,21 @@ class Page:
             return []
         choices, prediction = self.step.question.choices, self.attempt.prediction
         if prediction is None:
-            said, role = f"Answer: {choices[answer]}" if answer is not None else "", ""
+            verdict = "" if answer is None else f"Answer: {choices[answer]}"
+            role = ""
         elif answer is None:
-            said = f"You predicted “{choices[prediction]}”; this machine has no answer."
+            verdict = (
+                f"You predicted “{choices[prediction]}”; this machine has no answer."
+            )
             role = ""
         elif prediction == answer:
-            said, role = f"Your prediction was right: {choices[answer]}", "pass"
+            verdict, role = f"Your prediction was right: {choices[answer]}", "pass"
         else:
-            said = f"You predicted “{choices[prediction]}”; it is “{choices[answer]}”."
+            verdict = (
+                f"You predicted “{choices[prediction]}”; it is “{choices[answer]}”."
+            )
             role = "fail"
-        return text_lines(said, width, role=role or "label") if said else []
+        return text_lines(verdict, width, role=role or "label") if verdict else []
 
     def _progress(self, width: int) -> list[Line]:
         left, elapsed, job = self.seconds_left, self.elapsed_seconds, self.job
@@ -397,11 +403,13 @@ class Page:
         """All figures that are there, and the cases that have none."""
         outcome = self.run.outcome if self.run else NOTHING
         rows = self.figures.conclusion.rows if self.figures.conclusion else ()
-        failed = (f"{one.case.label}: {explanation(one)}" for one in outcome.failures)
+        failures = (
+            f"{failed.case.label}: {explanation(failed)}" for failed in outcome.failures
+        )
         return paragraphs(
             [] if self.figures.picture else bars(outcome, width),
             table(rows, width),
-            *(text_lines(one, width, "  ", first="", role="low") for one in failed),
+            *(text_lines(why, width, "  ", first="", role="low") for why in failures),
         )
 
     def program(self, width: int) -> list[Line]:
@@ -474,7 +482,7 @@ def takeaway(conclusion: Conclusion) -> str:
     """What a document says of a step; that others used the cores stands beside its
     figures there.
     """
-    doubts = (one for one in conclusion.doubts if one.code != "step-disturbed")
+    doubts = (doubt for doubt in conclusion.doubts if doubt.code != "step-disturbed")
     return " ".join((*conclusion.sentences, *map(words.text, doubts)))
 
 
@@ -537,8 +545,8 @@ def bars(outcome: Outcome, width: int) -> list[Line]:
     """
     times = [
         *(
-            (name, one.seconds.median, "device", not one.once and one.seconds.vague)
-            for name, one in outcome.timings.items()
+            (name, each.seconds.median, "device", not each.once and each.seconds.vague)
+            for name, each in outcome.timings.items()
         ),
         *_cases(outcome),
         *_loops(outcome),
@@ -568,29 +576,29 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
     A single one is shown with either memory, where they differ. What was interpreted
     is left out: its time says nothing about speed.
     """
-    found = [
-        one
-        for one in outcome.measurements
-        if one.ready is not None and not one.has("interpreted")
+    cases = [
+        measured
+        for measured in outcome.measurements
+        if measured.ready is not None and not measured.has("interpreted")
     ]
     # Not in the order in which they arrive, so that no bar changes its place.
-    found.sort(key=lambda one: (one.case.size, one.case.label))
-    if len(found) == 1 and (span := found[0].memory) is not None:
+    cases.sort(key=lambda measured: (measured.case.size, measured.case.label))
+    if len(cases) == 1 and (span := cases[0].memory) is not None:
         yield "reused memory", span.reused, "numpy", False
         yield "fresh memory", span.fresh, "numpy", False
         return
-    labels = [set(one.case.words) for one in found]
+    labels = [set(measured.case.words) for measured in cases]
     common = set.intersection(*labels) if len(labels) > 1 else set()
-    for one in found:
-        label = " ".join(word for word in one.case.words if word not in common)
-        if one.ready is not None:
-            role = one.case.mode if one.case.mode in SERIES else "device"
-            yield label, one.ready.median, role, one.ready.vague
+    for measured in cases:
+        label = " ".join(word for word in measured.case.words if word not in common)
+        if measured.ready is not None:
+            role = measured.case.mode if measured.case.mode in SERIES else "device"
+            yield label, measured.ready.median, role, measured.ready.vague
 
 
 def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
-    for one in outcome.loops:
-        waits, clock = WAITS[one.loop.style], one.undisturbed
+    for loop in outcome.loops:
+        waits, clock = WAITS[loop.loop.style], loop.undisturbed
         yield f"{waits}: stopwatch", clock.stopwatch_seconds, "host", False
         yield f"{waits}: all results", clock.true_seconds, "device", False
 
@@ -702,10 +710,10 @@ def text_lines(
 
 def paragraphs(*parts: Sequence[Line]) -> list[Line]:
     """What there is of them, an empty line between."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for part in filter(None, parts):
-        found += [*([()] if found else []), *part]
-    return found
+        lines += [*([()] if lines else []), *part]
+    return lines
 
 
 # Prose.
