@@ -121,18 +121,14 @@ def rendered(report: Report) -> str:
     return terminal(report, width, colour=in_colour())
 
 
-def plot(picture: Picture | None, elsewhere: int | None = None) -> str:
-    """A plot as the terminal at stdout shows it.
-
-    What is written to a file or a pipe has none, unless ``elsewhere`` says how wide.
+def plot(picture: Picture | None, elsewhere: int) -> str:
+    """A plot as the terminal at stdout shows it; ``elsewhere`` is its width in a file
+    or a pipe.
     """
-    width = shutil.get_terminal_size().columns
-    if not is_terminal(sys.stdout):
-        if elsewhere is None:
-            return ""
-        width = elsewhere
     if picture is None:
         return ""
+    terminal = is_terminal(sys.stdout)
+    width = shutil.get_terminal_size().columns if terminal else elsewhere
     return picture.draw(min(width, WIDEST), HEIGHT, color=in_colour())
 
 

@@ -93,9 +93,6 @@ LONGEST = 24
 SHORT = 16
 """To so many cells the name of an op is cut before a column is left out."""
 
-INDENT = 11
-"""Cells of a name before its words: the labels of most notes fit."""
-
 
 def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Column, ...]:
     """The list, each column in one unit; a host that all rows share is no column."""

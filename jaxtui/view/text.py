@@ -314,15 +314,6 @@ def columns(
     return tuple(found)
 
 
-def first_fitting(tables: Iterable[str]) -> str:
-    """The first that no terminal breaks, or the last."""
-    shown = ""
-    for shown in tables:
-        if max(map(len, shown.splitlines())) <= COLUMNS:
-            break
-    return shown
-
-
 # Tables on a screen: columns drop out where there is no room.
 
 
