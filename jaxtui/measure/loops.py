@@ -3,7 +3,7 @@
 ``_Run.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
 repeats in turn, a repeat under the runtime's trace, and the result. ``repeats`` has
 what one repeat does and what its stamps show, ``trace`` what the device did meanwhile,
-and ``jaxtui.view.timeline`` makes the lanes out of both.
+and ``jaxtui.view.lanes`` draws both.
 """
 
 from __future__ import annotations
