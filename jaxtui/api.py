@@ -34,11 +34,13 @@ from jaxtui.model import (
     Experiment,
     OpInfo,
     Ready,
+    Remark,
     SelectionError,
 )
 from jaxtui.selection import SizedOp
 from jaxtui.session import Session, following
 from jaxtui.state import EMPTY, State, begin_run, reduce, with_past
+from jaxtui.view import words
 from jaxtui.view.bench import collect
 from jaxtui.view.devices import failure_text
 
@@ -237,17 +239,17 @@ def _keep(events: Iterable[Event], cases: Sequence[Case]) -> list[Past]:
 
     Gives what was measured of the cases before.
     """
-    said: list[str] = []
+    remarks: list[Remark] = []
     past: list[Past] = []
-    recording = Recording(said.append, know=past.append)
+    recording = Recording(remarks.append, know=past.append)
     for event in events:
         if isinstance(event, CaseMeasured) and cases:
             recording.look_back(cases)
             cases = ()
         recording.observe(event)
     missing = recording.close()
-    for sentence in (*said, *filter(None, [missing])):
-        warnings.warn(sentence, stacklevel=3)
+    for remark in (*remarks, *filter(None, [missing])):
+        warnings.warn(words.text(remark), stacklevel=3)
     return past
 
 

@@ -153,7 +153,7 @@ def _failed(error: Exception) -> int:
     if isinstance(error, TopologyError):
         return _refuse(USAGE, words.text(error.remark))
     if isinstance(error, HistoryError):
-        return _refuse(CANNOT_RUN, str(error))
+        return _refuse(CANNOT_RUN, words.text(error.remark))
     if isinstance(error, OSError) and (refused := no_files(error)):
         return _refuse(CANNOT_RUN, str(refused))
     say("".join(traceback.format_exception(error)).rstrip())

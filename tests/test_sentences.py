@@ -15,7 +15,7 @@ import pytest
 import jaxtui
 
 HOUSE = Path(jaxtui.__file__).parent
-ROOMS = ("analysis", "engine", "machine", "measure", "model")
+ROOMS = ("analysis", "engine", "history", "machine", "measure", "model")
 
 WORDS = re.compile(r"(?<![\w-])[A-Za-z][a-z']*,?( [a-z']+,?){3,}(?![\w-])")
 

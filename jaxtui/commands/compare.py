@@ -11,10 +11,10 @@ import click
 from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
-from jaxtui.history.store import History, NoEntryError
+from jaxtui.history.store import History, HistoryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
-from jaxtui.view import document
+from jaxtui.view import document, words
 from jaxtui.view.compare import Pairs, report, side
 
 
@@ -47,8 +47,10 @@ def _sides(named: str) -> Iterator[Side]:
         number = int(named)
         try:
             entry = history.entry(number)
-        except NoEntryError as error:
-            raise SelectionError(f"{error} `jaxtui history` lists them.") from error
+        except HistoryError as error:
+            if error.remark.code != "no-measurement":
+                raise
+            raise SelectionError(words.text(error.remark)) from error
         yield side(
             named, entry.host, entry.device, entry.measurement, history.before(entry)
         )

@@ -25,6 +25,7 @@ from jaxtui.model import (
 from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State
+from jaxtui.view import words
 from jaxtui.view.devices import failure_text, finding_text
 from jaxtui.view.document import Outcome
 
@@ -127,7 +128,7 @@ class Driver:
             def know(past: Past) -> None:
                 loop.call_soon_threadsafe(session.know, past)
 
-            recording = Recording(say, know=know)
+            recording = Recording(lambda remark: say(words.text(remark)), know=know)
             session.observers.append(recording.observe)
             session.look_back = recording.look_back
         session.observers.append(self._narrate)
@@ -137,7 +138,7 @@ class Driver:
         finally:
             if recording is not None:
                 if missing := recording.close():
-                    say(missing)
+                    say(words.text(missing))
                 await asyncio.sleep(0)  # for what it has found in the last moment
 
     def progress(self) -> AbstractAsyncContextManager[None]:

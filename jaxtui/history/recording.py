@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from jaxtui import format as fmt
 from jaxtui.history.store import WAIT_SECONDS, Entry, History, HistoryError
 from jaxtui.model import (
     HOST,
@@ -24,6 +23,7 @@ from jaxtui.model import (
     Host,
     Measurement,
     Ready,
+    Remark,
     RunFinished,
     Sampled,
 )
@@ -56,12 +56,12 @@ class Recording:
 
     def __init__(
         self,
-        warn: Callable[[str], None],
+        warn: Callable[[Remark], None],
         written: Callable[[], None] = lambda: None,
         history: History | None = None,
         know: Callable[[Past], object] = lambda past: None,
     ) -> None:
-        """Take what to do with a sentence about the history, and with its growth.
+        """Take what to do with trouble of the history, and with its growth.
 
         Args:
             warn: called from whichever thread finds out, seldom more than once.
@@ -113,7 +113,7 @@ class Recording:
         if lasting and self._host is not None:
             self._put(_Question(lasting, self._host.hostname))
 
-    def close(self, patience: float = WAIT_SECONDS) -> str:
+    def close(self, patience: float = WAIT_SECONDS) -> Remark | None:
         """Wait until everything is written.
 
         Args:
@@ -122,18 +122,16 @@ class Recording:
                 process lives.
 
         Returns:
-            What could not be kept, one sentence; empty if all was.
+            How much could not be kept; ``None`` if all was.
         """
         self._break_off()
         if self._thread is None:
-            return ""
+            return None
         self._queue.put(None)
         self._thread.join(patience)
         self._thread = None
         count = self._taken - self._kept
-        if not count:
-            return ""
-        return f"{fmt.plural(count, 'measurement')} could not be kept in the history."
+        return Remark("not-kept", {"measurements": count}, "warning") if count else None
 
     def _break_off(self) -> None:
         """Keep what there is of cases that nothing has ended but the run."""
@@ -173,7 +171,7 @@ class Recording:
         except HistoryError as error:
             if not self._warned:
                 self._warned = True
-                self._warn(f"{error} Measuring goes on.")
+                self._warn(error.remark)
         else:
             self._kept += 1
             self._written()

@@ -26,7 +26,9 @@ from jaxtui.model import (
     Mode,
     Precision,
     Record,
+    Remark,
 )
+from jaxtui.model.remark import Fact
 from jaxtui.places import data_folder, keep_private, make_private
 
 try:
@@ -35,8 +37,6 @@ except ImportError:  # not every Python has it
     sqlite3 = None  # type: ignore[assignment]
 
 FILE = "history.db"
-
-NO_SQLITE = "This Python was built without SQLite, so there is no history."
 
 WAIT_SECONDS = 5.0
 """How long another process that writes is waited for."""
@@ -123,15 +123,11 @@ EARLIER = 20
 
 
 class HistoryError(Exception):
-    """The history cannot be read or written; the text is for people."""
+    """The history cannot be read or written; ``remark`` is why."""
 
-
-class HistoryBusyError(HistoryError):
-    """Another process writes and does not let go; it may later."""
-
-
-class NoEntryError(HistoryError):
-    """There is no measurement with this id."""
+    def __init__(self, remark: Remark) -> None:
+        super().__init__(remark.code, remark.facts, remark.detail)
+        self.remark = remark
 
 
 def check_moment(at: float) -> None:
@@ -302,13 +298,13 @@ class History:
         """One measurement, whole.
 
         Raises:
-            NoEntryError: There is none with this id.
-            HistoryError: It is damaged, or the file cannot be read.
+            HistoryError: There is none with this id, it is damaged, or the file cannot
+                be read.
         """
         query = f"{_WHOLE} WHERE m.id = ?"
         values = self._do(lambda file: file.execute(query, [number]).fetchone())
         if values is None:
-            raise NoEntryError(f"There is no measurement {number} in the history.")
+            raise HistoryError(Remark("no-measurement", {"id": number}, "error"))
         return _entry(*values)
 
     def earlier(
@@ -415,7 +411,7 @@ class History:
             HistoryError: It cannot be done.
         """
         if sqlite3 is None:
-            raise HistoryError(NO_SQLITE)
+            raise HistoryError(Remark("no-sqlite", severity="error"))
         try:
             if not makes and not _exists(self.path):
                 return None
@@ -442,10 +438,8 @@ def _entry(
             measurement=msgspec.json.decode(measurement, type=Measurement),
         )
     except (ValueError, TypeError, RecursionError) as error:
-        raise HistoryError(
-            f"Measurement {number} of the history is damaged, or was written by"
-            f" another version: {error}."
-        ) from error
+        remark = Remark("damaged-measurement", {"id": number}, "error", str(error))
+        raise HistoryError(remark) from error
 
 
 def _insert(
@@ -523,16 +517,15 @@ def _text_or_bytes(value: bytes) -> str | bytes:
 
 
 def _cannot(path: Path, error: Exception) -> HistoryError:
-    """What an error means, in words."""
+    """What an error of SQLite or the system means."""
+    facts: dict[str, Fact] = {"path": str(path)}
     why = (isinstance(error, OSError) and error.strerror) or str(error)
     if "locked" in why:
-        return HistoryBusyError(
-            f"Another process is writing to the history {path} and does not let go."
-        )
+        return HistoryError(Remark("history-busy", facts, "error", why))
     # Its subclasses are what a full disk, a missing permission or a value raises.
     if type(error) is sqlite3.DatabaseError:
-        why = f"{why}. Move it elsewhere, and jaxtui begins a new one"
-    return HistoryError(f"The history {path} cannot be used: {why}.")
+        return HistoryError(Remark("history-damaged", facts, "error", why))
+    return HistoryError(Remark("history-unusable", {**facts, "why": why}, "error"))
 
 
 # SQL.
@@ -551,13 +544,11 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     with _transaction(connection, "BEGIN IMMEDIATE"):
         version = _version(connection)
         if version > VERSION:
-            raise HistoryError(
-                f"{path} was written by a newer jaxtui (version {version}):"
-                " upgrade this one to read it."
-            )
+            facts: dict[str, Fact] = {"path": str(path), "version": version}
+            raise HistoryError(Remark("history-newer", facts, "error"))
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version == 0 and tables:
-            raise sqlite3.DatabaseError("file is not a history of jaxtui")
+            raise sqlite3.DatabaseError("file is not a history")
         for step in STEPS[version:]:
             for statement in step.split(";"):
                 connection.execute(statement)

@@ -30,7 +30,7 @@ from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import BorderedInput, Panel
 from jaxtui.tui.widgets.paper import Paper, content
-from jaxtui.view import compare
+from jaxtui.view import compare, words
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
@@ -250,9 +250,9 @@ class HistoryPane(Pane):
         self._history = History()
 
     def compose(self) -> ComposeResult:
-        words = Words(id="history-words", placeholder="such as: matmul bf16 tpu")
-        words.border_title = "filter"
-        yield words
+        field = Words(id="history-words", placeholder="such as: matmul bf16 tpu")
+        field.border_title = "filter"
+        yield field
         with Vertical(id="history-body"):
             with Panel(id="history-list"):
                 yield HistoryTable()
@@ -418,7 +418,7 @@ class HistoryPane(Pane):
         forget = partial(self._history.delete, Filter(id=number))
         error = await in_thread(partial(_answer_or_error, forget))
         if isinstance(error, HistoryError):
-            self.base.say(str(error))
+            self.base.say(words.text(error.remark))
             return
         past, page = self.past, self.past.page
         if page is not None:
@@ -477,7 +477,7 @@ class HistoryPane(Pane):
         try:
             _, page = self._page(self.past.text, -1)
         except HistoryError as error:
-            raise ExportError(str(error)) from error
+            raise ExportError(words.text(error.remark)) from error
         return view.files(page)[ending]()
 
     # Asking.
@@ -491,8 +491,9 @@ class HistoryPane(Pane):
             if self.base.leaving:
                 return
             if isinstance(answer, HistoryError):
-                self.past = replace(self.past, trouble=str(answer))
-                self.session.say(str(answer))
+                trouble = words.text(answer.remark)
+                self.past = replace(self.past, trouble=trouble)
+                self.session.say(trouble)
             else:
                 answered(answer)
 

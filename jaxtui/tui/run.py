@@ -13,10 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from jaxtui.history.recording import Past, Recording
+from jaxtui.model import Remark
 from jaxtui.signals import interrupt
 from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
+from jaxtui.view import words
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
@@ -46,13 +48,14 @@ class Recorder:
             What went wrong since the screen was left, for the terminal.
         """
         missing = self._recording.close(PATIENCE_SECONDS)
-        return [*self._late, *filter(None, [missing])]
+        return [*self._late, *([words.text(missing)] if missing else [])]
 
-    def _warn(self, sentence: str) -> None:
+    def _warn(self, remark: Remark) -> None:
+        text = words.text(remark)
         if self._app.leaving:
-            self._late.append(sentence)
+            self._late.append(text)
         else:
-            self._on_screen(partial(self._app.session.say, sentence))
+            self._on_screen(partial(self._app.session.say, text))
 
     def _know(self, past: Past) -> None:
         self._on_screen(partial(self._app.session.know, past))

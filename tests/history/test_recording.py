@@ -16,8 +16,8 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.history.recording import Past, Recording
-from jaxtui.history.store import NO_SQLITE, Filter, History
-from jaxtui.model import Case, CaseMeasured, Event, Measurement
+from jaxtui.history.store import Filter, History
+from jaxtui.model import Case, CaseMeasured, Event, Measurement, Remark
 from jaxtui.tui.run import Recorder
 from tests import fake_engine, records
 from tests.commands.fakes import complete
@@ -40,29 +40,29 @@ def measured(one: Measurement) -> CaseMeasured:
 
 def keep(
     *ones: Measurement, written: Callable[[], object] = lambda: None
-) -> tuple[History, list[str]]:
-    """What is in the history then, and what was said of it."""
-    said: list[str] = []
-    keeper = Recording(said.append, written)  # type: ignore[arg-type]
+) -> tuple[History, list[Remark]]:
+    """What is in the history then, and the remarks on it."""
+    remarks: list[Remark] = []
+    keeper = Recording(remarks.append, written)  # type: ignore[arg-type]
     keeper.observe(READY)
     for one in ones:
         keeper.observe(measured(one))
     missing = keeper.close()
-    return History(), [*said, *filter(None, [missing])]
+    return History(), [*remarks, *filter(None, [missing])]
 
 
 def test_finished_measurements_are_kept_and_told_when_others_can_read_them(
     data: Path,
 ) -> None:
     found: list[int] = []
-    history, said = keep(
+    history, remarks = keep(
         measurement(size=1),
         measurement(size=2, mode="numpy", device="host"),
         written=lambda: found.append(History().count()),
     )
     assert [row.size for row in history.page().rows] == [2, 1]
     assert [row.device_kind for row in history.page().rows] == ["", "cpu"]
-    assert not said
+    assert not remarks
     assert found == [1, 2]
 
 
@@ -76,12 +76,12 @@ def test_what_cannot_be_written_is_said_once_and_not_told(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data.write_text("a file, where a folder should be")
-    _, (sentence, missing) = keep(measurement(), measurement(), written=pytest.fail)
-    assert sentence.endswith("Measuring goes on.")
-    assert missing.startswith("2 measurements")
+    _, remarks = keep(measurement(), measurement(), written=pytest.fail)
+    assert [each.code for each in remarks] == ["history-unusable", "not-kept"]
+    assert remarks[1] == Remark("not-kept", {"measurements": 2})
     monkeypatch.setattr("jaxtui.history.store.sqlite3", None)
-    _, (sentence, _) = keep(measurement(), measurement(), written=pytest.fail)
-    assert sentence.startswith(NO_SQLITE)
+    _, remarks = keep(measurement(), measurement(), written=pytest.fail)
+    assert [each.code for each in remarks] == ["no-sqlite", "not-kept"]
 
 
 # What was measured before.
@@ -250,7 +250,7 @@ async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> Non
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
         await pilot.press("enter")
-        await until(pilot, lambda: "Measuring goes on" in app.session.state.message)
+        await until(pilot, lambda: "cannot be used" in app.session.state.message)
         await until_done(pilot, app)
     (missing,) = keeping.close()
     assert missing.startswith("2 measurements")

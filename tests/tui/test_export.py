@@ -22,7 +22,7 @@ from jaxtui import cli, lessons
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.format import bytes_text
 from jaxtui.history.store import History, HistoryError
-from jaxtui.model import Case, Experiment, Plan
+from jaxtui.model import Case, Experiment, Plan, Remark
 from jaxtui.places import ExportError
 from jaxtui.tui import base, export, themes
 from jaxtui.tui.app import JaxtuiApp
@@ -330,14 +330,14 @@ async def test_the_two_that_are_marked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise HistoryError("The history is on the moon.")
+        raise HistoryError(Remark("no-sqlite"))
 
     async with in_history() as (pilot, app):
         screen = await asked(pilot, app)
         with monkeypatch.context() as patch:
             patch.setattr(History, "page", fail)
             await pilot.press("enter")
-            await until(pilot, lambda: "on the moon." in refusal(screen))
+            await until(pilot, lambda: "without SQLite" in refusal(screen))
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
         await pilot.press("space", "down", "down", "space")

@@ -131,6 +131,51 @@ WORDS: dict[str, Words] = {
         lambda facts: f"These are the newest {facts['shown']} of {facts['count']}.",
         "Raise --limit, or filter with words.",
     ),
+    "no-sqlite": Words(
+        "no history", "This Python was built without SQLite, so there is no history."
+    ),
+    "no-measurement": Words(
+        "no such measurement",
+        lambda facts: f"There is no measurement {facts['id']} in the history.",
+        "`jaxtui history` lists them.",
+    ),
+    "damaged-measurement": Words(
+        "damaged measurement",
+        lambda facts: (
+            f"Measurement {facts['id']} of the history is damaged, or another version"
+            " wrote it."
+        ),
+    ),
+    "history-busy": Words(
+        "history in use",
+        lambda facts: (
+            f"Another process is writing to the history {facts['path']} and does not"
+            " let go."
+        ),
+    ),
+    "history-damaged": Words(
+        "damaged history",
+        lambda facts: f"The file {facts['path']} is damaged, or no history.",
+        "Move it elsewhere, and jaxtui begins a new one.",
+    ),
+    "history-unusable": Words(
+        "unusable history",
+        lambda facts: f"The history {facts['path']} cannot be used: {facts['why']}.",
+    ),
+    "history-newer": Words(
+        "newer history",
+        lambda facts: (
+            f"A newer jaxtui wrote {facts['path']} (version {facts['version']})."
+        ),
+        "Upgrade this one to read it.",
+    ),
+    "not-kept": Words(
+        "not kept",
+        lambda facts: (
+            f"{fmt.plural(facts['measurements'], 'measurement')} could not be kept in"
+            " the history."
+        ),
+    ),
     "damaged-rows": Words(
         "damaged rows",
         lambda facts: (
