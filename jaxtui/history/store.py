@@ -548,7 +548,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
             raise HistoryError(Remark("history-newer", facts, "error"))
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version == 0 and tables:
-            raise sqlite3.DatabaseError("file is not a history")
+            raise sqlite3.DatabaseError("another database")
         for step in STEPS[version:]:
             for statement in step.split(";"):
                 connection.execute(statement)
