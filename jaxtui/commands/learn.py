@@ -41,6 +41,7 @@ from jaxtui.plot import COLORS, WIDEST
 from jaxtui.selection import choose
 from jaxtui.text import Painted, join_painted
 from jaxtui.view import lesson as view
+from jaxtui.view import words
 from jaxtui.view.document import (
     LessonEntry,
     LessonResults,
@@ -216,9 +217,9 @@ class _Course(Driver):
                     put(join_painted((drawing, "")))
                 put(_text(page.ending, last=True))
             if run.outcome.problem is None and (
-                trouble := kept.add(lesson.name, step.title)
+                unsaved := kept.add(lesson.name, step.title)
             ):
-                say(trouble)
+                say(words.text(unsaved))
 
     @property
     def flawed(self) -> bool:

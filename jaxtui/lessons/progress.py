@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxtui.lessons.trial import Lesson
+from jaxtui.model import Remark
 from jaxtui.places import (
     data_folder,
     make_private,
@@ -54,14 +55,14 @@ _TOLD: set[Path] = set()
 """Files that cannot be written, of which this process has told."""
 
 
-def add(lesson: str, title: str) -> str:
+def add(lesson: str, title: str) -> Remark | None:
     """Keep that a step is done.
 
     A damaged file is renamed first, so that nothing of it is lost; and none is ever
     half written.
 
     Returns:
-        Why it cannot be kept, in one sentence, the first time; else nothing.
+        Why it cannot be kept, the first time; else nothing.
     """
     file = path()
     try:
@@ -72,16 +73,18 @@ def add(lesson: str, title: str) -> str:
             before = Progress()
         after = before.with_step(lesson, title)
         if after == before:
-            return ""
+            return None
         kept = {name: sorted(titles) for name, titles in after.done.items()}
         write_whole(file, f"{json.dumps(kept, indent=1)}\n".encode())
     except OSError as error:
         if file in _TOLD:
-            return ""
+            return None
         _TOLD.add(file)
         reason = error.strerror or type(error).__name__
-        return f"Your progress cannot be kept in {file}: {reason}."
-    return ""
+        return Remark(
+            "progress-not-saved", {"file": str(file), "reason": reason}, "warning"
+        )
+    return None
 
 
 def _load() -> Progress | None:

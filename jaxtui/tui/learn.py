@@ -37,6 +37,7 @@ from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
+from jaxtui.view import words
 from jaxtui.view.lesson import Page, PageFigures
 from jaxtui.view.offers import of_step
 from jaxtui.view.scripts import code_parts, joined
@@ -436,9 +437,10 @@ class LearnPane(Pane):
         finally:
             self.course = self.course.after_run(place, run, works, trouble)
             lesson = self.course.lessons[place[0]]
+            unsaved = None
             if not trouble:
-                trouble = progress.add(lesson.name, start.step.title)
-            self.base.say(trouble)
+                unsaved = progress.add(lesson.name, start.step.title)
+            self.base.say(words.text(unsaved) if unsaved else trouble)
 
     def _conclude_at_once(self) -> None:
         """Run a step that neither asks nor runs anything, so that it is concluded."""

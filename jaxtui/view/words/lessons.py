@@ -16,6 +16,12 @@ def _unsteady(facts: Facts) -> str:
 
 
 WORDS = {
+    "progress-not-saved": Words(
+        "progress not saved",
+        lambda facts: (
+            f"jaxtui cannot save your progress in {facts['file']}: {facts['reason']}."
+        ),
+    ),
     "step-disturbed": Words(
         "busy machine",
         "Other programs used the CPU cores during this step.",
