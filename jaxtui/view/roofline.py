@@ -6,17 +6,12 @@ for the tab Bench alike.
 
 from __future__ import annotations
 
-import itertools
-import math
-import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui.analysis.roofline import (
     Place,
-    arithmetic,
     bandwidth_roof,
     compute_roof,
     compute_roofs,
@@ -25,7 +20,6 @@ from jaxtui.analysis.roofline import (
     of_device,
     on_the_roofs,
     place,
-    ridge,
     roof_name,
     same_silicon,
     verdict,
@@ -42,30 +36,16 @@ from jaxtui.model import (
     explanation,
 )
 from jaxtui.model.own import brief_name
-from jaxtui.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
-from jaxtui.plot import COLORS, SERIES, Axis, Color, Picture, Series, Spot
+from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
+from jaxtui.plot import COLORS, Color, Picture
 from jaxtui.state import Job, State
 from jaxtui.view import words
 from jaxtui.view.bench import Sentence, names, ready_column
 from jaxtui.view.document import MACHINE, SCHEMA, Outcome, Results, machine
 from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
+from jaxtui.view.roofline_plot import letters, picture, quantity_of, rate_text
 from jaxtui.view.text import Column, Line, Span, bar
-
-LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
-"""What cases are called in the picture, in their order."""
-
-BEYOND = 4.0
-"""How many times further than the outermost case or ridge the roofs are drawn."""
-
-SLOPE = 20.0
-"""How many times the first ridge the axis begins before it: its name stands there."""
-
-HEADROOM = 1.8
-"""How many times higher than the highest roof the picture is, and as much lower."""
-
-DOTS = 24
-"""Of the dotted line of published roofs."""
 
 BAR = 16
 """Cells of a bar in a report."""
@@ -205,7 +185,7 @@ def roof_columns(roofs: Sequence[Roof]) -> tuple[Column, ...]:
     intervals: list[Line] = []
     shares: list[Line] = []
     for roof in roofs:
-        ends, quantity = (roof.ci_low, roof.ci_high), _quantity(roof)
+        ends, quantity = (roof.ci_low, roof.ci_high), quantity_of(roof)
         unit = fmt.common([roof.per_second], quantity)
         role = "unknown" if roof.vague else "value"
         figures.append((Span(rate_text(roof), role),))
@@ -222,15 +202,6 @@ def roof_columns(roofs: Sequence[Roof]) -> tuple[Column, ...]:
         Column("what", "reached by", [(Span(roof.what),) for roof in roofs], rank=2),
     ]
     return tuple(column for column in columns if any(column.cells))
-
-
-def rate_text(roof: Roof) -> str:
-    """Its speed in its unit: ``64.2 GFLOP/s``. Integer arithmetic counts like any."""
-    return fmt.rate(roof.per_second, _quantity(roof))
-
-
-def _quantity(roof: Roof) -> Literal["FLOP/s", "B/s"]:
-    return "FLOP/s" if roof.kind == "compute" else "B/s"
 
 
 # The cases under them.
@@ -467,171 +438,6 @@ def intensity_text(place: Place) -> str:
     if place.intensity is None:
         return fmt.ABSENT
     return fmt.significant(place.intensity, 3)
-
-
-# The plot.
-
-
-def letters(places: Sequence[Place]) -> tuple[str, ...]:
-    """What each place is called in the picture; empty for those that are not drawn.
-
-    An op that only moves data has no intensity, and so no place on the axis.
-    """
-    names = itertools.cycle(LETTERS)
-    return tuple(
-        next(names) if place.intensity and place.rate else "" for place in places
-    )
-
-
-def picture(
-    places: Sequence[Place],
-    roofs: RoofsMeasured,
-    colors: Sequence[Color],
-    selected: Place | None = None,
-) -> Picture | None:
-    """Both axes logarithmic: flops per byte along, FLOP/s up.
-
-    Measured roofs are lines and published ones are dotted; cases are letters.
-
-    Returns:
-        ``None`` if the memory roof is not known.
-    """
-    memory = bandwidth_roof(roofs)
-    if memory is None:
-        return None
-    compute = _roofs_shown(places, roofs)
-    low, high = _range(places, memory, compute)
-    series = list(_measured_lines(memory, compute, low, high, colors))
-    series += _published_dots(memory, compute, low, high, colors)
-    return Picture(
-        series=tuple(series),
-        x=Axis("flops per byte", log=True, limits=(low, high)),
-        y=Axis(
-            "FLOP/s over flops per byte",
-            log=True,
-            limits=_heights(places, series),
-            format=fmt.tick_flops_rate,
-        ),
-        title=f"roofline of {roofs.device}",
-        spots=(
-            *_letters(places, colors, selected),
-            *_names(memory, compute, low, high),
-        ),
-    )
-
-
-def _roofs_shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, ...]:
-    """The compute roofs that some case is under; all, where there are no cases."""
-    every = compute_roofs(roofs)
-    arithmetics: set[RoofDtype | None] = {
-        arithmetic(place.measurement.case) for place in places if place.rate is not None
-    }
-    return tuple(roof for roof in every if roof.of in arithmetics) or every
-
-
-def _range(
-    places: Sequence[Place], memory: Roof, compute: Sequence[Roof]
-) -> tuple[float, float]:
-    """Of the intensities: the cases and the ridges, with room on both sides."""
-    inside = [place.intensity for place in places if place.intensity and place.rate]
-    ridges = [ridge(roof, memory) for roof in compute]
-    inside += ridges
-    finite = [intensity for intensity in inside if 1e-12 < intensity < 1e12] or [1.0]
-    low = min(
-        [
-            min(finite) / BEYOND,
-            *(intensity / SLOPE for intensity in ridges if intensity > 1e-12),
-        ]
-    )
-    return low, max(finite) * BEYOND
-
-
-def _heights(places: Sequence[Place], drawn: Sequence[Series]) -> tuple[float, float]:
-    """Of the rates, with room for a name over the highest roof."""
-    rates = [place.rate for place in places if place.intensity and place.rate]
-    rates += [height for series in drawn for height in series.y]
-    return min(rates) / HEADROOM, max(rates) * HEADROOM
-
-
-def _measured_lines(
-    memory: Roof,
-    compute: Sequence[Roof],
-    low: float,
-    high: float,
-    colors: Sequence[Color],
-) -> Iterator[Series]:
-    """The slope of the memory up to the highest roof, and each roof from there on."""
-    if not compute:
-        slope = [low * memory.per_second, high * memory.per_second]
-        yield Series("measured", [low, high], slope, colors[0])
-    for index, roof in enumerate(compute):
-        meets = ridge(roof, memory)
-        x, y = [meets, high], [roof.per_second] * 2
-        if index == 0:
-            x, y = [low, *x], [low * memory.per_second, *y]
-        label = "measured" if index == 0 else ""
-        yield Series(label, x, y, colors[index % len(colors)])
-
-
-def _published_dots(
-    memory: Roof,
-    compute: Sequence[Roof],
-    low: float,
-    high: float,
-    colors: Sequence[Color],
-) -> Iterator[Series]:
-    """The published figures, dotted, where there are any."""
-    slope = memory.published.value if memory.published else math.inf
-    flats = [
-        (i, roof.published.value) for i, roof in enumerate(compute) if roof.published
-    ]
-    label = "published"
-    if slope < math.inf:
-        top = max((value for _, value in flats), default=math.inf)
-        x = [at for at in _spread(low, high) if at * slope <= top]
-        y = [at * slope for at in x]
-        yield Series(label, x, y, colors[0], points=True, line=False)
-        label = ""
-    for index, value in flats:
-        start = max(low, value / slope) if slope < math.inf else low
-        x = _spread(start, high) if start < high else []
-        y = [value] * len(x)
-        color = colors[index % len(colors)]
-        yield Series(label, x, y, color, points=True, line=False)
-        label = ""
-
-
-def _spread(low: float, high: float) -> list[float]:
-    """Places equally far apart on a logarithmic axis."""
-    step = (high / low) ** (1 / (DOTS - 1))
-    return [low * step**index for index in range(DOTS)]
-
-
-def _letters(
-    places: Sequence[Place], colors: Sequence[Color], selected: Place | None
-) -> Iterator[Spot]:
-    """In the colour of what ran, JAX or NumPy; the selected one in the terminal's own,
-    the brightest that is sure to be readable, and first, so that it gives way to none.
-    """
-    named = list(zip(places, letters(places), strict=True))
-    for case, letter in sorted(named, key=lambda pair: pair[0] is not selected):
-        if letter and case.intensity and case.rate:
-            color = SERIES.get(case.measurement.case.mode, 0) % len(colors)
-            tint = None if case is selected else colors[color]
-            yield Spot(case.intensity, case.rate, letter, tint)
-
-
-def _names(
-    memory: Roof, compute: Sequence[Roof], low: float, high: float
-) -> Iterator[Spot]:
-    for roof in compute:
-        assert roof.of is not None
-        text = f"{roof.of.label} {rate_text(roof)}"
-        yield Spot(high, roof.per_second, text, where="above")
-    top = compute[0].per_second if compute else high * memory.per_second
-    # Half-way up the slope, whose upper left is always empty.
-    middle = math.sqrt(low * (top / memory.per_second))
-    yield Spot(middle, middle * memory.per_second, rate_text(memory), where="above")
 
 
 # The document.

@@ -18,7 +18,7 @@ from tests.commands.fakes import complete, ctrl_c, interrupted, run
 from tests.fake_engine import FakeEngine, began
 
 ARRIVED = "Interrupted: this is what had arrived.\n"
-CHECKED = "Interrupted in test 3 of 9, compute: this is what had arrived.\n"
+CHECKED = "Interrupted in test 3 of 8, compute: this is what had arrived.\n"
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 
 

@@ -35,11 +35,10 @@ from jaxtui.view.report import lines
 from jaxtui.view.roofline import (
     Roofline,
     headline,
-    letters,
     limit,
-    picture,
     roof_statements,
 )
+from jaxtui.view.roofline_plot import letters, picture
 from tests import records
 from tests.analysis.figures import (
     BFLOAT16,
