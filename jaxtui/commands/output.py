@@ -97,7 +97,7 @@ NO_EXPORTS = Exports()
 def export_flags(what: str, endings: Sequence[str]) -> Decorator:
     """``--export``, as often as it is typed, and ``--force``: ``exports`` has both."""
     *most, last = endings
-    meaning = f"Write {what} as well, by its ending: {', '.join(most)} or {last}."
+    meaning = f"Also write {what} to a file: {', '.join(most)} or {last}."
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)

@@ -27,9 +27,9 @@ from jaxtui.view.report import Report
 FORMATS = {
     ".json": "every figure",
     ".csv": "a row per case, in base units",
-    ".md": "a table for people",
-    ".svg": "the plot as a picture",
-    ".py": "plain Python that does the same with nothing but JAX and NumPy",
+    ".md": "the report",
+    ".svg": "the report as a picture",
+    ".py": "plain Python that does the same with JAX and NumPy alone",
 }
 """What can be written, by the ending of a file's name."""
 

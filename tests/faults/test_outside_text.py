@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.text import docstring, literal, visible, visible_json
+from jaxtui.text import literal, visible, visible_json
 from tests import processes
 from tests.processes import LIMIT_SECONDS, Shell, ended
 
@@ -80,8 +80,6 @@ def test_whatever_a_terminal_acts_on_is_shown(text: str) -> None:
     assert not re.search(r"[\t\n]", in_a_line)
     assert not ACTED_ON.search(in_a_line)
     assert ast.literal_eval(literal(text)) == text
-    assert ast.literal_eval(docstring(text)) == in_a_line
-    assert ascii(docstring(text)).count("\\n") == ascii(docstring(text)).count("\\\\n")
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Cn", "Zl", "Zp"])))

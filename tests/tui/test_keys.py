@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jaxtui.tui.history_panels import HistoryTable
 from textual.actions import parse
 from textual.command import CommandPalette
 from textual.keys import key_to_character
@@ -32,10 +31,12 @@ from jaxtui.model import (
 )
 from jaxtui.tui.app import TABS, JaxtuiApp
 from jaxtui.tui.bench_plot import Pictures
+from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
+from jaxtui.tui.history import HistoryTable
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.plot_view import PlotReader
@@ -238,6 +239,7 @@ CASE: Effects = {
 
 DEVICES: Effects = {
     **CASE,
+    "class": lambda s: s.on(Classroom),
     "run": lambda s: {one.device for one in s.timed} == {"tpu:1", "host"},
     "edit": lambda s: s.app.tab == "bench",
     "select_cursor": lambda s: s.timed,
