@@ -306,7 +306,7 @@ def test_without_a_terminal_a_long_run_needs_yes(
     [
         ("\x04", "Nothing was measured."),
         # What follows is a run like any other.
-        ("y\r", "quick +1 +float32"),
+        ("y\r", "quick · float32"),
     ],
 )
 def test_on_a_terminal_a_long_run_is_asked_about(typed: str, then: str) -> None:

@@ -230,6 +230,7 @@ OF_RUNS = frozenset(
         "contended",
         "few-processes",
         "memcpy",
+        "no-span",
         "own",
         "precision",
         "simulated",

@@ -48,9 +48,11 @@ from jaxtui.view.text import (
     Line,
     Span,
     bar,
+    columns,
     log_share,
     plain,
     table,
+    whole,
 )
 
 TRACEBACK = "traceback"
@@ -124,8 +126,12 @@ def headline(run: Job) -> Line:
 
 def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
-    if one_op and (marks := curves.crossing_marks(run)):
-        return f"{'; '.join(mark.label for mark in marks)}."
+    if one_op and (crossings := curves.crossings(run)):
+        texts = [
+            f"from size {each.around}, {each.faster} is faster than {each.slower}"
+            for each in crossings
+        ]
+        return f"{'; '.join(texts)}."
     if len(ratios) == 1:
         (ratio,) = ratios.values()
         return f"{_compared('JAX', ratio)}."
@@ -133,7 +139,7 @@ def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
     for index in ratios:
         by_mode.setdefault(run.cases[index].case.mode, []).append(index)
     same = len({(case.case.op, case.case.size) for case in run.cases}) == 1
-    texts: list[str] = []
+    texts = []
     for mode, indices in by_mode.items():
         if same and len(indices) == 1:
             texts.append(_compared(mode, ratios[indices[0]]))
@@ -232,7 +238,7 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     if any(ends):
         head = _confidence(summaries)
         table.append(Column("interval", head, ends, rank=4, right=True, least=9))
-    if room:
+    if room and (len(cases) > 1 or run.outcome is None):
         table.append(_bars(run, summaries, room))
     table.append(_rates(measured, units))
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
@@ -483,7 +489,7 @@ def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
     names = ("op", "size is", "default", "dtypes")
     if brief:
         return table(names[:-1], (row[:-1] for row in rows))
-    head, *lines = table(names, rows).split("\n")
+    head, *lines = whole(columns(names, rows)).lines()
     found = [head]
     for op, line in zip(ops, lines, strict=True):
         found += [line, f"    {op.problem or op.summary}"]

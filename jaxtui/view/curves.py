@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -317,11 +317,30 @@ def title_of(metric: Metric, cases: Sequence[CaseState]) -> str:
 # Where JAX overtakes NumPy, read off between the sizes.
 
 
-def crossing_marks(run: Job) -> tuple[Mark, ...]:
-    """A mark where each way of running crosses NumPy for the last time.
+class Overtaking(NamedTuple):
+    """Where one curve crosses another for the last time."""
 
-    Nothing is marked before the sweep is over: until then the figures move. Nor is
-    there a mark where an engine died: what is missing may be what decides.
+    at: float
+    faster: str
+    """The label of the curve that is faster from there on."""
+    slower: str
+    around: str
+    """The size, with the digits that are known: ``28,000``."""
+
+
+def crossing_marks(run: Job) -> tuple[Mark, ...]:
+    """A mark for each of ``crossings``."""
+    return tuple(
+        Mark(each.at, f"{each.faster} beats {each.slower} from ~{each.around}")
+        for each in crossings(run)
+    )
+
+
+def crossings(run: Job) -> tuple[Overtaking, ...]:
+    """Where each way of running crosses NumPy for the last time.
+
+    There is none before the sweep is over: until then the figures move. Nor is there
+    one where an engine died: what is missing may be what decides.
     """
     going = any(case.status in ("waiting", "running") for case in run.cases)
     if going or run.outcome == "crashed":
@@ -329,7 +348,7 @@ def crossing_marks(run: Job) -> tuple[Mark, ...]:
     return tuple(_crossings(run))[:MOST]
 
 
-def _crossings(run: Job) -> Iterator[Mark]:
+def _crossings(run: Job) -> Iterator[Overtaking]:
     curves: dict[Case, list[CaseState]] = {}
     for case in run.cases:
         if case.case.mode != "numpy":
@@ -347,4 +366,4 @@ def _crossings(run: Job) -> Iterator[Mark]:
         if crossing.faster == "first":
             slower, faster = faster, slower
         around = about_text(crossing.at, crossing.below, crossing.above)
-        yield Mark(crossing.at, f"{faster} beats {slower} from ~{around}")
+        yield Overtaking(crossing.at, faster, slower, around)

@@ -368,14 +368,18 @@ class Table:
         return (blank, *line) if column.right else (*line, blank)
 
     def text(self) -> str:
-        """The rows under their heads, without trailing blanks."""
+        """The rows under their heads."""
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The heads and the rows, without trailing blanks."""
         places = range(len(self.columns))
         rows = [[*map(self.head, places)]]
         rows += [
             [plain(self.cell(row, place)) for place in places]
             for row in range(len(self.columns[0].cells))
         ]
-        return "\n".join((" " * self.gap).join(row).rstrip() for row in rows)
+        return [(" " * self.gap).join(row).rstrip() for row in rows]
 
 
 def whole(columns: Sequence[Column], gap: int = 2) -> Table:
