@@ -464,7 +464,8 @@ def _badge(case: CaseState, run: Job) -> Line:
         return ()
     careful = [note for note in notes if note.severity != "info"]
     if not careful:
-        return (Span(words.label(notes[0]), "muted"),)
+        more = f" +{len(notes) - 1}" if notes[1:] else ""
+        return (Span(f"{words.label(notes[0])}{more}", "muted"),)
     # In front, where no narrow column cuts it.
     count = str(len(careful)) if careful[1:] else ""
     return (Span(f"▲{count} {words.label(careful[0])}", "note"),)
