@@ -17,21 +17,21 @@ from jaxtui import experiments, selection
 from jaxtui.analysis.crossover import Search
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.tui.bench_plot import Pictures, why_not_plot
+from jaxtui.tui.bench_plot import Pictures
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.form import CaseForm, Field
+from jaxtui.tui.form import FORM_HINTS, CaseForm, Field
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
-from jaxtui.tui.state import MOST, State, next_view
+from jaxtui.tui.state import MOST, State, next_picture
 from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
+from jaxtui.tui.widgets.panel import hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench, crossover, offers, roofline, words
 from jaxtui.view.bench_plot import short_label
-from jaxtui.view.curves import METRICS
 
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
@@ -79,11 +79,15 @@ _KEYS = (
         "g",
         "view",
         "View",
-        "Draw the calls, the curves over size, how calls spread, or the roofs.",
+        "Draw the calls, the curves over size as time, FLOP/s, % of peak and × NumPy,"
+        " how calls spread, or the roofs.",
     ),
-    ("m", "metric", "Metric", "Draw time, FLOP/s, % of peak or × NumPy."),
-    ("b", "phases", "Phases", "Show or hide the phases of the case."),
-    ("l", "log", "Log", "Show or hide what XLA has printed."),
+    (
+        "d",
+        "details",
+        "Details",
+        "Show the phases of the case, then what XLA has printed, or neither.",
+    ),
     ("y", "copy", "Copy", "Copy the results; a file beside the history has them, too."),
     (
         "u",
@@ -225,13 +229,16 @@ class BenchPane(CasePane):
             self.query_one(Results).draw()
 
     def tell_keys(self) -> None:
-        keys = "a calls · h HLO · v code · w sizes"
         target, mine = self.case, self.form.edited
-        self.query_one(Results).tell_keys("" if mine else keys)
-        words = "Enter opens a list · Esc leaves an input"
+        about = short_label(target) if target is not None else ""
+        actions = ("timeline", "program", "code", "sweep")
+        hints = [hint(self, action) for action in actions]
+        self.query_one(Results).tell_keys([] if mine else hints)
         if self.state.run is not None and mine and target is not None:
-            words = f"{short_label(target)}: {keys}"
-        self.form.entitle("what to time", words)
+            first, *others = hints
+            self.form.entitle("what to time", [first._replace(about=about), *others])
+        else:
+            self.form.entitle("what to time", FORM_HINTS)
 
     def take_focus(self) -> None:
         if self.state.run is not None and self.form.folded:
@@ -275,8 +282,10 @@ class BenchPane(CasePane):
                 )
             case "copy" | "export" if state.run is None:
                 return "There is no result yet."
+            case "view" if state.run is None:
+                return "There is nothing to draw yet: run something first."
             case _:
-                return super().why_not(action) or why_not_plot(action, state)
+                return super().why_not(action)
 
     def action_run(self) -> None:
         """Start what the form says; ask before, if it is more than expected."""
@@ -356,20 +365,19 @@ class BenchPane(CasePane):
         self.base.say(words.sentence(crossover.verdict(found)))
 
     def action_view(self) -> None:
-        self.session.update(view=next_view(self.session.state))
+        view, metric = next_picture(self.session.state)
+        self.session.update(view=view, metric=metric)
 
-    def action_metric(self) -> None:
-        index = METRICS.index(self.session.state.metric) + 1
-        self.session.update(metric=METRICS[index % len(METRICS)])
-
-    def action_phases(self) -> None:
-        self._pictures.phases = not self._pictures.phases_shown
-        self._arrange()
-
-    def action_log(self) -> None:
+    def action_details(self) -> None:
         log = self.query_one(LogPanel)
-        log.display = not log.display
-        log.catch_up()
+        if log.display:
+            log.display = self._pictures.phases = False
+        elif self._pictures.phases_shown or self.state.run is None:
+            log.display = True
+            log.catch_up()
+        else:
+            self._pictures.phases = True
+        self._arrange()
 
     def action_copy(self) -> None:
         if (run := self.session.state.run) is not None:

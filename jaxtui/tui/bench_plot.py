@@ -18,7 +18,7 @@ from jaxtui.tui.base import base
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.state import EMPTY, State, curves_of, view_of
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
 from jaxtui.view import calls, phases
@@ -41,7 +41,7 @@ class Side(Vertical):
         super().__init__(id="side")
 
     def compose(self) -> ComposeResult:
-        with Panel("", "b hide", id="phases-panel"):
+        with Panel("", ["d hide"], id="phases-panel"):
             yield Paper(id="phases")
         with Panel(id="spread-panel"):
             yield PlotView(id="spread")
@@ -122,8 +122,7 @@ class Pictures(Horizontal):
             return
         title, picture, text = self._plot(state)
         view = view_of(state)
-        keys = "g view" + " · m metric" * (view == "sweep")
-        self.query_one("#plot-panel", Panel).entitle(title, keys)
+        self.query_one("#plot-panel", Panel).entitle(title, [hint(self, "view")])
         subject = run.origin, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(picture, text, subject)
         self._draw_side()
@@ -148,23 +147,3 @@ class Pictures(Horizontal):
         index = case_at(state.run, size, state.case)
         if index is not None:
             base(self).session.update(picked=(state.run.origin, index))
-
-
-def why_not_plot(action: str, state: State) -> str | None:
-    """Why the picture cannot be changed like this now, or ``None``.
-
-    Args:
-        action: its name without arguments.
-        state: what is on screen.
-    """
-    if action not in ("view", "metric", "phases"):
-        return None
-    if state.run is None:
-        return "There is nothing to draw yet: run something first."
-    if action in ("view", "phases"):
-        return None
-    if view_of(state) != "sweep":
-        if len(sizes(curves_of(state))) > 1:
-            return "The metric is of the curves over size: g goes there."
-        return "The metric is of curves over size, and there is only one size."
-    return None

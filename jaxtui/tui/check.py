@@ -7,7 +7,7 @@ from dataclasses import replace
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as view
 from jaxtui.view.report import lines
@@ -40,10 +40,16 @@ class CheckPanel(Panel):
         """Draw what differs."""
         self.judged = judged
         report = view.build(judged)
-        keys = "s stop" if judged.running else "Enter figures · c again · Esc hide"
+        hints = [hint(self, "stop")]
         if not judged.running:
-            keys += " · C full · y copy" if judged.devices else ""
-        self.entitle(report.title, keys)
+            hints = [
+                Hint("Enter figures", "enter"),
+                hint(self, "check('quick')", "again"),
+                hint(self, "hide_check"),
+            ]
+            if judged.devices:
+                hints += [hint(self, "check('full')", "full"), hint(self, "copy")]
+        self.entitle(report.title, hints)
         self._verdict.show(lambda width: fold(report.verdict, width))
         # The figures stand last: what is wrong is in sight.
         remarks = replace(report, verdict=(), tables=())

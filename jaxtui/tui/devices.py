@@ -28,7 +28,7 @@ from jaxtui.tui.state import State
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.load import LoadPanel
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import bench, calls, devices, figures, report, stopwatch
@@ -44,7 +44,7 @@ WIDER = 120
 _KEYS = (
     ("enter,r,f5", "run", "Run", "Time the case in the panel."),
     ("e", "edit", "Edit", "Take the case to the form."),
-    *CASE_KEYS,
+    *(key for key in CASE_KEYS if key[1] in ("timeline", "code")),
     (
         "c",
         "check('quick')",
@@ -66,7 +66,12 @@ _KEYS = (
     ("g", "view", "View", "Show the last check, or the case again."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
     ("d", "details", "Details", "Show or hide all that the device says of itself."),
-    ("o", "recorded", "Other TPUs", "Show a TPU that is not here, as recorded there."),
+    (
+        "o",
+        "recorded",
+        "Recorded",
+        "Show a TPU that is not here, as recorded there.",
+    ),
     (
         "y",
         "copy",
@@ -77,7 +82,7 @@ _KEYS = (
 )
 """Keys, action, label, and what it does."""
 
-_SHOWN = ("Run", "Edit", "Sizes", "Calls", "Code", "Check", "Details")
+_SHOWN = ("Run", "Edit", "Calls", "Code", "Check", "Details")
 
 
 class DevicesPane(CasePane):
@@ -122,7 +127,7 @@ class DevicesPane(CasePane):
         with Horizontal(id="below"):
             yield self._first
             with (
-                Panel("details", "d hide", id="details-panel"),
+                Panel("details", [hint(self, "details", "hide")], id="details-panel"),
                 VerticalScroll(id="details", can_focus=True),
             ):
                 yield self._facts
@@ -440,19 +445,23 @@ class FirstMinute(Panel):
         named = case.case if case else offered
         title = "why did my stopwatch lie?"
         if state.engine == "failed" and case is None:
-            self.entitle("no engine", "R try again")
+            self.entitle("no engine", [hint(self, "retry", "try again")])
             return
         if named is not None:
             title += f"  {named.label}"
         if state.running:
-            keys = "s stop"
+            hints = [hint(self, "stop")]
         elif offered is None:
-            keys = ""
+            hints = []
         else:
-            other = "" if offered == named else f" {offered.label}"
-            keys = f"Enter run{other} · a calls, one by one · p class · e edit"
-            keys += " · g check" if state.exam is not None else ""
-        self.entitle(title, keys)
+            run = "" if offered == named else f"run {offered.label}"
+            hints = [
+                hint(self, "run", run),
+                hint(self, "timeline", "calls, one by one"),
+                hint(self, "class"),
+                hint(self, "edit"),
+            ]
+        self.entitle(title, hints)
 
 
 def _lines(

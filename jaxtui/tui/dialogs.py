@@ -15,7 +15,7 @@ from textual.widgets import Label, Static
 
 from jaxtui.model import Case, Experiment, explanation
 from jaxtui.tui.base import BaseApp, base
-from jaxtui.tui.widgets.panel import ScrollPanel
+from jaxtui.tui.widgets.panel import ScrollPanel, hint
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view.bench import Sentence
 from jaxtui.view.scripts import of_cases
@@ -54,7 +54,11 @@ class Page(ModalScreen[None]):
         self._file = name
 
     def compose(self) -> ComposeResult:
-        with ScrollPanel(self._heading, "Esc close · y copy", id="page"):
+        with ScrollPanel(
+            self._heading,
+            [hint(self, "dismiss", "close"), hint(self, "copy")],
+            id="page",
+        ):
             yield Static(self._content, id="page-text")
             yield Label("", id="page-file", markup=False)
 

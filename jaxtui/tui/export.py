@@ -15,6 +15,7 @@ from jaxtui.text import visible
 from jaxtui.tui.base import base
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
+from jaxtui.tui.widgets.panel import Hint
 from jaxtui.view.export import check, here, write
 from jaxtui.view.offers import Offer
 
@@ -36,10 +37,10 @@ class ExportScreen(LineScreen):
     def __init__(self, offer: Offer) -> None:
         self._contents = offer.contents
         first, *others = offer.contents
-        keys = "Enter write · Esc leave"
+        hints = [Hint("Enter write", "enter"), Hint("Esc leave", "escape")]
         if others:
-            keys += f" · ↑↓ {' '.join(offer.contents)}"
-        super().__init__(f"export to a file in {here()}", keys, offer.stem + first)
+            hints.append(Hint(f"↑↓ {' '.join(offer.contents)}", "down"))
+        super().__init__(f"export to a file in {here()}", hints, offer.stem + first)
 
     def action_turn(self, by: int) -> None:
         """Give the name another ending."""

@@ -50,6 +50,10 @@ VECTORS = "1e4,1e5,1e6"
 """Sizes to begin with for vectors."""
 
 
+FORM_HINTS = ("Enter opens a list", "Esc leaves an input")
+"""What the border of the form says while there is nothing to act on."""
+
+
 class Field(Input):
     """An input that says what its keys do: letters are typed."""
 
@@ -147,7 +151,7 @@ class CaseForm(Panel):
         """The form means something else now."""
 
     def __init__(self) -> None:
-        super().__init__("what to time", "Enter opens a list · Esc leaves an input")
+        super().__init__("what to time", FORM_HINTS)
         self._run: int | None = None
         self._as_run: Values | None = None
         """What the form said when the run on screen began."""

@@ -21,7 +21,7 @@ from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.pane import WIDE_COLUMNS, Pane
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 
 Rows = list[tuple[str, str]]
@@ -174,7 +174,10 @@ class HelpScreen(ModalScreen[None]):
             for column in columns:
                 with VerticalScroll():
                     for title, rows in filter(itemgetter(1), column):
-                        with Panel(title, "Esc close" if rows is keys[0][1] else ""):
+                        with Panel(
+                            title,
+                            [hint(self, "dismiss")] if rows is keys[0][1] else (),
+                        ):
                             yield Static(_table(rows))
 
     def on_mount(self) -> None:

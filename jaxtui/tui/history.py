@@ -28,7 +28,7 @@ from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.grid import Grid
-from jaxtui.tui.widgets.panel import BorderedInput, Panel
+from jaxtui.tui.widgets.panel import BorderedInput, Panel, hint
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import compare, words
 from jaxtui.view import history as view
@@ -50,7 +50,7 @@ KEYS = (
     (
         "slash",
         "filter",
-        "Filter",
+        "Search",
         "Type words to filter by, such as: matmul bf16 tpu.",
     ),
     (
@@ -276,8 +276,9 @@ class HistoryPane(Pane):
         self.set_class(not past.rows, "-empty")
         self.set_class(bool(past.text), "-filtered")
         self.set_class(self.app.size.height < SHORT, "-short")
-        keys = "Enter to form · Space mark · Delete" if past.rows else ""
-        self.query_one("#history-list", Panel).entitle(counted(past), keys)
+        actions = ("take", "mark", "filter", "delete") if past.rows else ()
+        hints = [hint(self, action) for action in actions]
+        self.query_one("#history-list", Panel).entitle(counted(past), hints)
         self.query_one("#history-empty", Static).update(instead(past))
         title, paper = "measurement", self.query_one(Paper)
         if (pair := past.pair) is not None:

@@ -31,10 +31,10 @@ from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
 from jaxtui.tui.colors import look_of, series_colors
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.learn_step import Detail, QuestionPanel, StepView
+from jaxtui.tui.learn_step import DETAILS, Detail, QuestionPanel, StepView
 from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
-from jaxtui.tui.widgets.panel import Panel, PanelList
+from jaxtui.tui.widgets.panel import Hint, Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
 from jaxtui.view import words
@@ -81,7 +81,7 @@ class LessonList(Container):
         self._seconds: tuple[float | None, ...] = ()
 
     def compose(self) -> ComposeResult:
-        with Panel("lessons", "Enter open · 1–4 tabs", id="lesson-list"):
+        with Panel("lessons", [Hint("Enter open", "enter")], id="lesson-list"):
             yield PanelList()
         with Panel("about", id="lesson-about"):
             yield Paper(id="lesson-summary")
@@ -129,8 +129,8 @@ class LessonList(Container):
         if index is None or index >= len(course.lessons):
             return
         lesson, wide = course.lessons[index], self.has_class("-wide")
-        keys = f"jaxtui learn {lesson.name}"
-        self.query_one("#lesson-about", Panel).entitle(lesson.title, keys)
+        command = f"jaxtui learn {lesson.name}"
+        self.query_one("#lesson-about", Panel).entitle(lesson.title, [command])
 
         def write(width: int) -> list[Line]:
             troubles = (
@@ -157,10 +157,9 @@ _KEYS = (
         (f"{n}", f"answer({n})", f"Predict {n}", f"Predict answer {n} of the question.")
         for n in range(1, 5)
     ),
-    ("e", "detail('text')", "Explain", "Show or hide what the lesson says about it."),
-    ("f", "detail('figures')", "Figures", "Show the figures, or the plot again."),
-    ("plus,equals_sign", "resize(1)", "Larger", "Double the size of the lesson."),
-    ("minus", "resize(-1)", "Smaller", "Halve the size of the lesson."),
+    ("d", "detail", "Details", "Show the explanation, then the figures, or the plot."),
+    ("plus,equals_sign", "resize(1)", "More", "Double the size of the lesson."),
+    ("minus", "resize(-1)", "Less", "Halve the size of the lesson."),
     ("v", "code", "Code", "Show plain JAX code of all that the step runs."),
     (
         "y",
@@ -180,7 +179,7 @@ class LearnPane(Pane):
     HELP = "On the tab Learn"
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "learn", _KEYS, ("Run", "Next", "Back", "Explain", "Code", "Lessons")
+        "learn", _KEYS, ("Run", "Next", "Back", "Details", "Code", "Lessons")
     )
 
     DEFAULT_CSS = """
@@ -357,8 +356,8 @@ class LearnPane(Pane):
         """Back to the list; what runs is not stopped."""
         self.course = replace(self.course, open=None)
 
-    def action_detail(self, detail: Detail) -> None:
-        self.detail = "result" if self.detail == detail else detail
+    def action_detail(self) -> None:
+        self.detail = DETAILS[(DETAILS.index(self.detail) + 1) % len(DETAILS)]
 
     def action_move(self, steps: int) -> None:
         other = self.course.moved(steps)

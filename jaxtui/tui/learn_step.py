@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from textual import events
 from textual.app import ComposeResult
@@ -12,14 +12,16 @@ from textual.message import Message
 
 from jaxtui.lessons.base import PROSE_COLUMNS
 from jaxtui.tui.colors import drawing
-from jaxtui.tui.widgets.panel import Panel, ScrollPanel
+from jaxtui.tui.widgets.panel import Hint, Panel, ScrollPanel, hint
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import lesson as view
 from jaxtui.view.lesson import Page, Stage
 
-Detail = Literal["result", "figures", "text"]
+Detail = Literal["result", "text", "figures"]
 """What the lower half of a step shows where there is room for one thing."""
+
+DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 
 class QuestionPanel(ScrollPanel):
@@ -174,34 +176,43 @@ class StepView(Container):
     def _titles(self, page: Page, detail: Detail, plot: bool, results: bool) -> None:
         """What the borders say: names above, keys below."""
         step, stage = page.step, page.stage
-        keys = f"1–{len(step.question.choices)} predict" if step.question else ""
-        run = {"before": "Enter run", "broken": "r run again"}.get(stage, "")
-        to_do = " · ".join(filter(None, (keys, run)))
+        question: list[Hint] = []
+        if step.question:
+            question = [Hint(f"1–{len(step.question.choices)} predict")]
+        again = hint(self, "run", "again")
+        run = {"before": hint(self, "proceed", "run"), "broken": again}
+        to_do = [*question, *([run[stage]] if stage in run else [])]
         last = page.number + 1 == len(page.lesson.steps)
-        onward = "Esc lessons" if last else "Enter next step"
-        after = {"running": "s stop", "done": f"{onward} · r again · 1–4 tabs"}
+        onward = hint(self, "lessons") if last else hint(self, "proceed", "next step")
+        after = {"running": [hint(self, "stop")], "done": [onward, again]}
         verdict = {"running": "running", "done": "verdict"}.get(stage, "no result")
         every = self._wide and stage == "done"
-        switch = "e result" if detail == "text" else "e explain"
-        result = ["v code"]
+        shown = page.figures.picture is not None and detail == "text"
+        switch = hint(
+            self,
+            "detail",
+            {"result": "explain", "text": "figures" if shown else "result"}.get(
+                detail, "plot"
+            ),
+        )
+        result = [hint(self, "code")]
         if stage in ("before", "broken"):
-            result.insert(0, "e explain (tells the answer)" if keys else switch)
-            result += ["+ − size"] if page.lesson.size_means else []
+            explain = hint(self, "detail", "explain (tells the answer)")
+            result.insert(0, explain if question else switch)
+            result += [Hint("+ − size")] if page.lesson.size_means else []
         elif not every:
             result.insert(0, switch)
-            other = "f figures" if detail == "result" else "f plot"
-            result = [other, *result] if page.figures.picture is not None else result
         alone = not self.query_one("#step-question").display
         named = {
-            "step-question": (page.title, to_do if stage != "done" else ""),
+            "step-question": (page.title, to_do if stage != "done" else []),
             "step-verdict": (
                 f"{page.title} · {verdict}" if alone else verdict,
-                after.get(stage, ""),
+                after.get(stage, []),
             ),
-            "step-explanation": ("explanation", "" if every else switch),
+            "step-explanation": ("explanation", [] if every else [switch]),
             "step-result": (
                 "plot" if plot else "figures" if results else "what runs",
-                " · ".join(result),
+                result,
             ),
         }
         for name, (title, below) in named.items():

@@ -15,7 +15,7 @@ from jaxtui.model import SelectionError
 from jaxtui.places import ExportError
 from jaxtui.tui.base import base
 from jaxtui.tui.threads import Work
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Hints, Panel
 
 
 class LineScreen(ModalScreen["str | None"]):
@@ -23,7 +23,7 @@ class LineScreen(ModalScreen["str | None"]):
 
     Args:
         title: what to type.
-        keys: what the keys do.
+        hints: what the keys do.
         value: what stands there at first.
         placeholder: an example.
     """
@@ -42,16 +42,16 @@ class LineScreen(ModalScreen["str | None"]):
     """
 
     def __init__(
-        self, title: str, keys: str, value: str = "", placeholder: str = ""
+        self, title: str, hints: Hints, value: str = "", placeholder: str = ""
     ) -> None:
         super().__init__()
-        self._heading, self._keys = title, keys
+        self._heading, self._hints = title, hints
         self._value, self._placeholder = value, placeholder
         self._taking = ""
         """What was typed, until the answer is there."""
 
     def compose(self) -> ComposeResult:
-        with Panel(self._heading, self._keys, id="line"):
+        with Panel(self._heading, self._hints, id="line"):
             yield Input(
                 self._value,
                 placeholder=self._placeholder,

@@ -8,6 +8,7 @@ from jaxtui.model.own import parts
 from jaxtui.selection import parse_own
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
+from jaxtui.tui.widgets.panel import Hint
 
 
 class OpenFile(LineScreen):
@@ -18,9 +19,9 @@ class OpenFile(LineScreen):
     """
 
     def __init__(self, last: str = "") -> None:
-        keys = "Enter take · Esc leave"
+        hints = (Hint("Enter take", "enter"), Hint("Esc leave", "escape"))
         super().__init__(
-            "functions of a file", keys, last, "train.py:step, or train.py:step,loss"
+            "functions of a file", hints, last, "train.py:step, or train.py:step,loss"
         )
 
     async def take(self, typed: str) -> str:

@@ -47,7 +47,7 @@ class ProgramScreen(ModalScreen[None]):
         Binding("tab", "turn(1)", "Next text", priority=True),
         Binding("shift+tab", "turn(-1)", "Text before", show=False, priority=True),
         Binding("slash", "search", "Search"),
-        Binding("n", "again", "Next match"),
+        Binding("n", "again", "Next", tooltip="Go to the next match."),
         Binding("y", "copy", "Copy"),
     ]
 
@@ -113,7 +113,7 @@ class ProgramScreen(ModalScreen[None]):
             for number, name in enumerate(SECTIONS)
         ]
         panel = self.query_one(Panel)
-        panel.entitle("", self._label)
+        panel.entitle("", [self._label])
         panel.border_title = Content.assemble(*names)
         text = self.query_one(Log)
         text.clear()

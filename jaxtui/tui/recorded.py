@@ -20,7 +20,7 @@ from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.view import devices
 
 _PLACE = Offset(1, 2)
@@ -40,9 +40,11 @@ class RecordedScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Back"),
-        Binding("enter,o", "choose", "Another", tooltip="Choose another recorded TPU."),
+        Binding(
+            "enter,o", "choose", "Recorded", tooltip="Choose another recorded TPU."
+        ),
         Binding("n,right_square_bracket", "step(1)", "Next"),
-        Binding("b,left_square_bracket", "step(-1)", "Before"),
+        Binding("b,left_square_bracket", "step(-1)", "Back"),
         Binding("tab", "app.focus_next", "Table or map"),
     ]
 
@@ -75,7 +77,7 @@ class RecordedScreen(ModalScreen[None]):
         with Horizontal(id="recorded-hardware"):
             with Panel(id="recorded-devices"):
                 yield self._table
-            with Panel("map", "arrows select", id="recorded-map"):
+            with Panel("map", ["arrows select"], id="recorded-map"):
                 yield self._map
         yield Static(id="recorded-words", markup=False)
         yield KeysLine()
@@ -122,11 +124,12 @@ class RecordedScreen(ModalScreen[None]):
         self._map.show(found, self.selected, {})
         panel = self.query_one("#recorded-devices", Panel)
         title = f"devices · {devices.title(found)}"
-        keys = "Enter another · n next · b before"
-        panel.entitle(title, keys)
+        actions = ("choose", "step(1)", "step(-1)")
+        hints = [hint(self, action) for action in actions]
+        panel.entitle(title, hints)
         natural = sum(one.width + 2 for one in shown) + 3
         panel.styles.width = min(
-            max(natural, len(title) + 6, len(keys) + 6), width - 24
+            max(natural, len(title) + 6, hints_width(hints) + 6), width - 24
         )
         self.query_one("#recorded-title", Static).update(
             Content.assemble(

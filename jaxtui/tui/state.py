@@ -12,7 +12,7 @@ from jaxtui.state import CaseState, Job
 from jaxtui.view import crossover
 from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
-from jaxtui.view.curves import Metric, sizes, swept
+from jaxtui.view.curves import METRICS, Metric, sizes, swept
 
 MOST = 8
 """Functions of files that are offered again."""
@@ -129,10 +129,18 @@ def view_of(state: State) -> View:
     return "sweep" if "sweep" in views else "live"
 
 
-def next_view(state: State) -> View:
-    """The view after the one that is shown."""
-    views = _views(state)
-    return views[(views.index(view_of(state)) + 1) % len(views)]
+def next_picture(state: State) -> tuple[View, Metric]:
+    """The view after the one that is shown, with what its curves show.
+
+    Curves over size have a turn for each metric.
+    """
+    ring: list[tuple[View, Metric]] = []
+    for view in _views(state):
+        metrics = METRICS if view == "sweep" else METRICS[:1]
+        ring += [(view, metric) for metric in metrics]
+    shown = view_of(state)
+    here = (shown, state.metric if shown == "sweep" else METRICS[0])
+    return ring[(ring.index(here) + 1) % len(ring)]
 
 
 def _views(state: State) -> list[View]:

@@ -30,7 +30,7 @@ from jaxtui.tui.loops import LoopScreen, first_loop
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view import scripts, stopwatch
 from jaxtui.view import timeline as view
@@ -41,21 +41,21 @@ from jaxtui.view.text import Line, Span, fold
 
 _FOOTER = (
     ("escape,q", "close", "Back", "Back to the tabs."),
-    ("b", "style", "Block", "Block never, at the end, or after every call."),
-    ("c", "chain", "Chain", "Each call takes the last result, or none does."),
-    ("k", "more", "More", "More calls, up to 200."),
+    ("j", "style", "Wait", "Wait never, at the end, or after every call."),
+    ("k", "chain", "Chain", "Each call takes the last result, or none does."),
+    ("plus,equals_sign", "more", "More", "More calls, up to 200."),
     ("space", "play", "Play", "Play the repeat; pause."),
-    ("l", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
+    ("full_stop", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
     ("v", "code", "Code", "Plain JAX code of this loop."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
 )
 
 _HELP = (
-    ("j", "fewer", "Fewer", "Fewer calls, down to 1."),
+    ("minus", "fewer", "Less", "Fewer calls, down to 1."),
     ("r,f5", "again", "Again", "Run the loop anew."),
     ("s,f6", "app.stop", "Stop", "Stop the loop."),
-    ("left", "move(-1)", "Before", "Select the call before."),
+    ("left", "move(-1)", "Back", "Select the call before."),
     ("right", "move(1)", "Next", "Select the next call."),
     ("x", "app.release", "Free", "Give the accelerator back."),
     ("R", "app.retry", "Retry", "Start the engine again after it failed."),
@@ -172,9 +172,9 @@ class TimelineScreen(LoopScreen):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.base.clock).data_bind(TimelineScreen.state)
         yield FiguresPanel(id="figures")
-        with Panel("lanes", "Space play · l slow", id="lanes"):
+        with Panel("lanes", [hint(self, "play"), hint(self, "slow")], id="lanes"):
             yield LaneView()
-        yield CallPanel(keys="← → select", id="call")
+        yield CallPanel(hints=["← → select"], id="call")
         with Panel("notes", id="notes"):
             yield Paper()
         yield MessageLine().data_bind(TimelineScreen.state)
@@ -297,8 +297,13 @@ class TimelineScreen(LoopScreen):
     def _entitle(self) -> None:
         loop, job = self.loop, self.job
         count = fmt.plural(loop.calls, "call")
-        keys = f"b {view.WAITS[loop.style]} · c {view.links(loop)} · j k {count}"
-        self.query_one("#figures", Panel).entitle(loop.case.label, keys)
+        hints = [
+            hint(self, "style", view.WAITS[loop.style]),
+            hint(self, "chain", view.links(loop)),
+            Hint(f"+ − {count}"),
+            hint(self, "class"),
+        ]
+        self.query_one("#figures", Panel).entitle(loop.case.label, hints)
         shot = self.lanes.shot
         source = "measured" if shot.line.measured else "inferred"
         if self.measured is not None and self.measured.inline:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from textual.actions import parse
+from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.keys import key_to_character
 from textual.pilot import Pilot
@@ -30,14 +31,20 @@ from jaxtui.model import (
     Snippet,
 )
 from jaxtui.tui.app import TABS, JaxtuiApp
+from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.bench_plot import Pictures
 from jaxtui.tui.classroom import Classroom
+from jaxtui.tui.devices import DevicesPane
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
-from jaxtui.tui.history import HistoryTable
+from jaxtui.tui.history import HistoryPane, HistoryTable
+from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.open_file import OpenFile
+from jaxtui.tui.program import ProgramScreen
+from jaxtui.tui.recorded import RecordedScreen
+from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
@@ -257,9 +264,8 @@ BENCH: Effects = {
     "open_file": lambda s: s.on(OpenFile),
     "roofs": lambda s: s.begun(Roofs),
     "crossing": lambda s: "two curves" in s.message or s.changed("view"),
-    **dict.fromkeys(("view", "metric"), lambda s: s.changed("view")),
-    "phases": lambda s: s.changed("phases"),
-    "log": lambda s: s.changed("log"),
+    "view": lambda s: s.changed("view"),
+    "details": lambda s: s.changed("phases") or s.changed("log"),
     "select_cursor": lambda s: s.on(NotesScreen),
     **dict.fromkeys(
         ("move(-1)", "move(1)", "leap(-1)", "leap(1)", "first", "last"),
@@ -280,9 +286,7 @@ LEARN: Effects = {
         ),
         lambda s: s.changed("course"),
     ),
-    **{
-        f"detail('{one}')": lambda s: s.changed("detail") for one in ("text", "figures")
-    },
+    "detail": lambda s: s.changed("detail"),
 }
 
 HISTORY: Effects = {
@@ -377,3 +381,52 @@ async def test_history(scene: Scene) -> None:
     await until(pilot, lambda: scene.pane.past.marked)
     await scene.press_all([app.query_one(HistoryTable), *scene.reached], HISTORY)
     assert scene.pressed >= {one.action for _, one in scene.pane._bindings}
+
+
+PLACES = {
+    "app": JaxtuiApp,
+    "devices": DevicesPane,
+    "bench": BenchPane,
+    "learn": LearnPane,
+    "history": HistoryPane,
+    "timeline": TimelineScreen,
+    "class": Classroom,
+    "recorded": RecordedScreen,
+    "program": ProgramScreen,
+    "code": CodeScreen,
+}
+
+POSITIONAL = {"enter", "escape", "space", "tab", "shift+tab", "delete", "backspace"}
+POSITIONAL |= {"left", "right", "up", "down", "pageup", "pagedown", "home", "end"}
+POSITIONAL |= set("12345")
+"""Keys that mean what is where the focus is: go, choose, back, the n-th."""
+
+SYNONYMS = {"Run": "Run", "Again": "Run", "Back": "Back", "Close": "Back"}
+
+
+def keys_of(place: type[Any]) -> dict[str, str]:
+    """The label of each key of its own, by the name of the key."""
+    return {
+        one.key: SYNONYMS.get(one.description, one.description)
+        for one in Binding.make_bindings(place.BINDINGS)
+        if one.key not in POSITIONAL and not one.action.startswith("app.")
+    }
+
+
+def test_a_key_means_the_same_on_every_screen() -> None:
+    meanings: dict[str, set[str]] = {}
+    for place in PLACES.values():
+        for key, label in keys_of(place).items():
+            meanings.setdefault(key, set()).add(label)
+    # q leaves: the app, or the screen over its tabs; v also closes the code again.
+    assert meanings.pop("q") == {"Quit", "Back"}
+    assert meanings.pop("v") == {"Code", "Back"}
+    assert {key: labels for key, labels in meanings.items() if len(labels) > 1} == {}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_screen_has_at_most_a_dozen_keys(name: str) -> None:
+    actions = set(keys_of(PLACES[name]).values())
+    if name != "app":
+        actions -= set(keys_of(JaxtuiApp).values())
+    assert len(actions) <= 12, sorted(actions)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from textual.binding import Binding
+from textual.content import Content
 from textual.screen import Screen
 
 from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
-from jaxtui.tui.widgets.panel import clickable
+from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from tests.fake_engine import FakeEngine, begun
 from tests.tui.driving import app_on, plain, until, until_ready
 
@@ -109,8 +110,22 @@ async def test_pointing_explains_a_key_a_click_is_the_key_and_changes_are_gather
         await until(pilot, lambda: app.tab == "bench")
 
 
-def test_a_click_on_the_words_of_a_key_is_the_key_and_one_on_a_name_is_none() -> None:
-    words = clickable("f 100 jit: Enter notes · a calls · 1–3 predict")
-    assert words.plain == "f 100 jit: Enter notes · a calls · 1–3 predict"
+def test_a_hint_is_the_key_of_a_binding_and_a_click_presses_it() -> None:
+    hints = (Hint("Enter notes", "enter", "f 100 jit"), Hint("a calls", "a"), Hint("b"))
+    panel = Panel("results", hints)
+    panel._fit_hints()
+    words = Content.from_markup(panel.border_subtitle)
+    assert words.plain == "f 100 jit: Enter notes · a calls · b"
     pressed = [words.plain[span.start : span.end] for span in words.spans]
     assert pressed == ["Enter notes", "a calls"]
+
+
+async def test_a_hint_of_what_no_key_does_is_a_mistake() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        pane = app.panes["devices"]
+        assert hint(pane, "check('quick')") == Hint("c check", "c")
+        assert hint(pane, "stop", "end it").words == "s end it"
+        with pytest.raises(ValueError, match="no key"):
+            hint(pane, "fly")

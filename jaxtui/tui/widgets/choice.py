@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
-from jaxtui.tui.widgets.panel import MarkList, Panel, box
+from jaxtui.tui.widgets.panel import Hint, MarkList, Panel, box
 
 _LONGEST = 18
 """Characters of the chosen names beyond which only the first is written out."""
@@ -176,9 +176,11 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         about.set_class(entry is not None and entry.broken, "-problem")
         names = {one.value: one.name for one in self._entries}
         taken = ", ".join(names[value] for value in self._result) or "nothing"
-        keys = f"Enter {taken}" + " · Space mark" * self._multiple
+        hints = [Hint(f"Enter {taken}", "enter")]
+        if self._multiple:
+            hints.append(Hint("Space mark", "space"))
         title = f"{self._typed}▏" if self._typed else "type to filter"
-        self.query_one(Panel).entitle(title, keys)
+        self.query_one(Panel).entitle(title, hints)
 
     def on_key(self, event: events.Key) -> None:
         """Type on; no name has a blank, which marks."""

@@ -11,7 +11,7 @@ from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
 from jaxtui.view import chipmap, devices
@@ -80,9 +80,13 @@ class Hardware(Horizontal):
             self.styles.height = 3
             return
         mapped = len(found) > 1 or device.coords is not None
-        keys = "c check · o other TPUs · d details"
+        hints = [
+            hint(self, "check('quick')"),
+            hint(self, "recorded", "other TPUs"),
+            hint(self, "details"),
+        ]
         title = f"devices · {devices.title(found)}"
-        words = 6 + max(len(title), len(keys))
+        words = 6 + max(len(title), hints_width(hints))
         width = room.width
         if beside.display:
             width = max(words, width - _width_beside(found, mapped))
@@ -94,7 +98,7 @@ class Hardware(Horizontal):
             columns, gap = devices.columns(found, width - 4, rates, badges), 2
         self.table.show([one.name for one in found], columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
-        panel.entitle(title, keys)
+        panel.entitle(title, hints)
         natural = sum(one.width + gap for one in columns) - gap + 5
         fitted = min(max(natural, words), width)
         panel.styles.width = fitted if beside.display else "1fr"

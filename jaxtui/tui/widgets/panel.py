@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.style import Style
 from textual.widgets import Input, OptionList
 
-_NAMES = {
-    "Enter": "enter",
-    "Esc": "escape",
-    "Space": "space",
-    "Delete": "delete",
-}
-"""Of keys that have a name, as the borders write it."""
+_NAMES = {"enter": "Enter", "escape": "Esc", "space": "Space", "delete": "Delete"}
+"""Of keys, as a border writes them."""
 
 
-def clickable(keys: str) -> Content:
-    """Words such as ``Enter run · e edit``; a click on a key's words presses it.
+class Hint(NamedTuple):
+    """What a lower border says of a key; a click on the words presses it."""
 
-    What stands before a colon is what the key acts on, and may look like one.
+    words: str
+    """With the key in front, such as ``c check``."""
+    key: str = ""
+    """As Textual names it; empty where a click does nothing."""
+    about: str = ""
+    """What the key acts on, in front of its words."""
+
+
+def hint(node: DOMNode, action: str, words: str = "", about: str = "") -> Hint:
+    """What a key does, from its binding.
+
+    Args:
+        node: it, its screen or the app has a key with this action.
+        action: of the binding.
+        words: instead of the label of the binding.
+        about: what the key acts on.
     """
+    for place in (*node.ancestors_with_self, node.app):
+        for key, binding in place._bindings:
+            if binding.action == action:
+                name = _NAMES.get(key) or node.app.get_key_display(binding)
+                label = words or binding.description.lower()
+                return Hint(f"{name} {label}", key, about)
+    raise ValueError(f"{node} has no key for {action}")
+
+
+Hints = Sequence["Hint | str"]
+"""Of a border; a text is words that cannot be clicked."""
+
+
+def _clickable(hints: Sequence[Hint]) -> Content:
     parts = []
-    for part in keys.split(" · "):
-        about, colon, words = part.rpartition(": ")
-        first = words.partition(" ")[0]
-        key = _NAMES.get(first, first if first.isalpha() and len(first) == 1 else "")
+    for words, key, about in hints:
         press = {"@click": f"app.simulate_key('{key}')"}
         style = Style.from_meta(press) if key else ""
-        parts.append(Content.assemble(about, colon, (words, style)))
+        parts.append(Content.assemble(f"{about}: " if about else "", (words, style)))
     return Content(" · ").join(parts)
+
+
+def hints_width(hints: Sequence[Hint]) -> int:
+    """The cells that they take."""
+    return _clickable(hints).cell_length
 
 
 class Panel(Vertical):
@@ -40,7 +68,7 @@ class Panel(Vertical):
 
     Args:
         title: what it is; plain text.
-        keys: for the lower border, such as ``Enter run · e edit``.
+        hints: for the lower border, the most useful first.
     """
 
     DEFAULT_CSS = """
@@ -57,34 +85,36 @@ class Panel(Vertical):
     def __init__(
         self,
         title: str = "",
-        keys: str = "",
+        hints: Hints = (),
         *,
         id: str | None = None,  # noqa: A002
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
-        self._keys = ""
-        self.entitle(title, keys)
+        self._hints: tuple[Hint, ...] = ()
+        self.entitle(title, hints)
 
-    def entitle(self, title: str, keys: str | None = None) -> None:
+    def entitle(self, title: str, hints: Hints | None = None) -> None:
         """Write other words into the borders; the same ones draw nothing."""
         if (self.border_title or "") != Content(title).markup:
             self.border_title = Content(title) if title else None
-        if keys is not None and keys != self._keys:
-            self._keys = keys
-            self._fit_keys()
+        if hints is not None:
+            named = tuple(one if isinstance(one, Hint) else Hint(one) for one in hints)
+            if named != self._hints:
+                self._hints = named
+                self._fit_hints()
 
     def on_resize(self) -> None:
-        self._fit_keys()
+        self._fit_hints()
 
-    def _fit_keys(self) -> None:
-        """Write the keys for which there is room, the first ones first."""
-        parts, room = self._keys.split(" · "), (self.outer_size.width or 1000) - 6
-        while len(parts) > 1 and len(" · ".join(parts)) > room:
-            parts.pop()
-        words = clickable(" · ".join(parts))
+    def _fit_hints(self) -> None:
+        """Write those for which there is room, the first ones first."""
+        hints, room = list(self._hints), (self.outer_size.width or 1000) - 6
+        while len(hints) > 1 and _clickable(hints).cell_length > room:
+            hints.pop()
+        words = _clickable(hints)
         if (self.border_subtitle or "") != words.markup:
-            self.border_subtitle = words if self._keys else None
+            self.border_subtitle = words if hints else None
 
 
 class ScrollPanel(Panel, can_focus=True):

@@ -17,7 +17,7 @@ from jaxtui.tui.base import base
 from jaxtui.tui.dialogs import NotesScreen
 from jaxtui.tui.state import EMPTY, State, curves_of, view_of
 from jaxtui.tui.widgets.grid import Grid
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view import bench, crossover, words
 from jaxtui.view.bench import Sentence
@@ -40,10 +40,11 @@ class LogPanel(Panel):
     state: reactive[State] = reactive(EMPTY, repaint=False)
 
     def __init__(self) -> None:
-        super().__init__("what XLA printed", "l close")
+        super().__init__()
         self._written: tuple[str, ...] | None = None
 
     def compose(self) -> ComposeResult:
+        self.entitle("what XLA printed", [hint(self, "details", "close")])
         yield RichLog(max_lines=MAXIMUM_LOG_LINES, wrap=True)
 
     def watch_state(self) -> None:
@@ -91,18 +92,19 @@ class Results(Panel):
             self._notes = notes
             self.query_one("#notes", Static).update(in_words(notes))
 
-    def tell_keys(self, keys: str) -> None:
+    def tell_keys(self, hints: Sequence[Hint]) -> None:
         """Say what is true of the whole run, and what the keys do to which case.
 
         Args:
-            keys: that act on the selected case beside Enter; may be empty.
+            hints: keys that act on the selected case beside Enter; may be empty.
         """
         run, case = self.state.run, self.state.case
         labels = map(words.label, bench.notes(run)) if run is not None else ()
         whole = "".join(f" · {label}" for label in labels)
         label = "" if case is None else short_label(case.case)
-        more = f" · {keys}" if keys else ""
-        self.entitle(f"results{whole}", f"{label}: Enter notes{more}")
+        table = self.query_one(ResultsTable)
+        notes = hint(table, "select_cursor", about=label)
+        self.entitle(f"results{whole}", [notes, *hints])
 
     @on(DataTable.RowSelected)
     def _selected(self, event: DataTable.RowSelected) -> None:
