@@ -41,7 +41,7 @@ class Side(Vertical):
         super().__init__(id="side")
 
     def compose(self) -> ComposeResult:
-        with Panel("", ["d hide"], id="phases-panel"):
+        with Panel("", [hint(self, "details")], id="phases-panel"):
             yield Paper(id="phases")
         with Panel(id="spread-panel"):
             yield PlotView(id="spread")

@@ -98,7 +98,7 @@ def answered(case: Case) -> list[Event]:
 
 async def opened(pilot: Pilot[None], app: JaxtuiApp) -> ProgramScreen:
     await until_ready(pilot, app)
-    await pilot.press("h")
+    app.panes["devices"].perform("program")  # type: ignore[attr-defined]
     await until(pilot, lambda: isinstance(app.screen, ProgramScreen))
     await until(pilot, lambda: app.session.state.running)
     screen = app.screen

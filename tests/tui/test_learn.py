@@ -126,11 +126,11 @@ async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: "How many?" in paper(app, "step-question-text"))
         assert paper(app, "step-explanation-text") == ""
-        await pilot.press("e")
+        await pilot.press("d")
         await until(
             pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
         )
-        await pilot.press("e", "r")
+        await pilot.press("r")
         await until(pilot, lambda: app.state.message == "JAX is not ready yet.")
         assert "run" not in engine.calls
         engine.become_ready()
@@ -202,7 +202,7 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
         assert "✓ Holds here: Two works give two figures." in verdict
         assert "Your prediction was right: two" in verdict
         assert "Both were measured with 100." in verdict
-        assert "Enter next step · r again · 1–4 tabs" in borders(app, "step-verdict")
+        assert "Enter next step · r again" in borders(app, "step-verdict")
 
         # The plot is in view, and nothing is wider than the screen.
         plot = app.query_one("#step-plot", PlotView)
@@ -214,11 +214,11 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
                 assert max(map(len, lines)) <= one.content_size.width
         if size != WIDE:
             assert paper(app, "step-figures") == ""
-            await pilot.press("f")
+            await pilot.press("d", "d")
         await until(pilot, lambda: "1 ms 0.269 ms" in paper(app, "step-figures"))
         assert "in the end" in paper(app, "step-figures")
         if size != WIDE:
-            await pilot.press("e")
+            await pilot.press("d", "d")
         await until(
             pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
         )
@@ -351,7 +351,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         )
         assert "● 2 two" in paper(app, "step-question-text")
         # What had arrived stays, and the step can be run again.
-        await pilot.press("f")
+        await pilot.press("d", "d")
         await until(pilot, lambda: "1 ms" in paper(app, "step-figures"))
         await pilot.press("r")
         await until(pilot, lambda: len(engine.works) == 5)
@@ -498,7 +498,7 @@ async def test_the_selected_device_is_the_device_of_the_lesson() -> None:
         experiment = engine.works[1]
         assert isinstance(experiment, Experiment)
         assert experiment.cases[0].device == "tpu:2"
-        await pilot.press("e")
+        await pilot.press("d")
         await until(
             pilot, lambda: "Yours: tpu:2, vm" in paper(app, "step-explanation-text")
         )

@@ -84,7 +84,7 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
         assert isinstance(loop, Loop)
         assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
         assert "matmul 1000 float32 jit on cpu:0" in shown(app, "figures")
-        assert "never block · c independent · j k 40 calls" in "\n".join(frame(app))
+        assert "never block · k independent · + − 40 calls" in "\n".join(frame(app))
         for words in ("40.0 ms", "200 ms", "at 20 % of the work"):
             assert words in shown(app, "figures")
         assert screen.query_one(Figure).value == "5.0x"
@@ -95,14 +95,14 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
         # The styles go round; only the one that was asked for last is run.
         engine.works.clear()
         for _ in LOOP_STYLES:
-            await pilot.press("b")
+            await pilot.press("j")
         await until_measured(pilot, app)
         assert screen.loop == loop
         assert styles(engine)[-1] == "never"
 
         # Style, chain and the number of calls each run it anew.
         engine.works.clear()
-        for key in ("b", "c", "k", "j"):
+        for key in ("j", "k", "plus", "minus"):
             await pilot.press(key)
             await until_measured(pilot, app)
         loops = [work for work in engine.works if isinstance(work, Loop)]
@@ -112,10 +112,10 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
             ("end", True, 64),
             ("end", True, 40),
         ]
-        assert "block at the end · c chained" in "\n".join(frame(app))
+        assert "block at the end · k chained" in "\n".join(frame(app))
 
         # There are between 1 and 200 calls.
-        for key, first, last in (("k", -2, -1), ("j", 1, 0)):
+        for key, first, last in (("plus", -2, -1), ("minus", 1, 0)):
             screen.run_loop(Loop(case=CASE, calls=CALLS[first]))
             for _ in range(2):
                 await until_measured(pilot, app)
@@ -137,7 +137,7 @@ async def test_taps_stop_a_running_loop_once_and_only_the_last_loop_runs() -> No
             ends.append(stop)
 
         engine.stop = slow_stop  # type: ignore[method-assign]
-        await pilot.press(*"jjjjjjj")
+        await pilot.press(*["minus"] * 7)
         assert engine.calls.count("stop") == 1
         assert len(engine.works) == 1
         assert screen.loop is not None
@@ -346,7 +346,7 @@ async def test_it_plays_and_reveals_its_figures_at_the_end() -> None:
         assert "true" not in shown(app, "figures")
         assert not screen.query_one(Figure).display
         assert 15 <= shot(app).selected <= 25
-        await pilot.press("l")
+        await pilot.press("full_stop")
         clock.now += SLOW_SECONDS / 4
         screen.tick()
         assert shot(app).until == pytest.approx(0.75 * total)
@@ -435,9 +435,9 @@ async def test_too_small_and_the_keys_of_the_tabs() -> None:
 
         # The keys of the tabs do nothing here, and are not offered.
         titles = {one.title for one in app.get_system_commands(screen)}
-        assert {"Block", "Chain", "Class", "Stop"} <= titles
+        assert {"Wait", "Chain", "Class", "Stop"} <= titles
         assert not titles & {"Devices", "Bench", "Metric"}
-        await pilot.press("1", "2", "e", "w", "m")
+        await pilot.press("1", "2", "e", "w", "d")
         await pilot.pause()
         assert app.tab == "devices"
         assert not engine.experiments
