@@ -160,8 +160,8 @@ def bench(
         else:
             known, known_ops = devices(), ops()
             experiment = build(known, known_ops)
-            for finding in map(_settings.finding, _settings.deviations()):
-                warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
+            for remark in _settings.remarks():
+                warnings.warn(words.text(remark), stacklevel=2)
             ready = Ready(host=_host.host(), devices=known, ops=known_ops)
             events.append(ready)
             cases += experiment.cases
@@ -200,7 +200,7 @@ async def _in_processes(
     def observe(event: Event) -> None:
         if isinstance(event, EngineFailed):
             why = failure_text(event, session.state.findings)
-            raise EngineUnavailableError(why, event)
+            raise EngineUnavailableError(event.remark, why)
         if isinstance(event, (Ready, CaseMeasured)):
             events.append(event)
 
@@ -208,9 +208,9 @@ async def _in_processes(
     session.observers.append(observe)
     async with following(session):
         await session.ready()
-        for finding in session.state.findings:
-            if finding.severity != "info":
-                warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
+        for remark in session.state.findings:
+            if remark.severity != "info":
+                warnings.warn(words.text(remark), stacklevel=2)
         await session.run(build(session.state.devices, session.state.ops))
     return session.state
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from jaxtui.model import Failure, Host, Measurement, Remark
+from jaxtui.model import Host, Measurement, Remark
 from jaxtui.state import Job
 from jaxtui.text import visible
 from jaxtui.view import render
 from jaxtui.view.bench import report, text
-from jaxtui.view.document import MACHINE, Results, encode, machine
+from jaxtui.view.document import MACHINE, FailureRow, Results, encode, machine
 from jaxtui.view.export import as_csv
 
 
@@ -47,7 +47,7 @@ class Measurements(Sequence[Measurement]):
         return self._results.measurements
 
     @property
-    def failures(self) -> tuple[Failure, ...]:
+    def failures(self) -> tuple[FailureRow, ...]:
         """The cases that have no measurement."""
         return self._results.failures
 

@@ -37,6 +37,7 @@ from jaxtui.model import (
     Experiment,
     OpInfo,
     Plan,
+    Remark,
     RunFinished,
     RunStarted,
     Sampled,
@@ -57,14 +58,19 @@ from jaxtui.state import (
     with_series,
 )
 
-STOPPING = "Stopping after this turn."
+STOPPING = Remark("stopping")
+ENDED = Remark("engine-ended-early", severity="error")
 
 _State = TypeVar("_State", bound=State)
 _Series = TypeVar("_Series", bound=Series)
 
 
 class RunRefusedError(Exception):
-    """What was asked for cannot be run now, or means nothing here; says why."""
+    """What was asked for cannot be run now, or means nothing here."""
+
+    def __init__(self, remark: Remark) -> None:
+        super().__init__(remark.code)
+        self.remark = remark
 
 
 class Session(Generic[_State]):
@@ -159,7 +165,7 @@ class Session(Generic[_State]):
         self.state = replace(self.state, **changes)
         self._tell(None)
 
-    def say(self, message: str, topic: Topic = "machine") -> None:
+    def say(self, message: Remark | str, topic: Topic = "machine") -> None:
         """Put one line on the message line, which ends with its topic."""
         self.state = say(self.state, message, topic)
         self._tell(None)
@@ -178,13 +184,13 @@ class Session(Generic[_State]):
     async def until(
         self,
         done: Callable[[_State], object],
-        otherwise: str = "The engine has ended.",
+        otherwise: Remark = ENDED,
     ) -> None:
         """Wait until something is so.
 
         Args:
             done: whether it is.
-            otherwise: what to say if the engine ends before.
+            otherwise: why that is not so, if the engine ends before.
 
         Raises:
             EngineUnavailableError: The engine has ended before.
@@ -208,7 +214,7 @@ class Session(Generic[_State]):
         Raises:
             EngineUnavailableError: It has ended before.
         """
-        ended = "The engine ended before it had listed its devices."
+        ended = Remark("no-devices", severity="error")
         if hello is not None:
             await self.until(lambda state: state.ops, ended)
             hello(self.state.ops)
@@ -220,7 +226,7 @@ class Session(Generic[_State]):
         Raises:
             RunRefusedError: A setting of JAX makes it meaningless.
         """
-        if refusal := self.state.refusal(what):
+        if (refusal := self.state.refusal(what)) is not None:
             raise RunRefusedError(refusal)
 
     # Runs.
@@ -322,9 +328,8 @@ class Session(Generic[_State]):
             put(latest().stopped())
             raise
         except EngineUnavailableError as error:
-            why = f"JAX could not be started again: {error}"
             stopping = self.state.stopping
-            put(latest().stopped() if stopping else latest().lost(why))
+            put(latest().stopped() if stopping else latest().lost(error.remark))
             raise
         finally:
             self.state = end_message(self.state, "run")
@@ -342,7 +347,7 @@ class Session(Generic[_State]):
         if self.state.engine in ("released", "failed"):
             self._starting()
             if self.state.job is None:  # nothing is said of its last engine
-                self.say("Starting JAX again for this run.", "run")
+                self.say(Remark("starting-again"), "run")
         self.update(pending=True)
         try:
             number = await self.engine.run(work)
@@ -381,11 +386,10 @@ class Session(Generic[_State]):
             return
         series = self.state.series[purpose].overdue()
         self.state = with_series(self.state, purpose, series)
-        late = f"It took longer than {limit_seconds:g} s: ending the engine."
-        self.say(late, "run")
+        self.say(Remark("late", {"seconds": limit_seconds}, "warning"), "run")
         await self.engine.stop()
 
-    async def stop(self, why: str = STOPPING) -> None:
+    async def stop(self, why: Remark = STOPPING) -> None:
         """End the run and the series that it belongs to; the numbers so far stay.
 
         Args:
@@ -393,7 +397,7 @@ class Session(Generic[_State]):
         """
         running = self.state.running
         self.state = replace(self.state, stopping=True)
-        self.say(why if running else "Stopping as soon as it has begun.", "run")
+        self.say(why if running else Remark("stopping-begun"), "run")
         if running:
             await self.engine.stop()
 
@@ -403,7 +407,7 @@ class Session(Generic[_State]):
         """What an experiment would need, and how to do it without jaxtui."""
         return await self.engine.plan(experiment, recipes=recipes)
 
-    async def release(self, why: str) -> None:
+    async def release(self, why: Remark | str) -> None:
         """Give the accelerator back."""
         await self.engine.release()
         self.state = replace(self.state, engine="released", start=startup.NOTHING)
@@ -417,13 +421,11 @@ class Session(Generic[_State]):
 
     def unavailable(self, error: EngineUnavailableError) -> None:
         """Say that a request could not be served."""
-        failed = error.failed or EngineFailed(
-            reason="internal",
-            error=str(error),
-            hint="Press R to start the engine again.",
-        )
+        failed = EngineFailed(remark=error.remark)
+        if self.state.failed is not None:  # it knows more, as who holds the TPU
+            failed = self.state.failed
         self.state = replace(self.state, engine="failed", failed=failed)
-        self.say(failed.error)
+        self.say(failed.remark)
 
     def _starting(self) -> None:
         self.update(engine="starting", failed=None, start=startup.NOTHING)

@@ -38,7 +38,6 @@ from jaxtui.model import (
     Event,
     Experiment,
     Failure,
-    Finding,
     Hello,
     Host,
     Inspected,
@@ -56,6 +55,7 @@ from jaxtui.model import (
     PhaseStarted,
     Progress,
     Ready,
+    Remark,
     Roofs,
     RoofsMeasured,
     RunFinished,
@@ -69,10 +69,8 @@ from jaxtui.trace import Trace
 
 MAXIMUM_LOG_LINES = 1_000
 
-MESSAGE_CHARACTERS = 140
-"""What the two lines for a message hold on the smallest screen."""
-
-RUNNING = "A run is in progress: s stops it."
+RUNNING = Remark("running")
+"""There is one run at a time."""
 
 Purpose = Literal[
     "bench", "loop", "lesson", "check", "crossover", "inspection", "roofs"
@@ -125,7 +123,8 @@ class Job:
     elapsed_seconds: float = 0.0
     remaining_seconds: float = 0.0
     doing: str = ""
-    """One phrase."""
+    """A code, as in ``Progress``; ``starting`` between two engines."""
+    about: str = ""
     outcome: Ending | None = None
     """``None`` while it runs."""
     process: int = 1
@@ -214,7 +213,7 @@ class Series(Protocol):
     def stopped(self) -> Series:
         """The user has ended it; what arrived stays."""
 
-    def lost(self, why: str) -> Series:
+    def lost(self, why: Remark) -> Series:
         """There is no engine to run what is left; what arrived stays."""
 
 
@@ -227,7 +226,7 @@ class State:
     host: Host | None = None
     devices: tuple[Device, ...] = ()
     ops: tuple[OpInfo, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Remark, ...] = ()
     """What is to be known of the machine, the worst first."""
     start: startup.Start = startup.NOTHING
     """How far the newest engine has come with starting."""
@@ -250,8 +249,8 @@ class State:
     """What limits the devices: at most one of each piece of silicon; the dtypes of
     several runs together."""
     log: tuple[str, ...] = ()
-    message: str = ""
-    """One line that the engine or the last action has to say."""
+    message: Remark | str = ""
+    """What the engine or the last action has to say; a text is a screen's own."""
     topic: Topic = "machine"
     """What the message is about."""
 
@@ -288,8 +287,8 @@ class State:
             return None
         return sorted(held)[0].upper()
 
-    def refusal(self, what: Work | Literal["verdicts", "jax"]) -> str:
-        """Why a setting of JAX makes something meaningless; empty if none does.
+    def refusal(self, what: Work | Literal["verdicts", "jax"]) -> Remark | None:
+        """The setting of JAX that makes something meaningless.
 
         Args:
             what: a work, verdicts of any kind, or whatever JAX does. An experiment in
@@ -299,12 +298,11 @@ class State:
         spared = isinstance(what, Experiment) and any(
             case.on_host for case in what.cases
         )
-        for finding in self.findings:
-            if (judges and finding.refuses) or (
-                finding.refuses == "jax" and not spared
-            ):
-                return f"{finding.what} {finding.advice}"
-        return ""
+        for remark in self.findings:
+            refuses = remark.facts.get("refuses")
+            if refuses and (judges or (refuses == "jax" and not spared)):
+                return remark
+        return None
 
 
 EMPTY = State()
@@ -330,7 +328,7 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
         case Ready():
             return _ready(state, event)
         case EngineFailed():
-            return say(replace(state, engine="failed", failed=event), event.error)
+            return say(replace(state, engine="failed", failed=event), event.remark)
         case EngineDied():
             return _engine_died(state, event)
         case Noticed():
@@ -338,9 +336,9 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             found = merge(event.findings, start.logged)
             return _with_findings(replace(state, start=start), found)
         case Waiting():
-            others = [one for one in state.findings if one.name != event.finding.name]
-            found = merge(others, (event.finding,))
-            return _with_findings(state, found, event.finding)
+            others = [one for one in state.findings if one.code != event.remark.code]
+            found = merge(others, (event.remark,))
+            return _with_findings(state, found, event.remark)
         case Memory():
             devices = tuple(
                 msgspec.structs.replace(
@@ -355,7 +353,7 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             return state
 
 
-def say(state: _AnyState, message: str, topic: Topic = "machine") -> _AnyState:
+def say(state: _AnyState, message: Remark | str, topic: Topic = "machine") -> _AnyState:
     """With a message, which ends with its topic."""
     return replace(state, message=message, topic=topic)
 
@@ -450,27 +448,15 @@ def with_series(state: _AnyState, purpose: Purpose, series: Series) -> _AnyState
     return replace(state, series={**state.series, purpose: series})
 
 
-def _sentence(finding: Finding, more: int = 0) -> str:
-    """A finding for the message line: what is wrong, and what to do if it fits."""
-    others = f" (d: {more} more)" if more else ""
-    whole = f"{finding.what} {finding.advice}".strip() + others
-    if len(whole) <= MESSAGE_CHARACTERS:
-        return whole
-    return f"{finding.what} (d: what to do{f', and {more} more' if more else ''})"
-
-
 # The engine.
 
 
 def _ready(state: _AnyState, event: Ready) -> _AnyState:
     state = end_message(state, "key")
     # What was said of a start that takes long is over.
-    slow = [one.what for one in state.findings if one.name in messages.TRANSIENT]
-    if any(state.message.startswith(what) for what in slow):
+    if _is_transient(state.message):
         state = say(state, "")
-    still = tuple(
-        one for one in state.start.logged if one.name not in messages.TRANSIENT
-    )
+    still = tuple(one for one in state.start.logged if not _is_transient(one))
     before = [(one.name, one.device_kind) for one in state.devices]
     now = [(one.name, one.device_kind) for one in event.devices]
     if before and before != now:  # other devices have other roofs
@@ -487,11 +473,13 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
     )
 
 
+def _is_transient(message: Remark | str) -> bool:
+    return isinstance(message, Remark) and message.code in messages.TRANSIENT
+
+
 def _engine_died(state: _AnyState, event: EngineDied) -> _AnyState:
     state = replace(state, engine="released", start=startup.NOTHING)
-    if state.job is None:
-        return say(state, f"{event.error} The next run starts another.")
-    return say(state, event.error, "run")
+    return say(state, event.remark, "machine" if state.job is None else "run")
 
 
 def _logged(state: _AnyState, event: Logged) -> _AnyState:
@@ -504,28 +492,25 @@ def _logged(state: _AnyState, event: Logged) -> _AnyState:
         state = _with_job(state, replace(job, printed=printed))
     if not new:
         return state
-    told = None if new[0].severity == "info" else new[0]
-    return _with_findings(state, merge(state.findings, new), told)
+    first = None if new[0].severity == "info" else new[0]
+    return _with_findings(state, merge(state.findings, new), first)
 
 
 def _with_findings(
-    state: _AnyState, findings: tuple[Finding, ...], told: Finding | None = None
+    state: _AnyState, findings: tuple[Remark, ...], first: Remark | None = None
 ) -> _AnyState:
     """With these findings.
 
     Args:
         state: what was known before.
         findings: all that are known now, the worst first.
-        told: what the message line says; by default the worst, if it is new and more
+        first: what the message line says; by default the worst, if it is new and more
             than good to know.
     """
-    if told is None and findings and findings[0] not in state.findings:
-        told = findings[0] if findings[0].severity != "info" else None
+    if first is None and findings and findings[0] not in state.findings:
+        first = findings[0] if findings[0].severity != "info" else None
     state = replace(state, findings=findings)
-    if told is None:
-        return state
-    more = sum(one.severity != "info" and one != told for one in findings)
-    return say(state, _sentence(told, more))
+    return state if first is None else say(state, first)
 
 
 # Runs.
@@ -538,8 +523,14 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     if isinstance(event, RunStarted):
         state = replace(state, engine="running")
         state = state if job.first else say(state, "")
-    if isinstance(event, WorkFailed) and job.purpose == "check" and not event.detail:
-        event = msgspec.structs.replace(event, detail="\n".join(job.printed))
+    if (
+        isinstance(event, WorkFailed)
+        and job.purpose == "check"
+        and not event.remark.detail
+    ):
+        printed = "\n".join(job.printed)
+        remark = msgspec.structs.replace(event.remark, detail=printed)
+        event = WorkFailed(remark=remark)
     series = None
     if state.playing == job.purpose:
         series = state.series[job.purpose].observe(event)
@@ -563,12 +554,12 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
 def _job_event(job: Job, event: Event) -> Job:
     match event:
         case Progress():
-            place = f"process {job.process} of {job.processes}: " * (job.processes > 1)
             return replace(
                 job,
                 elapsed_seconds=job.before_seconds + event.elapsed_seconds,
                 remaining_seconds=event.remaining_seconds + job.later_seconds,
-                doing=place + event.doing,
+                doing=event.doing,
+                about=event.about,
             )
         case (
             CaseStarted()
@@ -608,15 +599,13 @@ def _ended(job: Job, event: RunFinished, series: Repetition | None) -> Job:
         outcome: Ending = "crashed" if lost else event.outcome
         cases = tuple(_closed(case, outcome) for case in job.cases)
         return replace(job, outcome=outcome, between=False, cases=cases)
-    doing = "starting JAX again"
-    if series.done == job.process:
-        doing = f"process {job.process + 1} of {job.processes}: starting JAX"
     return replace(
         job,
         between=True,
         before_seconds=elapsed,
         remaining_seconds=job.later_seconds,
-        doing=doing,
+        doing="starting",
+        about="",
     )
 
 

@@ -57,7 +57,7 @@ from jaxtui.model import (
     Value,
 )
 from tests import records
-from tests.records import planned
+from tests.records import planned, told
 from tests.tui import check_figures
 
 HOST = Host(
@@ -286,7 +286,9 @@ class FakeEngine:
     def die(self) -> None:
         """It is gone, and its run with it; the next run starts another."""
         self._gone = True
-        self.emit(EngineDied(returncode=-9, error="The engine was killed (signal 9)."))
+        self.emit(
+            EngineDied(returncode=-9, remark=told("The engine was killed (signal 9)."))
+        )
 
     def held(self) -> None:
         holder = Holder(
@@ -294,9 +296,10 @@ class FakeEngine:
         )
         self.emit(
             EngineFailed(
-                reason="held",
-                error="The TPU is held by another process.",
-                hint="End process 4242 or wait for it, then press R.",
+                remark=told(
+                    "The TPU is held by another process.",
+                    "End process 4242 or wait for it, then press R.",
+                ),
                 holders=(holder,),
             )
         )

@@ -12,6 +12,8 @@ from jaxtui.model import (
     OpInfo,
     Phases,
     PlannedCase,
+    Remark,
+    Severity,
     Summary,
 )
 from jaxtui.stats import Pool, median
@@ -114,3 +116,13 @@ def planned(of: Case, **changes: object) -> PlannedCase:
         "bytes": None,
     }
     return PlannedCase(case=of, **{**facts, **changes})  # type: ignore[arg-type]
+
+
+def told(
+    error: str = "It failed.",
+    hint: str = "",
+    detail: str = "",
+    severity: Severity = "error",
+) -> Remark:
+    """Why something failed, or what is to be known, where a test does not care."""
+    return Remark("refused", {"error": error, "hint": hint}, severity, detail)

@@ -26,7 +26,7 @@ from jaxtui.measurements import Measurements
 from jaxtui.model import HOST, EngineFailed, SelectionError
 from jaxtui.view.document import Results
 from tests.fake_engine import FakeEngine
-from tests.records import summary
+from tests.records import summary, told
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -107,7 +107,7 @@ def test_several_processes_are_engines_beside_this_one() -> None:
 async def test_a_notebook_has_a_loop_and_an_engine_that_is_refused_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    failed = EngineFailed(reason="held", error="The TPU is held.", hint="End it.")
+    failed = EngineFailed(remark=told("The TPU is held.", "End it."))
     engine = FakeEngine(opening=(failed,))
     monkeypatch.setattr(jaxtui.api, "EngineClient", engine)
     with pytest.raises(EngineUnavailableError, match=r"The TPU is held\. End it\."):

@@ -26,9 +26,10 @@ from jaxtui.view.export import (
     write,
 )
 from tests.history.making import HOST, measurement
+from tests.records import told
 
 FAILED = Failure(
-    case=measurement(size=9).case, error='It "failed", badly.', hint="Try | less."
+    case=measurement(size=9).case, remark=told('It "failed", badly.', "Try | less.")
 )
 ONES = (measurement(), measurement("selu", mode="numpy", device="host"))
 RESULTS = Results.of(HOST, ONES, (FAILED,))

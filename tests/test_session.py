@@ -19,8 +19,8 @@ from jaxtui.model import (
     Event,
     Experiment,
     Failure,
-    Finding,
     Progress,
+    Remark,
     RunFinished,
     RunStarted,
     Snippet,
@@ -28,8 +28,9 @@ from jaxtui.model import (
 )
 from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.state import EMPTY, Job, State
+from jaxtui.view.progress import job_text
 from tests.fake_engine import FakeEngine, began, up
-from tests.records import case, measurement
+from tests.records import case, measurement, told
 
 CASE = case()
 EXPERIMENT = Experiment(cases=(CASE,), budget_seconds=1.0)
@@ -67,8 +68,8 @@ class Steps:
     def stopped(self) -> Steps:
         return replace(self, end="stopped")
 
-    def lost(self, why: str) -> Steps:
-        return replace(self, end=why)
+    def lost(self, why: Remark) -> Steps:
+        return replace(self, end=why.code)
 
 
 Opened = tuple[FakeEngine, Session[State]]
@@ -130,7 +131,7 @@ async def test_one_run_at_a_time(opened: Opened) -> None:
     engine, session = opened
     first = await begun(engine, session, session.run(SNIPPET, "lesson"))
     for second in (session.run(EXPERIMENT), session.play(Steps(1), "check")):
-        with pytest.raises(RunRefusedError, match="A run is in progress"):
+        with pytest.raises(RunRefusedError, match="running"):
             await second
     await session.stop()
     assert (await soon(first)).outcome == "cancelled"
@@ -146,7 +147,7 @@ async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced
     first = asyncio.create_task(session.run(EXPERIMENT))
     await asked.wait()
     assert (session.state.engine, session.state.busy) == ("ready", True)
-    with pytest.raises(RunRefusedError, match="A run is in progress"):
+    with pytest.raises(RunRefusedError, match="running"):
         await session.run(SNIPPET, "lesson")
     go.set()
     assert (await soon(first)).outcome == "complete"
@@ -156,12 +157,11 @@ async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced
 
 async def test_what_means_nothing_here_is_not_run(opened: Opened) -> None:
     engine, session = opened
-    finding = Finding(
-        name="x", severity="error", what="No jit.", how="", advice="", refuses="jax"
-    )
-    session.update(findings=(finding,))
-    with pytest.raises(RunRefusedError, match="No jit"):
+    setting = Remark("setting", {"setting": "x", "value": "1", "refuses": "jax"})
+    session.update(findings=(setting,))
+    with pytest.raises(RunRefusedError) as caught:
         await session.run(EXPERIMENT)
+    assert caught.value.remark == setting
     assert engine.works == []
 
 
@@ -213,12 +213,11 @@ async def test_a_series_that_loses_its_engine_keeps_what_arrived(
 ) -> None:
     engine, session = opened
     first = await session.play(Steps(1), "lesson")
-    gone = EngineUnavailableError("It is gone.")
+    gone = EngineUnavailableError(Remark("gone"))
     monkeypatch.setattr(engine, "run", AsyncMock(side_effect=gone))
     with pytest.raises(EngineUnavailableError):
         await session.play(replace(first, left=2), "lesson")
-    end = "JAX could not be started again: It is gone."
-    assert session.state.series["lesson"] == Steps(2, done=1, end=end)
+    assert session.state.series["lesson"] == Steps(2, done=1, end="gone")
     assert not session.state.busy
 
 
@@ -239,7 +238,7 @@ async def test_an_engine_that_ends_leaves_nobody_waiting() -> None:
         await engine.close()
         job = await soon(running)
         assert (job.outcome, session.lost) == ("crashed", True)
-        with pytest.raises(EngineUnavailableError, match="has ended"):
+        with pytest.raises(EngineUnavailableError, match="ended"):
             await session.until(lambda state: False)
 
 
@@ -272,7 +271,7 @@ def dying(engine: FakeEngine, *fatal: str) -> None:
         events: list[Event] = [began(work)]
         for index, one in enumerate(work.cases):
             if one.op in fatal:
-                failure = Failure(case=one, error="It died.", hint="")
+                failure = Failure(case=one, remark=told("It died."))
                 return [
                     *events,
                     CaseFailed(index=index, failure=failure),
@@ -309,7 +308,7 @@ async def test_an_engine_that_cannot_come_back_leaves_what_had_arrived(
 
     async def gone(work: Work) -> int:
         if engine.works:
-            raise EngineUnavailableError("It is gone.")
+            raise EngineUnavailableError(Remark("gone"))
         return await run(work)
 
     engine.run = gone  # type: ignore[method-assign]
@@ -385,7 +384,7 @@ async def test_between_two_processes_the_run_goes_on(opened: Opened) -> None:
     await soon(asked.wait())
     job = session.state.job
     assert job is not None
-    assert job.doing.startswith("process 2 of 2")
+    assert job_text(job) == "process 2 of 2: starting JAX"
     assert job.remaining_seconds == 0.5
     assert session.state.running
     go.set()
@@ -407,7 +406,7 @@ async def test_progress_is_that_of_all_processes(opened: Opened) -> None:
         else None
     )
     await session.run(in_processes(2))
-    assert [one.doing for one in seen] == [
+    assert [job_text(one) for one in seen] == [
         "process 1 of 2: compile",
         "process 2 of 2: compile",
     ]
@@ -469,7 +468,7 @@ async def test_no_engine_for_the_next_process_is_the_end(
 
     async def gone(work: Work) -> int | None:
         if engine.works:
-            raise EngineUnavailableError("It is gone.")
+            raise EngineUnavailableError(Remark("gone"))
         return await run(work)
 
     monkeypatch.setattr(engine, "run", gone)

@@ -27,6 +27,7 @@ from jaxtui.model import (
     Failure,
     Measurement,
     Record,
+    Remark,
     RunFinished,
     RunStarted,
     Sampled,
@@ -373,7 +374,7 @@ class Search:
     def stopped(self) -> Search:
         return replace(self, size=None, results=(), outcome="cancelled")
 
-    def lost(self, why: str) -> Search:
+    def lost(self, why: Remark | None = None) -> Search:
         return replace(self, size=None, results=(), outcome="incomplete")
 
     def _share(self) -> float:
@@ -415,7 +416,7 @@ def _finish(state: Search, event: RunFinished) -> Search:
     if state.size is not None:
         state = _with_results(state, state.size)
     if event.outcome == "crashed":
-        return state.lost("")
+        return state.lost()
     waiting = tuple(size for size in state.waiting if size != state.size)
     reached = max((point.size for point in state.points), default=None)
     if reached is not None:

@@ -147,10 +147,10 @@ class Examination:
         """
         return replace(_idle(self), waiting=(), outcome="cancelled")
 
-    def lost(self, why: str) -> Examination:
+    def lost(self, why: Remark) -> Examination:
         """No engine is left to run the next test: what is left is skipped."""
         rest = (self.check, *self.waiting) if self.check else self.waiting
-        lost = Remark("no-engine", detail=why)
+        lost = msgspec.structs.replace(why, severity="info")
         left = tuple(
             _skip(check, name, lost) for check in rest for name in check.devices
         )
@@ -257,8 +257,7 @@ def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> R
     elif failed is None:
         remark = Remark("engine-ended", facts, "error")
     else:
-        facts["error"] = failed.error
-        remark = Remark("broken-off", facts, "error", failed.detail)
+        remark = failed.remark
     if died:
         remark = msgspec.structs.replace(remark, severity="info")
     return Reading(test=check.test, device=device, what=check.test, remarks=(remark,))

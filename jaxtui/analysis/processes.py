@@ -126,7 +126,7 @@ class Repetition:
     def stopped(self) -> Repetition:
         return replace(self, over=True)
 
-    def lost(self, why: str) -> Repetition:
+    def lost(self, why: Remark) -> Repetition:
         return self.stopped()
 
 
@@ -285,8 +285,8 @@ def _few(usable: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remar
         "few-processes",
         {"found": usable, "asked": asked, "confidence": confidence(usable)},
         "warning",
-        detail=" ".join(dict.fromkeys(one.error for one in failures)),
     )
+    yield from dict.fromkeys(one.remark for one in failures)
 
 
 # Runs of the past.

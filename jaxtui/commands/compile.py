@@ -28,12 +28,10 @@ from jaxtui.model import (
     Inspected,
     Inspection,
     SelectionError,
-    explanation,
 )
-from jaxtui.model.own import short_name
 from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.text import join_painted
-from jaxtui.view import program
+from jaxtui.view import program, words
 
 
 @click.command("compile")
@@ -102,11 +100,10 @@ def command(
     failed = job.failed if job else None
     row = program.row_of(topology.strip(), compiling.topology, state.devices)
     if failed is not None and not as_json:
-        sentence = explanation(failed)
-        # Of an engine that died only that is known.
-        if compiling.case and short_name(compiling.case.op) not in sentence:
+        sentence = words.why(failed)
+        if compiling.case:
             sentence = f"{compiling.case.label} of {row.asked}: {sentence}"
-        say("\n".join(filter(None, (sentence, failed.detail))))
+        say("\n".join(filter(None, (sentence, failed.remark.detail))))
 
     def text() -> str:
         assert inspected is not None
@@ -149,5 +146,5 @@ def refused_topology(driver: Driver, error: CannotRun) -> None:
         SelectionError: There is no such topology.
     """
     failed = driver.state.failed
-    if failed is not None and failed.reason == "topology":
+    if failed is not None and failed.remark.code.startswith("topology-"):
         raise SelectionError(str(error)) from error

@@ -85,7 +85,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
         except CannotRun as error:
             refused_topology(driver, error)
             failed = driver.state.failed
-            if failed is None or failed.reason != "libtpu-missing":
+            if failed is None or failed.remark.code != "libtpu-missing":
                 raise
             recorded = topologies.recorded_as(topology)
             if recorded is None:

@@ -100,16 +100,19 @@ class Driver:
         try:
             return interrupt.run(work, stop or self.stop)
         except RunRefusedError as error:
-            raise CannotRun(str(error)) from error
+            raise CannotRun(words.text(error.remark)) from error
         except (CannotRun, EngineUnavailableError) as error:
             # What ends all processes of a job has ended the engine as well.
             if interrupt.happened:
                 return None
             worked = self._session is not None and self._session.worked
-            if isinstance(error, CannotRun) or not worked:
-                raise CannotRun(str(error)) from error
+            if isinstance(error, CannotRun):
+                raise
+            text = words.text(error.remark)
+            if not worked:
+                raise CannotRun(text) from error
             self._lost = True
-            say(str(error))
+            say(text)
             return None
 
     @asynccontextmanager
@@ -169,10 +172,10 @@ class Driver:
         match event:
             case EngineFailed() as failed if not state.devices:
                 raise CannotRun(failure_text(failed, state.findings))
-            case EngineDied(error=error):
-                say(error)
-            case Waiting(finding=finding):
-                say(finding_text(finding))
+            case EngineDied(remark=remark):
+                say(words.sentence(remark))
+            case Waiting(remark=remark):
+                say(finding_text(remark))
 
     def stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
         """End the current run, if there is one; wait no longer where it is urgent."""

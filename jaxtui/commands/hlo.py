@@ -32,12 +32,10 @@ from jaxtui.model import (
     Inspected,
     Inspection,
     SelectionError,
-    explanation,
 )
-from jaxtui.model.own import short_name
 from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.text import join_painted
-from jaxtui.view import program
+from jaxtui.view import program, words
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
 """What can be printed, whole."""
@@ -107,11 +105,10 @@ def command(
     inspected = job.result if job and isinstance(job.result, Inspected) else None
     failed = job.failed if job else None
     if failed is not None and not as_json:
-        sentence = explanation(failed)
-        # Of an engine that died only that is known.
-        if case is not None and short_name(case.op) not in failed.error:
+        sentence = words.why(failed)
+        if case is not None:
             sentence = f"{case.label}: {sentence}"
-        say("\n".join(filter(None, (sentence, failed.detail))))
+        say("\n".join(filter(None, (sentence, failed.remark.detail))))
     texts = TEXTS if stage in (None, "all") else (stage,)
     return close(
         document=program.document(case, inspected, failed, hlo.state.host, texts),

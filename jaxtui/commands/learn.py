@@ -32,22 +32,24 @@ from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
 from jaxtui.commands.terminal import in_colour, is_terminal, put, say
 from jaxtui.lessons import progress as kept
-from jaxtui.lessons.base import PROSE_COLUMNS, Row, Setting
+from jaxtui.lessons.base import PROSE_COLUMNS, Setting
 from jaxtui.lessons.course import Attempt
 from jaxtui.lessons.play import StepRun, conclude
 from jaxtui.lessons.trial import Lesson, setting
-from jaxtui.model import SelectionError, explanation
+from jaxtui.model import SelectionError
 from jaxtui.plot import COLORS, WIDEST
 from jaxtui.selection import choose
 from jaxtui.text import Painted, join_painted
 from jaxtui.view import lesson as view
 from jaxtui.view import words
 from jaxtui.view.document import (
+    FailureRow,
     LessonEntry,
     LessonResults,
     Lessons,
     StepResults,
     StepRow,
+    problem,
 )
 from jaxtui.view.scripts import Script, code_parts, joined
 from jaxtui.view.text import COLUMNS, Line, ansi
@@ -211,7 +213,7 @@ class _Course(Driver):
             run = last if isinstance(last, StepRun) else run
             self.played += (run,)
             if not self._as_json:
-                trouble = explanation(run.outcome.problem)
+                trouble = words.why(run.outcome.problem)
                 page = _page(lesson, number, run, Attempt(guessed, run, (), trouble))
                 if drawing := plot(page.figures.picture, elsewhere=COLUMNS):
                     put(join_painted((drawing, "")))
@@ -267,11 +269,11 @@ def _results(played: StepRun) -> StepResults:
         doubts=conclusion.doubts,
         rows=tuple(
             StepRow(what=what, yours=yours, published=published, remark=remark)
-            for what, yours, published, remark in map(Row.texts, conclusion.rows)
+            for what, yours, published, remark in view.written(conclusion.rows)
         ),
         timings=dict(outcome.timings),
         values=dict(outcome.values),
         loops=outcome.loops,
-        failures=outcome.failures,
-        problem=outcome.problem,
+        failures=tuple(map(FailureRow.of, outcome.failures)),
+        problem=problem(outcome.problem),
     )

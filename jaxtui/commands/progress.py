@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 
 from jaxtui import format as fmt
 from jaxtui.commands.terminal import is_terminal, takes_codes, wipe
-from jaxtui.engine import startup
 from jaxtui.model import SelectionError
 from jaxtui.state import State
 from jaxtui.text import visible
+from jaxtui.view.progress import job_text, starting
 from jaxtui.view.text import meter, plain
 
 REDRAW_SECONDS = 0.25
@@ -86,17 +86,18 @@ def progress_line(state: State, since_seconds: float) -> str:
     if job is None:
         if state.devices:
             return ""
-        return f"{startup.doing(state.start)}, {since_seconds:.0f} s"
+        return f"{starting(state.start)}, {since_seconds:.0f} s"
     elapsed = job.elapsed_seconds + since_seconds
     if not job.doing:
         return f"{bar(0.0)} {elapsed:.0f} s"
+    doing = job_text(job)
     if job.preparing:
-        return f"{elapsed:.0f} s  {job.doing}, {since_seconds:.0f} s"
+        return f"{elapsed:.0f} s  {doing}, {since_seconds:.0f} s"
     remaining = job.remaining_seconds - since_seconds
     if remaining <= 0:  # a full bar would say that it is done
-        return f"{elapsed:.0f} s, {fmt.left(remaining)}  {job.doing}"
+        return f"{elapsed:.0f} s, {fmt.left(remaining)}  {doing}"
     done = bar(elapsed / (elapsed + remaining))
-    return f"{done} {elapsed:.0f} s, at most {math.ceil(remaining)} s left  {job.doing}"
+    return f"{done} {elapsed:.0f} s, at most {math.ceil(remaining)} s left  {doing}"
 
 
 @asynccontextmanager

@@ -30,10 +30,11 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import say
-from jaxtui.model import Experiment, OpInfo, SelectionError, explanation
+from jaxtui.model import Experiment, OpInfo, SelectionError
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.text import join_painted
 from jaxtui.view import roofline as view
+from jaxtui.view import words
 from jaxtui.view.bench import collect, endings, failure_text
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
@@ -103,7 +104,7 @@ def command(
                 )
                 job = await session.run(work, "roofs")
                 if job.failed is not None:
-                    failed = explanation(job.failed)
+                    failed = words.why(job.failed)
                     if not (job.result or roofline.lost):
                         raise CannotRun(failed)
                     say(failed)

@@ -18,6 +18,7 @@ from jaxtui.model import (
     PhaseMeasured,
     PhaseStarted,
     Progress,
+    Remark,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -26,6 +27,7 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.model.own import is_own
+from jaxtui.model.remark import Fact
 
 PATIENCE_SECONDS = 60.0
 """How far beyond its budget foreign code may go without a sign of life."""
@@ -65,22 +67,19 @@ class Ledger:
                 if self.current == event.index:
                     self.current = None
 
-    def broken_off(
-        self, error: str, hint: str = "", detail: str = ""
-    ) -> list[RunEvent]:
+    def broken_off(self, remark: Remark) -> list[RunEvent]:
         """The last events of a run that cannot go on.
 
         The case whose turn or phase it was has failed, or the first that has not ended;
         the rest stays open. Where all have ended nothing is missing.
         """
         if not isinstance(self.work, Experiment):
-            failed = WorkFailed(error=error, hint=hint, detail=detail)
-            return [failed, self.finished("crashed")]
+            return [WorkFailed(remark=remark), self.finished("crashed")]
         left = [i for i in range(len(self.cases)) if i not in self._done]
         if not left:
             return [self.finished("complete")]
         index = left[0] if self.current is None else self.current
-        failure = Failure(case=self.cases[index], error=error, hint=hint, detail=detail)
+        failure = Failure(case=self.cases[index], remark=remark)
         return [CaseFailed(index=index, failure=failure), self.finished("crashed")]
 
     def finished(self, outcome: Ending) -> RunFinished:
@@ -103,7 +102,7 @@ class ActiveRun:
         self.ledger = Ledger(work)
         self.stopping = False
         """Its end was asked for."""
-        self.overdue = ""
+        self.overdue: Remark | None = None
         """Why its engine was ended, if nothing had come from it for too long."""
         self.phase = ""
         """The phase of the current case, as it was last told."""
@@ -135,28 +134,25 @@ class ActiveRun:
         return self.work.share + PATIENCE_SECONDS
 
     def give_up(self) -> None:
-        """Say that nothing has come for too long; its engine is ended then."""
-        index = self.ledger.current
-        what = "The run" if index is None else self.ledger.cases[index].label
-        if isinstance(self.work, Loop):
-            what = f"The loop over {self.work.case.label}"
-        elif isinstance(self.work, Inspection):
-            what = self.work.case.label
-        doing = f" (phase: {self.phase})" if self.phase else ""
-        waited = self.patience_seconds or 0.0
-        self.overdue = (
-            f"{what} did not come back within {waited:.0f} s{doing}; the engine was"
-            " ended."
+        """Note that nothing has come for too long; its engine is ended then."""
+        self.overdue = Remark(
+            "overdue",
+            {
+                "seconds": self.patience_seconds or 0.0,
+                "phase": self.phase,
+                "work": type(self.work).__name__.lower(),
+            },
+            "error",
         )
 
     def observe(self, event: RunEvent) -> None:
         if isinstance(event, PhaseStarted):
             self.phase = event.phase
         elif isinstance(event, Progress) and isinstance(self.work, Inspection):
-            self.phase = event.doing.partition(":")[0]
+            self.phase = event.doing
         self.ledger.observe(event)
 
-    def died(self, text: str) -> list[RunEvent]:
+    def died(self, how: dict[str, Fact]) -> list[RunEvent]:
         """What the death of its engine ends.
 
         A death is never evidence: the kernel may have needed the memory, or a signal
@@ -164,12 +160,9 @@ class ActiveRun:
         asked for it.
 
         Args:
-            text: How the engine died, in one sentence.
+            how: the facts of that end.
         """
         if self.stopping:
             return [self.ledger.finished("cancelled")]
-        hint = "Look at the log for the last words; try a smaller size or another mode."
-        if self.overdue:
-            option = "--limit" if isinstance(self.work, Inspection) else "--budget"
-            hint = f"A longer {option} waits longer."
-        return self.ledger.broken_off(text, hint)
+        remark = self.overdue or Remark("engine-died", {**how, "ready": True}, "error")
+        return self.ledger.broken_off(remark)

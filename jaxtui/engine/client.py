@@ -10,7 +10,7 @@ from typing import Any, cast
 from jaxtui.engine import startup
 from jaxtui.engine.active import ActiveRun, has_files
 from jaxtui.engine.connection import Connection, EngineUnavailableError
-from jaxtui.engine.process import EngineOptions, EngineProcess, how_ended
+from jaxtui.engine.process import EngineOptions, EngineProcess
 from jaxtui.engine.protocol import (
     Envelope,
     MemoryRequest,
@@ -23,10 +23,12 @@ from jaxtui.model import (
     Event,
     Experiment,
     Plan,
+    Remark,
     RunEvent,
     RunFinished,
     Work,
 )
+from jaxtui.model.remark import Fact
 
 __all__ = ["EngineClient", "EngineOptions", "EngineProcess", "EngineUnavailableError"]
 
@@ -170,7 +172,7 @@ class EngineClient:
             if self._connection is not None:
                 return
             if self._closed:
-                raise EngineUnavailableError("The engine is closed.")
+                raise EngineUnavailableError(Remark("engine-closed"))
             process = self._process or self._spawn()
             self._process = None
             self.generation = process.generation
@@ -188,13 +190,10 @@ class EngineClient:
             number = self.generation + 1
             return EngineProcess.spawn(self._options, number, waits=self._waits)
         except OSError as error:
-            failed = EngineFailed(
-                reason="internal",
-                error=f"The engine cannot be started: {error}",
-                hint="Look at the command that starts it.",
-            )
-            self._emit(None, failed)
-            raise EngineUnavailableError(failed.error, failed) from error
+            facts: dict[str, Fact] = {"error": str(error)}
+            remark = Remark("engine-unstartable", facts, "error")
+            self._emit(None, EngineFailed(remark=remark))
+            raise EngineUnavailableError(remark) from error
 
     async def _until_ready(self) -> Connection:
         await self.start()
@@ -205,10 +204,10 @@ class EngineClient:
             elif connection.failed is None:
                 return connection
             if connection.failed is not None:
-                raise EngineUnavailableError(connection.failed.error, connection.failed)
+                raise EngineUnavailableError(connection.failed.remark)
             if connection.ending:
                 await self.start()
-        raise EngineUnavailableError("The engine ended before it was ready.")
+        raise EngineUnavailableError(Remark("engine-ended-early", severity="error"))
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
@@ -257,26 +256,25 @@ class EngineClient:
     async def _serve(self, connection: Connection) -> None:
         await connection.serve()
         self._connection = None
-        run = self._run
-        text = f"The engine {how_ended(connection.returncode)}."
+        run, how = self._run, startup.how_ended(connection.returncode)
         if connection.ending or connection.failed is not None:
-            text = "The engine was ended."
+            pass  # it was to end, or has said why
         elif not connection.ready:
-            connection.failed = startup.died(connection.start, text)
+            connection.failed = startup.died(connection.start, connection.returncode)
             self._emit(None, connection.failed)
         else:
+            if run is not None and run.ledger.current is not None:
+                how |= {"case": run.ledger.cases[run.ledger.current].label}
+            remark = Remark("engine-died", {**how, "ready": True}, "error")
             if connection.killed:
-                text = (
-                    f"It did not stop within {self._options.grace_seconds:g} s;"
-                    " the engine was ended."
-                )
-            elif run is not None and run.overdue:
-                text = run.overdue
-            elif run is not None and run.ledger.current is not None:
-                case = run.ledger.cases[run.ledger.current]
-                text = f"{text[:-1]} while timing {case.label}."
-            self._emit(None, EngineDied(returncode=connection.returncode, error=text))
+                facts: dict[str, Fact] = {"seconds": self._options.grace_seconds}
+                remark = Remark("stop-forced", facts)
+            elif run is not None and run.overdue is not None:
+                remark = run.overdue
+            self._emit(
+                None, EngineDied(returncode=connection.returncode, remark=remark)
+            )
         if run is not None:
             run.stopping |= connection.ending
-            for event in run.died(text):
+            for event in run.died(how):
                 self._emit_run(run, event)

@@ -32,6 +32,7 @@ from jaxtui.model import (
     Plan,
     Planned,
     Ready,
+    Remark,
     Waiting,
 )
 
@@ -61,9 +62,10 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class EngineUnavailableError(Exception):
     """There is no engine to ask; the events have said why."""
 
-    def __init__(self, error: str, failed: EngineFailed | None = None) -> None:
-        super().__init__(error)
-        self.failed = failed
+    def __init__(self, remark: Remark, text: str = "") -> None:
+        """Take why, and for those who read no codes the same as a text."""
+        super().__init__(text or remark.code)
+        self.remark = remark
 
 
 class Connection:
@@ -148,7 +150,9 @@ class Connection:
             self.ended.set()
             for answer in self._plans.values():
                 if not answer.done():
-                    error = EngineUnavailableError("The engine ended.", self.failed)
+                    ended = Remark("engine-ended-early", severity="error")
+                    why = self.failed.remark if self.failed else ended
+                    error = EngineUnavailableError(why)
                     answer.set_exception(error)
 
     def send(self, request: Request) -> None:
@@ -222,8 +226,8 @@ class Connection:
             if limit and seconds >= limit:
                 await self._give_up(limit)
                 return
-            finding = startup.slow(self.start, seconds)
-            self._say(Waiting(elapsed_seconds=seconds, finding=finding))
+            remark = startup.slow(self.start, seconds)
+            self._say(Waiting(elapsed_seconds=seconds, remark=remark))
 
     async def _give_up(self, limit_seconds: float) -> None:
         """End a process that has not started, unless it has at the last moment."""
@@ -242,7 +246,7 @@ class Connection:
             try:
                 line = await self._events.readline()
             except ValueError:
-                self._log_line("An event was longer than the protocol allows.")
+                self._log_line("event too long")
                 return
             if not line.endswith(b"\n"):
                 return

@@ -24,7 +24,6 @@ from jaxtui.model import (
     Device,
     EngineFailed,
     Experiment,
-    Finding,
     Holder,
     Host,
     Inspection,
@@ -32,11 +31,13 @@ from jaxtui.model import (
     Noticed,
     OpInfo,
     Plan,
+    Remark,
     Roofs,
     RunEvent,
     Snippet,
     Work,
 )
+from jaxtui.model.remark import Fact
 
 MINIMUM_JAX = (0, 6, 2)
 
@@ -47,8 +48,9 @@ ANSWER_SECONDS = 1.0
 class CannotServeError(Exception):
     """The engine cannot serve; carries the event that says why."""
 
-    def __init__(self, failed: EngineFailed) -> None:
-        super().__init__(failed.error)
+    def __init__(self, why: EngineFailed | Remark) -> None:
+        failed = EngineFailed(remark=why) if isinstance(why, Remark) else why
+        super().__init__(failed.remark.code)
         self.failed = failed
 
 
@@ -86,7 +88,7 @@ class Core:
             tpu_chips=len(seen.of("tpu")),
         )
 
-    def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
+    def compare(self, devices: Sequence[Device]) -> tuple[Remark, ...]:
         """Compare what JAX has with what was seen before it was touched."""
         if self._topology is not None:
             return ()
@@ -98,8 +100,7 @@ class Core:
         from jaxtui.measure import settings
 
         known = findings.after(seen, devices, cards)
-        set_here = [*malloc.findings(), *map(settings.finding, settings.deviations())]
-        return findings.sort([*known, *set_here])
+        return findings.sort([*known, *malloc.remarks(), *settings.remarks()])
 
     def _survey(self) -> Survey:
         if self._seen is None:
@@ -112,7 +113,8 @@ class Core:
             # jax says where libtpu is as if the user had.
             self._libtpu = packages.libtpu_version() or ""
             if not self._libtpu:
-                raise CannotServeError(_no_libtpu())
+                topology: dict[str, Fact] = {"topology": True}
+                raise CannotServeError(Remark("libtpu-missing", topology, "error"))
         try:
             import jax
         # Also a wrong environment variable or two versions that do not fit end here.
@@ -121,15 +123,8 @@ class Core:
         version = str(getattr(jax, "__version__", "unknown"))
         if packages.version_numbers(version) < MINIMUM_JAX:
             needed = ".".join(map(str, MINIMUM_JAX))
-            raise CannotServeError(
-                EngineFailed(
-                    reason="jax-too-old",
-                    error=f"Found jax {version}; jaxtui needs jax {needed} or newer.",
-                    hint="jaxtui never changes your jax. Upgrade it yourself, on a TPU "
-                    'with pip install -U "jax[tpu]" so that libtpu fits, or use an '
-                    "environment with a newer one.",
-                )
-            )
+            facts: dict[str, Fact] = {"jax": version, "needed": needed}
+            raise CannotServeError(Remark("jax-too-old", facts, "error"))
         from jaxtui.measure.ops import catalogue
 
         return catalogue()
@@ -137,8 +132,8 @@ class Core:
     def start(self) -> tuple[Host, tuple[Device, ...]]:
         """Start the backend unless another process has the TPU."""
         # Where the look has failed, JAX itself will say that the TPU is held.
-        if self._seen and (found := blocking(self._seen, self._root)):
-            raise CannotServeError(_held(found))
+        if self._seen and (holders := blocking(self._seen, self._root)):
+            raise CannotServeError(_held(holders))
         from jaxtui.measure.devices import describe, simulated
         from jaxtui.measure.host import host
 
@@ -146,7 +141,12 @@ class Core:
             return self._describe(self._topology)
         for name, count in simulated():
             if count > MOST_CPU_DEVICES:
-                raise CannotServeError(_too_many(name, count))
+                facts: dict[str, Fact] = {
+                    "variable": name,
+                    "asked": count,
+                    "most": MOST_CPU_DEVICES,
+                }
+                raise CannotServeError(Remark("cpu-devices", facts, "error"))
         try:
             devices = describe()
         # Backends fail in every way there is, AssertionError included.
@@ -164,30 +164,24 @@ class Core:
         try:
             devices = ahead.describe(topology)
         except RefusedError as refused:
-            failed = refused.failed
-            raise CannotServeError(
-                EngineFailed(
-                    reason="topology",
-                    error=failed.error,
-                    hint=failed.hint,
-                    detail=failed.detail,
-                )
-            ) from refused
+            remark = refused.remark
+            if remark.code == "refused":
+                facts, detail = remark.facts, remark.detail
+                remark = Remark("topology-unusable", facts, "error", detail)
+            raise CannotServeError(remark) from refused
         return replace(host(), platform_version=self._libtpu), devices
 
     def _explained(self, error: Exception) -> EngineFailed:
         failed = translate_backend(error)
-        if failed.reason != "held":
+        if failed.remark.code != "held":
             return failed
         proc = self._root / "proc"
         named = tuple(processes.holder(one.pid, proc) for one in failed.holders)
-        if found := named or processes.holders(proc)[0]:
-            return replace(_held(found), detail=failed.detail)
+        if holders := named or processes.holders(proc):
+            return _held(holders, failed.remark.detail)
         seen = processes.lock(self._root)
-        for finding in findings.lock(seen):
-            return replace(
-                failed, error=finding.what, hint=finding.advice, holders=seen.holders
-            )
+        for remark in findings.lock(seen):
+            return EngineFailed(remark=remark, holders=seen.holders)
         return failed
 
     def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
@@ -245,31 +239,6 @@ class Core:
         return devices.memory()
 
 
-def _no_libtpu() -> EngineFailed:
-    return EngineFailed(
-        reason="libtpu-missing",
-        error="libtpu, which brings the TPU's compiler, is not installed.",
-        hint=f"Run `{topologies.INSTALL}` (some 200 MB; it needs no TPU).",
-    )
-
-
-def _too_many(name: str, count: int) -> EngineFailed:
-    return EngineFailed(
-        reason="backend",
-        error=f"{name} asks for {count} CPU devices; jaxtui simulates at most"
-        f" {MOST_CPU_DEVICES}.",
-        hint=f"Set it lower, or unset {name}.",
-    )
-
-
-def _held(found: tuple[Holder, ...]) -> EngineFailed:
-    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return EngineFailed(
-        reason="held",
-        error=f"The TPU is in use by {processes.describe(found[0])}{others}.",
-        hint=(
-            "A TPU serves one process at a time: end that one or wait for it,"
-            " or look at the CPU with JAX_PLATFORMS=cpu."
-        ),
-        holders=found,
-    )
+def _held(holders: tuple[Holder, ...], detail: str = "") -> EngineFailed:
+    facts = {**processes.facts(holders[0]), "more": len(holders) - 1}
+    return EngineFailed(remark=Remark("held", facts, "error", detail), holders=holders)

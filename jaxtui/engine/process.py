@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jaxtui import child
-from jaxtui.signals import signal_name
 
 if sys.platform == "linux":
     import fcntl
@@ -176,21 +175,3 @@ class EngineProcess:
 def _close(*fds: int) -> None:
     for fd in fds:
         os.close(fd)
-
-
-def how_ended(returncode: int | None) -> str:
-    """The end of a process as the rest of a sentence: ``crashed (SIGABRT)``.
-
-    Args:
-        returncode: As ``subprocess`` gives it, negative for a signal.
-    """
-    if returncode is None:
-        return "stopped answering"
-    if returncode >= 0:
-        return f"ended by itself (exit code {returncode})"
-    name = signal_name(-returncode)
-    if -returncode == signal.SIGKILL:
-        return f"was killed ({name}; when memory runs out, the kernel does this)"
-    if -returncode in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        return f"was ended ({name})"
-    return f"crashed ({name})"

@@ -48,11 +48,13 @@ from jaxtui.model import (
     Planned,
     PlannedCase,
     Ready,
+    Remark,
     RunEvent,
     RunFinished,
     Work,
     WorkFailed,
 )
+from jaxtui.model.remark import Fact
 
 EXIT_CANNOT_SERVE = 3
 """The exit status after ``EngineFailed``."""
@@ -78,7 +80,7 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
         core: What to serve; the real measuring core by default.
     """
     parser = argparse.ArgumentParser(
-        description="The process that measures; jaxtui starts it, people do not.",
+        description="The engine of jaxtui, which starts it."
     )
     parser.add_argument("--requests", type=int, required=True, metavar="FD")
     parser.add_argument("--events", type=int, required=True, metavar="FD")
@@ -182,16 +184,10 @@ class Server:
             return self._give_up(error.failed)
         # Whatever the reason, the UI is told before the process ends.
         except Exception as error:
-            return self._give_up(
-                EngineFailed(
-                    reason="internal",
-                    error=f"The engine could not start: {type(error).__name__}: "
-                    f"{error}",
-                    hint="This is a fault of jaxtui; please report it with the text "
-                    "below.",
-                    detail=traceback.format_exc(),
-                )
-            )
+            facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
+            detail = traceback.format_exc()
+            remark = Remark("engine-fault", facts, "error", detail)
+            return self._give_up(EngineFailed(remark=remark))
         while (task := self._next()) is not None:
             task()
         return 0
@@ -250,8 +246,9 @@ class Server:
         except Exception as error:
             detail = traceback.format_exc()
             self._log(detail)
-            text = f"The run broke off: {type(error).__name__}: {error}"
-            *outcomes, finished = ledger.broken_off(text, detail=detail)
+            facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
+            remark = Remark("run-fault", facts, "error", detail)
+            *outcomes, finished = ledger.broken_off(remark)
             for event in outcomes:
                 self._outbox.send(event, request.run)
         # Before the last event, because the UI may answer it with the next run.
@@ -272,12 +269,11 @@ class Server:
 
     def _unserved(self, work: Work, failed: EngineFailed) -> Iterator[RunEvent]:
         """Nothing of a work could be run, as JAX did not start after its files."""
-        said, hint, detail = failed.error, failed.hint, failed.detail
         if not isinstance(work, Experiment):
-            yield WorkFailed(error=said, hint=hint, detail=detail)
+            yield WorkFailed(remark=failed.remark)
             return
         for index, case in enumerate(work.cases):
-            failure = Failure(case=case, error=said, hint=hint, detail=detail)
+            failure = Failure(case=case, remark=failed.remark)
             yield CaseFailed(index=index, failure=failure)
         yield RunFinished(outcome="complete", elapsed_seconds=0.0)
 
@@ -361,8 +357,8 @@ def _lines(fd: int) -> Iterator[bytes]:
 
 def _no_plan(request: PlanRequest, error: Exception) -> Plan:
     experiment = request.experiment
-    text = f"The plan could not be made: {type(error).__name__}: {error}"
-    detail = traceback.format_exc()
+    facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
+    remark = Remark("plan-fault", facts, "error", traceback.format_exc())
     cases = tuple(
         PlannedCase(
             case=case,
@@ -370,7 +366,7 @@ def _no_plan(request: PlanRequest, error: Exception) -> Plan:
             host_memory_bytes=0,
             flops=None,
             bytes=None,
-            problem=Failure(case=case, error=text, hint="", detail=detail),
+            problem=Failure(case=case, remark=remark),
         )
         for case in experiment.cases
     )

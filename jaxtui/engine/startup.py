@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from jaxtui.machine import messages, topologies
-from jaxtui.model import EngineFailed, Event, Finding, Hello, Logged, Noticed, Record
+from jaxtui.machine import messages
+from jaxtui.model import EngineFailed, Event, Hello, Logged, Noticed, Record, Remark
+from jaxtui.model.remark import Fact
+from jaxtui.signals import signal_name
 
 KEPT_LINES = 40
 """The last lines of the log, kept to explain an end."""
@@ -19,15 +21,15 @@ SLICE_SECONDS = 60.0
 
 class Start(Record, frozen=True):
     hardware: str = ""
-    """What JAX is to initialise, in words; empty until the engine has looked."""
+    """What JAX is to initialise, by name; empty until the engine has looked."""
     makers: tuple[str, ...] = ()
     tpu_chips: int = 0
     """As in ``Noticed``."""
     imported: bool = False
     """JAX is imported; its backend may still be starting."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Remark, ...] = ()
     """What the engine has found out about the machine."""
-    logged: tuple[Finding, ...] = ()
+    logged: tuple[Remark, ...] = ()
     """What its log has said beyond that."""
     log: tuple[str, ...] = ()
     """The last lines that it has printed."""
@@ -49,99 +51,68 @@ def observe(start: Start, event: Event) -> Start:
         case Hello():
             return replace(start, imported=True)
         case Logged():
-            found = messages.from_log(event.line)
-            if found is not None and found.name == "slice-waits":
-                advice = topologies.slice_advice(start.tpu_chips)
-                found = replace(found, advice=advice)
-            new = found is not None and found not in start.logged
-            return replace(
-                start,
-                log=(*start.log, event.line)[-KEPT_LINES:],
-                logged=(*start.logged, found) if found and new else start.logged,
-            )
+            start = replace(start, log=(*start.log, event.line)[-KEPT_LINES:])
+            remark = messages.find(event.line, "log")
+            if remark is None:
+                return start
+            if remark.code == "slice-waits":
+                facts = {**remark.facts, "chips": start.tpu_chips}
+                remark = replace(remark, facts=facts)
+            if remark in start.logged:
+                return start
+            return replace(start, logged=(*start.logged, remark))
         case _:
             return start
 
 
-def doing(start: Start) -> str:
-    """What the engine does: ``initialising JAX on 8 chips TPU v5e``."""
-    if not start.imported:
-        return "starting JAX"
-    return f"initialising JAX on {start.hardware}" if start.hardware else "starting JAX"
-
-
-def slow(start: Start, elapsed_seconds: float) -> Finding:
-    """That the start takes longer than usual, and what that usually means."""
-    text = doing(start)
-    return Finding(
-        name="slow-start",
-        severity="warning" if elapsed_seconds >= SLICE_SECONDS else "info",
-        what=f"{text[0].upper()}{text[1:]} has taken {elapsed_seconds:.0f} s so far.",
-        how=_how(start),
-        advice=_advice(start, elapsed_seconds),
-    )
+def slow(start: Start, elapsed_seconds: float) -> Remark:
+    """That the start takes longer than usual, and what is known of why."""
+    facts = {**_facts(start), "seconds": elapsed_seconds}
+    severe = elapsed_seconds >= SLICE_SECONDS
+    return Remark("slow-start", facts, "warning" if severe else "info")
 
 
 def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
     """That the engine was ended, because it did not start in time."""
-    return EngineFailed(
-        reason="timeout",
-        error=f"JAX did not start within {limit_seconds:g} s, so jaxtui ended it. "
-        f"{_how(start)}",
-        hint=f"{_advice(start, max(limit_seconds, SLICE_SECONDS))} A longer limit is "
-        "--start-limit SECONDS; 0 is none.",
-        detail="\n".join(start.log),
-    )
+    facts = {**_facts(start), "seconds": limit_seconds}
+    log = "\n".join(start.log)
+    return EngineFailed(remark=Remark("start-timeout", facts, "error", log))
 
 
-def died(start: Start, text: str) -> EngineFailed:
-    """Why an engine ended before it was ready, as far as its log says so.
+def died(start: Start, returncode: int | None) -> EngineFailed:
+    """That an engine ended before it was ready; its log may say why.
 
     Args:
         start: how far it had come.
-        text: how it ended, one sentence.
+        returncode: as ``subprocess`` gives it.
     """
-    for one in start.logged:
-        if one.name in messages.FATAL:
-            return EngineFailed(
-                reason="backend", error=one.what, hint=one.advice, detail=one.detail
-            )
-    return EngineFailed(
-        reason="died",
-        error=f"{text} That was before JAX was up.",
-        hint="Its last words may say why.",
-        detail=messages.last_words(start.log),
-    )
+    for remark in start.logged:
+        if remark.code == "package-missing":
+            return EngineFailed(remark=remark)
+    facts = {**how_ended(returncode), "ready": False}
+    words = messages.last_words(start.log)
+    return EngineFailed(remark=Remark("engine-died", facts, "error", words))
 
 
-def _how(start: Start) -> str:
-    if not start.imported:
-        return "Python was still importing JAX."
-    on = f" on {start.hardware}" if start.hardware else ""
-    return f"JAX is imported, but its backend{on} had not answered."
+def how_ended(returncode: int | None) -> dict[str, Fact]:
+    """The end of a process as facts: a ``signal``, a ``status``, or neither.
+
+    Args:
+        returncode: as ``subprocess`` gives it, negative for a signal; ``None`` for a
+            process that has not ended yet.
+    """
+    if returncode is None:
+        return {}
+    if returncode >= 0:
+        return {"status": returncode}
+    return {"signal": signal_name(-returncode)}
 
 
-def _advice(start: Start, elapsed_seconds: float) -> str:
-    for finding in start.findings:
-        if finding.name == "pod-slice":
-            return f"{finding.what} {finding.advice}"
-    if not start.imported:
-        return (
-            "The first import after installing takes long, and so does one from a "
-            "network file system or on a busy machine."
-        )
-    if "tpu" in start.makers:
-        if elapsed_seconds < SLICE_SECONDS:
-            return "A TPU takes seconds, after a restart of the machine up to a minute."
-        return (
-            "On one host of a TPU slice JAX waits until it runs on all of them. "
-            f"{topologies.slice_advice(start.tpu_chips)} "
-            "Otherwise restart the machine."
-        )
-    if start.makers:
-        tool = "nvidia-smi" if "cuda" in start.makers else "rocm-smi"
-        return (
-            f"The first program after a restart loads the driver. If `{tool}` does "
-            "not answer either, the driver hangs: restart the machine."
-        )
-    return "Nothing here should take that long: look at what else the machine does."
+def _facts(start: Start) -> dict[str, Fact]:
+    return {
+        "imported": start.imported,
+        "hardware": start.hardware,
+        "makers": start.makers,
+        "chips": start.tpu_chips,
+        "slice": any(one.code == "pod-slice" for one in start.findings),
+    }

@@ -69,8 +69,8 @@ class Question:
     """Two to four short answers."""
 
 
-Text = Sequence[Cell]
-"""Words with figures between them."""
+Text = Sequence[Cell | Remark]
+"""Words with figures between them, and why there are none."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,14 @@ class Row:
     """The learner's figure is not known to within a third."""
 
     @property
-    def figures(self) -> Iterator[Cell]:
+    def figures(self) -> Iterator[Cell | Remark]:
         """All that stands in it beside its name."""
         return chain(self.yours, self.published, self.remark)
 
-    def texts(self, write: Callable[[Cell], str] = str) -> tuple[str, str, str, str]:
-        """Its cells from left to right, their figures written so."""
+    def texts(
+        self, write: Callable[[Cell | Remark], str] = str
+    ) -> tuple[str, str, str, str]:
+        """Its cells from left to right, written so."""
         yours, published, remark = (
             "".join(map(write, cell))
             for cell in (self.yours, self.published, self.remark)
@@ -115,6 +117,8 @@ class Conclusion:
     """Index of the choice that turned out right."""
     doubts: tuple[Remark, ...] = ()
     """Why the verdict may not be believed."""
+    reasons: tuple[Remark, ...] = ()
+    """Why figures are missing."""
 
 
 @dataclass(frozen=True, kw_only=True)

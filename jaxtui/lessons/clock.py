@@ -9,6 +9,7 @@ from jaxtui.format import seconds
 from jaxtui.lessons.base import Conclusion, Row
 from jaxtui.lessons.figures import NAN, Figures, over, times, which
 from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case, size
+from jaxtui.model import Remark
 
 FAR = 5.0
 """How many times too little a stopwatch reads before this lesson calls it a lie."""
@@ -45,16 +46,16 @@ def _speeds(figures: Figures) -> Conclusion:
     peak = jax.peak if jax and jax.peak and jax.peak.flops_per_second else None
     chip = peak.flops_per_second if peak else None
 
-    def row(what: str, speed: float | None, remark: fmt.Cell, *more: fmt.Cell) -> Row:
-        return Row(what, (fmt.figure(speed, "FLOP/s"),), remark=(remark, *more))
+    def row(what: str, speed: float | None, *remark: fmt.Cell | Remark) -> Row:
+        return Row(what, (fmt.figure(speed, "FLOP/s"),), remark=remark)
 
-    host = figures.why("NumPy") or "on the host's CPU"
+    host = figures.why("NumPy") or ("on the host's CPU",)
     numpy = over(flops, figures["NumPy"])
     over_call, over_work = fmt.figure(dispatch), fmt.figure(work)
     rows = (
         row("claimed by the plain call", claimed, "FLOPs over ", over_call),
         row("done by JAX", real, "FLOPs over ", over_work),
-        row("done by NumPy, which blocks", numpy, host),
+        row("done by NumPy, which blocks", numpy, *host),
         row("the chip's peak", chip, peak.source if peak else "not known here"),
     )
     if math.isnan(factor):

@@ -19,7 +19,6 @@ from jaxtui.model import (
     SelectionError,
     Snippet,
     Work,
-    explanation,
 )
 
 Place = tuple[int, int]
@@ -179,17 +178,6 @@ def load_course() -> Course:
         except Exception as error:  # noqa: PERF203 whatever a lesson does wrong
             unreadable[name] = f"{type(error).__name__}: {error}"
     return Course(tuple(readable), unreadable, progress.read())
-
-
-def trouble_of(run: StepRun) -> str:
-    """Why a run came to nothing; empty for one that got to its end."""
-    problem = run.outcome.problem
-    if problem is None:
-        return ""
-    if run.outcome.stopped:
-        return "Stopped. The lesson is where it was; r runs the step again."
-    lost = "Incomplete: " if run.outcome.lost else ""
-    return f"{lost}{explanation(problem)}"
 
 
 def seconds_of(works: Iterable[Work]) -> float:

@@ -145,11 +145,13 @@ class Figures:
             return value.error is None or name in self._raises
         return self.loop(name) is not None or not math.isnan(self[name])
 
-    def why(self, name: str) -> str:
+    def why(self, name: str) -> Text:
         """Why a case has no figure; empty if nothing went wrong."""
         case = self.cases.get(name)
         failures = reversed(self.outcome.failures)
-        return next((failure.error for failure in failures if failure.case == case), "")
+        return next(
+            ((failure.remark,) for failure in failures if failure.case == case), ()
+        )
 
     # The table.
 

@@ -13,6 +13,7 @@ from jaxtui.model import (
     LoopMeasured,
     LoopSeen,
     Measurement,
+    Remark,
     RunFinished,
     Sampled,
     SnippetShown,
@@ -106,15 +107,10 @@ def collect(outcome: Outcome, event: Event) -> Outcome:
         case WorkFailed():
             return replace(outcome, problem=event)
         case RunFinished(outcome="cancelled"):
-            problem = outcome.problem or WorkFailed(
-                error="Stopped: what had arrived stays.", hint="Run the step again."
-            )
+            problem = outcome.problem or WorkFailed(remark=Remark("stopped"))
             return replace(outcome, problem=problem, stopped=True)
         case RunFinished(outcome="crashed"):
-            problem = outcome.problem or WorkFailed(
-                error="The engine was lost during this step.",
-                hint="Run the step again; a smaller size needs less memory.",
-            )
+            problem = outcome.problem or WorkFailed(remark=Remark("lost"))
             return replace(outcome, problem=problem, lost=True)
         case _:
             return outcome

@@ -58,7 +58,7 @@ class StepRun:
         ended = RunFinished(outcome="cancelled", elapsed_seconds=0.0)
         return replace(self, outcome=collect(self.outcome, ended))
 
-    def lost(self, why: str) -> StepRun:
+    def lost(self, why: Remark) -> StepRun:
         ended = RunFinished(outcome="crashed", elapsed_seconds=0.0)
         return replace(self, outcome=collect(self.outcome, ended))
 

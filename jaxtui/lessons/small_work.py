@@ -215,7 +215,7 @@ def _span_rows(figures: Figures) -> tuple[Row, ...]:
     setting, outcome = figures.setting, figures.outcome
     lengths = [n for n in sizes(setting) if n <= LONGEST_LIST]
     ends = [outcome.seconds(_list(n)) for n in (lengths[0], lengths[-1])]
-    remark = f"up to {fmt.count(lengths[-1])} elements"
+    remark: Text = f"up to {fmt.count(lengths[-1])} elements"
     rows = [Row("Python list", _ends(*ends), remark=remark)]
     for mode, label in LABELS.items():
         points = _points(outcome, mode)
@@ -224,7 +224,7 @@ def _span_rows(figures: Figures) -> tuple[Row, ...]:
         failures = [
             failure for failure in outcome.failures if failure.case.mode == mode
         ]
-        remark = failures[-1].error if failures else ""
+        remark = (failures[-1].remark,) if failures else ()
         if points and points[-1][0] < setting.size:
             remark = f"up to {fmt.count(points[-1][0])} elements"
         taken = (points[0][1], points[-1][1]) if points else (None, None)

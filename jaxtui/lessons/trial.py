@@ -26,6 +26,7 @@ from jaxtui.model import (
     Inputs,
     Mode,
     OpInfo,
+    Remark,
     SelectionError,
     Shown,
     Snippet,
@@ -170,18 +171,18 @@ class Step(StepText):
         if words and not missing:
             return replace(conclusion, sentences=words)
         names = fmt.listed(missing or figures.missing(*figures.cases))
-        sentences = (
-            f"Not measured on {setting.device}: {names}.",
-            *_reasons(outcome),
+        sentences = (f"Not measured on {setting.device}: {names}.",)
+        reasons = _reasons(outcome)
+        return Conclusion(
+            rows=conclusion.rows, holds=None, sentences=sentences, reasons=reasons
         )
-        return Conclusion(rows=conclusion.rows, holds=None, sentences=sentences)
 
 
-def _reasons(outcome: Outcome) -> list[str]:
-    """Why figures of a step are missing, one sentence each, without repeats."""
+def _reasons(outcome: Outcome) -> tuple[Remark, ...]:
+    """Why figures of a step are missing, without repeats."""
     if outcome.problem is not None:
-        return [outcome.problem.error]
-    return list(dict.fromkeys(failure.error for failure in outcome.failures))
+        return (outcome.problem.remark,)
+    return tuple(dict.fromkeys(failure.remark for failure in outcome.failures))
 
 
 # A lesson.

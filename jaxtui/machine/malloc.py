@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal, get_args
 
-from jaxtui.model import Finding
+from jaxtui.model import Remark
 
 End = Literal["fresh", "reused"]
 """New pages in every call, or those of the call before."""
@@ -57,21 +57,19 @@ def environment(end: End) -> dict[str, str | None]:
 
 @cache
 def why_unknown() -> str:
-    """Why nothing is known of this process's malloc, one sentence; empty for glibc's.
+    """Why nothing is known of this process's malloc, a code; empty for glibc's.
 
     With jemalloc, tcmalloc or mimalloc in ``LD_PRELOAD`` it is not glibc's malloc that
     serves.
     """
     if sys.platform != "linux" or "CS_GNU_LIBC_VERSION" not in os.confstr_names:
-        return "This system has no glibc, whose malloc alone is known here."
+        return "no-glibc"
     try:
         ours, theirs = ctypes.CDLL(None).malloc, ctypes.CDLL("libc.so.6").malloc
     except (OSError, AttributeError):
-        return "This system has no glibc, whose malloc alone is known here."
+        return "no-glibc"
     addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in (ours, theirs)]
-    if addresses[0] != addresses[1]:
-        return "Another malloc than glibc's is preloaded (LD_PRELOAD)."
-    return ""
+    return "preloaded" if addresses[0] != addresses[1] else ""
 
 
 def chosen_end() -> End | None:
@@ -99,16 +97,10 @@ def settings() -> dict[str, str]:
     }
 
 
-def findings() -> Iterator[Finding]:
+def remarks() -> Iterator[Remark]:
     """That what the environment asks for cannot be had, where that is so."""
     if (end := _end_of_environment()) and (why := why_unknown()):
-        yield Finding(
-            name="malloc",
-            severity="warning",
-            what=f"There is no choosing {end} memory here, so what there is is"
-            " measured.",
-            how=why,
-        )
+        yield Remark("malloc-unknown", {"end": end, "because": why}, "warning")
 
 
 _MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD, _ARENA_MAX = -4, -3, -1, -2, -8

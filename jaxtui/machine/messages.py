@@ -1,452 +1,246 @@
-"""What JAX, XLA, libtpu, CUDA and PJRT say, and what to do about it: one table.
+"""What JAX, XLA, libtpu, CUDA and PJRT say on a first day: patterns, and their codes.
 
 The same texts come as lines of a log, as the exception that ends a start, and as what a
 single case raises. They are those of JAX 0.6 to 0.12; one that is not known means
-nothing here.
+nothing here, and is shown as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from jaxtui.machine import topologies
-from jaxtui.machine.hardware import Maker
-from jaxtui.model import Finding, Record, Severity
+import msgspec
+
+from jaxtui.model import Remark
+from jaxtui.model.remark import Fact
 
 Source = Literal["log", "start", "case"]
 """A line that the engine printed, an exception of JAX's start, or one of a case."""
 
 TRANSIENT = ("slice-waits", "slow-start")
-"""Findings that are over when JAX is up."""
+"""Codes of what is over when JAX is up."""
 
-FATAL = ("flags", "packages")
-"""Findings after which the process ends, however often it is started."""
-
-SMALLER = "Take a smaller size or a narrower dtype, or free memory on the device."
-DTYPE = "Choose another dtype; `jaxtui ops` lists those of each op."
-DEVICES = "All arguments of one computation must be on the same device."
-ONE_VERSION = (
-    "Install plugin and jaxlib of one version; `pip install -U` with the extra "
-    "(jax[tpu], jax[cuda12], jax[cuda13] or jax[rocm7-local]) does."
-)
-GPU_MEMORY = (
-    "A JAX program takes three quarters of a GPU when it starts, unless "
-    "XLA_PYTHON_CLIENT_PREALLOCATE=false is set for it. Wait for it, ask its owner, or "
-    "choose another GPU with CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES."
-)
+UNSUPPORTED = ("unsupported", "precision-unsupported")
+"""Codes of what a compiler or runtime cannot do at all."""
 
 
-class Message(Record, frozen=True):
-    """A known text.
-
-    In the sentences ``{1}`` stands for the first group of the pattern, ``{case}`` and
-    ``{when}`` for a case and where it failed, ``{tpu}`` and ``{cuda}`` for the command
-    that installs JAX's plugin.
-    """
-
+class Message(NamedTuple):
     sources: tuple[Source, ...]
-    name: str
-    """One word for programs: of the finding, or what they decide by; may be empty.
-    ``held`` is an accelerator that another process has, whose id is the first group;
-    ``memory`` a case for which there is too little, ``unsupported`` one that compiler
-    or runtime cannot do at all, ``deleted`` one whose arguments are gone."""
+    remark: Remark
+    """With the facts that every such text has."""
     pattern: str
-    what: str
-    advice: str
-    severity: Severity = "error"
-    maker: Maker | Literal[""] = ""
-    """Of a fallback, as in ``Finding``."""
+    names: tuple[str, ...] = ()
+    """The facts that its groups are; digits alone are a number."""
 
 
+LOG: tuple[Source, ...] = ("log",)
+START: tuple[Source, ...] = ("start",)
 BOTH: tuple[Source, ...] = ("log", "start")
-
-
-def _log(
-    name: str,
-    pattern: str,
-    what: str,
-    advice: str,
-    severity: Severity = "error",
-    maker: Maker | Literal[""] = "",
-) -> Message:
-    return Message(("log",), name, pattern, what, advice, severity, maker)
-
-
-def _start(pattern: str, what: str, advice: str, name: str = "") -> Message:
-    return Message(("start",), name, pattern, what, advice)
-
-
-def _case(pattern: str, what: str, advice: str, name: str = "") -> Message:
-    return Message(("case",), name, pattern, what, advice)
-
+CASE: tuple[Source, ...] = ("case",)
 
 MESSAGES = (
-    _log(
-        "packages",
+    Message(
+        LOG,
+        Remark("package-missing", severity="error"),
         r"ModuleNotFoundError: No module named '(msgspec)\b",
-        "The Python that runs the engine has no {1}, which jaxtui needs beside jax.",
-        "Run `PYTHON -m pip install {1}` with the Python that --python names.",
+        ("package",),
     ),
-    _log(
-        "fallback",
+    Message(
+        LOG,
+        Remark("fallback", {"maker": "tpu"}, "error"),
         r"A Google TPU may be present.*Falling back to (\w+)",
-        "This machine seems to have a TPU, but JAX has no library for it and uses {1}.",
-        'Run `pip install "jax[tpu]"` with the version of jax that is here '
-        "(`pip show jax`).",
-        maker="tpu",
+        ("uses",),
     ),
-    _log(
-        "fallback",
+    Message(
+        LOG,
+        Remark("fallback", {"maker": "cuda"}, "error"),
         r"An NVIDIA GPU may be present.*Falling back to (\w+)",
-        "This machine seems to have an NVIDIA GPU, but JAX has no plugin for it and "
-        "uses {1}.",
-        "{cuda}",
-        maker="cuda",
+        ("uses",),
     ),
     Message(
         BOTH,
-        "gpu-memory-taken",
+        Remark("gpu-memory-taken", severity="error"),
         r"CUDA_ERROR_OUT_OF_MEMORY|no supported devices found for platform CUDA",
-        "JAX could not start on the NVIDIA GPU: it may have no memory left for it.",
-        "`nvidia-smi` shows who has the memory. " + GPU_MEMORY,
     ),
-    _log(
-        "cuda-failed",
+    Message(
+        LOG,
+        Remark("cuda-failed", severity="error"),
         r"CUDA backend failed to initialize: (.*)",
-        "JAX's CUDA backend did not start, so JAX does without the NVIDIA GPU.",
-        "Check that `nvidia-smi` lists the GPU; TF_CPP_MIN_LOG_LEVEL=0 makes XLA say "
-        "more, which the log panel then shows.",
+        ("error",),
     ),
-    _log(
-        "cuda-failed",
+    Message(
+        LOG,
+        Remark("cuda-failed", severity="error"),
         r"failed call to cuInit: (.*)",
-        "NVIDIA's driver did not answer ({1}).",
-        "Check `nvidia-smi`; after an update of the driver, restart the machine.",
+        ("error",),
     ),
     Message(
         BOTH,
-        "cuda-library",
+        Remark("cuda-library", severity="error"),
         r"Unable to load (\w+)\. Is it installed\?",
-        "JAX's CUDA plugin is installed, but its library {1} is missing or does not "
-        "fit.",
-        "{cuda}",
+        ("library",),
     ),
     Message(
         BOTH,
-        "cuda-library",
+        Remark("cuda-library", severity="error"),
         r"Found (\w+) version (\S+), but JAX was built against version ([\w.]+)",
-        "The library {1} that is found has version {2}, and JAX's CUDA plugin needs "
-        "{3} or newer.",
-        "The copy that is found first may be another one: `unset LD_LIBRARY_PATH`, so "
-        "that the libraries of the Python packages are used. {cuda}",
+        ("library", "version", "needed"),
     ),
-    _log(
-        "plugin-mismatch",
+    Message(
+        LOG,
+        Remark("plugin-mismatch", {"partner": "jaxlib"}, "error"),
         r"JAX plugin (\S+) version (\S+) is installed, but it is not compatible with "
         r"the installed jaxlib version ([\w.]+)",
-        "The plugin {1} {2} was not made for jaxlib {3}, so JAX does not use it.",
-        ONE_VERSION,
+        ("plugin", "version", "partner_version"),
     ),
     Message(
         BOTH,
-        "plugin-mismatch",
+        Remark("plugin-api-mismatch", severity="error"),
         r"Mismatched PJRT plugin PJRT API version \(?([\d.]+)\)? and framework PJRT "
         r"API version \(?([\d.]+)",
-        "A plugin speaks version {1} of JAX's device interface, and jaxlib speaks {2}: "
-        "they were not made for each other.",
-        ONE_VERSION,
+        ("plugin_api", "jaxlib_api"),
     ),
-    _log(
-        "plugin-broken",
-        r"Jax plugin configuration error: (.*)",
-        "A plugin of JAX could not be set up, so JAX does without its devices.",
-        "The log panel has the whole message; install the plugin again, or uninstall "
-        "it if its hardware is not here.",
-        "warning",
-    ),
-    _log(
-        "slice-waits",
-        r"TPU backend initialization is taking more than ([\d.]+) seconds",
-        "JAX has been waiting for the TPU for {1} s; on a slice of several hosts it "
-        "waits until JAX runs on all of them.",
-        topologies.slice_advice(0),
-        "warning",
-    ),
-    _log(
-        "hugepages",
-        r"Transparent hugepages are not enabled",
-        "Transparent hugepages are not always on, which makes a TPU slow to start.",
-        "`echo always | sudo tee /sys/kernel/mm/transparent_hugepage/enabled`",
-        "warning",
-    ),
-    _log(
-        "library-path",
-        r"TPU_LIBRARY_PATH is set to a non-existent path: (\S+?)\.? Falling",
-        "TPU_LIBRARY_PATH names {1}, which does not exist; JAX takes the libtpu that "
-        "is installed.",
-        "Unset TPU_LIBRARY_PATH, or set it to where libtpu.so is.",
-        "warning",
-    ),
-    _log(
-        "flags",
-        r"Unknown flags? in (XLA_FLAGS|LIBTPU_INIT_ARGS|TPU_\w+): (.*)",
-        "{1} has a flag that XLA does not know: {2}. XLA ends the process for that.",
-        "Take it out of {1}; flags come and go with the version of jaxlib.",
-    ),
-    _log(
-        "flags",
-        r'Could not open file "(.*?)" to read flags for environment variable "(\w+)"',
-        "{2} is {1!r}: XLA takes that for the name of a file, and ends the process "
-        "because there is none.",
-        "Flags begin with two dashes, as in {2}=--xla_cpu_enable_fast_math=false.",
-    ),
-    _log(
-        "x64-off",
-        r"Explicitly requested dtype (float64|int64|uint64|complex128).* is not "
-        r"available, and will be truncated to dtype (\w+)",
-        "{1} was asked for and {2} was made, because x64 is off.",
-        "In a program set JAX_ENABLE_X64=1 or call "
-        '`jax.config.update("jax_enable_x64", True)` first; jaxtui switches x64 on '
-        "for the cases of dtype float64 alone.",
-        "warning",
-    ),
-    _log(
-        "experimental",
-        r"Platform '(\w+)' is experimental",
-        "JAX calls its platform {1} experimental.",
-        "Some ops may not work there; a case that fails says so.",
-        "info",
+    Message(
+        LOG,
+        Remark("slice-waits", severity="warning"),
+        r"TPU backend initialization is taking more than (\d+)[\d.]* seconds",
+        ("seconds",),
     ),
     # Of a start that ends.
-    _start(
+    Message(
+        START,
+        Remark("held", severity="error"),
         r"already in use by process with pid (\d+)",
-        "The TPU is in use by process {1}.",
-        "Wait for it to end; `ps -o user,args -p {1}` shows what it is.",
-        "held",
+        ("pid",),
     ),
-    _start(
-        r"already in use",
-        "The TPU is in use by another process, probably of another user.",
-        "`sudo lsof /dev/accel* /dev/vfio/*` shows which process has it open.",
-        "held",
-    ),
-    _start(
-        r"lockfile",
-        "The TPU library could not take its lock, /tmp/libtpu_lockfile, so another "
-        "process probably uses the TPU.",
-        "`sudo lsof /tmp/libtpu_lockfile` names the holder; only if there is none, "
-        "run `sudo rm /tmp/libtpu_lockfile`.",
-        "held",
-    ),
-    _start(
+    Message(START, Remark("held", severity="error"), r"already in use"),
+    Message(START, Remark("held", {"lock": True}, "error"), r"lockfile"),
+    Message(
+        START,
+        Remark("libtpu-missing", severity="error"),
         r"libtpu\.so.*cannot open|Failed to open libtpu\.so",
-        "JAX was told to use a TPU, but the TPU library libtpu is not installed.",
-        "{tpu}",
     ),
-    _start(
+    Message(
+        START,
+        Remark("no-tpu", severity="error"),
         r"No \w+ device found|No TPU devices? found",
-        "JAX was told to use a TPU, but no TPU chip was found.",
-        "This is no TPU VM, or the container was not given its devices "
-        "(--privileged or --device).",
     ),
-    _start(
+    Message(
+        START,
+        Remark("permission", severity="error"),
         r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)",
-        "This user may not open {1}.",
-        "`ls -l /dev/accel* /dev/vfio/* /dev/nvidia*` shows who may; in a container, "
-        "pass the devices (--privileged or --device).",
+        ("path",),
     ),
-    _start(
+    Message(
+        START,
+        Remark("permission", severity="error"),
         r"Operation not permitted|Permission denied",
-        "This user may not open the accelerator's device files.",
-        "`ls -l /dev/accel* /dev/vfio/* /dev/nvidia*` shows who may; in a container, "
-        "pass the devices (--privileged or --device).",
-    ),
-    _start(
-        r"XLA_CLIENT_MEM_FRACTION is specified together",
-        "XLA_CLIENT_MEM_FRACTION and XLA_PYTHON_CLIENT_MEM_FRACTION are both set, "
-        "which JAX refuses: its GPU backend does not start.",
-        "`unset XLA_PYTHON_CLIENT_MEM_FRACTION`: it is the old name of the other.",
-        "memory-fractions",
-    ),
-    _start(
-        r"provides no devices",
-        "JAX's backend started, but it has no devices.",
-        "CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or TPU_VISIBLE_CHIPS may hide all "
-        "of them.",
     ),
     # Of a case.
-    _case(
+    Message(
+        CASE,
+        Remark("out-of-memory", {"found_by": "compiler"}, "error"),
         r"CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
         r" available HBM \(([^)]+)\)",
-        "{case} needs {1} of device memory; the device has {2}, says the compiler.",
-        SMALLER,
-        "memory",
+        ("asked", "free"),
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("out-of-memory", {"found_by": "compiler"}, "error"),
         r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
-        "{case} needs {1} of device memory; the device has {2}, says the compiler.",
-        SMALLER,
-        "memory",
+        ("asked", "free"),
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("out-of-memory", {"found_by": "device"}, "error"),
         r"Attempting to allocate (\S+?)\. .*?There are (\S+) free",
-        "{case} ran out of device memory {when}: it asked for {1}, {2} were free.",
-        SMALLER,
-        "memory",
+        ("asked", "free"),
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("out-of-memory", severity="error"),
         r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
-        "{case} ran out of memory {when}: it asked for {gigabytes:.1f} GB.",
-        SMALLER,
-        "memory",
+        ("bytes",),
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("out-of-memory", {"found_by": "host"}, "error"),
         r"Unable to allocate ([\d.]+ \w+)",
-        "{case} ran out of host memory {when}: it asked for {1}.",
-        "Take a smaller size: inputs and the float64 reference live on the host.",
-        "memory",
+        ("asked",),
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("out-of-memory", severity="error"),
         r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
         r"|Attempting to allocate|Unable to allocate",
-        "{case} ran out of memory {when}.",
-        SMALLER,
-        "memory",
     ),
-    _case(
-        r"Received incompatible devices.*?device ids \[(\d+)\].*?device ids \[(\d+)\]",
-        "{case} got arguments on two devices, {1} and {2}.",
-        DEVICES,
-    ),
-    _case(
-        r"Received incompatible devices",
-        "{case} got arguments on several devices.",
-        DEVICES,
-    ),
-    _case(
-        r"Disallowed (\S+)-to-(\S+) transfer",
-        "{case} moved data from {1} to {2} inside the timed call, which was forbidden.",
-        "Some argument was not on the device; choose inputs=host to time transfers.",
-    ),
-    _case(
+    Message(
+        CASE,
+        Remark("dtype-unsupported", severity="error"),
         r"^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*? are"
         r" (?:subtypes of )?([^.]+)\.",
-        "{case} cannot run: JAX's {1} does not accept {2}, only {3}.",
-        DTYPE,
+        ("function", "dtype", "accepted"),
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("dtype-unsupported", severity="error"),
         r"^(?:TypeError|ValueError|TypePromotionError): .*dtype",
-        "{case} cannot run: JAX refuses its dtype.",
-        DTYPE,
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("precision-unsupported", severity="error"),
         r"precision '(\w+)' is not supported by dot_general on (\w+)",
-        "{case} cannot run: precision {1} is not supported on {2}.",
-        "Choose the precision default.",
-        "unsupported",
+        ("precision", "platform"),
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("unsupported", {"by": "mosaic"}, "error"),
         r"Mosaic failed to compile TPU kernel",
-        "{case} cannot run: the TPU's compiler for kernels refuses it.",
-        "Choose float32 or bfloat16, or the mode jit.",
-        "unsupported",
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("unsupported", severity="error"),
         r"UNIMPLEMENTED|NotImplementedError",
-        "{case} cannot run: the device's compiler or runtime does not implement it.",
-        "Choose another dtype, precision or device.",
-        "unsupported",
     ),
-    _case(
+    Message(
+        CASE,
+        Remark("array-deleted", severity="error"),
         r"has been (?:deleted|donated)|buffer.*donated",
-        "{case} used an array that had been freed.",
-        "This is a fault of jaxtui; please report it with the original text.",
-        "deleted",
     ),
 )
 """The first that fits counts."""
 
 
-class Found(NamedTuple):
-    message: Message
-    what: str
-    advice: str
-    groups: tuple[str, ...]
-    """Of the pattern; the first is all that it matched."""
-
-
-def find(
-    text: str, source: Source, jax: str | None = None, **words: str
-) -> Found | None:
-    """The message that a text is, with its two sentences; ``None`` for all others.
+def find(text: str, source: Source) -> Remark | None:
+    """What a text says, which is kept as the detail; ``None`` for all others.
 
     Args:
         text: a line of a log; an exception's type and text.
         source: where it comes from.
-        jax: the version that is installed, where that is known.
-        words: what the sentences need besides.
     """
     flags = re.DOTALL if source == "case" else 0
     for message in MESSAGES:
         if source in message.sources and (
             found := re.search(message.pattern, text, flags)
         ):
-            groups = (found[0], *(group or "" for group in found.groups()))
-            number = groups[1] if len(groups) > 1 else ""
-            gigabytes = int(number) / 1e9 if number.isdigit() else 0.0
-            values: Mapping[str, str | float] = {
-                **words,
-                "gigabytes": gigabytes,
-                "tpu": install("tpu", jax),
-                "cuda": f"{install('cuda', jax)} It brings libraries, plugin and "
-                "jaxlib of one version.",
+            facts: dict[str, Fact] = {
+                name: int(group) if group.isdigit() else group
+                for name, group in zip(message.names, found.groups(), strict=True)
             }
-            what = message.what.format(*groups, **values)
-            advice = message.advice.format(*groups, **values)
-            return Found(message, what, advice, groups)
+            return msgspec.structs.replace(
+                message.remark,
+                facts={**message.remark.facts, **facts},
+                detail=text.strip(),
+            )
     return None
 
 
 def kind_of(text: str) -> str:
-    """The name of what a case raised, as in ``Message``; empty for all others."""
-    found = find(text, "case", case="", when="")
-    return found.message.name if found else ""
-
-
-def from_log(line: str) -> Finding | None:
-    """What a line of the engine's output means for whoever waits for JAX.
-
-    Its text is kept whole. ``None`` for all that is not known.
-    """
-    if (found := find(line, "log")) is None:
-        return None
-    return Finding(
-        name=found.message.name,
-        severity=found.message.severity,
-        what=found.what,
-        how="JAX says so in its log.",
-        advice=found.advice,
-        detail=line.strip(),
-        maker=found.message.maker,
-    )
-
-
-def finding(name: str, how: str) -> Finding:
-    """A message of which this machine shows the cause, before JAX says it."""
-    message = next(one for one in MESSAGES if one.name == name)
-    return Finding(
-        name=name,
-        severity=message.severity,
-        what=message.what,
-        how=how,
-        advice=message.advice,
-    )
-
-
-EXTRAS = {"tpu": "tpu", "cuda": "cuda12", "rocm": "rocm7-local"}
-"""Of the package jax, by maker of the accelerator."""
+    """The code of what a case raised; empty for what is not known."""
+    remark = find(text, "case")
+    return remark.code if remark else ""
 
 
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (\S+:\d+\] .*)")
@@ -458,12 +252,3 @@ def last_words(log: Sequence[str], lines: int = 3) -> str:
     fatal = [found[1] for line in log if (found := _FATAL.match(line))]
     # Every thread that fails the same check says so.
     return " ".join([*dict.fromkeys(fatal or map(str.strip, log))][-lines:])
-
-
-def install(maker: str, jax: str | None) -> str:
-    """How to install what lets JAX use an accelerator, and leave jax as it is."""
-    version = f"=={jax}" if jax else ""
-    command = f'Run `pip install "jax[{EXTRAS[maker]}]{version}"`'
-    if maker == "cuda":
-        return f"{command}, or with cuda13 if the driver is 580 or newer."
-    return f"{command}."

@@ -14,62 +14,53 @@ import struct
 import sys
 from pathlib import Path
 
-from jaxtui import format as fmt
 from jaxtui.machine.hardware import CONTROL_FILES, list_names, maker_of, read_text
 from jaxtui.model import Holder, Record
+from jaxtui.model.remark import Fact
 
 LOCK_FILE = "tmp/libtpu_lockfile"
 """Under the root."""
-
-COMMAND_CHARACTERS = 60
-"""What is shown of a command, which may be a whole program."""
 
 _FLOCK = "hhqqi4x"
 """``struct flock`` of 64-bit Linux: l_type, l_whence, l_start, l_len, l_pid."""
 
 
-def holders(proc: Path = Path("/proc")) -> tuple[tuple[Holder, ...], int]:
-    """Every other process that has an accelerator's device file open.
+def holders(proc: Path = Path("/proc")) -> tuple[Holder, ...]:
+    """Every other process that is seen to have an accelerator's device file open.
 
-    Returns:
-        The processes, by number, and how many this user may not look into. Without
-        /proc there are none.
+    They come by number; without /proc there are none.
     """
-    found, hidden = [], 0
+    found = []
     for name in list_names(proc):
         if name.isdigit() and name != str(os.getpid()):
             paths = _open_devices(proc / name)
-            if paths is None:
-                hidden += 1
-            elif paths:
+            if paths:
                 found.append(_holder(proc / name, paths))
-    return tuple(sorted(found, key=lambda one: one.pid)), hidden
+    return tuple(sorted(found, key=lambda one: one.pid))
 
 
 def holder(pid: int, proc: Path = Path("/proc")) -> Holder:
     """What is known of one process, whether or not it has a device open."""
     directory = proc / str(pid)
-    return _holder(directory, _open_devices(directory) or ())
+    return _holder(directory, _open_devices(directory))
 
 
-def describe(holder: Holder) -> str:
-    """``process 7 of ada (python train.py, for 1:01:40)``."""
-    user = f" of {holder.user}" if holder.user else ""
-    age = ""
-    if holder.age_seconds is not None:
-        age = f", for {fmt.duration(holder.age_seconds)}"
-    command = fmt.shorten(holder.command, COMMAND_CHARACTERS) or "unknown"
-    return f"process {holder.pid}{user} ({command}{age})"
+def facts(holder: Holder) -> dict[str, Fact]:
+    """What a remark says of a process."""
+    return {
+        "pid": holder.pid,
+        "user": holder.user,
+        "command": holder.command,
+        "age_seconds": holder.age_seconds,
+    }
 
 
-def _open_devices(process: Path) -> tuple[str, ...] | None:
-    """The device files that it has open; ``None`` if this user may not see that."""
+def _open_devices(process: Path) -> tuple[str, ...]:
+    """The device files that it is seen to have open."""
     directory, found = str(process / "fd"), set()
     try:
         links = os.listdir(directory)
-    except PermissionError:
-        return None
-    except OSError:  # it has ended
+    except OSError:  # it has ended, or is another user's
         return ()
     for link in links:
         try:

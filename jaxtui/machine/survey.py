@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -38,9 +37,6 @@ _RELEVANT = (
     "TPU_WORKER_ID",
     "TPU_WORKER_HOSTNAMES",
     "MEGASCALE_NUM_SLICES",
-    "XLA_PYTHON_CLIENT_PREALLOCATE",
-    "XLA_CLIENT_MEM_FRACTION",
-    "XLA_PYTHON_CLIENT_MEM_FRACTION",
 )
 """Variables that decide which devices JAX gets and how much of them."""
 
@@ -62,10 +58,6 @@ _SURE_NODES: dict[Maker, str] = {
 }
 """Device files that no other hardware has; a vfio file may belong to anything."""
 
-_CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
-
-_HIDEPID = re.compile(r"hidepid=(?:[124]|noaccess|invisible|ptraceable)")
-
 
 class Count(Record, frozen=True):
     """How many of one maker's chips JAX sees on this host, and ought to see."""
@@ -79,8 +71,8 @@ class Count(Record, frozen=True):
     """The variables that ask for no more: ``CUDA_VISIBLE_DEVICES=0``."""
     processes: int = 1
     """With a process for each GPU, the others of the host belong to the others."""
-    missing: str = ""
-    """That some are, one sentence; empty unless they are without a reason."""
+    missing: int = 0
+    """How many are without a reason."""
 
 
 class Survey(Record, frozen=True):
@@ -89,20 +81,12 @@ class Survey(Record, frozen=True):
     chips: tuple[Chip, ...] = ()
     nodes: tuple[Node, ...] = ()
     holders: tuple[Holder, ...] = ()
-    hidden_processes: int = 0
-    """Processes that this user may not look into."""
-    hidepid: bool = False
-    """/proc leaves out processes of other users."""
-    container: bool = False
-    """This is known to be a container: it shows a part of its host."""
     lock: Lock = Lock()
     """Of libtpu."""
     packages: Packages | None = None
     """``None`` where there is no accelerator that would need one."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The variables that decide which devices JAX gets."""
-    hugepages: str = ""
-    """The chosen mode of transparent hugepages: ``always``, ``madvise``, ``never``."""
 
     def of(self, maker: Maker) -> tuple[Chip, ...]:
         return tuple(chip for chip in self.chips if chip.maker == maker)
@@ -183,15 +167,11 @@ class Survey(Record, frozen=True):
         # The chips that have a device file of their own.
         files = sum(node.path[-1].isdigit() for node in self.nodes_of(maker))
         given = files if 0 < files < len(chips) else len(chips)
-        limits, processes, missing = self.limits(maker, found), 1, ""
+        limits, processes, missing = self.limits(maker, found), 1, 0
         if maker != "tpu":
             processes = len({one.process_index for one in mine})
         if found < given and not limits and processes < 2:
-            lacking = given - found
-            missing = (
-                f"JAX sees {found} of {hardware.in_words(chips[:given])}:"
-                f" {lacking} {'is' if lacking == 1 else 'are'} missing."
-            )
+            missing = given - found
         return Count(found, len(chips), given, limits, processes, missing)
 
     def _words(self, variable: str) -> list[str]:
@@ -230,20 +210,13 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
     relevant = {name: environment[name] for name in _RELEVANT if name in environment}
     if not chips and not nodes:
         return Survey(environment=relevant)
-    holders, hidden = processes.holders(root / "proc")
-    modes = root / "sys/kernel/mm/transparent_hugepage/enabled"
     return Survey(
         chips=chips,
         nodes=nodes,
-        holders=holders,
-        hidden_processes=hidden,
-        hidepid=_hides_processes(root),
-        container="KUBERNETES_SERVICE_HOST" in environment
-        or any((root / mark).exists() for mark in _CONTAINER_MARKS),
+        holders=processes.holders(root / "proc"),
         lock=processes.lock(root),
         packages=packages.installed(),
         environment=relevant,
-        hugepages=hardware.read_text(modes).partition("[")[2].partition("]")[0],
     )
 
 
@@ -255,14 +228,5 @@ def blocking(seen: Survey, root: Path = Path("/")) -> tuple[Holder, ...]:
     """
     if not (seen.wants_whole_tpu and seen.nodes_of("tpu")):
         return ()
-    found, _ = processes.holders(root / "proc")
-    return tuple(one for one in found if seen.tpu_paths(one))
-
-
-def _hides_processes(root: Path) -> bool:
-    """Whether /proc is mounted so that it leaves out processes of other users."""
-    mounts = hardware.read_text(root / "proc/mounts").splitlines()
-    return any(
-        len(words) > 3 and words[1] == "/proc" and _HIDEPID.search(words[3])
-        for words in map(str.split, mounts)
-    )
+    every = processes.holders(root / "proc")
+    return tuple(one for one in every if seen.tpu_paths(one))

@@ -281,16 +281,16 @@ _BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 own topology descriptions)."""
 
 
-def slice_advice(chips: int) -> str:
-    """What to do on one host of a slice; 0 chips stand for an unknown number."""
+def alone(chips: int) -> str:
+    """Settings with which JAX starts on one host of a slice, documented for libtpu.
+
+    Args:
+        chips: of this host; 0 stands for an unknown number.
+    """
     settings = "TPU_PROCESS_BOUNDS=1,1,1"
     if bounds := _BOUNDS.get(chips):
         visible = ",".join(map(str, range(chips)))
         settings += (
             f" TPU_CHIPS_PER_PROCESS_BOUNDS={bounds} TPU_VISIBLE_CHIPS={visible}"
         )
-    return (
-        "Start the same on every host (`gcloud compute tpus tpu-vm ssh NAME "
-        "--worker=all --command=...`), or look at this host only with "
-        f"`{settings} jaxtui` (documented for libtpu, not tried with jaxtui)."
-    )
+    return settings

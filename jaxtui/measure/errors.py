@@ -1,4 +1,4 @@
-"""Why something cannot be done, and why JAX does not start, in plain words.
+"""Why something cannot be done, and why JAX does not start: codes and facts.
 
 What JAX says is known by ``jaxtui.machine.messages``; here is what follows from the
 environment. The original text always stays whole in ``detail``.
@@ -12,23 +12,24 @@ import re
 
 from jaxtui.format import shorten
 from jaxtui.machine import messages, packages
-from jaxtui.model import EngineFailed, Holder, WorkFailed
+from jaxtui.model import EngineFailed, Holder, Remark
+from jaxtui.model.remark import Fact
 
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 """Names that JAX_PLATFORMS understands, with the right plugin."""
 
 HEADLINE_CHARACTERS = 300
 
-_Sentences = tuple[str, str]
-"""What is wrong, and what to do about it."""
-
 
 class RefusedError(Exception):
-    """What was asked for cannot be done; carries the event that says why."""
+    """What was asked for cannot be done; carries the remark that says why."""
 
-    def __init__(self, error: str, hint: str, detail: str = "") -> None:
-        super().__init__(error)
-        self.failed = WorkFailed(error=error, hint=hint, detail=detail)
+    def __init__(self, remark: Remark | str, hint: str = "", detail: str = "") -> None:
+        if isinstance(remark, str):
+            facts: dict[str, Fact] = {"error": remark, "hint": hint}
+            remark = Remark("refused", facts, "error", detail)
+        super().__init__(remark.code)
+        self.remark = remark
 
 
 def full_text(exc: BaseException) -> str:
@@ -45,91 +46,64 @@ def headline(error: BaseException) -> str:
 def translate_import(exc: BaseException) -> EngineFailed:
     text = full_text(exc)
     if isinstance(exc, ImportError) and "No module named 'jax'" in text:
-        error, hint = (
-            "JAX cannot be imported in the Python that runs jaxtui.",
-            "Install jaxtui into the environment where jax works; on a fresh machine:"
-            ' pip install "jaxtui[tpu]", "jaxtui[cuda13]", or jax for the CPU alone.',
-        )
-    elif refused := _setting_refused(text):
-        error, hint = refused
-    else:
-        first = str(exc).partition("\n")[0] or type(exc).__name__
-        found = packages.installed()
-        pairs = (("jax", found.jax), ("jaxlib", found.jaxlib))
-        versions = ", ".join(f"{name} {version}" for name, version in pairs if version)
-        error, hint = (
-            f"JAX is installed, but importing it fails: {first}",
-            f"Installed are {versions or 'neither jax nor jaxlib'}; "
-            "`pip install -U --force-reinstall jax jaxlib` brings two that fit, "
-            "and `python -c 'import jax'` shows the whole message.",
-        )
-    return EngineFailed(reason="jax-missing", error=error, hint=hint, detail=text)
+        return EngineFailed(remark=Remark("jax-missing", {}, "error", text))
+    if refused := _setting_refused(text):
+        return EngineFailed(remark=refused)
+    found = packages.installed()
+    facts: dict[str, Fact] = {
+        "error": headline(exc),
+        "jax": found.jax,
+        "jaxlib": found.jaxlib,
+    }
+    return EngineFailed(remark=Remark("jax-broken", facts, "error", text))
 
 
 def translate_backend(exc: BaseException) -> EngineFailed:
-    """What kept the backend from starting, what is there, and what to do.
+    """What kept the backend from starting.
 
-    An accelerator that another process holds has the reason ``held``; the process that
+    An accelerator that another process holds has the code ``held``; the process that
     the text names is among ``holders``, and nothing else about it is looked up here.
     """
     text = full_text(exc)
     if isinstance(exc, ImportError) and "No module named 'jax" in text:
         return translate_import(exc)
-    found = messages.find(text, "start", packages.installed().jax)
-    if found is not None and found.message.name == "held":
-        return EngineFailed(
-            reason="held",
-            error=found.what,
-            hint=found.advice,
-            detail=text,
-            holders=tuple(
-                Holder(pid=int(pid), user=None, command="", paths=())
-                for pid in found.groups[1:]
-            ),
-        )
-    error, hint = found[1:3] if found else _backend_sentences(exc, text)
-    setting = "JAX_PLATFORMS is not set."
-    for name in ("JAX_PLATFORM_NAME", "JAX_PLATFORMS"):
-        if value := os.environ.get(name):
-            setting = f"{name} is {value!r}; without it JAX chooses by itself."
-    plugins = ", ".join(
-        f"{name} {version}" for name, version in packages.installed().plugins.items()
-    )
-    there = "No accelerator plugin is installed here, so there is only cpu."
-    if plugins:
-        there = f"Installed here: {plugins}, and cpu."
-    return EngineFailed(
-        reason="backend", error=error, hint=f"{hint} {setting} {there}", detail=text
-    )
+    remark = messages.find(text, "start") or _of_environment(exc, text)
+    pid = remark.facts.get("pid")
+    holders = () if pid is None else (_named(pid),)
+    return EngineFailed(remark=remark, holders=holders)
 
 
-def _backend_sentences(exc: BaseException, text: str) -> _Sentences:
-    platforms = os.environ.get("JAX_PLATFORMS", "")
+def _named(pid: Fact) -> Holder:
+    return Holder(pid=int(str(pid)), user=None, command="", paths=())
+
+
+def _of_environment(exc: BaseException, text: str) -> Remark:
+    installed = packages.installed()
+    plugins = tuple(f"{name} {version}" for name, version in installed.plugins.items())
+    asked = os.environ.get("JAX_PLATFORMS", "")
+    facts: dict[str, Fact] = {
+        "asked": asked,
+        "plugins": plugins,
+        "jax": installed.jax,
+    }
     if isinstance(exc, AssertionError) and not str(exc):
         # JAX skips cuda where it sees no GPU, and asserts that something was left.
-        if "cuda" in platforms or "gpu" in platforms:
-            return (
-                "JAX was told to use CUDA, but this machine shows no NVIDIA GPU.",
-                "Check `nvidia-smi`, or unset JAX_PLATFORMS; a container needs "
-                "--gpus all.",
-            )
-        return (
-            "JAX's backend failed to start and did not say why.",
-            "Unset JAX_PLATFORMS and try again.",
-        )
+        if "cuda" in asked or "gpu" in asked:
+            return Remark("no-gpu", {"asked": asked}, "error", text)
+        return Remark("backend-failed", facts, "error", text)
     if name := re.search(r"Backend '(\w+)' is not in the list of known", text):
-        return _unknown_platform(name[1], platforms)
+        return _unknown_platform(name[1], facts, text)
     if name := re.search(r"Unknown backend:? '?(\w+)'?", text):
-        platforms = os.environ.get("JAX_PLATFORM_NAME", platforms)
-        return _unknown_platform(name[1], platforms)
+        asked = os.environ.get("JAX_PLATFORM_NAME", asked)
+        return _unknown_platform(name[1], {**facts, "asked": asked}, text)
     if refused := _setting_refused(text):
         return refused
     name = re.search(r"(?:initialize backend|Backend) '(\w+)'", text)
-    what = f"JAX could not start its {name[1]} backend." if name else ""
-    return what or "JAX's backend did not start.", "The original text says why."
+    backend = name[1] if name else ""
+    return Remark("backend-failed", {**facts, "backend": backend}, "error", text)
 
 
-def _setting_refused(text: str) -> _Sentences | None:
+def _setting_refused(text: str) -> Remark | None:
     """An environment variable that JAX does not accept, which its message names."""
     for pattern in (
         r"for environment '?(\w+)'?",
@@ -141,29 +115,17 @@ def _setting_refused(text: str) -> _Sentences | None:
     else:
         return None
     name = found[1].upper() if "flag" in found[0] else found[1]
-    value = os.environ.get(name)
-    shown = " has a value that JAX refuses"
-    if value is not None:
-        shown = f" is {value!r}, which JAX does not accept"
-    return (
-        f"The environment variable {name}{shown}.",
-        f"Unset {name}, or give it a value that JAX knows; the original text may name "
-        "them.",
-    )
+    facts: dict[str, Fact] = {"variable": name, "value": os.environ.get(name)}
+    return Remark("setting-refused", facts, "error", text)
 
 
-def _unknown_platform(name: str, platforms: str) -> _Sentences:
-    which = " (JAX tries it for 'gpu')" if name == "rocm" and "gpu" in platforms else ""
+def _unknown_platform(name: str, facts: dict[str, Fact], text: str) -> Remark:
     near = difflib.get_close_matches(name, PLATFORMS, n=1)
-    if name not in (*PLATFORMS, "gpu") and near:
-        hint = f"Did you mean {near[0]}? There is {', '.join(PLATFORMS)}."
-    elif name in ("rocm", "cuda", "gpu"):
-        jax = packages.installed().jax
-        hint = (
-            "Without a GPU here, do not ask for one; with one, install its plugin. For "
-            f"NVIDIA: {messages.install('cuda', jax)} For AMD: "
-            f"{messages.install('rocm', jax)}"
-        )
-    else:
-        hint = f"Install its plugin, or choose one of {', '.join(PLATFORMS)}."
-    return f"JAX has no platform {name!r}{which} here.", hint
+    known = name in (*PLATFORMS, "gpu")
+    facts = {
+        **facts,
+        "platform": name,
+        "near": near[0] if near and not known else "",
+        "platforms": PLATFORMS,
+    }
+    return Remark("platform-unknown", facts, "error", text)

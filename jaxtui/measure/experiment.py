@@ -9,7 +9,6 @@ from time import perf_counter
 
 import jax
 
-from jaxtui import format as text
 from jaxtui.machine import malloc
 from jaxtui.measure import (
     coldpath,
@@ -40,6 +39,7 @@ from jaxtui.model import (
     CaseMeasured,
     CaseStarted,
     Experiment,
+    Fact,
     Failure,
     PhaseStarted,
     PlannedCase,
@@ -150,7 +150,7 @@ class _Run(Runner):
     def _import_tensorflow(self, cases: Sequence[Indexed]) -> Iterator[RunEvent]:
         if not any(planned.case.mode == "tensorflow" for _, planned in cases):
             return
-        yield self.progress("importing TensorFlow")
+        yield self.progress("tensorflow-import")
         start = perf_counter()
         # A broken installation is reported by the case that needs it.
         with suppress(Exception):
@@ -205,7 +205,7 @@ class _Run(Runner):
             for event in coldpath.prepare(index, made, cold=self._own_process):
                 if isinstance(event, PhaseStarted):
                     self.phase = event.phase
-                    yield self.progress(f"{self.phase.replace('_', ' ')}: {case.label}")
+                    yield self.progress(self.phase, case.label)
                 yield event
         except FAULTS as error:
             yield self._fail(index, explain(error, case, self.phase))
@@ -235,22 +235,16 @@ class _Run(Runner):
 
     def _out_of_time(self, case: Case, end: float, share: float) -> Failure | None:
         if self.stop():
-            return _stop_failure(case, "this case had its turn")
+            return _stop_failure(case, "turn")
         spent = share - (end - perf_counter())
         first = self._unfinished == len(self._experiment.cases)
         if first or spent < PREPARATION_SHARE * share:
             return None
-        budget, processes = (
-            text.seconds(self._experiment.share),
-            self._experiment.processes,
-        )
-        if processes > 1:
-            budget += f" for each of {processes} processes"
-        return Failure(
-            case=case,
-            error=f"The budget of {budget} was used up before this case had its turn.",
-            hint="Give a larger --budget, or fewer cases.",
-        )
+        facts: dict[str, Fact] = {
+            "seconds": self._experiment.share,
+            "processes": self._experiment.processes,
+        }
+        return Failure(case=case, remark=Remark("budget-used", facts, "error"))
 
     def _too_slow(self, planned: PlannedCase, end: float) -> Failure | None:
         case, device = planned.case, _device(planned)
@@ -263,15 +257,9 @@ class _Run(Runner):
         if seconds is None or seconds <= allowed:
             return None
         enough = 8 * seconds * len(self._experiment.cases) * self._experiment.processes
-        return Failure(
-            case=case,
-            error=(
-                f"One call would take about {text.seconds(seconds)} here (estimated "
-                f"from a smaller size), more than its share of the budget."
-            ),
-            hint=f"Give --budget {enough:.0f}, or a smaller size.",
-            estimated_seconds=seconds,
-        )
+        facts: dict[str, Fact] = {"seconds": seconds, "enough": enough}
+        remark = Remark("too-slow", facts, "error")
+        return Failure(case=case, remark=remark, estimated_seconds=seconds)
 
     def _take_turns(self, records: Sequence[Record], end: float) -> Iterator[RunEvent]:
         by_turns = {record.turns: record for record in records}
@@ -296,7 +284,7 @@ class _Run(Runner):
                 yield self._fail(record.index, failure)
                 continue
             yield record.sampled()
-            yield self.progress(f"sampling: {record.workload.case.label}")
+            yield self.progress("sampling", record.workload.case.label)
             now = perf_counter()
             if not self._typed:
                 end += self._extend(max(0.0, now + _missing_seconds(turns) - end))
@@ -341,7 +329,7 @@ class _Run(Runner):
         if not self._takes_spans or share <= 0 or least > max(SPAN_SECONDS, share):
             record.memory = Remark("no-span", {"because": "budget"})
             return
-        yield self.progress(f"memory span: {made.case.label}")
+        yield self.progress("memory-span", made.case.label)
         seconds = max(min(share, SPAN_SECONDS), least)
         record.memory = self._spans.span(made.case, seconds)
         self._reserved -= min(self._reserved, perf_counter() - before)
@@ -350,9 +338,7 @@ class _Run(Runner):
         """Check the result, which is left until nothing is timed any more."""
         if not record.turns.rounds:
             case = record.workload.case
-            yield self._fail(
-                record.index, _stop_failure(case, "the first sample of this case")
-            )
+            yield self._fail(record.index, _stop_failure(case, "sample"))
             return
         if not self.stop():
             yield PhaseStarted(index=record.index, phase="check")
@@ -414,5 +400,4 @@ def _device(planned: PlannedCase) -> jax.Device | None:
 
 
 def _stop_failure(case: Case, before: str) -> Failure:
-    error = f"The run was stopped before {before}."
-    return Failure(case=case, error=error, hint="Run it again.")
+    return Failure(case=case, remark=Remark("stopped", {"before": before}, "error"))

@@ -110,11 +110,11 @@ class _Run(Runner):
         with suppress(_StoppedError):
             yield from self._inspect()
 
-    def progress(self, doing: str) -> Progress:
+    def progress(self, doing: str, about: str = "") -> Progress:
         """Named with its case; whoever would go on is asked whether to stop."""
         if self.stop():
             raise _StoppedError
-        return super().progress(f"{doing}: {self.case.label}")
+        return super().progress(doing, about or self.case.label)
 
     def _inspect(self) -> Iterator[RunEvent]:
         case, source = self.case, own.source(self.case.op)
@@ -131,7 +131,7 @@ class _Run(Runner):
         if here:
             yield from self.warm_up(self._device)
         else:
-            yield self.progress("warming up the compiler")
+            yield self.progress("compiler-warm-up")
             self._warm_up = ahead.warm_up(self._device)
         if source is None:
             op = ops.get(case.op)
@@ -146,7 +146,7 @@ class _Run(Runner):
             place = self._device if here else jax.devices()[0]
             function = own.load(source, place)
             self.phase = "inputs"
-            yield self.progress("arguments")
+            yield self.progress("inputs")
             made = self._workload = of_function(function, case, place)
             made.peak = peaks.of_case(made.case, self._device.device_kind, matrix=True)
             if not here:
@@ -183,7 +183,7 @@ class _Run(Runner):
         known: dict[Hashable, _Step] = {}
         for number, equation in enumerate(equations, 1):
             self.phase = "compile"
-            yield self.progress(f"step {number} of {len(equations)}")
+            yield self.progress("compile", f"{number}/{len(equations)}")
             avals = [variable.aval for variable in equation.invars]
             key = (equation.primitive.name, str(equation.params), str(avals))
             if key in known:

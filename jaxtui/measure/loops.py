@@ -126,11 +126,11 @@ class _Run(Runner):
             check_time(self._loop, device)
         for phase in self._phases(device, known.queue_depth):
             self.phase = phase
-            yield self.progress(f"{phase.replace('_', ' ')}: {case.label}")
+            yield self.progress(phase, case.label)
             if self.stop():
                 return
         self.phase = "warm-up"
-        yield self.progress(f"warm-up: {case.label}")
+        yield self.progress("warm-up", case.label)
         calls = range(self._loop.calls)
         body = Body(self._loop, self._workload, lambda: calls, self._results)
         warmth = repeats.warm_up(body)
@@ -202,7 +202,7 @@ class _Run(Runner):
             if turn:
                 self._random.shuffle(kinds)
             for kind in kinds:
-                yield self.progress(f"repeat {turn + 1}: {self.case.label}")
+                yield self.progress("repeat", self.case.label)
                 if kind == "watched":
                     yield from self._watch(body)
                 else:
@@ -257,7 +257,7 @@ class _Run(Runner):
             raise MissingTraceError(Remark("trace-too-long", {"call_seconds": each}))
         if self.stop() or repeat_seconds > self.remaining:
             raise MissingTraceError(Remark("trace-no-time"))
-        yield self.progress(f"traced repeat: {self.case.label}")
+        yield self.progress("traced-repeat", self.case.label)
         made = self._workload
 
         def call() -> None:
@@ -416,7 +416,7 @@ def plan(loop: Loop) -> PlannedCase:
         )
     planned = plan_case(case, Supply())
     if (problem := planned.problem) is not None:
-        raise RefusedError(problem.error, problem.hint, problem.detail)
+        raise RefusedError(problem.remark)
     if loop.chained and own.source(case.op) is None:
         op = ops.get(case.op)
         first = op.arguments(case.size)[0]

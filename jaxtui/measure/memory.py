@@ -185,7 +185,7 @@ def _measured(asked: SpanRequest) -> _Turns:
     # What was timed is still there: both must have room.
     (planned,) = planning.plan(Experiment(cases=(case,))).cases
     if planned.problem is not None:
-        raise ValueError(planned.problem.error)
+        raise ValueError(planned.problem.remark.code)
     device = None if case.device == HOST else devices.find(case.device)
     pool = workload.Pool(asked.seed)
     if source is None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from jaxtui.format import bytes_text
 from jaxtui.measure import devices, ops, own, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
-from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import CHUNK, Indices
@@ -24,10 +23,12 @@ from jaxtui.model import (
     Case,
     Device,
     Experiment,
+    Fact,
     Failure,
     Peak,
     Plan,
     PlannedCase,
+    Remark,
 )
 
 ALLOWANCE_BYTES = 16 * 2**20
@@ -84,8 +85,8 @@ def _plan(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
     except Exception as error:
         if case.op in ops.OPS:
             raise
-        what = f"{type(error).__name__}: {error}"
-        return _refuse(case, f"{case.op} cannot be planned: {what}.", "")
+        facts: dict[str, Fact] = {"error": headline(error)}
+        return _refuse(case, Remark("plan-raised", facts, "error", full_text(error)))
 
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
@@ -93,7 +94,7 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
     try:
         device = check(case, supply)
     except RefusedError as refused:
-        return _refuse(case, refused.failed.error, refused.failed.hint)
+        return _refuse(case, refused.remark)
     op: Op | None = None
     rate: Peak | None = None
     if own.source(case.op) is not None:
@@ -128,14 +129,14 @@ def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
     return max(2, int(SHARE * free) // result_bytes)
 
 
-def _refuse(case: Case, error: str, hint: str) -> PlannedCase:
+def _refuse(case: Case, remark: Remark) -> PlannedCase:
     return PlannedCase(
         case=case,
         memory_bytes=0,
         host_memory_bytes=0,
         flops=None,
         bytes=None,
-        problem=Failure(case=case, error=error, hint=hint),
+        problem=Failure(case=case, remark=remark),
     )
 
 
@@ -274,25 +275,16 @@ def _check_memory(
     case: Case, needed: int, host_needed: int, device: Device | None, supply: Supply
 ) -> Failure | None:
     """Compare needs with what is free; a CPU device computes in host memory."""
-    what = case.label.partition(f" {case.mode} on ")[0]
     free = supply.free_bytes(case.device)
     on_host = device is None or device.platform == "cpu"
     total = needed + host_needed if on_host else needed
     host_free = supply.host_bytes
-    if free is not None and total > free:
-        error = (
-            f"{what} needs {bytes_text(total)} on {case.device};"
-            f" {bytes_text(free)} are free."
-        )
-    elif not on_host and host_free is not None and host_needed > host_free:
-        error = (
-            f"{what} needs {bytes_text(host_needed)} of host memory to make its inputs"
-            f" and check its result; {bytes_text(host_free)} are free."
-        )
-    else:
+    facts: dict[str, Fact] = {"needed": total, "free": free, "on": case.device}
+    if not on_host and host_free is not None and host_needed > host_free:
+        facts = {"needed": host_needed, "free": host_free, "on": HOST}
+    elif free is None or total <= free:
         return None
-    hint = "Take a smaller size or a narrower dtype."
-    return Failure(case=case, error=error, hint=hint)
+    return Failure(case=case, remark=Remark("too-large", facts, "error"))
 
 
 def _is_crowded(cases: list[Case], supply: Supply) -> bool:

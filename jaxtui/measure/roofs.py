@@ -15,7 +15,7 @@ from jaxtui.measure.check import bandwidth, compute
 from jaxtui.measure.check.base import Context, Measure, guard, reading
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.model import Case, Check, CheckTest, Progress, Reading, Remark, RunEvent
+from jaxtui.model import Case, Check, CheckTest, Reading, Remark, RunEvent
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, Roofs, RoofsMeasured
 
 
@@ -49,7 +49,7 @@ class _Run(Runner):
         kinds: list[RoofDtype | None] = [None, *dict.fromkeys(self._work.dtypes)]
         share = self.budget / len(kinds)
         for of in kinds:
-            yield self.progress(_label(of))
+            yield self.progress(*_doing(of))
             readings = list(self._readings(device, of, share))
             self._spent += share
             if not readings:  # it was stopped meanwhile
@@ -86,12 +86,9 @@ class _Run(Runner):
         """Of the time that is shared out; compiling comes on top."""
         return max(0.0, self.budget - self._spent)
 
-    def progress(self, doing: str) -> Progress:
-        return super().progress(f"{doing} on {self._work.device}")
 
-
-def _label(of: RoofDtype | None) -> str:
-    return "moving large arrays" if of is None else f"multiplying {of.label} matrices"
+def _doing(of: RoofDtype | None) -> tuple[str, str]:
+    return ("bandwidth", "") if of is None else ("products", of.label)
 
 
 def _with_readings(

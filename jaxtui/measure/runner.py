@@ -45,7 +45,7 @@ class Runner(abc.ABC):
 
     @abc.abstractmethod
     def work(self) -> Iterator[RunEvent]:
-        """The events between the first and the last; whatever it raises is told."""
+        """The events between the first and the last; it may raise anything."""
 
     def events(self) -> Iterator[RunEvent]:
         with quiet_collector():
@@ -54,7 +54,7 @@ class Runner(abc.ABC):
             try:
                 yield from self.work()
             except RefusedError as refused:
-                yield refused.failed
+                yield WorkFailed(remark=refused.remark)
             except FAULTS as error:  # whatever JAX, XLA or the code of a file raises
                 yield self.failure(error)
             yield RunFinished(
@@ -63,13 +63,12 @@ class Runner(abc.ABC):
             )
 
     def failure(self, error: BaseException) -> WorkFailed:
-        """What was raised, in words.
+        """What was raised.
 
         Raises:
             BaseException: The same, where it is no affair of the work.
         """
-        told = explain(error, self.case, self.phase)
-        return WorkFailed(error=told.error, hint=told.hint, detail=told.detail)
+        return WorkFailed(remark=explain(error, self.case, self.phase).remark)
 
     @property
     def elapsed(self) -> float:
@@ -80,19 +79,20 @@ class Runner(abc.ABC):
         """Seconds of the budget that are left; below 0 once it is overrun."""
         return self.budget - self.elapsed
 
-    def progress(self, doing: str) -> Progress:
+    def progress(self, doing: str, about: str = "") -> Progress:
         """What is done now, and how long it may go on."""
         return Progress(
             elapsed_seconds=self.elapsed,
             remaining_seconds=max(0.0, self.remaining),
             doing=doing,
+            about=about,
         )
 
     def warm_up(self, device: jax.Device) -> Generator[RunEvent, None, Runtime]:
         """What is known of a device; its first work warms the process up."""
         if runtime.is_warm(device):
             return runtime.of(device)
-        yield self.progress("warming up the process")
+        yield self.progress("process-warm-up")
         known = runtime.of(device)
         yield ProcessWarmedUp(seconds=known.warm_up_seconds)
         return known

@@ -12,8 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import jax
 import jax.experimental
@@ -21,69 +20,71 @@ from jax._src import config as jax_config
 from jax._src import sharding_impls, xla_bridge
 
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Case, Finding, Precision, Remark
+from jaxtui.model import Case, Precision, Remark
+from jaxtui.model.remark import Fact
 
 Refused = Literal["", "verdicts", "jax"]
+"""What a setting makes meaningless."""
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A setting that is not at its default."""
 
     name: str
     """As it was written where it was set: ``JAX_DEBUG_NANS`` or ``jax_debug_nans``."""
     value: str
-    effect: str
-    """What it does, as the end of a sentence."""
-    refused: Refused = ""
-    """What it makes meaningless."""
+    refuses: Refused = ""
 
     @property
-    def label(self) -> str:
-        """With its value, unless that is a list of compiler flags."""
-        return self.name if self.name in COMPILER else f"{self.name}={self.value}"
+    def remark(self) -> Remark:
+        facts: dict[str, Fact] = {
+            "setting": self.name,
+            "value": self.value,
+            "refuses": self.refuses,
+        }
+        return Remark("setting", facts, "error" if self.refuses == "jax" else "warning")
 
 
-_NANS = "each call waits for its result and searches it for NaN"
-_INFS = "each call waits for its result and searches it for infinities"
-_GUARD = "JAX watches every transfer and logs or forbids those that are implicit"
-_PRODUCTS = "matrix products of precision default are computed at that one"
-_WIDE = "functions of your own have 64-bit types; an op has those of its dtype"
-_OTHERWISE = "XLA optimizes otherwise"
-_FLAGS = "flags of the compiler are set, and any of them may change what is measured"
-_SHARED = "the CPU is shown as several devices, SIMULATED: they share its cores"
-
-_TABLE: tuple[tuple[str, object, str, Refused], ...] = (
-    ("jax_disable_jit", False, "JAX compiles nothing", "jax"),
-    ("jax_no_tracing", False, "JAX compiles nothing new", "jax"),
-    ("jax_no_execution", False, "JAX executes nothing", "jax"),
-    ("jax_debug_nans", False, _NANS, "verdicts"),
-    ("jax_debug_infs", False, _INFS, "verdicts"),
-    ("jax_disable_most_optimizations", False, _OTHERWISE, "verdicts"),
-    ("jax_transfer_guard", None, _GUARD, ""),
-    ("jax_transfer_guard_host_to_device", None, _GUARD, ""),
-    ("jax_transfer_guard_device_to_device", None, _GUARD, ""),
-    ("jax_transfer_guard_device_to_host", None, _GUARD, ""),
-    ("jax_default_matmul_precision", None, _PRODUCTS, ""),
-    ("jax_enable_x64", False, _WIDE, ""),
-    ("jax_cpu_enable_async_dispatch", True, "a CPU computes within the call", ""),
-    ("jax_check_tracer_leaks", False, "eager calls are traced every time", ""),
-    ("jax_enable_checks", False, "tracing and lowering check themselves", ""),
-    ("jax_debug_key_reuse", False, "eager calls check their keys", ""),
-    ("jax_error_checking_behavior_nan", "ignore", "functions look for NaN", ""),
-    ("jax_error_checking_behavior_divide", "ignore", "functions look for zeros", ""),
-    ("jax_error_checking_behavior_oob", "ignore", "functions check indices", ""),
-    ("jax_log_compiles", False, "trace and compile include writing logs", ""),
-    ("jax_explain_cache_misses", False, "trace includes writing logs", ""),
-    ("jax_enable_pgle", False, "JAX profiles functions and compiles them again", ""),
-    ("jax_default_prng_impl", "threefry2x32", "random numbers are made by that", ""),
-    ("jax_threefry_partitionable", True, "random numbers are made otherwise", ""),
-    ("jax_optimization_level", "UNKNOWN", _OTHERWISE, ""),
-    ("jax_exec_time_optimization_effort", 0.0, _OTHERWISE, ""),
-    ("jax_memory_fitting_level", "O2", _OTHERWISE, ""),
-    ("jax_memory_fitting_effort", 0.0, _OTHERWISE, ""),
+_TABLE: tuple[tuple[str, object], ...] = (
+    ("jax_disable_jit", False),
+    ("jax_no_tracing", False),
+    ("jax_no_execution", False),
+    ("jax_debug_nans", False),
+    ("jax_debug_infs", False),
+    ("jax_disable_most_optimizations", False),
+    ("jax_transfer_guard", None),
+    ("jax_transfer_guard_host_to_device", None),
+    ("jax_transfer_guard_device_to_device", None),
+    ("jax_transfer_guard_device_to_host", None),
+    ("jax_default_matmul_precision", None),
+    ("jax_enable_x64", False),
+    ("jax_cpu_enable_async_dispatch", True),
+    ("jax_check_tracer_leaks", False),
+    ("jax_enable_checks", False),
+    ("jax_debug_key_reuse", False),
+    ("jax_error_checking_behavior_nan", "ignore"),
+    ("jax_error_checking_behavior_divide", "ignore"),
+    ("jax_error_checking_behavior_oob", "ignore"),
+    ("jax_log_compiles", False),
+    ("jax_explain_cache_misses", False),
+    ("jax_enable_pgle", False),
+    ("jax_default_prng_impl", "threefry2x32"),
+    ("jax_threefry_partitionable", True),
+    ("jax_optimization_level", "UNKNOWN"),
+    ("jax_exec_time_optimization_effort", 0.0),
+    ("jax_memory_fitting_level", "O2"),
+    ("jax_memory_fitting_effort", 0.0),
 )
-"""Name, default, what another value does, and what that makes meaningless."""
+"""Names and defaults."""
+
+_REFUSES: dict[str, Refused] = {
+    "jax_disable_jit": "jax",
+    "jax_no_tracing": "jax",
+    "jax_no_execution": "jax",
+    "jax_debug_nans": "verdicts",
+    "jax_debug_infs": "verdicts",
+    "jax_disable_most_optimizations": "verdicts",
+}
 
 COMPILER = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 """Variables that hold flags of the compiler."""
@@ -112,7 +113,7 @@ _PRECISIONS: dict[str, Precision] = {
 
 def deviations() -> Iterator[Setting]:
     values = jax.config.values
-    for name, default, effect, refused in _TABLE:
+    for name, default in _TABLE:
         value = values.get(name, default)
         if value in (default, "allow") or (
             # It sets those of the three directions as well.
@@ -120,44 +121,28 @@ def deviations() -> Iterator[Setting]:
             and value == values.get("jax_transfer_guard")
         ):
             continue
-        yield Setting(
-            name.upper() if name.upper() in os.environ else name,
-            str(value),
-            effect,
-            _FORBIDDING.get(value, "") if effect == _GUARD else refused,
-        )
+        refuses = _REFUSES.get(name, "")
+        if name.startswith("jax_transfer_guard"):
+            refuses = _FORBIDDING.get(value, "")
+        written = name.upper() if name.upper() in os.environ else name
+        yield Setting(written, str(value), refuses)
     for name in COMPILER:
-        if value := _BY_JAX.sub("", os.environ.get(name, "")):
-            split = all(map(_SPLITS_CPU.fullmatch, value.split()))
-            yield Setting(name, value, _SHARED if split else _FLAGS)
+        value = _BY_JAX.sub("", os.environ.get(name, ""))
+        # Devices that share the CPU are called SIMULATED wherever they are shown.
+        if not all(map(_SPLITS_CPU.fullmatch, value.split())):
+            yield Setting(name, value)
 
 
-def finding(setting: Setting) -> Finding:
-    so = {
-        "": "",
-        "verdicts": ", so no verdict can rest on what is measured",
-        "jax": ", so nothing of it can be timed or judged",
-    }[setting.refused]
-    where, remedy = "The environment", f"`unset {setting.name}`"
-    if not setting.name.isupper():
-        where = "This process"
-        remedy = f"leave `jax.config.update({setting.name!r}, …)` out"
-    return Finding(
-        name="setting",
-        severity="error" if setting.refused == "jax" else "warning",
-        what=f"{setting.label}: {setting.effect}{so}.",
-        how=f"{where} has {setting.name}={setting.value}.",
-        advice=f"To measure without it, {remedy}.",
-        refuses=setting.refused,
-    )
+def remarks() -> Iterator[Remark]:
+    """What is set, and what that makes meaningless."""
+    return (setting.remark for setting in deviations())
 
 
 def check() -> None:
     """Refuse whatever is of JAX if a setting makes that meaningless."""
     for setting in deviations():
-        if setting.refused == "jax":
-            said = finding(setting)
-            raise RefusedError(said.what, said.advice)
+        if setting.refuses == "jax":
+            raise RefusedError(setting.remark)
 
 
 def precision(case: Case) -> Precision:
@@ -299,18 +284,11 @@ def watched(file: str) -> Iterator[None]:
         _refuse_late(name, option, value, up)
         asked = os.environ.get(option.upper(), str(value))
         if asked != str(value):
-            raise RefusedError(
-                f"{name} sets {option} to {value}, and {asked} was asked for.",
-                "Leave --cpu-devices out, or what the file sets.",
-            )
+            raise _conflict(name, option, str(value), asked)
     count = int(jax.config.values.get("jax_num_cpu_devices", -1))
     _, _, flag = os.environ.get("XLA_FLAGS", "").partition(_CPU_DEVICES)
     if not up and count > 0 and flag and flag.split()[0] != str(count):
-        raise RefusedError(
-            f"{name} sets XLA_FLAGS to {flag.split()[0]} CPU devices, and {count} were"
-            " asked for.",
-            "Leave --cpu-devices out, or what the file sets.",
-        )
+        raise _conflict(name, "XLA_FLAGS", flag.split()[0], str(count))
 
 
 def _apply(name: str, variable: str, option: str, text: str, up: bool) -> None:
@@ -324,30 +302,28 @@ def _apply(name: str, variable: str, option: str, text: str, up: bool) -> None:
     if value == now:
         return
     if option not in AT_START:
-        raise RefusedError(
-            f"{name} sets {variable} in its environment, which JAX reads when it is"
-            " imported, and here it was imported before.",
-            f"Let it say jax.config.update({option!r}, {value!r}), or set {variable} in"
-            " the shell.",
-        )
+        facts: dict[str, Fact] = {"file": name, "variable": variable}
+        facts |= {"option": option, "value": repr(value)}
+        raise RefusedError(Remark("variable-too-late", facts, "error"))
     _refuse_late(name, variable, value, up)
     jax.config.update(option, cast("bool", value))
 
 
 def _refuse_late(name: str, what: str, value: object, up: bool) -> None:
     if up:
-        raise RefusedError(
-            f"{name} sets {what}, which is read when JAX starts its backend, and here"
-            " it has started.",
-            "Time it with `jaxtui bench`, which imports a file before, and which takes"
-            " one such file in a run.",
-        )
+        facts: dict[str, Fact] = {"file": name, "setting": what}
+        raise RefusedError(Remark("setting-too-late", facts, "error"))
     other, before = _started_with.setdefault(what, (name, value))
     if before != value:
-        raise RefusedError(
-            f"{name} sets {what} to {value}, and {other} has set it to {before}.",
-            "Time their functions in runs of their own.",
-        )
+        raise _conflict(name, what, str(value), str(before), other)
+
+
+def _conflict(
+    file: str, setting: str, value: str, other: str, by: str = ""
+) -> RefusedError:
+    facts: dict[str, Fact] = {"file": file, "setting": setting, "value": value}
+    facts |= {"other": other, "by": by}
+    return RefusedError(Remark("setting-conflict", facts, "error"))
 
 
 _MESHES: tuple[Any, ...] = tuple(

@@ -43,6 +43,8 @@ from jaxtui.measure.workload import Scope, Workload
 from jaxtui.model import (
     SNIPPET_IMPORTS,
     Case,
+    Fact,
+    Remark,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -129,7 +131,7 @@ class _Run(Runner):
         self._device: jax.Device | None = None
 
     def failure(self, error: BaseException) -> WorkFailed:
-        return failure("The snippet", error).failed
+        return WorkFailed(remark=failure("snippet", error).remark)
 
     @property
     def remaining(self) -> float:
@@ -145,7 +147,7 @@ class _Run(Runner):
         with self._scope():
             (device,) = jnp.zeros(()).devices()
         check_memory(snippet.memory_bytes, device)
-        yield self.progress("setting up")
+        yield self.progress("setup")
         try:
             # What it prints belongs in the log, not in the engine's own output.
             with self._scope(), redirect_stdout(sys.stderr):
@@ -173,7 +175,7 @@ class _Run(Runner):
             if self.stop():
                 break
             if isinstance(part, Shown):
-                yield self.progress(part.name)
+                yield self.progress("part", part.name)
                 with self._scope():
                     value = show(part.name, partial(self._value, part, queue))
                 yield SnippetShown(value=value)
@@ -184,7 +186,7 @@ class _Run(Runner):
                 if not part.once:
                     repeated.append(timed)
                     continue
-                yield self.progress(part.name)
+                yield self.progress("part", part.name)
                 timed.turns.turn("latency", 0.0)
             except Exception as error:
                 raise failure(repr(part.name), error) from error
@@ -215,7 +217,7 @@ class _Run(Runner):
                 raise failure(repr(part.name), one.fault)
             if is_due(len(one.rounds)):
                 yield SnippetTimed(timing=part.timing())
-            yield self.progress(part.name)
+            yield self.progress("part", part.name)
             if len({len(each.rounds) for each in turns}) > 1:
                 continue  # each has as many turns
             now = perf_counter()
@@ -229,7 +231,7 @@ class _Run(Runner):
 
     def _in_child(self, count: int) -> Iterator[RunEvent]:
         """What a process with so many CPU devices says; it is ended with this run."""
-        yield self.progress(f"starting a process with {count} CPU devices")
+        yield self.progress("cpu-devices", str(count))
         try:
             child = Child(
                 __name__,
@@ -276,10 +278,13 @@ def check_memory(memory_bytes: int, device: Any) -> None:
 
 def failure(what: str, error: BaseException) -> RefusedError:
     """What raised, and its text."""
-    text, hint = full_text(error), "The original text has the details."
-    if messages.kind_of(text) == "memory":
-        hint = SMALLER
-    return RefusedError(f"{what} failed: {headline(error)}", hint, text)
+    text = full_text(error)
+    if (known := messages.find(text, "case")) is not None:
+        return RefusedError(
+            msgspec.structs.replace(known, facts={**known.facts, "phase": what})
+        )
+    facts: dict[str, Fact] = {"error": headline(error), "phase": what}
+    return RefusedError(Remark("raised", facts, "error", text))
 
 
 # The code of a snippet, and what came out of it.

@@ -173,15 +173,10 @@ class Peak(Record, frozen=True, kw_only=True):
 
 
 class Failure(Record, frozen=True, kw_only=True):
-    """Why a case has no trustworthy number, in words for people."""
+    """Why a case has no trustworthy number."""
 
     case: Case
-    error: str
-    """What happened, one sentence."""
-    hint: str
-    """What to do about it, one sentence; may be empty."""
-    detail: str = ""
-    """The original text of the exception, kept whole."""
+    remark: Remark
     estimated_seconds: float | None = None
     """What one call would take, where that is why it was not run."""
 

@@ -8,9 +8,10 @@ from jaxtui.model.base import Phase, Record
 from jaxtui.model.cases import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
-from jaxtui.model.machine import Device, Finding, Holder, Host
+from jaxtui.model.machine import Device, Holder, Host
 from jaxtui.model.measurement import Measurement
 from jaxtui.model.programs import Inspected, Inspection
+from jaxtui.model.remark import Remark
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.model.snippets import Snippet, SnippetShown, SnippetTimed
 
@@ -102,7 +103,9 @@ class Progress(Record, frozen=True, kw_only=True, tag=True):
     remaining_seconds: float
     """At most: the budget that is left, less what finished cases gave back."""
     doing: str
-    """One phrase, e.g. ``compiling matmul 4096 bfloat16 jit on tpu:0``."""
+    """A code: the phase, ``sampling``, ``memory-span`` …"""
+    about: str = ""
+    """The name of what it is done to: a case, a part of a program, a device."""
 
 
 class RunFinished(Record, frozen=True, kw_only=True, tag=True):
@@ -115,12 +118,7 @@ class RunFinished(Record, frozen=True, kw_only=True, tag=True):
 class WorkFailed(Record, frozen=True, kw_only=True, tag=True):
     """A loop, snippet, check, inspection or the roofs ended without their result."""
 
-    error: str
-    """What happened, one sentence."""
-    hint: str
-    """What to do about it, one sentence; may be empty."""
-    detail: str = ""
-    """The original text of the exception, kept whole."""
+    remark: Remark
 
 
 # Of the engine itself.
@@ -139,14 +137,14 @@ class Ready(Record, frozen=True, kw_only=True, tag=True):
     host: Host
     devices: tuple[Device, ...]
     ops: tuple[OpInfo, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Remark, ...] = ()
     """What is to be known of the machine, now that JAX's view of it is known too."""
 
 
 class Noticed(Record, frozen=True, kw_only=True, tag=True):
     """What the engine found out about the machine before JAX was touched."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Remark, ...]
     hardware: str = ""
     """What JAX is about to initialise, in words: ``8 chips TPU v5e``."""
     makers: tuple[str, ...] = ()
@@ -159,33 +157,16 @@ class Waiting(Record, frozen=True, kw_only=True, tag=True):
     """The engine has been starting for longer than usual; the client says so."""
 
     elapsed_seconds: float
-    finding: Finding
+    remark: Remark
     """What takes so long, as far as that is known."""
 
 
 class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
     """The engine cannot serve; it exits after this."""
 
-    reason: Literal[
-        "jax-missing",
-        "jax-too-old",
-        "libtpu-missing",
-        "topology",
-        "backend",
-        "held",
-        "timeout",
-        "died",
-        "internal",
-    ]
-    error: str
-    hint: str
-    detail: str = ""
+    remark: Remark
+    """Why; its code tells what can be done about it."""
     holders: tuple[Holder, ...] = ()
-
-
-def explanation(failed: Failure | WorkFailed | EngineFailed | None) -> str:
-    """What happened and what to do about it; empty where nothing failed."""
-    return f"{failed.error} {failed.hint}".strip() if failed else ""
 
 
 class Planned(Record, frozen=True, kw_only=True, tag=True):
@@ -212,8 +193,7 @@ class EngineDied(Record, frozen=True, kw_only=True, tag=True):
 
     returncode: int | None
     """As ``subprocess`` gives it: negative for a signal."""
-    error: str
-    """What happened."""
+    remark: Remark
 
 
 RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run time)

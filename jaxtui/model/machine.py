@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
 from jaxtui.model.base import Record
-from jaxtui.model.remark import Severity
 
 _TENSORCORES = {"TPU v4": 2, "TPU v5": 2, "TPU v5p": 2}
 """Per JAX device, where the device does not say; one on every other kind of TPU."""
@@ -147,23 +145,3 @@ class Holder(Record, frozen=True, kw_only=True):
     """The device files that it has open, e.g. ``/dev/accel0``."""
     age_seconds: float | None = None
     """How long ago it began."""
-
-
-class Finding(Record, frozen=True, kw_only=True):
-    """Something about the machine that its user ought to know."""
-
-    name: str
-    """One word for programs, e.g. ``fallback``."""
-    severity: Severity
-    what: str
-    """What is wrong, one sentence."""
-    how: str
-    """How we know."""
-    advice: str = ""
-    """What to do about it."""
-    detail: str = ""
-    """The original text of what said so, kept whole."""
-    refuses: Literal["", "verdicts", "jax"] = ""
-    """What it makes meaningless: checks, roofs and lessons, or all that JAX does."""
-    maker: str = ""
-    """Of a fallback, whose accelerators JAX does without: ``tpu``, ``cuda``, …"""

@@ -33,6 +33,7 @@ from jaxtui.tui.pane import WIDE_COLUMNS, Explained, Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.view import words
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
@@ -358,7 +359,7 @@ class JaxtuiApp(BaseApp):
             case "stop" if not state.busy:
                 return "Nothing is running."
             case "release" if state.busy:
-                return RUNNING
+                return words.text(RUNNING)
             case "release" if state.accelerator is None:
                 return "No accelerator is held."
             case "retry" if state.engine != "failed":

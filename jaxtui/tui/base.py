@@ -40,6 +40,7 @@ from jaxtui.state import Purpose
 from jaxtui.text import visible
 from jaxtui.tui import pace, plain_text, themes
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view import words
 from jaxtui.view.export import write
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ class BaseApp(App[None]):
         try:
             await request()
         except RunRefusedError as error:
-            self.say(str(error))
+            self.session.say(error.remark, "key")
         except EngineUnavailableError as error:
             self.session.unavailable(error)
 
@@ -223,7 +224,7 @@ class BaseApp(App[None]):
         try:
             return await self.session.plan(experiment, recipes=True)
         except EngineUnavailableError as error:
-            raise ExportError(str(error)) from error
+            raise ExportError(words.text(error.remark)) from error
 
     def copy(self, text: str) -> str:
         """Copy a text if the terminal takes it, and say what can be known of that.

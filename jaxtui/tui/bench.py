@@ -15,7 +15,7 @@ from textual.widgets import Button, Input, Static
 
 from jaxtui import experiments, selection
 from jaxtui.analysis.crossover import Search
-from jaxtui.model import Case, Experiment, OpInfo, explanation
+from jaxtui.model import Case, Experiment, OpInfo
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui.bench_plot import Pictures
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
@@ -431,7 +431,7 @@ class BenchPane(CasePane):
             return
         if self.form.meaning.experiment == experiment:
             count = f" ({len(problems)} cases)" if len(problems) > 1 else ""
-            self.form.say(f"{explanation(problems[0])}{count}", True)
+            self.form.say(f"{words.why(problems[0])}{count}", True)
 
     @on(PlotReader.Left)
     def _leave_plot(self, event: PlotReader.Left) -> None:
@@ -444,4 +444,4 @@ def _is_told(state: State) -> bool:
     case = state.case
     if case is None or case.failure is None or not is_own(case.case.op):
         return False
-    return bool(case.failure.detail) and not case.ready.points
+    return bool(case.failure.remark.detail) and not case.ready.points

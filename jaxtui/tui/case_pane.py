@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxtui.model import Case
 from jaxtui.state import RUNNING
 from jaxtui.tui.pane import Pane
+from jaxtui.view import words
 
 CASE_KEYS = (
     ("w", "sweep", "Sizes", "Time the case over many sizes."),
@@ -34,7 +35,7 @@ class CasePane(Pane):
         state = self.session.state
         if action in ("run", "check", "roofs", "crossing", "sweep", "program"):
             if state.busy:
-                return RUNNING
+                return words.text(RUNNING)
             if not state.can_run:
                 return state.no_jax
         if action in ACTIONS and self.case is None:

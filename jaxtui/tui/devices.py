@@ -16,8 +16,7 @@ from textual.widgets import Label
 
 from jaxtui import format as fmt
 from jaxtui.analysis import examination
-from jaxtui.engine import startup
-from jaxtui.model import Case, CheckLevel, Experiment, Finding, SelectionError
+from jaxtui.model import Case, CheckLevel, Experiment, Remark, SelectionError
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
@@ -33,6 +32,7 @@ from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import bench, calls, devices, figures, report, stopwatch
 from jaxtui.view import check as check_view
+from jaxtui.view.progress import starting
 from jaxtui.view.text import Line, Span, fold, meter
 
 # ``experiments`` is imported where it is used, after the devices are known: the first
@@ -303,7 +303,7 @@ class DevicesPane(CasePane):
         session = self.session
         mine = tuple(one for one in session.state.devices if one.addressable)
         if refusal := session.state.refusal("verdicts"):
-            self.base.say(refusal)
+            session.say(refusal, "key")
         elif not mine:
             self.base.say("None of these devices belongs to this process.")
         else:
@@ -349,11 +349,11 @@ def _details(
     return [line for part in parts if part for line in ((), *part)][1:]
 
 
-def _urgent(state: State) -> tuple[Finding, ...]:
+def _urgent(state: State) -> tuple[Remark, ...]:
     return tuple(one for one in state.findings if one.severity != "info")
 
 
-def _finding(finding: Finding, width: int) -> list[Line]:
+def _finding(finding: Remark, width: int) -> list[Line]:
     return [one for line in devices.finding_lines(finding) for one in fold(line, width)]
 
 
@@ -409,7 +409,7 @@ class FirstMinute(Panel):
         return self._words.text
 
     def show(
-        self, state: State, offer: Experiment | None, findings: Sequence[Finding]
+        self, state: State, offer: Experiment | None, findings: Sequence[Remark]
     ) -> None:
         """Draw what differs.
 
@@ -467,7 +467,7 @@ class FirstMinute(Panel):
 def _lines(
     state: State,
     offer: Experiment | None,
-    findings: Sequence[Finding],
+    findings: Sequence[Remark],
     case: CaseState | None,
     width: int,
 ) -> list[Line]:
@@ -486,7 +486,7 @@ def _lines(
 
 
 def _before(
-    state: State, offer: Experiment | None, findings: Sequence[Finding], width: int
+    state: State, offer: Experiment | None, findings: Sequence[Remark], width: int
 ) -> list[Line]:
     """What Enter does, or why nothing can be done yet."""
     if state.engine == "failed" and state.failed is not None:
@@ -502,7 +502,7 @@ def _before(
 
 def _offer_text(state: State, offer: Experiment | None) -> str:
     if offer is None:
-        return f"runs a first case when JAX is up: {startup.doing(state.start)}"
+        return f"runs a first case when JAX is up: {starting(state.start)}"
     from jaxtui import experiments
 
     return f"runs {experiments.describe(offer)}"

@@ -13,10 +13,11 @@ from textual.highlight import highlight
 from textual.screen import ModalScreen
 from textual.widgets import Label, Static
 
-from jaxtui.model import Case, Experiment, explanation
+from jaxtui.model import Case, Experiment
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.panel import ScrollPanel, hint
 from jaxtui.tui.widgets.paper import in_words
+from jaxtui.view import words
 from jaxtui.view.bench import Sentence
 from jaxtui.view.scripts import of_cases
 
@@ -69,7 +70,7 @@ class Page(ModalScreen[None]):
         app = base(self)
         app.take_away(self._plain, self._file)
         answer = self.query_one("#page-file", Label)
-        answer.update(app.session.state.message)
+        answer.update(words.said(app.session.state.message))
         # It stands below a text that may be longer than the screen.
         self.call_after_refresh(answer.scroll_visible, animate=False)
 
@@ -92,7 +93,7 @@ def show_code(app: BaseApp, case: Case) -> None:
             app.push_screen(CodeScreen(case.label, of_cases(plan.cases)))
             return
         # It may have been measured on another machine.
-        why = explanation(planned.problem)
+        why = words.why(planned.problem)
         app.say(f"{case.label} cannot be written as code here. {why}".rstrip())
 
     app.background(show)

@@ -23,7 +23,7 @@ from textual.widgets.option_list import Option
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.course import Course, Place, load_course, seconds_of, trouble_of
+from jaxtui.lessons.course import Course, Place, load_course, seconds_of
 from jaxtui.lessons.play import StepRun
 from jaxtui.model import SelectionError, Work
 from jaxtui.session import RunRefusedError
@@ -342,7 +342,7 @@ class LearnPane(Pane):
         if action == "resize" and course.playing is not None:
             return "A step is running: stop it first."
         if action == "run" and (self.session.state.busy or course.playing is not None):
-            return RUNNING
+            return words.text(RUNNING)
         return None
 
     @on(LessonList.Opened)
@@ -425,9 +425,9 @@ class LearnPane(Pane):
 
         try:
             run = await session.play(start, "lesson", note)
-            trouble = trouble_of(run)
+            trouble = view.trouble_of(run)
         except RunRefusedError as error:
-            trouble = str(error)
+            trouble = words.text(error.remark)
         except EngineUnavailableError:
             trouble = "The engine is not there: R starts it again."
             raise

@@ -11,14 +11,14 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Log, Static
 
-from jaxtui.model import Case, Inspected, Inspection, explanation
+from jaxtui.model import Case, Inspected, Inspection
 from jaxtui.state import Job
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.loops import loopable
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.view import program
+from jaxtui.view import program, words
 from jaxtui.view.report import lines
 from jaxtui.view.text import plain
 
@@ -127,7 +127,7 @@ class ProgramScreen(ModalScreen[None]):
         """What stands there while there is no text."""
         job = self._job
         if job is not None and job.failed is not None:
-            return f"{explanation(job.failed)}\n\n{job.failed.detail}".rstrip()
+            return f"{words.why(job.failed)}\n\n{job.failed.remark.detail}".rstrip()
         if self._inspected is not None:
             return "This jax does not show it."
         if job is not None and job.outcome is not None:
@@ -163,7 +163,7 @@ class ProgramScreen(ModalScreen[None]):
             whole = self._inspected.hlo
         app = base(self)
         app.take_away(whole, _FILES[self._section])
-        self._say(app.session.state.message)
+        self._say(words.said(app.session.state.message))
 
     def action_search(self) -> None:
         entry = self.query_one(Input)

@@ -9,10 +9,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from jaxtui import format as fmt
-from jaxtui.engine import startup
-from jaxtui.model import CHECK_TESTS
+from jaxtui.model import CHECK_TESTS, Remark
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.view import check, roofline
+from jaxtui.view import check, roofline, words
+from jaxtui.view.progress import job_text, starting
 
 
 class StatusLine(Widget):
@@ -99,7 +99,7 @@ class StatusLine(Widget):
         """What is held, or what is being waited for; empty where nothing can be."""
         state = self.state
         if state.engine == "starting":
-            return f"{startup.doing(state.start)}, {now - self._since:.0f} s"
+            return f"{starting(state.start)}, {now - self._since:.0f} s"
         if state.engine == "failed":
             return "NO ENGINE (R tries again)"
         if state.engine == "released":
@@ -140,6 +140,10 @@ def _settings(state: State, *, short: bool) -> str:
     return names[0] + (f" +{len(names) - 1}" if names[1:] else "")
 
 
+MESSAGE_CHARACTERS = 140
+"""What the two lines for a message hold on the smallest screen."""
+
+
 class MessageLine(Widget):
     """One sentence: what happened, what is wrong, or what is being done."""
 
@@ -169,11 +173,11 @@ class MessageLine(Widget):
 def message(state: State) -> str:
     """One line: what there is to say, or else what the run is doing."""
     if state.message:
-        return state.message
+        return _said(state, state.message)
     if state.test is not None and state.exam is not None:
         return f"{state.test}: {check.work_of(state.exam)}"
     if state.job is not None:
-        return state.job.doing or "starting"
+        return job_text(state.job) or "starting"
     if state.purpose == "roofs":
         return roofline.message(state)
     run = state.run
@@ -193,3 +197,16 @@ def message(state: State) -> str:
             return "Incomplete: the engine was lost; what had arrived stays."
         case _:
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
+
+
+def _said(state: State, message: Remark | str) -> str:
+    """What is wrong with the machine comes with what to do, if that fits."""
+    if isinstance(message, str) or message not in state.findings:
+        return words.said(message)
+    worse = [one for one in state.findings if one.severity != "info"]
+    more = sum(one != message for one in worse)
+    text = words.text(message) + f" (d: {more} more)" * bool(more)
+    if len(text) <= MESSAGE_CHARACTERS:
+        return text
+    rest = f", and {more} more" if more else ""
+    return f"{words.sentence(message)} (d: what to do{rest})"

@@ -11,6 +11,7 @@ from jaxtui import format as fmt
 from jaxtui.model import (
     USUAL_MODES,
     Case,
+    Fact,
     Failure,
     Host,
     Measurement,
@@ -20,7 +21,6 @@ from jaxtui.model import (
     Stopped,
     Summary,
     differing,
-    explanation,
     run_notes,
 )
 from jaxtui.model.base import dtype_label
@@ -29,7 +29,7 @@ from jaxtui.plot import Picture, dot
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
 from jaxtui.view import curves, words
-from jaxtui.view.document import MACHINE, Outcome, Results, machine
+from jaxtui.view.document import MACHINE, FailureRow, Outcome, Results, machine
 from jaxtui.view.export import Contents, of_report
 from jaxtui.view.figures import (
     bar_role,
@@ -97,13 +97,7 @@ def report(
 
 
 def _failure(case: CaseState) -> tuple[Remark, ...]:
-    failure = case.failure
-    if failure is None:
-        return ()
-    text = explanation(failure)
-    if status(case) == "not run":
-        return (Remark("not-run", {"because": text}, "error"),)
-    return (Remark("failed", {"because": text}, "error"),)
+    return (case.failure.remark,) if case.failure is not None else ()
 
 
 # The headline.
@@ -458,7 +452,7 @@ def _factor(found: Ratio | None) -> Line:
 
 def _badge(case: CaseState, run: Job) -> Line:
     if case.failure is not None:
-        return (Span(f"✗ {case.failure.error}", "bad"),)
+        return (Span(f"✗ {words.sentence(case.failure.remark)}", "bad"),)
     notes = own_notes(case, run)
     if not notes:
         return ()
@@ -501,15 +495,16 @@ def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
     return "\n".join(found)
 
 
-def failure_text(failure: Failure, run: Job | None = None) -> str:
+def failure_text(failure: Failure | FailureRow, run: Job | None = None) -> str:
     """A failure in words: which case, what happened, what to do.
 
     The run knows whether the case was run at all.
     """
     statuses = {one.case: one.status for one in run.cases} if run else {}
     not_run = statuses.get(failure.case) in ("not run", "waiting")
+    why = failure.text if isinstance(failure, FailureRow) else words.why(failure)
     word = "not run" if not_run or failure.estimated_seconds is not None else "failed"
-    return f"{word}: {failure.case.label}\n  {explanation(failure)}"
+    return f"{word}: {failure.case.label}\n  {why}"
 
 
 # What is to be said of a case.
@@ -544,12 +539,12 @@ def run_sentences(run: Job) -> tuple[Sentence, ...]:
 def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
     """All that is to be said of one case alone, most important first."""
     if case.failure is not None:
-        failure = case.failure
-        found = [Sentence(status(case), failure.error, bad=True)]
-        if failure.hint:
-            found.append(Sentence("hint", failure.hint))
-        if failure.detail and is_own(case.case.op):
-            found.append(Sentence(TRACEBACK, f"{_ALL}\n{failure.detail.rstrip()}"))
+        remark = case.failure.remark
+        found = [Sentence(status(case), words.sentence(remark), bad=True)]
+        if advice := words.advice(remark):
+            found.append(Sentence("hint", advice))
+        if remark.detail and is_own(case.case.op):
+            found.append(Sentence(TRACEBACK, f"{_ALL}\n{remark.detail.rstrip()}"))
         return tuple(found)
     measured = case.measurement
     if measured is None:
@@ -630,11 +625,7 @@ def endings(
             }
             measurements.append(msgspec.structs.replace(measured, **changed))
         else:
-            doing = f" during {state.doing}" if state.doing else " before its turn came"
-            failure = Failure(
-                case=state.case,
-                error=f"The run was {outcome}{doing}.",
-                hint="Run it again; nothing is wrong with the case itself.",
-            )
-            failures.append(failure)
+            facts: dict[str, Fact] = {"outcome": outcome, "phase": state.doing}
+            remark = Remark("broken-off", facts, "error")
+            failures.append(Failure(case=state.case, remark=remark))
     return measurements, failures

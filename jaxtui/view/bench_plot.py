@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from jaxtui.model import Case, explanation
+from jaxtui.model import Case
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job, State
-from jaxtui.view import calls, crossover, curves
+from jaxtui.view import calls, crossover, curves, words
 from jaxtui.view.curves import Metric
 from jaxtui.view.roofline import Roofline
+from jaxtui.view.words.engine import doing
 
 View = Literal["live", "sweep", "histogram", "crossing", "roofline"]
 """The calls as they come, curves over size, how calls spread, where two curves cross,
@@ -84,9 +85,9 @@ def _bare(picture: Picture | None) -> Picture | None:
 
 def _why_no_calls(case: CaseState) -> str:
     if case.failure is not None:
-        return explanation(case.failure)
-    doing = case.doing.replace("_", " ")
-    return f"No call of {case.case.label} was timed yet{f': {doing}' * bool(doing)}."
+        return words.why(case.failure)
+    phase = doing(case.doing)
+    return f"No call of {case.case.label} was timed yet{f': {phase}' * bool(phase)}."
 
 
 def _why_no_curves(run: Job, metric: Metric) -> str:

@@ -23,14 +23,14 @@ from jaxtui.analysis.crossover import (
     other,
     payback,
 )
-from jaxtui.model import Case, Failure, Host, Measurement, Record, Remark, run_notes
+from jaxtui.model import Case, Host, Measurement, Record, Remark, run_notes
 from jaxtui.model.own import short_name
 from jaxtui.plot import COLORS, Mark, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.stats import Interval
 from jaxtui.view import curves, words
 from jaxtui.view.bench import Sentence
-from jaxtui.view.document import MACHINE, SCHEMA, machine, split_notes
+from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, machine, split_notes
 from jaxtui.view.figures import figure
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span
@@ -260,7 +260,7 @@ def size_line(search: Search, size: int) -> str:
                 judged = f"{sides.of(point.faster)} is faster"
             return f"{fmt.size(size)}: {figures}; {judged}"
     failed = [failure for failure in search.failures if failure.case.size == size]
-    why = failed[-1].error if failed else "not finished"
+    why = words.sentence(failed[-1].remark) if failed else "not finished"
     return f"{fmt.size(size)}: {why}"
 
 
@@ -442,7 +442,7 @@ class Document(Record, frozen=True, kw_only=True):
     """What is true of all measurements."""
     measurements: tuple[Measurement, ...] = ()
     """By size, the first side before the second."""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailureRow, ...] = ()
 
 
 def document(host: Host | None, search: Search | None) -> Document:
@@ -461,7 +461,7 @@ def document(host: Host | None, search: Search | None) -> Document:
         paybacks=search.paybacks,
         notes=notes,
         measurements=measured,
-        failures=search.failures,
+        failures=tuple(map(FailureRow.of, search.failures)),
     )
 
 

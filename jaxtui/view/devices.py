@@ -15,18 +15,18 @@ from jaxtui.model import (
     Device,
     EngineFailed,
     Failure,
-    Finding,
     Holder,
     Host,
-    explanation,
+    Remark,
 )
 from jaxtui.model.base import dtype_label
 from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
-from jaxtui.view import chipmap
+from jaxtui.view import chipmap, words
 from jaxtui.view.document import machine
 from jaxtui.view.text import Column, Line, Span, fit, fold, meter, plain, table
+from jaxtui.view.words.machine import process
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
@@ -87,7 +87,7 @@ def _explain_tpu(devices: Sequence[Device]) -> str:
 
 
 def overview(
-    host: Host | None, devices: Sequence[Device], findings: Sequence[Finding] = ()
+    host: Host | None, devices: Sequence[Device], findings: Sequence[Remark] = ()
 ) -> str:
     """The machine in one line, a table of devices, what they are together, and what
     else is to be known of the machine.
@@ -380,56 +380,56 @@ def facts(
 # What is to be known of the machine.
 
 
-def finding_lines(finding: Finding) -> list[Line]:
-    """A finding: what, what to do, how that is known, the original text.
+def finding_lines(remark: Remark) -> list[Line]:
+    """What is to be known: what, what to do, the original text.
 
     The first line has the severity as its role.
     """
-    title = f"{finding.severity}: {finding.what}"
-    lines: list[Line] = [(Span(title, finding.severity),)]
-    if finding.advice:
-        lines.append((Span(finding.advice),))
-    original = f"{finding.how}\n{finding.detail}".splitlines()
+    title = f"{remark.severity}: {words.sentence(remark)}"
+    lines: list[Line] = [(Span(title, remark.severity),)]
+    if advice := words.advice(remark):
+        lines.append((Span(advice),))
+    original = remark.detail.splitlines()
     return lines + [(Span(line, "muted"),) for line in original if line]
 
 
-def finding_text(finding: Finding) -> str:
-    """A finding in plain lines, all but the first of them indented."""
-    return "\n  ".join(map(plain, finding_lines(finding)))
+def finding_text(remark: Remark) -> str:
+    """The same in plain lines, all but the first of them indented."""
+    return "\n  ".join(map(plain, finding_lines(remark)))
 
 
 def holder_text(holder: Holder) -> str:
     opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
-    return f"{processes.describe(holder)}{opened}"
+    return f"{process(processes.facts(holder))}{opened}"
 
 
 def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
     """What did not work, what to do, who holds the accelerator, all of it."""
-    lines = fold((Span(failed.error, "error"),), width)
-    lines += fold((Span(failed.hint),), width)
+    remark = failed.remark
+    lines = fold((Span(words.sentence(remark), "error"),), width)
+    lines += fold((Span(words.advice(remark)),), width)
     for holder in failed.holders if isinstance(failed, EngineFailed) else ():
         lines += fold((Span(holder_text(holder)),), width, "", "  ")
-    for line in failed.detail.splitlines():
+    for line in remark.detail.splitlines():
         lines += fold((Span(line, "muted"),), width, "  ")
     return lines
 
 
-def failure_text(failed: EngineFailed, findings: Sequence[Finding] = ()) -> str:
+def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
     """Why the engine cannot serve, what to do, who holds the accelerator, what was
     found out about the machine, and the original text.
     """
-    lines = [explanation(failed)]
-    lines += [
-        f"Held by {processes.describe(holder)}."
-        for holder in failed.holders
-        if f"rocess {holder.pid} " not in failed.error
-    ]
+    remark = failed.remark
+    named = remark.facts.get("pid")
+    holders = [holder for holder in failed.holders if holder.pid != named]
+    lines = [words.text(remark)]
+    lines += [f"Held by {process(processes.facts(holder))}." for holder in holders]
     lines += [
         finding_text(finding)
         for finding in findings
-        if finding.severity != "info" and finding.what != failed.error
+        if finding.severity != "info" and finding != remark
     ]
-    if failed.detail:
-        original = [line for line in failed.detail.splitlines() if line]
+    if remark.detail:
+        original = [line for line in remark.detail.splitlines() if line]
         lines += ["The original text:", *(f"  {line}" for line in original)]
     return "\n".join(lines)

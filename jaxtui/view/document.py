@@ -15,9 +15,11 @@ import msgspec
 
 from jaxtui.analysis.check import Verdict, VerdictWord, overall
 from jaxtui.model import (
+    Case,
     CheckLevel,
     CheckTest,
     Device,
+    Fact,
     Failure,
     Host,
     LoopMeasured,
@@ -44,6 +46,65 @@ Outcome = Literal["complete", "cancelled", "incomplete"]
 engine died."""
 
 
+class FailureRow(Record, frozen=True, kw_only=True):
+    """A case without a measurement."""
+
+    case: Case
+    code: str
+    facts: dict[str, Fact]
+    error: str
+    """What happened, one sentence."""
+    hint: str
+    """What to do about it; may be empty."""
+    detail: str = ""
+    """The original text of the exception, kept whole."""
+    estimated_seconds: float | None = None
+    """What one call would take, where that is why it was not run."""
+
+    @property
+    def text(self) -> str:
+        """What happened, and what to do about it."""
+        return f"{self.error} {self.hint}".rstrip()
+
+    @classmethod
+    def of(cls, failure: Failure) -> FailureRow:
+        remark = failure.remark
+        return cls(
+            case=failure.case,
+            code=remark.code,
+            facts=remark.facts,
+            error=words.sentence(remark),
+            hint=words.advice(remark),
+            detail=remark.detail,
+            estimated_seconds=failure.estimated_seconds,
+        )
+
+
+class ProblemRow(Record, frozen=True, kw_only=True):
+    """Why a work has no result."""
+
+    code: str
+    facts: dict[str, Fact]
+    error: str
+    hint: str
+    detail: str
+
+    @classmethod
+    def of(cls, failed: WorkFailed) -> ProblemRow:
+        remark = failed.remark
+        return cls(
+            code=remark.code,
+            facts=remark.facts,
+            error=words.sentence(remark),
+            hint=words.advice(remark),
+            detail=remark.detail,
+        )
+
+
+def problem(failed: WorkFailed | None) -> ProblemRow | None:
+    return None if failed is None else ProblemRow.of(failed)
+
+
 class Results(Record, frozen=True, kw_only=True):
     """One run: every case of it is a measurement or a failure."""
 
@@ -53,7 +114,7 @@ class Results(Record, frozen=True, kw_only=True):
     notes: tuple[Remark, ...] = ()
     """What is true of the whole run; a measurement has what differs from that."""
     measurements: tuple[Measurement, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[FailureRow, ...]
     outcome: Outcome = "complete"
 
     @classmethod
@@ -70,7 +131,7 @@ class Results(Record, frozen=True, kw_only=True):
             host=host,
             notes=notes,
             measurements=rest,
-            failures=tuple(failures),
+            failures=tuple(map(FailureRow.of, failures)),
             outcome=outcome,
         )
 
@@ -109,8 +170,8 @@ class StepResults(Record, frozen=True, kw_only=True):
     timings: dict[str, Timing]
     values: dict[str, Value]
     loops: tuple[LoopMeasured, ...]
-    failures: tuple[Failure, ...]
-    problem: WorkFailed | None
+    failures: tuple[FailureRow, ...]
+    problem: ProblemRow | None
     """Why something of the step has no result."""
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any
 
-from jaxtui.model import PHASES, Case, Measurement, Remark, explanation
+from jaxtui.model import PHASES, Case, Measurement, Remark
 from jaxtui.model.own import is_own, parts
 from jaxtui.places import ExportError, write_whole
 from jaxtui.text import visible
@@ -233,7 +233,7 @@ def as_csv(results: Results) -> str:
     rows = [_csv_row(one) | shared for one in results.measurements]
     rows += [
         {name: getattr(failure.case, name) for name in CASE}
-        | {"failure": explanation(failure)}
+        | {"failure": failure.text}
         | shared
         for failure in results.failures
     ]

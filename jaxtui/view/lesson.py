@@ -25,7 +25,7 @@ from jaxtui.lessons.course import NOT_TRIED, Attempt, seconds_of
 from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.play import StepRun, conclude
 from jaxtui.lessons.trial import Lesson, Step
-from jaxtui.model import Experiment, Loop, Snippet, Timed, Work, explanation
+from jaxtui.model import Experiment, Loop, Remark, Snippet, Timed, Work
 from jaxtui.plot import SERIES, Color, Picture, Series
 from jaxtui.state import Job
 from jaxtui.view import words
@@ -186,7 +186,9 @@ class PageFigures:
         if live or run.outcome.problem is not None:
             # What is missing is not known to be missing yet.
             rows = (
-                row for row in conclusion.rows if row.texts()[1] not in ("", fmt.ABSENT)
+                row
+                for row in conclusion.rows
+                if tuple(row.yours) not in ((), (fmt.ABSENT,))
             )
             conclusion = replace(conclusion, rows=tuple(rows))
         picture = step.trial.picture(run.setting, run.outcome)
@@ -404,7 +406,7 @@ class Page:
         outcome = self.run.outcome if self.run else NOTHING
         rows = self.figures.conclusion.rows if self.figures.conclusion else ()
         failures = (
-            f"{failed.case.label}: {explanation(failed)}" for failed in outcome.failures
+            f"{failed.case.label}: {words.why(failed)}" for failed in outcome.failures
         )
         return paragraphs(
             [] if self.figures.picture else bars(outcome, width),
@@ -421,7 +423,10 @@ class Page:
     def explanation(self, width: int, *, ticks: bool = False) -> list[Line]:
         """What the lesson says about it, and where the figures are from."""
         width, conclusion = _prose_width(width), self.conclusion
-        more = " ".join(conclusion.sentences[1:]) if conclusion else ""
+        more = ""
+        if conclusion:
+            reasons = map(words.sentence, conclusion.reasons)
+            more = " ".join((*conclusion.sentences[1:], *reasons))
         return paragraphs(
             text_lines(more, width, role="strong") if more else [],
             prose(self.step.explanation, width, ticks=ticks),
@@ -478,12 +483,24 @@ class Page:
         return "\n".join(plain(line).rstrip() for line in lines) + "\n"
 
 
+def trouble_of(run: StepRun) -> str:
+    """Why a run came to nothing; empty for one that got to its end."""
+    problem = run.outcome.problem
+    if problem is None:
+        return ""
+    if run.outcome.stopped:
+        return "Stopped. The lesson is where it was; r runs the step again."
+    lost = "Incomplete: " if run.outcome.lost else ""
+    return f"{lost}{words.why(problem)}"
+
+
 def takeaway(conclusion: Conclusion) -> str:
     """What a document says of a step; that others used the cores stands beside its
     figures there.
     """
     doubts = (doubt for doubt in conclusion.doubts if doubt.code != "step-disturbed")
-    return " ".join((*conclusion.sentences, *map(words.text, doubts)))
+    reasons = map(words.sentence, conclusion.reasons)
+    return " ".join((*conclusion.sentences, *reasons, *map(words.text, doubts)))
 
 
 def place(lesson: Lesson, setting: Setting | None, room: int) -> str:
@@ -606,12 +623,22 @@ def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
 # The table.
 
 
+def written(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
+    """Their cells from left to right, alike in their units."""
+    figures = (cell for row in rows for cell in row.figures)
+    write = fmt.alike(cell for cell in figures if not isinstance(cell, Remark))
+
+    def said(cell: fmt.Cell | Remark) -> str:
+        return words.sentence(cell) if isinstance(cell, Remark) else write(cell)
+
+    return [row.texts(said) for row in rows]
+
+
 def table(rows: Sequence[Row], width: int) -> list[Line]:
     """The learner's figures beside the published ones, remarks where they are short."""
     if not rows:
         return []
-    write = fmt.alike(cell for row in rows for cell in row.figures)
-    texts = [row.texts(write) for row in rows]
+    texts = written(rows)
     head = ("", "yours", "published")[: 3 if any(row[2] for row in texts) else 2]
     widths = _widths([head, *(row[: len(head)] for row in texts)], width)
     room = width - sum(widths) - 2 * len(widths)

@@ -22,7 +22,7 @@ from jaxtui.model.machine import chip_count
 from jaxtui.model.programs import Bound, EagerStep, Program, ProgramMemory
 from jaxtui.model.remark import Fact
 from jaxtui.view import chipmap
-from jaxtui.view.document import SCHEMA
+from jaxtui.view.document import SCHEMA, ProblemRow, problem
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Line, Span, columns
 
@@ -263,7 +263,7 @@ class Document(Record, frozen=True, kw_only=True):
     stablehlo: str | None
     hlo: str | None
     eager_kernels: int | None
-    failure: WorkFailed | None
+    failure: ProblemRow | None
 
 
 class Compiled(Record, frozen=True, kw_only=True):
@@ -293,7 +293,7 @@ class Compiled(Record, frozen=True, kw_only=True):
     hlo: str | None
     source: str | None
     """Of the peak."""
-    failure: WorkFailed | None
+    failure: ProblemRow | None
 
 
 def document(
@@ -314,7 +314,7 @@ def document(
     """
     facts = _facts(Document, inspected)
     facts |= {name: None for name in ("jaxpr", "stablehlo", "hlo") if name not in texts}
-    facts |= {"schema": SCHEMA, "host": host, "failure": failed}
+    facts |= {"schema": SCHEMA, "host": host, "failure": problem(failed)}
     return Document(**facts | {"case": inspected.case if inspected else case})
 
 
@@ -347,7 +347,7 @@ def compiled(
         "device_kind": devices[0].device_kind if devices else None,
         "libtpu": host.platform_version if host else None,
         "jax": host.jax if host else None,
-        "failure": failed,
+        "failure": problem(failed),
     }
     if inspected is not None:
         facts["source"] = inspected.peak.source if inspected.peak else None

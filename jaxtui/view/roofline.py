@@ -28,12 +28,10 @@ from jaxtui.model import (
     HOST,
     Case,
     Fact,
-    Failure,
     Host,
     Measurement,
     Record,
     Remark,
-    explanation,
 )
 from jaxtui.model.own import brief_name
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
@@ -41,7 +39,7 @@ from jaxtui.plot import COLORS, Color, Picture
 from jaxtui.state import Job, State
 from jaxtui.view import words
 from jaxtui.view.bench import Sentence, names, ready_column
-from jaxtui.view.document import MACHINE, SCHEMA, Outcome, Results, machine
+from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, Outcome, Results, machine
 from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.roofline_plot import letters, picture, quantity_of, rate_text
@@ -129,7 +127,7 @@ def message(state: State) -> str:
         return ""
     remark = _ending(state, job, job.work.device)
     if remark is not None:
-        why = explanation(job.failed) if job.failed is not None else ""
+        why = words.why(job.failed)
         return f"{words.text(remark)} {why}".rstrip()
     roofs = of_device(state.roofs, job.work.device)
     if roofs is None:
@@ -476,7 +474,7 @@ class Document(Record, frozen=True, kw_only=True):
     notes: tuple[Remark, ...] = ()
     """What is true of all measurements."""
     measurements: tuple[Measurement, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailureRow, ...] = ()
     outcome: Outcome
 
 

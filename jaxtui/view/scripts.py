@@ -25,11 +25,11 @@ from jaxtui.model import (
     Snippet,
     Timed,
     Work,
-    explanation,
 )
 from jaxtui.model.own import short_name
 from jaxtui.places import ExportError
 from jaxtui.text import literal, visible
+from jaxtui.view import words
 
 Planner = Callable[[Experiment], Awaitable[Plan]]
 """Asks an engine how to do an experiment without jaxtui."""
@@ -190,7 +190,7 @@ def of_cases(planned: Sequence[PlannedCase]) -> str:
         return joined(
             parts, f"{len(parts)} sets of cases, each with settings of its own"
         )
-    why = next((_why(case) for case in planned if case.problem), "")
+    why = next((words.why(case.problem) for case in planned if case.problem), "")
     sentence = f"No case of this run can be written as plain Python. {why}"
     raise ExportError(sentence.rstrip())
 
@@ -215,13 +215,9 @@ def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:
     ]
 
 
-def _why(planned: PlannedCase) -> str:
-    return explanation(planned.problem)
-
-
 def missing(planned: PlannedCase) -> Script:
     """In place of one that cannot run here: a comment that says why."""
-    why = _why(planned) or "It has no script."
+    why = words.why(planned.problem) or "It has no script."
     label = planned.case.label
     return Script(title=label, body=f"{_comment(f'It does not run here. {why}')}\n")
 

@@ -14,6 +14,7 @@ from jaxtui.view import words
 from jaxtui.view.figures import APART, share_of_peak
 from jaxtui.view.lanes import Timeline
 from jaxtui.view.text import Line, Span, bar
+from jaxtui.view.words.engine import doing
 
 CLOSE = 1.05
 """A stopwatch that is off by less is right."""
@@ -322,8 +323,8 @@ def _verdict(found: Clocks) -> tuple[str, ...]:
 def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
     """Stopwatch and truth of a case of JAX, and NumPy's time for the same."""
     measured, clocks = case.measurement, of_case(case)
-    doing = (case.doing.replace("_", " ") or "waiting",)
-    found = [Bar("stopwatch", parts=doing), Bar("truth", parts=doing)]
+    phase = (doing(case.doing) or "waiting",)
+    found = [Bar("stopwatch", parts=phase), Bar("truth", parts=phase)]
     if measured and measured.ready and measured.dispatch and clocks is not None:
         rate = clocks.claimed
         parts = (*((fmt.rate(rate),) if rate else ()), *_verdict(clocks))
@@ -355,7 +356,7 @@ def _numpy(case: CaseState) -> Bar:
     if case.failure is not None:
         return Bar(label, parts=(case.status,), wrong=True)
     if measured is None or measured.ready is None:
-        return Bar(label, parts=(case.doing.replace("_", " ") or "waiting",))
+        return Bar(label, parts=(doing(case.doing) or "waiting",))
     rate = measured.flops_per_second
     found = (fmt.rate(rate),) if rate else ()
     return Bar(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop, LoopMeasured, LoopStyle
 from jaxtui.state import Job, State
-from jaxtui.view import stopwatch
+from jaxtui.view import stopwatch, words
 from jaxtui.view.lanes import Timeline
 from jaxtui.view.report import Report, gather
 from jaxtui.view.text import Line, Span
@@ -48,7 +48,11 @@ def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
         loop: the one that was asked for.
     """
     if job is not None and job.failed is not None:
-        return [(Span(job.failed.error, "error"),), (Span(job.failed.hint),)]
+        remark = job.failed.remark
+        return [
+            (Span(words.sentence(remark), "error"),),
+            (Span(words.advice(remark)),),
+        ]
     return [(Span(_why_waiting(state, job, loop)),)]
 
 

@@ -34,7 +34,7 @@ from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from jaxtui.view.document import check_results, encode
 from tests import records
 from tests.fake_engine import cpu_devices, tpu_devices
-from tests.records import case, summary
+from tests.records import case, summary, told
 
 # The health check.
 
@@ -192,7 +192,7 @@ def events(
     for index, (one, cost) in enumerate(zip(experiment.cases, costs, strict=True)):
         yield CaseStarted(index=index, case=one)
         if too_large is not None and one.size >= too_large:
-            failure = Failure(case=one, error="There is no room for it.", hint="")
+            failure = Failure(case=one, remark=told("There is no room for it."))
             yield CaseFailed(index=index, failure=failure)
         else:
             measured = measurement(one, cost(one.size), width)

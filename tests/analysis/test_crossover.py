@@ -288,7 +288,7 @@ def crashed() -> RunFinished:
 
 def test_an_engine_that_was_lost_says_nothing_about_a_size() -> None:
     state, _ = started((16, 64))
-    for lost in (state.observe(crashed()), state.lost("")):
+    for lost in (state.observe(crashed()), state.lost()):
         assert (lost.outcome, lost.next_work) == ("incomplete", None)
         assert lost.failures == ()
 

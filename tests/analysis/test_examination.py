@@ -20,11 +20,12 @@ from jaxtui.model import (
     WorkFailed,
 )
 from tests.analysis.figures import tpus
+from tests.records import told
 
 ALL = ("tpu:0", "tpu:1", "tpu:2")
 FIRST = "begin, on 0, through 0, on 1"
 THROUGH = "begin, on 0, through 0, on 1, through 1, on 2, through 2"
-DIED = WorkFailed(error="The engine crashed (SIGABRT)", hint="", detail="last words")
+DIED = WorkFailed(remark=told("The engine crashed (SIGABRT)", "", "last words"))
 
 
 def played(script: str, exam: Examination | None = None) -> Examination:
@@ -184,7 +185,7 @@ def test_what_is_said_of_those_who_are_to_blame() -> None:
     assert overall(judge(hung.readings, hung.devices)) == "fail"
     (died,) = played("begin, on 1, died, crashed").readings
     (remark,) = died.remarks
-    assert (remark.code, remark.severity) == ("broken-off", "info")
+    assert (remark.code, remark.severity) == ("refused", "info")
     assert remark.detail == "last words"
     (silent,) = played("begin, on 0, crashed").readings
     assert silent.remarks[0].code == "engine-ended"
@@ -201,6 +202,6 @@ def test_a_test_that_begins_again_reads_everything_again() -> None:
 
 
 def test_no_engine_is_left() -> None:
-    exam = played(f"{THROUGH}, complete").lost("JAX does not start.")
+    exam = played(f"{THROUGH}, complete").lost(Remark("no-devices", severity="error"))
     assert (exam.outcome, numbers_of(exam, "fault")) == ("incomplete", "")
-    assert [one.remarks for one in exam.readings[3:]] == [(Remark("no-engine"),)] * 21
+    assert [one.remarks for one in exam.readings[3:]] == [(Remark("no-devices"),)] * 21

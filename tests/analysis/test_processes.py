@@ -21,10 +21,10 @@ from jaxtui.model import (
 )
 from tests import records
 from tests.fake_engine import HOST
-from tests.records import case, measurement
+from tests.records import case, measurement, told
 
 CASE = case()
-FAILED = Failure(case=CASE, error="There was no memory.", hint="")
+FAILED = Failure(case=CASE, remark=told("There was no memory."))
 
 
 def experiment(processes: int, **changes: Any) -> Experiment:
@@ -145,9 +145,8 @@ def test_one_process_of_several_is_its_own_measurement_with_a_note() -> None:
     for found in (folded(only, asked=5), folded(only, FAILED, asked=2)):
         assert found.processes is None
         assert found.ready == only.ready
-        (note,) = found.notes
-        assert note.code == "few-processes"
-    assert FAILED.error in folded(only, FAILED, asked=2).notes[0].detail
+        assert found.notes[0].code == "few-processes"
+    assert FAILED.remark in folded(only, FAILED, asked=2).notes
     (broken,) = of(1.0, stopped="cancelled")
     assert folded(broken, asked=5).stopped == "cancelled"
 

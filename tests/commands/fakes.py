@@ -26,7 +26,7 @@ from jaxtui.model import (
 )
 from tests import records
 from tests.fake_engine import FakeEngine, began
-from tests.records import summarize
+from tests.records import summarize, told
 
 
 def in_process() -> FakeEngine:
@@ -73,7 +73,7 @@ def complete(experiment: Experiment, **changes: object) -> list[Event]:
 
 def one_fails(experiment: Experiment) -> list[Event]:
     *events, finished = complete(experiment)
-    failure = Failure(case=experiment.cases[0], error="No room.", hint="Go smaller.")
+    failure = Failure(case=experiment.cases[0], remark=told("No room.", "Go smaller."))
     events[2] = CaseFailed(index=0, failure=failure)
     return [*events, finished]
 

@@ -8,9 +8,10 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Case, Event, Experiment, Finding, MemorySpan, RunFinished
+from jaxtui.model import Case, Event, Experiment, MemorySpan, RunFinished
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine
+from tests.records import told
 
 FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 
@@ -77,7 +78,7 @@ def test_the_memory_span_is_a_column_where_there_is_one(capsys) -> None:
 
 def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
     found = tuple(
-        Finding(name="a", severity=severity, what=f"{severity}!", how="so")
+        told(f"{severity}!", severity=severity)
         for severity in ("error", "warning", "info")
     )
     assert run(FakeEngine(complete, findings=found), "bench", "matmul:8", "--json") == 0

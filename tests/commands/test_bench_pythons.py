@@ -24,6 +24,7 @@ from tests import records
 from tests.commands.fakes import complete, ctrl_c
 from tests.commands.test_schema import fits
 from tests.fake_engine import FakeEngine, summary
+from tests.records import told
 
 Say = Callable[[Experiment], Sequence[Event]]
 
@@ -172,7 +173,7 @@ def test_a_case_that_one_of_them_cannot_run_has_no_ratio(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fails(work: Experiment) -> Sequence[Event]:
-        failure = Failure(case=work.cases[0], error="No such mode.", hint="")
+        failure = Failure(case=work.cases[0], remark=told("No such mode."))
         *events, finished = complete(work)
         events[2] = CaseFailed(index=0, failure=failure)
         return [*events, finished]

@@ -13,12 +13,13 @@ import pytest
 from jaxtui import cli
 from jaxtui.analysis import examination
 from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import CHECK_TESTS, Check, Device, Event, Finding, RunStarted
+from jaxtui.model import CHECK_TESTS, Check, Device, Event, RunStarted
 from tests.analysis.figures import doubted, expected, skipped
 from tests.commands import fakes
 from tests.commands.checking import Script, sound, with_trouble
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.processes import children
+from tests.records import told
 
 FAULTY = Path(__file__).parent.parent / "engine" / "faulty_engine.py"
 
@@ -35,7 +36,7 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
     theirs = Device(
         id=9, platform="cpu", device_kind="cpu", process_index=1, addressable=False
     )
-    finding = Finding(name="slow", severity="info", what="It is slow.", how="So.")
+    finding = told("It is slow.", severity="info")
     fake = engine(devices=(*cpu_devices(2), theirs), findings=(finding,))
     assert run(fake) == 0
     out, err = capsys.readouterr()

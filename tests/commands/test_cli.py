@@ -20,11 +20,12 @@ from tests.processes import (
     jaxtui,
     wait_until,
 )
+from tests.records import told
 
 
 def test_an_engine_that_dies_at_the_start_gives_its_last_words_with_3(capsys) -> None:
     words = "F0000 Check failed"
-    died = EngineFailed(reason="died", error="It crashed.", hint="", detail=words)
+    died = EngineFailed(remark=told("It crashed.", "", words))
     engine = FakeEngine(opening=[died])
     assert run(engine, "bench", "matmul", "--json") == 3
     out, err = capsys.readouterr()

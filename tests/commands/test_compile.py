@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from jaxtui import cli
@@ -23,6 +24,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.programs import Program, ProgramMemory
 from tests.fake_engine import OPS, FakeEngine, tpu_devices
+from tests.records import told
 
 needs_libtpu = pytest.mark.skipif(
     importlib.util.find_spec("libtpu") is None,
@@ -71,8 +73,9 @@ def engine(answer: Any = compiled) -> FakeEngine:
     return FakeEngine(answer, devices=tpu_devices())
 
 
-def refusing(reason: Any) -> FakeEngine:
-    failed = EngineFailed(reason=reason, error="No.", hint="", detail="INVALID: x")
+def refusing(code: str) -> FakeEngine:
+    remark = msgspec.structs.replace(told("No.", "", "INVALID: x"), code=code)
+    failed = EngineFailed(remark=remark)
     return FakeEngine(opening=[Noticed(findings=()), Hello(pid=1, ops=OPS), failed])
 
 
@@ -158,8 +161,8 @@ def test_a_mistake_is_answered_before_anything_is_compiled(
 @pytest.mark.parametrize(
     ("words", "reason", "code"),
     [
-        ("compile matmul --topology v5e:2x4", "topology", 64),
-        ("devices --topology v5e:4x8", "topology", 64),
+        ("compile matmul --topology v5e:2x4", "topology-unusable", 64),
+        ("devices --topology v5e:4x8", "topology-unusable", 64),
         ("compile matmul --topology v5e:2x4", "libtpu-missing", 3),
         # What is not recorded needs libtpu.
         ("devices --topology v5e:4x8", "libtpu-missing", 3),

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from jaxtui.model import EngineFailed, Finding, Holder, Logged, Noticed
+from jaxtui.model import EngineFailed, Holder, Logged, Noticed, Remark
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine, up
+from tests.records import told
 
 
 @pytest.mark.parametrize("name", ["v5litepod-16", "2x-v5litepod-8"])
@@ -23,40 +24,32 @@ def test_a_recorded_topology_needs_no_engine(capsys, name) -> None:
 
 
 def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
-    finding = Finding(
-        name="fallback",
-        severity="error",
-        what="This machine has 4 chips TPU v5e, but JAX uses cpu.",
-        how="The PCI bus shows the chips.",
-        advice="Ask JAX why.",
-    )
+    facts = {"maker": "tpu", "hardware": "4 chips TPU v5e", "uses": ("cpu",)}
+    finding = Remark("fallback", facts, "error")
     assert run(FakeEngine(complete, findings=(finding,)), "devices") == 0
-    assert "error: This machine has 4 chips TPU v5e" in capsys.readouterr().out
+    assert (
+        "error: JAX uses cpu, although this machine has 4 chips TPU v5e"
+        in capsys.readouterr().out
+    )
     assert run(FakeEngine(complete, findings=(finding,)), "devices", "--json") == 0
     out, err = capsys.readouterr()
     assert list(json.loads(out)) == ["schema", "host", "devices"]
-    assert "Ask JAX why." in err
+    assert "JAX_PLATFORMS=tpu" in err
 
 
 def test_what_jax_logs_a_little_later_is_not_lost(capsys) -> None:
     line = "RuntimeError: Unable to load cuDNN. Is it installed?"
     assert run(FakeEngine(opening=(*up(), Logged(line=line))), "devices") == 0
     out = capsys.readouterr().out
-    assert "error: JAX's CUDA plugin is installed, but its library cuDNN" in out
+    assert "error: JAX's CUDA plugin could not load cuDNN" in out
     assert f"\n  {line}" in out
 
 
 def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
     holder = Holder(pid=7, user="ada", command="python t.py", paths=())
-    finding = Finding(
-        name="a", severity="warning", what="Slow.", how="So.", advice="Do this."
-    )
+    finding = told("Slow.", "Do this.", severity="warning")
     failed = EngineFailed(
-        reason="backend",
-        error="No.",
-        hint="Try.",
-        detail="Error: x\nmore",
-        holders=(holder,),
+        remark=told("No.", "Try.", "Error: x\nmore"), holders=(holder,)
     )
     engine = FakeEngine(opening=(Noticed(findings=(finding,)), failed))
     assert run(engine, "devices") == 3
@@ -67,7 +60,6 @@ def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
         "Held by process 7 of ada (python t.py).",
         "warning: Slow.",
         "  Do this.",
-        "  So.",
         "The original text:",
         "  Error: x",
         "  more",

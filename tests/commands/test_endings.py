@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Check, CheckRead, Event, Experiment, RunFinished, RunStarted
+from jaxtui.model import (
+    Check,
+    CheckRead,
+    Event,
+    Experiment,
+    Remark,
+    RunFinished,
+    RunStarted,
+)
 from jaxtui.model.roofs import Roofs
 from tests.analysis.figures import bandwidth, reading, roofs
 from tests.commands import test_crossover, test_learn, test_roofline
@@ -112,7 +120,7 @@ def is_lost(experiment: Experiment) -> Sequence[Event]:
 
 
 def cannot_come_back(experiment: Experiment) -> Sequence[Event]:
-    raise EngineUnavailableError("The TPU is held by process 7.")
+    raise EngineUnavailableError(Remark("held", {"pid": 7}, "error"))
 
 
 LOST_ROOFS = test_roofline.failing("crashed")

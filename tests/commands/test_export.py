@@ -17,7 +17,7 @@ from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
 from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import RECIPE, FakeEngine, began
-from tests.records import planned
+from tests.records import planned, told
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
 KINDS = (".json", ".csv", ".md", ".svg")
@@ -120,7 +120,7 @@ def test_one_case_is_its_script_and_several_take_turns() -> None:
 
 def test_no_case_that_can_run_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
     def unable(case: Case) -> PlannedCase:
-        return planned(case, problem=Failure(case=case, error="No.", hint=""))
+        return planned(case, problem=Failure(case=case, remark=told("No.")))
 
     engine = FakeEngine(complete, plan=unable)
     assert run(engine, "bench", "selu", *to("out.py", "out.csv")) == 3

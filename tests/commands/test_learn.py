@@ -30,7 +30,7 @@ from tests.commands import fakes
 from tests.commands.fakes import complete
 from tests.fake_engine import RECIPE, FakeEngine, at_once, tpu_devices
 from tests.processes import LIMIT_SECONDS, jaxtui
-from tests.records import measurement, planned
+from tests.records import measurement, planned, told
 
 
 def engine(
@@ -49,7 +49,7 @@ def failing(outcome: Any = "complete") -> FakeEngine:
     return engine(
         lambda work: [
             RunStarted(),
-            WorkFailed(error="It needs 8 GB, and there are 4.", hint="Go smaller."),
+            WorkFailed(remark=told("It needs 8 GB, and there are 4.", "Go smaller.")),
             RunFinished(outcome=outcome, elapsed_seconds=1.0),
         ]
     )
@@ -118,7 +118,7 @@ def test_tensorflow_that_is_not_installed_is_no_fault(capsys) -> None:
     def without(experiment: Experiment) -> Sequence[Event]:
         *events, finished = complete(experiment)
         of = msgspec.structs.replace(experiment.cases[0], mode="tensorflow")
-        failure = Failure(case=of, error="TensorFlow is not installed.", hint="")
+        failure = Failure(case=of, remark=told("TensorFlow is not installed."))
         return [*events, CaseFailed(index=0, failure=failure), finished]
 
     assert run(engine(cases=without), "clock", "--step", "2") == 0

@@ -28,7 +28,7 @@ from jaxtui.model.roofs import (
 from tests.analysis.figures import NO_PRODUCT, bandwidth, compute, roofs
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import OPS, FakeEngine
-from tests.records import planned
+from tests.records import planned, told
 
 COPY = msgspec.structs.replace(
     OPS[1], name="copy", flops="none", arithmetic="moves", default=2**16, maximum=2**30
@@ -72,7 +72,7 @@ def machine(
 
     def plan(case: Case) -> PlannedCase:
         flops, moved = work_of(case)
-        too_large = Failure(case=case, error="There is no room.", hint="")
+        too_large = Failure(case=case, remark=told("There is no room."))
         problem = too_large if case.size > fits else None
         return planned(case, flops=flops, bytes=moved, problem=problem)
 
@@ -160,7 +160,7 @@ def failing(outcome: Any) -> Callable[[Roofs], Sequence[Event]]:
     """Roofs that cannot be measured."""
     return lambda work: [
         RunStarted(),
-        WorkFailed(error="The device is lost.", hint="Start again."),
+        WorkFailed(remark=told("The device is lost.", "Start again.")),
         RunFinished(outcome=outcome, elapsed_seconds=1.0),
     ]
 

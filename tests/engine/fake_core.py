@@ -20,7 +20,6 @@ from jaxtui.model import (
     CaseMeasured,
     CaseStarted,
     Device,
-    EngineFailed,
     Experiment,
     Host,
     Measurement,
@@ -30,6 +29,7 @@ from jaxtui.model import (
     Plan,
     PlannedCase,
     Progress,
+    Remark,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -115,9 +115,7 @@ class FakeCore:
         wrong = os.environ.get("FAKE_START", "")
         again = "--generation 1" not in " ".join(sys.argv)
         if wrong == "refuse" or (wrong == "refuse again" and again):
-            raise CannotServeError(
-                EngineFailed(reason="backend", error="no backend", hint="get one")
-            )
+            raise CannotServeError(Remark("no-tpu", severity="error"))
         if wrong == "stuck once" and not again:
             wrong = "stuck"
         if wrong in ACTS:

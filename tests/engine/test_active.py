@@ -15,9 +15,11 @@ from jaxtui.model import (
     Loop,
     PhaseStarted,
 )
+from tests.records import told
 
 SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
 OWN = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
+CRASH = {"signal": "SIGABRT"}
 OFFERED = Case(op="our-step", size=0, dtype="", device="cpu:0", mode="jit")
 
 
@@ -28,14 +30,16 @@ def run(experiment):
 
 def failed(index, case):
     return CaseFailed(
-        index=index, failure=Failure(case=case, error="It failed.", hint="")
+        index=index, failure=Failure(case=case, remark=told("It failed."))
     )
 
 
 def test_a_death_ends_the_case_whose_turn_it_was(run):
     run.observe(CaseStarted(index=1, case=run.work.cases[1]))
-    case, finished = run.died("It crashed.")
-    assert (case.index, case.failure.error) == (1, "It crashed.")
+    case, finished = run.died(CRASH)
+    remark = case.failure.remark
+    assert (case.index, remark.code) == (1, "engine-died")
+    assert remark.facts == {"signal": "SIGABRT", "ready": True}
     assert finished.outcome == "crashed"
 
 
@@ -43,26 +47,26 @@ def test_a_death_between_two_cases_counts_against_the_first_that_is_left(run):
     for index in (0, 1):
         run.observe(CaseStarted(index=index, case=run.work.cases[index]))
         run.observe(failed(index, run.work.cases[index]))
-    case, _ = run.died("It crashed.")
+    case, _ = run.died(CRASH)
     assert case.index == 2
 
 
 def test_a_death_when_all_is_done_costs_nothing(experiment):
     run = ActiveRun(1, experiment("a"))
     run.observe(failed(0, run.work.cases[0]))
-    (finished,) = run.died("It crashed.")
+    (finished,) = run.died(CRASH)
     assert finished.outcome == "complete"
 
 
 def test_a_death_while_it_is_stopped_is_its_end(run):
     run.stopping = True
-    (finished,) = run.died("It crashed.")
+    (finished,) = run.died(CRASH)
     assert finished.outcome == "cancelled"
 
 
 def test_a_work_without_cases_fails():
-    failed, finished = ActiveRun(2, Loop(case=SELU)).died("It crashed.")
-    assert failed.error == "It crashed."
+    failed, finished = ActiveRun(2, Loop(case=SELU)).died(CRASH)
+    assert failed.remark.code == "engine-died"
     assert finished.outcome == "crashed"
 
 
@@ -100,7 +104,10 @@ def test_xla_compiles_as_long_as_it_takes_unless_a_budget_was_typed(
     assert run.patience_seconds == patience
 
 
-def test_what_hung_is_told_by_name():
+def test_what_hung_is_told_with_its_phase():
     loop = ActiveRun(1, Loop(case=OWN, budget_seconds=3.0))
+    loop.observe(PhaseStarted(index=0, phase="trace"))
     loop.give_up()
-    assert loop.overdue.startswith("The loop over p/mine.py:f jit on cpu:0 did not")
+    (failed, _) = loop.died(CRASH)
+    assert failed.remark.code == "overdue"
+    assert failed.remark.facts == {"seconds": 63.0, "phase": "trace", "work": "loop"}

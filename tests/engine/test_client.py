@@ -72,7 +72,7 @@ async def test_plans_and_memory_are_told(open_engine, experiment):
     assert [len(plan.cases) for plan in plans] == [2, 1]
     assert plans[0].budget_seconds == first.budget
     stumbled = await engine.client.plan(experiment("fail"))
-    assert "the core stumbled" in stumbled.cases[0].problem.error
+    assert stumbled.cases[0].problem.remark.code == "plan-fault"
     await engine.client.refresh_memory()
     assert (await engine.until(Memory)).devices == {"cpu:0": {"bytes_in_use": 1}}
     # One that kills the engine is refused; the next engine answers others.
@@ -89,7 +89,7 @@ async def test_a_fault_of_the_core_ends_the_run_but_not_the_engine(
     await engine.run(experiment("quick", ("fail", 2), "quick"))
     assert (await engine.until(RunFinished)).outcome == "crashed"
     assert [event.index for event in engine.of(CaseFailed)] == [1]
-    assert "the core stumbled" in engine.of(CaseFailed)[0].failure.error
+    assert engine.of(CaseFailed)[0].failure.remark.code == "run-fault"
     assert any("the core stumbled" in line for line in engine.log())
     # What is no event is logged and harmless.
     await engine.run(experiment("garble"))
@@ -150,12 +150,16 @@ async def test_a_death_ends_the_case_it_was_at_and_the_next_run_has_a_new_engine
     os.kill(pid, number)
     died = await engine.until(EngineDied)
     assert died.returncode == -number
-    assert number.name in died.error
-    assert "while timing stuck 2 float32 jit on cpu:0." in died.error
+    facts = {
+        "signal": number.name,
+        "ready": True,
+        "case": "stuck 2 float32 jit on cpu:0",
+    }
+    assert (died.remark.code, died.remark.facts) == ("engine-died", facts)
     assert (await engine.until(RunFinished)).outcome == "crashed"
     # What is left is its caller's.
     assert [event.index for event in engine.of(CaseFailed, CaseMeasured)] == [1]
-    assert number.name in engine.of(CaseFailed)[0].failure.error
+    assert engine.of(CaseFailed)[0].failure.remark == died.remark
     await engine.run(experiment("quick"))
     assert (await engine.until(RunFinished)).outcome == "complete"
     assert engine.client.generation == 2
@@ -168,7 +172,7 @@ async def test_an_engine_that_dies_idle_is_followed_when_there_is_work(
     pid = await engine.pid()
     await engine.until(Ready)
     os.kill(pid, signal.SIGTERM)
-    assert "SIGTERM" in (await engine.until(EngineDied)).error
+    assert (await engine.until(EngineDied)).remark.facts["signal"] == "SIGTERM"
     assert engine.client.generation == 1
     await engine.run(experiment("quick"))
     assert (await engine.until(RunFinished)).outcome == "complete"
@@ -208,31 +212,27 @@ async def test_an_engine_that_dies_before_it_is_ready_is_not_tried_again(
     with pytest.raises(EngineUnavailableError) as caught:
         await engine.run(experiment("quick"))
     failed = await engine.until(EngineFailed)
-    assert (caught.value.failed, failed.reason) == (failed, "died")
-    assert "exit code 7" in failed.error
+    assert caught.value.remark == failed.remark
+    assert failed.remark.facts == {"status": 7, "ready": False}
     await engine.finish()
     assert not engine.of(EngineDied)
     assert engine.client.generation == 1
 
 
 @pytest.mark.parametrize(
-    ("wrong", "reason", "error", "detail"),
-    [
-        ("refuse", "backend", "no backend", ""),
-        ("fail", "internal", "the core stumbled", "Traceback"),
-    ],
+    ("wrong", "code", "detail"),
+    [("refuse", "no-tpu", ""), ("fail", "engine-fault", "Traceback")],
 )
 async def test_one_that_cannot_serve_says_why_and_stays_down(
-    open_engine, experiment, wrong, reason, error, detail
+    open_engine, experiment, wrong, code, detail
 ):
     engine = await open_engine(environment={"FAKE_START": wrong})
     with pytest.raises(EngineUnavailableError) as caught:
         await engine.run(experiment("quick"))
     failed = await engine.until(EngineFailed)
-    assert caught.value.failed == failed
-    assert failed.reason == reason
-    assert error in failed.error
-    assert detail in failed.detail
+    assert caught.value.remark == failed.remark
+    assert failed.remark.code == code
+    assert detail in failed.remark.detail
     await engine.finish()
     assert not engine.of(EngineDied, Ready)
     assert engine.client.generation == 1
@@ -251,7 +251,7 @@ async def test_an_engine_that_hangs_at_the_start_can_be_closed(open_engine, expe
 
 async def test_a_command_that_does_not_exist_is_told(fake_options):
     client = EngineClient(fake_options(command=("/nonexistent/python",)))
-    with pytest.raises(EngineUnavailableError, match="nonexistent"):
+    with pytest.raises(EngineUnavailableError, match="engine-unstartable"):
         await client.start()
     await client.close()
     events = [envelope.event async for envelope in client.events()]

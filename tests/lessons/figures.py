@@ -41,7 +41,7 @@ from jaxtui.model import (
     Work,
 )
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
-from tests.records import measurement, summary
+from tests.records import measurement, summary, told
 
 OPS = api.ops()
 
@@ -112,7 +112,7 @@ def measured(case: Case, ready: float | Summary, **facts: object) -> CaseMeasure
 
 
 def failed(case: Case, error: str) -> CaseFailed:
-    return CaseFailed(index=0, failure=Failure(case=case, error=error, hint=""))
+    return CaseFailed(index=0, failure=Failure(case=case, remark=told(error)))
 
 
 def works(lesson: Lesson, step: int, there: Setting | None = None) -> tuple[Work, ...]:

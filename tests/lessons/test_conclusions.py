@@ -18,6 +18,7 @@ from jaxtui.lessons.first_call import COLAB, PUBLISHED, meeting
 from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.sparse import crossover
 from jaxtui.model import LoopSeen, Snippet, Timed
+from jaxtui.view import words
 from tests.lessons.figures import (
     Given,
     after,
@@ -412,7 +413,8 @@ def test_what_is_said_of_figures_is_as_recorded() -> None:
             continue  # JAX says these, each version in its own words
         found = concluded(where, changes)
         title = f"== {where}: {described(changes)} → {holds}"
-        parts.append("\n".join([title, *found.sentences]))
+        reasons = map(words.sentence, found.reasons)
+        parts.append("\n".join([title, *found.sentences, *reasons]))
     text = "\n\n".join(parts) + "\n"
     if os.environ.get("JAXTUI_GOLDEN") == "write":
         RECORDED.write_text(text, encoding="utf-8")

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from jaxtui.lessons.course import Attempt, Course, trouble_of
+from jaxtui.lessons.course import Attempt, Course
 from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import setting
 from jaxtui.model import RunFinished, SelectionError, WorkFailed
+from jaxtui.view.lesson import trouble_of
 from tests.fake_engine import HOST, OPS, cpu_devices
+from tests.records import told
 from tests.tui.lessons_to_try import FIRST, SECOND
 
 HERE = setting(FIRST, cpu_devices(), HOST, OPS)
@@ -81,7 +83,7 @@ def test_sizes_are_doubled_and_halved_within_the_lessons_range() -> None:
     ],
 )
 def test_why_a_run_came_to_nothing(outcome: str, words: str) -> None:
-    run = DONE.observe(WorkFailed(error="It broke.", hint="Mend it."))
+    run = DONE.observe(WorkFailed(remark=told("It broke.", "Mend it.")))
     run = run.observe(RunFinished(outcome=outcome, elapsed_seconds=1.0))  # type: ignore[arg-type]
     assert trouble_of(run).startswith(words)
     assert trouble_of(DONE) == ""

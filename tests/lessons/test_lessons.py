@@ -22,8 +22,9 @@ from jaxtui.model import (
 from jaxtui.view.lesson import Page, PageFigures, prose
 from jaxtui.view.text import plain
 from tests.lessons.figures import MACHINES, OPS, after, on
+from tests.records import told
 
-BROKEN = after(WorkFailed(error="It broke.", hint="Mend it."))
+BROKEN = after(WorkFailed(remark=told("It broke.", "Mend it.")))
 
 QUESTION_LINES = 13
 """What a step may ask on a screen of 80×24: some lines are left for what it runs."""
@@ -103,6 +104,7 @@ def test_without_figures_it_says_what_is_missing(
         assert conclusion.sentences, step.title
         if outcome is BROKEN:
             said = " ".join(conclusion.sentences)
-            assert "It broke" in said or "—" in str(conclusion.rows)
+            broken = any(one.facts["error"] for one in conclusion.reasons)
+            assert broken or "—" in str(conclusion.rows) + said
         picture = step.trial.picture(here, outcome)
         assert picture is None or picture.draw(60, 12)

@@ -47,7 +47,7 @@ from jaxtui.model import (
 from jaxtui.view.scripts import Planner, code_parts
 from tests.fake_engine import RECIPE
 from tests.lessons.figures import after, cases, failed, figures, measured, ms, on, sec
-from tests.records import case, planned, summary
+from tests.records import case, planned, summary, told
 
 
 def given(before: Outcome = NOTHING, **figures_: object) -> Outcome:
@@ -178,9 +178,9 @@ def test_a_page_is_a_step_with_its_trial() -> None:
 def test_what_is_missing_has_a_reason_once() -> None:
     outcome = after(*(failed(case, "Too slow.") for case in cases(CLOCK, 2)))
     concluded = CLOCK.steps[1].conclude(on(CLOCK), outcome)
-    assert concluded.sentences.count("Too slow.") == 1
-    assert found(outcome).why("NumPy") == "Too slow."
-    assert found(outcome).why("eager") == ""
+    assert concluded.reasons == (told("Too slow."),)
+    assert found(outcome).why("NumPy") == (told("Too slow."),)
+    assert found(outcome).why("eager") == ()
 
 
 LONG = Value(name="v", text="[1.  2.\n 3.]", numbers=(1.0, 0.196612, 3.0))
@@ -353,7 +353,7 @@ def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
 
 def test_what_was_broken_off_is_no_verdict() -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
-    problem = WorkFailed(error="It broke.", hint="")
+    problem = WorkFailed(remark=told("It broke."))
     stopped = replace(outcome(*CONFIRMING), problem=problem)
     ended = conclude(step, there, stopped)
     assert (ended.holds, ended.answer) == (None, None)
@@ -377,7 +377,7 @@ def answered(*able: bool, grouped: bool = False) -> Planner:
                 recipe=RECIPE if able else None,
                 problem=None
                 if able
-                else Failure(case=case, error="No room.", hint="Go\nsmaller."),
+                else Failure(case=case, remark=told("No room.", "Go\nsmaller.")),
             )
             for case, able in cases
         )

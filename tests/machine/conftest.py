@@ -49,11 +49,6 @@ class Machine:
         line = f"1: POSIX  ADVISORY  WRITE {pid} fe:00:{inode} 0 EOF\n"
         (self.root / "proc/locks").write_text(line)
 
-    def hugepages(self, modes: str) -> None:
-        file = self.root / "sys/kernel/mm/transparent_hugepage/enabled"
-        file.parent.mkdir(parents=True)
-        file.write_text(modes + "\n")
-
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:

@@ -104,4 +104,4 @@ def test_what_was_set_before_does_not_contradict_an_end(
         assert malloc.setting(end) == " ".join(
             f"{name}={value}" for name, value in malloc.settings().items()
         )
-        assert [*malloc.findings()] == []
+        assert [*malloc.remarks()] == []

@@ -38,6 +38,7 @@ from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
 from jaxtui.view.bench_plot import View
 from tests.fake_engine import FakeEngine, begun, sampled, tpu_devices
 from tests.processes import LIMIT_SECONDS
+from tests.records import told
 from tests.tui.driving import (
     app_on,
     border,
@@ -443,8 +444,9 @@ async def test_rows_fill_while_cases_take_turns_and_a_failure_is_a_row() -> None
         engine.emit_run(*events)
         failure = Failure(
             case=jit,
-            error="It needs [40 GiB] and there are 16.",
-            hint="Choose a smaller size.",
+            remark=told(
+                "It needs [40 GiB] and there are 16.", "Choose a smaller size."
+            ),
         )
         engine.emit_run(CaseFailed(index=1, failure=failure))
         await until(pilot, lambda: "not run" in lines(app, "ResultsTable"))

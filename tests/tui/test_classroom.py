@@ -15,6 +15,7 @@ from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
 from jaxtui.tui.widgets.paper import Paper
 from tests.fake_engine import FakeEngine, begun, looped
+from tests.records import told
 from tests.tui.driving import app_on, until
 from tests.tui.looping import (
     NARROW,
@@ -139,7 +140,7 @@ async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
         assert room(app).step == "program"
         room(app).perform("next")
         assert "has not run yet" in app.session.state.message
-        failed = WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size.")
+        failed = WorkFailed(remark=told("It needs 40 GiB.", "Choose a smaller size."))
         finished = RunFinished(outcome="complete", elapsed_seconds=0.1)
         engine.emit_run(failed, finished)
         await until(pilot, lambda: "It needs 40 GiB." in text(app))

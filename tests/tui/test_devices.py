@@ -11,7 +11,6 @@ from jaxtui.machine import topologies
 from jaxtui.model import (
     CaseFailed,
     Failure,
-    Finding,
     Noticed,
     Progress,
 )
@@ -24,6 +23,7 @@ from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from tests.fake_engine import FakeEngine, begun, cpu_devices, sampled, tpu_devices, up
+from tests.records import told
 from tests.tui.driving import app_on, border, plain, until, until_done, until_ready
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
@@ -51,9 +51,7 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
         assert "runs a first case when JAX is up" in words(app)
         app.query_one(DevicesPane).action_check("quick")
         assert "None of these devices belongs" in app.session.state.message
-        finding = Finding(
-            name="disk", severity="warning", what="The disk is full.", how="df"
-        )
+        finding = told("The disk is full.", severity="warning")
         engine.emit(Noticed(findings=(finding,)))
         await until(pilot, lambda: "warning: The disk is full." in words(app))
         # The details say it first, and the panel beside them not once more.
@@ -189,9 +187,11 @@ async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
         await until(pilot, lambda: app.state.running)
         failure = Failure(
             case=case,
-            error="It needs 40 GiB [sic] and there are 16.",
-            hint="Choose a smaller size.",
-            detail="\n".join(f"line {n}" for n in range(9)),
+            remark=told(
+                "It needs 40 GiB [sic] and there are 16.",
+                "Choose a smaller size.",
+                "\n".join(f"line {n}" for n in range(9)),
+            ),
         )
         engine.emit_run(CaseFailed(index=0, failure=failure))
         await until(pilot, lambda: "line 8" in words(app))

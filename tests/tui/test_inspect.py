@@ -22,6 +22,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.program import ProgramScreen
 from tests.fake_engine import FakeEngine, begun
+from tests.records import told
 from tests.tui.driving import app_on, until, until_ready
 
 HLO = """\
@@ -166,7 +167,7 @@ async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() ->
         screen = await opened(pilot, app)
         case = asked(engine)
         assert text(screen) == f"Compiling {case.label} …"
-        failed = WorkFailed(error="XLA refused it.", hint="Take less.", detail="E1")
+        failed = WorkFailed(remark=told("XLA refused it.", "Take less.", "E1"))
         first, _, last = answered(case)
         engine.emit_run(first, failed, last)
         await until(pilot, lambda: "refused" in text(screen))

@@ -19,8 +19,8 @@ from jaxtui.lessons.trial import Lesson
 from jaxtui.model import (
     Check,
     Experiment,
-    Finding,
     Loop,
+    Remark,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -36,6 +36,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from tests.fake_engine import FakeEngine, at_once, begun, cpu_devices, tpu_devices, up
+from tests.records import told
 from tests.tui.driving import app_on, plain, until, until_ready
 from tests.tui.lessons_to_try import FIRST, LESSONS, SECOND
 
@@ -398,7 +399,7 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
         await until(pilot, lambda: app.state.running)
         engine.die()
         engine.emit_run(
-            WorkFailed(error="The engine was killed.", hint="Try less."),
+            WorkFailed(remark=told("The engine was killed.", "Try less.")),
             RunFinished(outcome="crashed", elapsed_seconds=1.0),
         )
         engine.become_ready()
@@ -414,13 +415,8 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
 async def test_a_setting_that_makes_claims_meaningless_is_refused() -> None:
     engine = FakeEngine()
     async with reading(engine) as (pilot, app):
-        finding = Finding(
-            name="setting",
-            severity="error",
-            what="NaNs are looked for.",
-            how="It is set.",
-            advice="Unset it.",
-            refuses="verdicts",
+        finding = Remark(
+            "setting", {"setting": "x", "value": "1", "refuses": "verdicts"}
         )
         app.session.update(findings=(finding,))
         pane(app).perform("run")

@@ -36,6 +36,7 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.timeline import CALLS
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
+from tests.records import told
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.looping import (
     CASE,
@@ -217,7 +218,7 @@ async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
     def fails(work: object) -> Sequence[RunEvent]:
         return [
             *begins(work),
-            WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size."),
+            WorkFailed(remark=told("It needs 40 GiB.", "Choose a smaller size.")),
             RunFinished(outcome="complete", elapsed_seconds=0.1),
         ]
 
@@ -236,7 +237,7 @@ async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         engine.emit_run(
-            WorkFailed(error="The engine was killed (signal 9).", hint=""),
+            WorkFailed(remark=told("The engine was killed (signal 9).")),
             RunFinished(outcome="crashed", elapsed_seconds=0.1),
         )
         engine.die()

@@ -9,6 +9,7 @@ import msgspec
 from jaxtui.model import Case, Failure, Mode
 from jaxtui.state import CaseState, Job
 from tests.fake_engine import measurement, sampled, summary
+from tests.records import told
 
 COLORS = [(index, 0, 0) for index in range(1, 7)]
 SIZES = (256, 512, 1024)
@@ -18,7 +19,7 @@ NUMPY = Case(
 )
 
 
-NO_ROOM = Failure(case=JIT, error="No room.", hint="Smaller.")
+NO_ROOM = Failure(case=JIT, remark=told("No room.", "Smaller."))
 FAILED = CaseState(JIT, status="failed", failure=NO_ROOM)
 
 

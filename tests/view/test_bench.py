@@ -35,7 +35,7 @@ from jaxtui.view.figures import against_numpy, numpy_of, times_numpy
 from jaxtui.view.render import markdown
 from tests import records
 from tests.history.making import HOST
-from tests.records import measurement
+from tests.records import measurement, told
 from tests.view.making import JIT, NUMPY, done, run_of
 
 
@@ -47,9 +47,9 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     for event in (
         CaseStarted(index=0, case=JIT),
         PhaseStarted(index=0, phase="compile"),
-        CaseFailed(index=0, failure=Failure(case=JIT, error="It broke.", hint="")),
+        CaseFailed(index=0, failure=Failure(case=JIT, remark=told("It broke."))),
         CaseStarted(index=1, case=second),
-        CaseFailed(index=1, failure=Failure(case=second, error="Stopped.", hint="")),
+        CaseFailed(index=1, failure=Failure(case=second, remark=told("Stopped."))),
         RunFinished(outcome="cancelled", elapsed_seconds=1.0),
     ):
         known = reduce(known, Envelope(generation=1, run=1, event=event))
@@ -59,15 +59,15 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     assert [bench.status(one) for one in state.cases] == words
     remarks = bench.report(state).remarks
     assert [(one.remark.code, one.about) for one in remarks] == [
-        ("failed", ("matmul 1024 jit",)),
-        ("not-run", ("matmul 1024 eager",)),
+        ("refused", ("matmul 1024 jit",)),
+        ("refused", ("matmul 1024 eager",)),
     ]
     assert [bench.sentences(one, state)[0].flag for one in state.cases[:2]] == words[:2]
     results = bench.collect(None, (), state)
     assert [one.error for one in results.failures] == [
         "It broke.",
         "Stopped.",
-        "The run was cancelled before its turn came.",
+        "The run was cancelled before its turn.",
     ]
     assert bench.failure_text(results.failures[2], state).startswith("not run: ")
     complete = {"bench": replace(state, outcome="complete")}

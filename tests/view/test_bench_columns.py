@@ -13,7 +13,7 @@ from jaxtui.state import CaseState, Job
 from jaxtui.view import bench
 from jaxtui.view.figures import figure
 from jaxtui.view.text import Line, Table, fit, plain
-from tests.records import summary
+from tests.records import summary, told
 from tests.view.making import JIT, NUMPY, done, over_sizes, run_of
 
 RUN = over_sizes(NUMPY, JIT)
@@ -96,7 +96,7 @@ def test_a_case_that_is_sampled_shows_its_rounds() -> None:
 def test_a_row_says_what_is_different_about_it() -> None:
     bimodal = Remark("bimodal", severity="warning")
     few = Remark("few-rounds", severity="warning")
-    failure = Failure(case=JIT, error="Out of memory.", hint="")
+    failure = Failure(case=JIT, remark=told("Out of memory."))
     run = run_of(
         done(JIT, notes=(few, bimodal)),
         done(msgspec.structs.replace(JIT, size=9), notes=()),

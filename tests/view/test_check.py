@@ -229,11 +229,11 @@ def test_a_check_that_is_not_complete_says_so() -> None:
     assert headline(stopped).startswith(" STOPPED  3 of 8 tests have readings; so far")
     assert [stopped.is_done(test) for test in CHECK_TESTS[2:4]] == [True, False]
     assert {one.reading.test for one in stopped.verdicts} == set(CHECK_TESTS[:3])
-    lost = judged(play(faulty=False, tests=4).lost("It is gone."))
+    lost = judged(play(faulty=False, tests=4).lost(Remark("no-devices")))
     assert headline(lost).startswith(" INCOMPLETE ")
     assert headline(lost).endswith("so far: pass.")
     assert row(lost, "tpu:0")[7] == "–"
-    assert "no-engine" in statements(view.build(lost))
+    assert "no-devices" in statements(view.build(lost))
 
 
 def test_what_was_judged_is_not_judged_again() -> None:

@@ -15,6 +15,7 @@ from jaxtui.view.devices import Product
 from jaxtui.view.text import Column, Line, plain
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
+from tests.records import told
 from tests.view.making import JIT, at_size, done, run_of
 
 TPUS = tpu_devices()
@@ -123,11 +124,8 @@ def test_titles_details_and_failures() -> None:
     )
     holder = Holder(pid=4242, user="ada", command="python train.py", paths=())
     failed = EngineFailed(
-        reason="held",
-        error="The TPU is held.",
-        hint="End it.",
+        remark=told("The TPU is held.", "End it.", "libtpu: [busy]\nmore"),
         holders=(holder,),
-        detail="libtpu: [busy]\nmore",
     )
     lines = text(view.failure_lines(failed, 40))
     assert lines.startswith("The TPU is held.\nEnd it.\n")

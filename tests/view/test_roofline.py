@@ -51,11 +51,12 @@ from tests.analysis.figures import (
     roofs,
 )
 from tests.fake_engine import HOST, OPS, cpu_devices, tpu_devices
+from tests.records import told
 
 COMPLETE = RunFinished(outcome="complete", elapsed_seconds=9.0)
 STOPPED = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
-FAILED = WorkFailed(error="It broke.", hint="Mend it.")
+FAILED = WorkFailed(remark=told("It broke.", "Mend it."))
 
 MEMORY = bandwidth(20e9)
 PUBLISHED = Expected(
@@ -275,7 +276,7 @@ def test_a_bar_has_the_colour_of_what_ran(mode: Mode, role: str) -> None:
 
 
 def test_a_row_without_figures_says_what_goes_on() -> None:
-    failure = Failure(case=case(), error="No memory.", hint="")
+    failure = Failure(case=case(), remark=told("No memory."))
     found = row(CaseState(case(), status="failed", failure=failure))
     assert (found["letter"][0].text, found["ready"][0].text) == ("", "failed")
 

@@ -12,6 +12,7 @@ from jaxtui.view.stopwatch import Bar, Clocks, judgement, loop_lines
 from jaxtui.view.text import Line, plain
 from tests import records
 from tests.fake_engine import summary
+from tests.records import told
 from tests.view.making import JIT, NUMPY, done, run_of
 from tests.view.test_lanes import measured, timeline
 
@@ -133,7 +134,7 @@ def test_without_figures_there_is_what_is_being_done() -> None:
 
 
 def test_a_case_that_is_host_bound_and_numpys_failure_say_so() -> None:
-    failure = Failure(case=NUMPY, error="Out of memory.", hint="Smaller.")
+    failure = Failure(case=NUMPY, remark=told("Out of memory.", "Smaller."))
     broken = CaseState(NUMPY, status="failed", failure=failure)
     _, truth, numpy, _ = drawn(done(JIT, flops_per_second=None), broken)
     assert "host-bound: no rate" in truth

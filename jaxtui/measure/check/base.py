@@ -93,11 +93,9 @@ class _Run(Runner):
 
     def failure(self, error: BaseException) -> WorkFailed:
         # Whatever is not one device's affair ends this test only.
-        return WorkFailed(
-            error=f"The test {self._test} broke off: {headline(error)}",
-            hint="The original text has the details.",
-            detail=errors.full_text(error),
-        )
+        facts = {"error": headline(error)}
+        text = errors.full_text(error)
+        return WorkFailed(remark=Remark("test-raised", {**facts}, "error", text))
 
 
 @dataclass(frozen=True)
@@ -191,10 +189,8 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
         raise
     except Exception as error:
         failure = translate(error, case, phase)
-        remark = Remark(
-            "check-failed", {"error": failure.error}, "error", failure.detail
-        )
-        if messages.kind_of(remark.detail) == "unsupported":  # no fault of a device
+        remark = failure.remark
+        if remark.code in messages.UNSUPPORTED:  # no fault of a device
             remark = replace(remark, severity="info")
         raise TroubleError(what, remark) from error
 

@@ -113,7 +113,7 @@ class Results(Panel):
         state = base(self).session.state
         if (case := state.case) is not None:
             told = [one for one in _sentences(state) if one.flag != bench.TRACEBACK]
-            detail = case.failure.detail if case.failure else ""
+            detail = case.failure.remark.detail if case.failure else ""
             self.app.push_screen(NotesScreen(case.case.label, told, detail))
 
 

@@ -8,6 +8,7 @@ does what, the number first, what to do last.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -27,7 +28,26 @@ from jaxtui.view.words import (
 )
 from jaxtui.view.words.base import Facts, Text, Words
 
-__all__ = ["TABLE", "Facts", "Words", "advice", "label", "sentence", "spoken", "text"]
+__all__ = [
+    "TABLE",
+    "Facts",
+    "Words",
+    "advice",
+    "label",
+    "said",
+    "sentence",
+    "spoken",
+    "text",
+    "why",
+]
+
+
+class Failed(Protocol):
+    """What ended without its result."""
+
+    @property
+    def remark(self) -> Remark: ...
+
 
 _COLUMNS = (
     bench,
@@ -81,6 +101,16 @@ def advice(remark: Remark) -> str:
 def text(remark: Remark) -> str:
     """What is the matter, and what to do about it."""
     return f"{sentence(remark)} {advice(remark)}".rstrip()
+
+
+def why(failed: Failed | None) -> str:
+    """What happened and what to do about it; empty where nothing failed."""
+    return text(failed.remark) if failed is not None else ""
+
+
+def said(message: Remark | str) -> str:
+    """A remark in words; a text as it is."""
+    return message if isinstance(message, str) else text(message)
 
 
 def _written(words: Text, remark: Remark) -> str:

@@ -343,8 +343,6 @@ def _earlier_runs(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
-    "failed": Words("", lambda facts: facts["because"]),
-    "not-run": Words("not run", lambda facts: facts["because"]),
     "few-rounds": Words("few rounds", _few_rounds, "Raise --budget."),
     "uncertain": Words("", _uncertain, "End other programs, or raise --budget."),
     "no-warm-up": Words(

@@ -206,7 +206,6 @@ WORDS: dict[str, Words] = {
     "test-raised": Words(
         "test failed", lambda facts: f"The test raised {facts['error']}"
     ),
-    "check-failed": Words("test failed", lambda facts: str(facts["error"])),
     "hung": Words(
         "hung",
         lambda facts: (
@@ -217,11 +216,7 @@ WORDS: dict[str, Words] = {
         "engine ended",
         lambda facts: f"The engine ended during the test.{_last_seen(facts)}",
     ),
-    "broken-off": Words(
-        "broken off", lambda facts: f"{facts['error']}{_last_seen(facts)}"
-    ),
     "unfinished-before": Words("left out", "It did not finish an earlier test."),
-    "no-engine": Words("no engine", "The engine could not be started again."),
     "shared-memory": Words(
         "shared memory", lambda facts: f"It has the same memory as {facts['with']}."
     ),

@@ -1,7 +1,446 @@
-"""The engine: how it starts, ends, refuses, and what a case raised."""
+"""The engine: how it starts, ends, refuses, what it does, and what a case raised."""
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Words
+from jaxtui import format as fmt
+from jaxtui.machine import topologies
+from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.machine import install, slice_advice
 
-WORDS: dict[str, Words] = {}
+PHASES = {
+    "import": "while Python imported its file",
+    "inputs": "while jaxtui made its inputs",
+    "transfer": "while JAX sent its inputs to the device",
+    "trace": "while JAX traced it",
+    "lower": "while JAX lowered it",
+    "compile": "while XLA compiled it",
+    "first_call": "in its first call",
+    "dispatch": "in its dispatch",
+    "block": "after its call had returned, in block_until_ready",
+    "sampling": "while it was timed",
+    "fetch": "while its result was fetched",
+    "check": "while jaxtui checked its result",
+    "warm-up": "in its warm-up",
+    "snippet": "in its program",
+}
+"""Where an error surfaced, as the end of a sentence."""
+
+DOING = {
+    "compiler-warm-up": "warming up the compiler",
+    "cpu-devices": "starting a process of simulated CPU devices",
+    "first_call": "first call",
+    "memory-span": "memory span",
+    "part": "running",
+    "process-warm-up": "warming up the process",
+    "bandwidth": "moving large arrays",
+    "products": "multiplying matrices",
+    "repeat": "repeating the loop",
+    "setup": "setting up",
+    "starting": "starting JAX",
+    "tensorflow-import": "importing TensorFlow",
+    "traced-repeat": "tracing the loop",
+}
+"""What a run does, by the code of ``Progress``; others are their own words."""
+
+
+def doing(code: str, about: str = "") -> str:
+    """``compile: matmul 512 float32 jit on cpu:0``."""
+    name = DOING.get(code, code.replace("_", " "))
+    return f"{name}: {about}" if about else name
+
+
+def _when(facts: Facts) -> str:
+    """Where it happened, with a blank before; empty where that is not known."""
+    phase = facts.get("phase")
+    if not phase:
+        return ""
+    return f" {PHASES.get(phase, f'in the phase {phase}')}"
+
+
+def _where(facts: Facts) -> str:
+    return f" ({facts['file']}:{facts['line']})" if facts.get("file") else ""
+
+
+def _memory(facts: Facts) -> str:
+    asked, free = facts.get("asked"), facts.get("free")
+    if "bytes" in facts:
+        asked = fmt.bytes_text(facts["bytes"])
+    kind = "host memory" if facts.get("found_by") == "host" else "device memory"
+    if facts.get("found_by") == "compiler":
+        return (
+            f"XLA says that it needs {asked} of device memory; the device has {free}."
+        )
+    want = f": it asked for {asked}" if asked else ""
+    left = f", {free} were free" if free else ""
+    return f"Out of {kind}{_when(facts)}{want}{left}."
+
+
+def _memory_advice(facts: Facts) -> str:
+    if facts.get("own"):
+        return "Give it smaller arguments; what it keeps of every call adds up."
+    return "Take a smaller size or a narrower dtype, or free memory on the device."
+
+
+def _dtype(facts: Facts) -> str:
+    if "dtype" not in facts:
+        return "JAX refuses its dtype."
+    return (
+        f"JAX's {facts['function']} does not accept {facts['dtype']}, only"
+        f" {facts['accepted']}."
+    )
+
+
+def _ended(facts: Facts) -> str:
+    """``was killed (SIGKILL)``."""
+    match facts.get("signal"):
+        case None if "status" in facts:
+            return f"ended by itself (exit code {facts['status']})"
+        case None:
+            return "stopped answering"
+        case "SIGKILL":
+            return "was killed (SIGKILL, as the kernel does when memory runs out)"
+        case "SIGTERM" | "SIGINT" | "SIGHUP" as name:
+            return f"was ended ({name})"
+        case name:
+            return f"crashed ({name})"
+
+
+def _died(facts: Facts) -> str:
+    case = f" while it timed {facts['case']}" if facts.get("case") else ""
+    early = "" if facts.get("ready") else " before JAX was up"
+    return f"The engine {_ended(facts)}{case}{early}."
+
+
+def _overdue(facts: Facts) -> str:
+    during = f" in the phase {facts['phase']}" if facts.get("phase") else ""
+    seconds = f"{facts['seconds']:.0f} s"
+    return f"It did not come back within {seconds}{during}; jaxtui ended the engine."
+
+
+def starting_text(*, imported: bool, hardware: str) -> str:
+    """``initialising JAX on 8 chips TPU v5e``."""
+    named = imported and hardware
+    return f"initialising JAX on {hardware}" if named else "starting JAX"
+
+
+def _slow(facts: Facts) -> str:
+    imported, hardware = facts["imported"], facts["hardware"]
+    text = starting_text(imported=imported, hardware=hardware)
+    return f"{text[0].upper()}{text[1:]} has taken {facts['seconds']:.0f} s so far."
+
+
+def _slow_advice(facts: Facts) -> str:
+    makers = facts["makers"]
+    if facts["slice"]:
+        return f"JAX waits until every host of the slice runs it. {slice_advice(facts)}"
+    if not facts["imported"]:
+        return (
+            "The first import after an installation takes long; so does one from a"
+            " network file system or on a busy machine."
+        )
+    if "tpu" in makers and facts["seconds"] < 60:
+        return "A TPU takes seconds, or a minute after a restart of the machine."
+    if "tpu" in makers:
+        return (
+            "On one host of a TPU slice JAX waits for the others."
+            f" {slice_advice(facts)} Otherwise restart the machine."
+        )
+    if makers:
+        tool = "nvidia-smi" if "cuda" in makers else "rocm-smi"
+        return (
+            "The first program after a restart loads the driver. If"
+            f" `{tool}` hangs too, restart the machine."
+        )
+    return "Look at what else this machine does."
+
+
+def _timeout(facts: Facts) -> str:
+    at = "importing JAX"
+    if facts["imported"]:
+        at = starting_text(imported=True, hardware=facts["hardware"])
+    return (
+        f"JAX did not start within {facts['seconds']:g} s: jaxtui ended it while it was"
+        f" {at}."
+    )
+
+
+def _environment(facts: Facts) -> str:
+    asked, plugins = facts.get("asked"), facts.get("plugins") or ()
+    where = f"JAX_PLATFORMS is {asked!r}." if asked else "JAX_PLATFORMS is not set."
+    installed = f"Installed plugins: {', '.join(plugins) or 'none'}."
+    return f"{where} {installed}"
+
+
+def _platform_advice(facts: Facts) -> str:
+    if facts["near"]:
+        return f"Did you mean {facts['near']}? {_environment(facts)}"
+    if facts["platform"] in ("rocm", "cuda", "gpu"):
+        maker = "rocm" if facts["platform"] == "rocm" else "cuda"
+        return f"{install(maker, facts['jax'])} {_environment(facts)}"
+    return f"JAX knows {', '.join(facts['platforms'])}. {_environment(facts)}"
+
+
+def _versions(facts: Facts) -> str:
+    pairs = (("jax", facts["jax"]), ("jaxlib", facts["jaxlib"]))
+    found = " and ".join(f"{name} {version}" for name, version in pairs if version)
+    return f"{found or 'Neither jax nor jaxlib'} installed."
+
+
+def _refused_setting(facts: Facts) -> str:
+    value = facts["value"]
+    shown = "" if value is None else f"={value}"
+    return f"JAX refuses {facts['variable']}{shown}."
+
+
+def _conflict(facts: Facts) -> str:
+    by = f"{facts['by']} set" if facts["by"] else "you asked for"
+    return (
+        f"{facts['file']} sets {facts['setting']} to {facts['value']}; {by}"
+        f" {facts['other']}."
+    )
+
+
+_REPORT = "This is a mistake in jaxtui: please report it with the original text."
+
+WORDS: dict[str, Words] = {
+    # Starts.
+    "jax-missing": Words(
+        "no JAX",
+        "The Python that runs jaxtui has no JAX.",
+        "Install jaxtui where jax is; on a fresh machine:"
+        ' pip install "jaxtui[tpu]", "jaxtui[cuda13]", or jax for the CPU alone.',
+    ),
+    "jax-too-old": Words(
+        "old JAX",
+        lambda f: f"jax {f['jax']} is too old: jaxtui needs {f['needed']} or newer.",
+        "jaxtui never changes your jax. Upgrade it, on a TPU with"
+        ' `pip install -U "jax[tpu]"` so that libtpu fits, or use another environment.',
+    ),
+    "jax-broken": Words(
+        "broken JAX",
+        lambda f: f"Importing JAX fails: {f['error']}. {_versions(f)}",
+        "`pip install -U --force-reinstall jax jaxlib` installs two that fit;"
+        " `python -c 'import jax'` shows the whole message.",
+    ),
+    "setting-refused": Words(
+        "refused setting",
+        _refused_setting,
+        lambda f: f"Unset {f['variable']}, or give it a value that JAX knows.",
+    ),
+    "platform-unknown": Words(
+        "unknown platform",
+        lambda f: f"JAX has no platform {f['platform']!r} here.",
+        _platform_advice,
+    ),
+    "backend-failed": Words(
+        "no backend",
+        lambda f: f"JAX's backend {f.get('backend') or ''} did not start.".replace(
+            "  ", " "
+        ),
+        _environment,
+    ),
+    "no-gpu": Words(
+        "no GPU",
+        lambda f: f"JAX_PLATFORMS is {f['asked']!r}, but JAX finds no NVIDIA GPU.",
+        "Check `nvidia-smi`, or unset JAX_PLATFORMS; a container needs --gpus all.",
+    ),
+    "no-tpu": Words(
+        "no TPU",
+        "JAX was told to use a TPU and found no chip.",
+        "This is no TPU VM, or the container was started without --privileged or"
+        " --device.",
+    ),
+    "libtpu-missing": Words(
+        "no libtpu",
+        "libtpu, which brings the TPU's runtime and compiler, is not installed.",
+        lambda f: (
+            f"Run `{topologies.INSTALL}` (some 200 MB; it needs no TPU)."
+            if f.get("topology")
+            else install("tpu")
+        ),
+    ),
+    "cpu-devices": Words(
+        "too many devices",
+        lambda f: (
+            f"{f['variable']} asks for {f['asked']} CPU devices; jaxtui simulates at"
+            f" most {f['most']}."
+        ),
+        lambda f: f"Set it lower, or unset {f['variable']}.",
+    ),
+    "slow-start": Words("slow start", _slow, _slow_advice),
+    "start-timeout": Words(
+        "no start",
+        _timeout,
+        lambda f: (
+            f"{_slow_advice(f)} A longer limit is --start-limit SECONDS; 0 is none."
+        ),
+    ),
+    "engine-unstartable": Words(
+        "no engine",
+        lambda f: f"The engine cannot be started: {f['error']}.",
+        "Look at the command that starts it.",
+    ),
+    "engine-fault": Words(
+        "mistake", lambda f: f"The engine could not start: {f['error']}.", _REPORT
+    ),
+    # Ends.
+    "engine-died": Words(
+        "engine died",
+        _died,
+        lambda f: (
+            "The next run starts another; try a smaller size."
+            if f.get("ready")
+            else "Its last words may say why."
+        ),
+    ),
+    "stop-forced": Words(
+        "ended",
+        lambda f: (
+            f"The run did not stop within {f['seconds']:g} s: jaxtui ended the engine."
+        ),
+    ),
+    "overdue": Words(
+        "no answer",
+        _overdue,
+        lambda f: (
+            f"A longer {'--limit' if f['work'] == 'inspection' else '--budget'} waits"
+            " longer."
+        ),
+    ),
+    "engine-ended-early": Words("no engine", "The engine has ended."),
+    "engine-closed": Words("no engine", "The engine is closed."),
+    "no-devices": Words("no engine", "The engine ended before it had listed devices."),
+    "lost": Words(
+        "engine lost", "The engine was lost.", "Run it again, perhaps smaller."
+    ),
+    # Runs.
+    "running": Words("busy", "A run is in progress: s stops it."),
+    "stopping": Words("stopping", "Stopping after this turn."),
+    "stopping-begun": Words("stopping", "Stopping as soon as the run begins."),
+    "starting-again": Words("starting", "Starting JAX again for this run."),
+    "late": Words(
+        "late",
+        lambda f: f"It took longer than {f['seconds']:g} s: jaxtui ends the engine.",
+    ),
+    "run-fault": Words(
+        "mistake", lambda f: f"The run broke off: {f['error']}.", _REPORT
+    ),
+    "plan-fault": Words(
+        "mistake", lambda f: f"jaxtui could not plan it: {f['error']}.", _REPORT
+    ),
+    "plan-raised": Words("failed", lambda f: f"It cannot be planned: {f['error']}."),
+    "topology-unusable": Words("topology", lambda f: f["error"]),
+    "refused": Words("refused", lambda f: f["error"], lambda f: f["hint"]),
+    # Cases.
+    "too-large": Words(
+        "too large",
+        lambda f: (
+            f"It needs {fmt.bytes_text(f['needed'])} on {f['on']};"
+            f" {fmt.bytes_text(f['free'])} are free."
+        ),
+        "Take a smaller size or a narrower dtype.",
+    ),
+    "budget-used": Words(
+        "budget used up",
+        lambda f: (
+            f"The budget of {fmt.seconds(f['seconds'])} was used up before its turn."
+        ),
+        "Raise --budget, or take fewer cases.",
+    ),
+    "too-slow": Words(
+        "too slow",
+        lambda f: (
+            f"One call would take about {fmt.seconds(f['seconds'])} (estimated from a"
+            " smaller size), more than its share of the budget."
+        ),
+        lambda f: f"Give --budget {f['enough']:.0f}, or a smaller size.",
+    ),
+    "stopped": Words(
+        "stopped",
+        lambda f: {
+            "turn": "The run was stopped before this case had its turn.",
+            "sample": "The run was stopped before its first sample.",
+        }.get(f.get("before", ""), "The run was stopped."),
+        "Run it again.",
+    ),
+    "broken-off": Words(
+        "broken off",
+        lambda f: (
+            f"The run was {f['outcome']}"
+            + (
+                f" in the phase {f['phase']}."
+                if f.get("phase")
+                else " before its turn."
+            )
+        ),
+        "Run it again; nothing is wrong with the case itself.",
+    ),
+    "out-of-memory": Words("out of memory", _memory, _memory_advice),
+    "dtype-unsupported": Words(
+        "dtype", _dtype, "Choose another dtype; `jaxtui ops` lists those of each op."
+    ),
+    "precision-unsupported": Words(
+        "precision",
+        lambda f: f"{f['platform']} has no precision {f['precision']}.",
+        "Choose the precision default.",
+    ),
+    "unsupported": Words(
+        "unsupported",
+        lambda f: (
+            "The TPU's compiler for kernels refuses it."
+            if f.get("by") == "mosaic"
+            else "The device's compiler or runtime does not implement it."
+        ),
+        "Choose another dtype, precision, mode or device.",
+    ),
+    "array-deleted": Words(
+        "deleted array", lambda f: f"It used a deleted array{_when(f)}.", _REPORT
+    ),
+    "raised": Words(
+        "failed", lambda f: f"It failed{_when(f)}: {f['error'].rstrip('.')}."
+    ),
+    "function-raised": Words(
+        "failed",
+        lambda f: f"{f['function']} failed{_when(f)}{_where(f)}: {f['error']}.",
+    ),
+    "exit-called": Words(
+        "exit",
+        lambda f: f"{f['function']} called sys.exit({f['exit']}){_when(f)}{_where(f)}.",
+        lambda f: (
+            'Put what runs the file under `if __name__ == "__main__":`.'
+            if f["phase"] == "import"
+            else "Let it return its result."
+        ),
+    ),
+    "arguments-donated": Words(
+        "donated",
+        lambda f: (
+            f"{f['function']} donates its arguments, and every call gets the same ones:"
+            f" they were deleted{_when(f)}."
+        ),
+        "Time it in mode jit, where jaxtui leaves donation out.",
+    ),
+    # Settings of files.
+    "variable-too-late": Words(
+        "too late",
+        lambda f: (
+            f"{f['file']} sets {f['variable']}, which JAX reads only when it is"
+            " imported."
+        ),
+        lambda f: (
+            f"Write jax.config.update({f['option']!r}, {f['value']}) there, or set"
+            f" {f['variable']} in the shell."
+        ),
+    ),
+    "setting-too-late": Words(
+        "too late",
+        lambda f: (
+            f"{f['file']} sets {f['setting']}, which JAX reads only when its backend"
+            " starts."
+        ),
+        "Time it with `jaxtui bench`, one such file in a run.",
+    ),
+    "setting-conflict": Words(
+        "conflict", _conflict, "Leave one of the two out, or time them in two runs."
+    ),
+}

@@ -2,6 +2,331 @@
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Words
+from jaxtui import format as fmt
+from jaxtui.machine import topologies
+from jaxtui.view.words.base import Facts, Words
 
-WORDS: dict[str, Words] = {}
+COMMAND_CHARACTERS = 60
+"""What is shown of a command, which may be a whole program."""
+
+NAMES = {"tpu": "TPU", "cuda": "NVIDIA GPU", "rocm": "AMD GPU"}
+
+PLUGINS = {
+    "tpu": "libtpu",
+    "cuda": "JAX's CUDA plugin",
+    "rocm": "JAX's ROCm plugin",
+}
+
+EXTRAS = {"tpu": "tpu", "cuda": "cuda12", "rocm": "rocm7-local"}
+"""Of the package jax."""
+
+_IN_CONTAINER = {
+    "tpu": "start the container with --privileged, or with --device for each file",
+    "cuda": "start the container with --gpus all",
+    "rocm": "start the container with --device=/dev/kfd --device=/dev/dri",
+}
+
+_DRIVERS = {
+    "tpu": "Elsewhere this is no TPU VM, or its image lacks the TPU driver.",
+    "cuda": "Elsewhere install NVIDIA's driver, until `nvidia-smi` lists the GPU.",
+    "rocm": "Elsewhere load the driver: `sudo modprobe amdgpu`.",
+}
+
+ONE_VERSION = (
+    "Install plugin and jaxlib of one version: `pip install -U` with the extra "
+    "(jax[tpu], jax[cuda12], jax[cuda13] or jax[rocm7-local])."
+)
+
+_GPU_MEMORY = (
+    "`nvidia-smi` lists the processes. A JAX program takes three quarters of a GPU when"
+    " it starts, unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set for it. Wait for it,"
+    " ask its owner, or choose another GPU with CUDA_VISIBLE_DEVICES."
+)
+
+
+def install(maker: str, jax: object = None) -> str:
+    """How to install what lets JAX use an accelerator, and leave jax as it is."""
+    version = f"=={jax}" if jax else ""
+    command = f'Run `pip install "jax[{EXTRAS[maker]}]{version}"`'
+    if maker == "cuda":
+        return f"{command}, or with cuda13 if the driver is 580 or newer."
+    return f"{command}."
+
+
+def process(facts: Facts) -> str:
+    """``process 7 of ada (python train.py, for 1:01:40)``."""
+    if facts.get("pid") is None:
+        return "another process"
+    user = f" of {facts['user']}" if facts.get("user") else ""
+    known = [fmt.shorten(facts.get("command") or "", COMMAND_CHARACTERS)]
+    if facts.get("age_seconds") is not None:
+        known.append(f"for {fmt.duration(facts['age_seconds'])}")
+    about = ", ".join(filter(None, known))
+    return f"process {facts['pid']}{user}{f' ({about})' if about else ''}"
+
+
+def _uses(facts: Facts) -> str:
+    uses = facts.get("uses") or "nothing"
+    return uses if isinstance(uses, str) else fmt.listed(uses)
+
+
+def _hardware(facts: Facts) -> str:
+    """What the machine has, where that was seen; a log knows no more than the maker."""
+    return str(facts.get("hardware") or f"a possible {NAMES[facts['maker']]}")
+
+
+def _fallback(facts: Facts) -> str:
+    return f"JAX uses {_uses(facts)}, although this machine has {_hardware(facts)}."
+
+
+def _fallback_advice(facts: Facts) -> str:
+    if not facts.get("hardware"):
+        return install(facts["maker"])
+    platform = "rocm" if facts["maker"] == "rocm" else facts["maker"]
+    return (
+        f"Start jaxtui with JAX_PLATFORMS={platform}: JAX then says why the"
+        f" {NAMES[facts['maker']]} does not start."
+    )
+
+
+def _paths(paths: tuple[str, ...]) -> str:
+    """``/dev/nvidia0 and 3 more``."""
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+
+
+def _permission(facts: Facts) -> str:
+    paths = facts.get("paths") or (facts.get("path", "the accelerator's files"),)
+    owner = f", which belongs to {facts['owner']}" if facts.get("owner") else ""
+    return f"You may not open {_paths(paths)}{owner}."
+
+
+def _permission_advice(facts: Facts) -> str:
+    if not (paths := facts.get("paths")):
+        return (
+            "`ls -l /dev/accel* /dev/vfio/* /dev/nvidia*` shows who may; pass the"
+            " devices to a container with --privileged or --device."
+        )
+    group = facts["owner"].partition(":")[2]
+    cure = f"Run `sudo usermod -aG {group} $USER` and log in again"
+    if group in ("", "root"):
+        cure = f"Run `sudo chmod a+rw {' '.join(paths)}`"
+    return f"{cure}; in a container: {_IN_CONTAINER[facts['maker']]}."
+
+
+def _memory_taken(facts: Facts) -> str:
+    if "gpu" not in facts:
+        return "JAX could not start on the GPU: it may have no memory left."
+    pids = facts["pids"]
+    holders = f" Processes with a GPU open: {fmt.listed(map(str, pids))}." * bool(pids)
+    used, total = fmt.bytes_text(facts["used"]), fmt.bytes_text(facts["total"])
+    return (
+        f"Others use {used} of the {total} of GPU {facts['gpu']}, as of before JAX"
+        f" started.{holders}"
+    )
+
+
+def _library(facts: Facts) -> str:
+    name = facts["library"]
+    if "version" not in facts:
+        return (
+            f"JAX's CUDA plugin could not load {name}: it is missing or does not fit."
+        )
+    return (
+        f"{name} is version {facts['version']}; JAX's CUDA plugin needs"
+        f" {facts['needed']} or newer."
+    )
+
+
+def _slice(facts: Facts) -> str:
+    where = f"This host has {facts['chips']} of the {facts.get('whole')} chips"
+    where += f" of a TPU slice {facts.get('kind')}"
+    if "workers" in facts:
+        where = f"This is worker {facts['worker']} of {facts['workers']} of a TPU slice"
+    return f"{where}: JAX waits until it runs on every host."
+
+
+def slice_advice(facts: Facts) -> str:
+    """What to do on one host of a slice."""
+    return (
+        "Start the same on every host (`gcloud compute tpus tpu-vm ssh NAME"
+        " --worker=all --command=...`), or use this host alone:"
+        f" `{topologies.alone(facts.get('chips') or 0)} jaxtui` (documented for libtpu,"
+        " not tried with jaxtui)."
+    )
+
+
+def _cpu_only(facts: Facts) -> str:
+    plugins = facts["plugins"]
+    installed = f"installed: {', '.join(plugins)}" if plugins else "no plugin installed"
+    return f"No TPU or GPU found ({installed})."
+
+
+def _lock(facts: Facts) -> str:
+    holder = process(facts) if "pid" in facts else "a process outside this container"
+    return f"The TPU library is locked by {holder}."
+
+
+def _held(facts: Facts) -> str:
+    more = f" and {facts['more']} more" if facts.get("more") else ""
+    return f"The TPU is in use by {process(facts)}{more}."
+
+
+def _held_advice(facts: Facts) -> str:
+    if facts.get("lock"):
+        return (
+            "`sudo lsof /tmp/libtpu_lockfile` names the holder; only if there is none,"
+            " run `sudo rm /tmp/libtpu_lockfile`."
+        )
+    if facts.get("pid") is None:
+        return "`sudo lsof /dev/accel* /dev/vfio/*` shows which process has it open."
+    return (
+        "A TPU serves one process at a time: end that one, wait for it, or use the CPU"
+        " with JAX_PLATFORMS=cpu."
+    )
+
+
+def _setting(facts: Facts) -> str:
+    name = facts["setting"]
+    value = "" if name.endswith(("FLAGS", "ARGS")) else f"={facts['value']}"
+    so = {
+        "": "may change what is measured",
+        "verdicts": "makes verdicts meaningless",
+        "jax": "keeps JAX from being timed at all",
+    }[facts["refuses"]]
+    return f"{name}{value} {so}."
+
+
+def _setting_advice(facts: Facts) -> str:
+    name = facts["setting"]
+    if name.isupper():
+        return f"To measure without it: `unset {name}`."
+    return f"To measure without it, leave `jax.config.update({name!r}, …)` out."
+
+
+def _malloc(facts: Facts) -> str:
+    why = "another malloc is preloaded (LD_PRELOAD)"
+    if facts["because"] == "no-glibc":
+        why = "this system has no glibc"
+    return f"jaxtui cannot choose {facts['end']} memory here: {why}."
+
+
+WORDS: dict[str, Words] = {
+    "plugin-missing": Words(
+        "no plugin",
+        lambda f: (
+            f"JAX cannot use {_hardware(f)}: {PLUGINS[f['maker']]} is not installed."
+        ),
+        lambda f: install(f["maker"], f["jax"]),
+    ),
+    "no-device-file": Words(
+        "no device file",
+        lambda f: f"{_hardware(f)} has no device file that a program could open.",
+        lambda f: (
+            f"In a container: {_IN_CONTAINER[f['maker']]}. {_DRIVERS[f['maker']]}"
+        ),
+    ),
+    "permission": Words("permission", _permission, _permission_advice),
+    "fallback": Words("fallback", _fallback, _fallback_advice),
+    "hidden-by-environment": Words(
+        "hidden",
+        lambda f: (
+            f"JAX uses {_uses(f)} and not {f['hardware']}, because"
+            f" {f['variable']}={f['value']}."
+        ),
+        lambda f: f"Unset {f['variable']} to use it.",
+    ),
+    "platform-absent": Words(
+        "platform skipped",
+        lambda f: (
+            f"JAX skipped {fmt.listed(f['asked'])} and uses {_uses(f)}:"
+            " it sees no such hardware."
+        ),
+        "Check `nvidia-smi` or `rocm-smi`, or take it out of JAX_PLATFORMS.",
+    ),
+    "cpu-only": Words(
+        "CPU only",
+        _cpu_only,
+        "If you expected one, it isn't attached to this VM or container.",
+    ),
+    "chips-missing": Words(
+        "chips missing",
+        lambda f: f"JAX sees {f['seen']} of {f['of']}: {f['missing']} missing.",
+        "In a container pass all device files; otherwise restart the machine, and"
+        " report the chip if that does not help.",
+    ),
+    "plugin-mismatch": Words(
+        "plugin mismatch",
+        lambda f: (
+            f"{f['plugin']} {f['version']} does not fit {f['partner']}"
+            f" {f['partner_version']}."
+        ),
+        lambda f: (
+            f'Run `pip install "{f["plugin"]}=={f["wanted"]}"`.'
+            if "wanted" in f
+            else ONE_VERSION
+        ),
+    ),
+    "plugin-api-mismatch": Words(
+        "plugin mismatch",
+        lambda f: (
+            f"A plugin speaks PJRT API {f['plugin_api']}, and jaxlib speaks"
+            f" {f['jaxlib_api']}."
+        ),
+        ONE_VERSION,
+    ),
+    "cuda-library": Words(
+        "CUDA library",
+        _library,
+        lambda _: (
+            "`unset LD_LIBRARY_PATH`, so that JAX finds the libraries of the Python"
+            f" packages. {install('cuda')}"
+        ),
+    ),
+    "cuda-failed": Words(
+        "CUDA failed",
+        lambda f: f"JAX does without the NVIDIA GPU: {f['error']}",
+        "Check that `nvidia-smi` lists the GPU; after an update of the driver, restart"
+        " the machine.",
+    ),
+    "gpu-memory-taken": Words("GPU memory", _memory_taken, _GPU_MEMORY),
+    "gpu-shared": Words(
+        "shared GPU",
+        lambda f: f"{_paths(f['paths'])} is also in use by {process(f)}.",
+        "Timings suffer while it computes.",
+    ),
+    "held": Words("TPU in use", _held, _held_advice),
+    "tpu-locked": Words(
+        "TPU locked",
+        _lock,
+        "End it or wait for it. Deleting /tmp/libtpu_lockfile while it is alive does"
+        " not free the TPU.",
+    ),
+    "stale-lock": Words(
+        "stale lock",
+        lambda f: (
+            f"/tmp/libtpu_lockfile belongs to {f['owner']}, and you may not open it:"
+            " libtpu takes that for a TPU in use."
+        ),
+        "If `sudo lsof /tmp/libtpu_lockfile` shows no process, run"
+        " `sudo rm /tmp/libtpu_lockfile`.",
+    ),
+    "pod-slice": Words("TPU slice", _slice, slice_advice),
+    "slice-waits": Words(
+        "TPU slice",
+        lambda f: (
+            f"JAX has been waiting for the TPU for {f['seconds']} s; on a slice it"
+            " waits until it runs on every host."
+        ),
+        slice_advice,
+    ),
+    "package-missing": Words(
+        "missing package",
+        lambda f: f"The Python of the engine has no {f['package']}.",
+        lambda f: (
+            f"Run `PYTHON -m pip install {f['package']}` with the Python that --python"
+            " names."
+        ),
+    ),
+    "setting": Words("setting", _setting, _setting_advice),
+    "malloc-unknown": Words("malloc", _malloc),
+}
