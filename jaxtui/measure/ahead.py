@@ -18,6 +18,7 @@ from jaxtui.measure.errors import RefusedError, full_text
 from jaxtui.measure.workload import Workload, spread
 from jaxtui.model import Case, Device, Topology
 from jaxtui.model.own import short_name
+from jaxtui.model.remark import Fact, Remark
 
 
 def describe(topology: Topology) -> tuple[Device, ...]:
@@ -44,12 +45,30 @@ def describe(topology: Topology) -> tuple[Device, ...]:
 def refusal(error: Exception, topology: Topology) -> RefusedError:
     """Why libtpu refuses a topology, in a sentence; the original text is kept."""
     text = full_text(error)
-    said = f'libtpu refuses the topology "{topology.label}".'
-    for pattern, sentence in _RULES.items():
-        if found := re.search(pattern, text):
-            said = sentence.format(found[0], *found.groups(), name=topology.name)
-            break
-    return RefusedError(said, "", text)
+    facts: dict[str, Fact] = {"topology": topology.name}
+
+    def search(pattern: str) -> bool:
+        if match := re.search(pattern, text):
+            facts["value"] = match[1] if match.groups() else ""
+        return match is not None
+
+    # As libtpu 0.0.50 writes them.
+    if search(r"Invalid TPU external name: TPU (\S+)"):
+        remark = Remark("topology-unknown", facts, "error", text)
+    elif search(r'not divisible by .*chips_per_host_bounds "([^"]+)"'):
+        remark = Remark("topology-hosts", facts, "error", text)
+    elif search(r"Invalid topology layout for a single slice: (\S+)"):
+        remark = Remark("topology-dimensions", facts, "error", text)
+    elif search(r"Twisted-torus requires wrapping"):
+        remark = Remark("topology-twisted", facts, "error", text)
+    elif search(r'Failed to obtain chip config "([^"]+)"'):
+        remark = Remark("topology-configuration", facts, "error", text)
+    elif search(r"Unexpected arguments?: (\S+)"):
+        remark = Remark("topology-option", facts, "error", text)
+    else:
+        facts["topology"] = topology.label
+        remark = Remark("topology-refused", facts, "error", text)
+    return RefusedError(remark)
 
 
 def warm_up(device: Any) -> float:
@@ -63,17 +82,15 @@ def warm_up(device: Any) -> float:
     return perf_counter() - start
 
 
-def place(made: Workload, device: Any) -> None:
+def place(workload: Workload, device: Any) -> None:
     """Have the arguments be shapes on a device of a topology, where they are arrays.
 
     Raises:
         RefusedError: The file spreads them over devices.
     """
-    if (count := spread((made.args, made.keywords))) > 1:
-        raise RefusedError(
-            f"{short_name(made.case.op)} spreads its arguments over {count} devices.",
-            "What is compiled here is for one device: let its file place them on one.",
-        )
+    if (count := spread((workload.args, workload.keywords))) > 1:
+        facts: dict[str, Fact] = {"name": short_name(workload.case.op), "count": count}
+        raise RefusedError(Remark("arguments-spread", facts, "error"))
     sharding = SingleDeviceSharding(device)
 
     def shape(leaf: Any) -> Any:
@@ -81,8 +98,10 @@ def place(made: Workload, device: Any) -> None:
             return leaf
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
 
-    args, made.keywords = jax.tree.map(shape, (tuple(made.args), made.keywords))
-    made.args, made.resident = args, lambda: args
+    args, workload.keywords = jax.tree.map(
+        shape, (tuple(workload.args), workload.keywords)
+    )
+    workload.args, workload.resident = args, lambda: args
 
 
 def as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:
@@ -94,22 +113,3 @@ def as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:
         return nullcontext()
     mesh = Mesh(np.array([device]), ("device",))
     return cast("AbstractContextManager[Any]", scope(mesh.abstract_mesh))
-
-
-_RULES = {
-    r"Invalid TPU external name: TPU (\S+)": 'libtpu knows no TPU "{1}": it knows'
-    " v2, v3, v4, v5e, v5p, v6e and tpu7x.",  # libtpu 0.0.50
-    r'not divisible by .*chips_per_host_bounds "([^"]+)"': 'The chips of "{name}"'
-    " cannot be shared out among hosts of {1}: say how many a host has, as in"
-    " {name},chips_per_host_bounds=1x1x1.",
-    r"Invalid topology layout for a single slice: (\S+)": 'The layout "{1}" has too few'
-    " dimensions or too many: v2, v3, v5e and v6e have two, as in v5e:2x4, the others"
-    " three, as in v4:2x2x1.",
-    r"Twisted-torus requires wrapping": 'The torus of "{name}" can only be twisted if'
-    " it wraps in every dimension: add ,wrap=1x1x1.",
-    r'Failed to obtain chip config "([^"]+)"': 'The chips of "{name}" have no'
-    ' configuration "{1}": leave chip_config_name out.',
-    r"Unexpected arguments?: (\S+)": 'A topology of libtpu has no option "{1}": it has'
-    " chips_per_host_bounds, num_slices, chip_config_name and wrap.",
-}
-"""What libtpu says of a topology, and what that means."""

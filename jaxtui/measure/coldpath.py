@@ -36,15 +36,12 @@ from jaxtui.measure.own import dtype_of
 from jaxtui.measure.programs import count, inner
 from jaxtui.measure.workload import Workload, arrays_of, spread
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
+from jaxtui.model.remark import Remark
 from jaxtui.stats import median
 
 REPETITIONS = 5
 SECONDS_AT_MOST = 0.5
 """Fewer repetitions where one takes long."""
-
-
-class DtypeError(TypeError):
-    """JAX silently computed in another precision than was asked for."""
 
 
 class Transfer(NamedTuple):
@@ -187,15 +184,15 @@ class Stages:
 
     def _first(self, stage: Stage) -> Callable[[], Any]:
         workload = self._workload
-        if (known := workload.as_is) is not None:
-            args = (*known.args, *workload.args)
-            keywords = {**known.keywords, **workload.keywords}
-            return partial(getattr(known.function, stage), *args, **keywords)
-        jitted = workload.jitted()
-        workload.use(jitted)
+        if (jitted := workload.as_is) is not None:
+            args = (*jitted.args, *workload.args)
+            keywords = {**jitted.keywords, **workload.keywords}
+            return partial(getattr(jitted.function, stage), *args, **keywords)
+        fresh = workload.jitted()
+        workload.use(fresh)
         # Arguments that are sent from the host are traced where they will be.
         args = workload.resident()
-        return partial(getattr(jitted, stage), *args, **workload.keywords)
+        return partial(getattr(fresh, stage), *args, **workload.keywords)
 
 
 def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
@@ -235,7 +232,7 @@ def _look_at_program(workload: Workload, compiled: Any) -> None:
 
 
 def _transfer(workload: Workload) -> Transfer:
-    assert workload.device is not None, "the host needs no transfer"
+    assert workload.device is not None
     taken = to_device(workload.copies, workload.device)
     hosted = workload.case.inputs == "host"
     workload.args = workload.hosts() if hosted else workload.resident()
@@ -276,20 +273,22 @@ def preserved(workload: Workload) -> Iterator[None]:
         for value in names.values()
         if not isinstance(value, (type, ModuleType, jax.Array))
     ]
-    before = [(one, one.copy()) for one in held if isinstance(one, (dict, list))]
+    before = [
+        (holder, holder.copy()) for holder in held if isinstance(holder, (dict, list))
+    ]
     try:
         yield
     finally:
-        for one, content in before:
-            if isinstance(one, list):
-                if any(map(_is_traced, one)):
-                    one[:] = content
+        for holder, content in before:
+            if isinstance(holder, list):
+                if any(map(_is_traced, holder)):
+                    holder[:] = content
                 continue
-            for key in [key for key, value in [*one.items()] if _is_traced(value)]:
+            for key in [key for key, value in [*holder.items()] if _is_traced(value)]:
                 if key in content:
-                    one[key] = content[key]
+                    holder[key] = content[key]
                 else:
-                    del one[key]
+                    del holder[key]
 
 
 def _is_traced(value: Any) -> bool:
@@ -330,16 +329,13 @@ def _look_at(workload: Workload, result: Any) -> None:
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]
-            raise RefusedError(
-                f"{name} returned no array of JAX, so there is nothing to wait for.",
-                "Let it return what it computes. What NumPy computes is timed in the"
-                f" mode numpy, as {name}_numpy.",
-            )
+            raise RefusedError(Remark("no-jax-array", {"name": name}, "error"))
         workload.wait = wait_for(result)
     workload.output_dtype = dtype_of(arrays)
     asked, got = workload.case.dtype, workload.output_dtype
     if asked == "float64" and workload.op and np.dtype(got).itemsize < 8:
-        raise DtypeError(f"float64 was asked for and {got} came out")
+        # JAX has silently computed in another precision.
+        raise RefusedError(Remark("precision-lost", {"dtype": got}, "error"))
     sizes = [array.nbytes for array in arrays]
     workload.result_bytes = sum(sizes)
     workload.block_bytes = max([workload.block_bytes, *sizes])
@@ -350,10 +346,10 @@ def _count(workload: Workload) -> None:
     if workload.devices > 1 and workload.case.mode == "eager":
         # Op by op XLA counts the work of all of them, however they share it.
         workload.xla_count = programs.NOTHING
-    known = workload.xla_count
-    if known.is_whole:
-        workload.flops, workload.bytes = known.flops, known.bytes
-    workload.compiled_flops = known.flops
+    counted = workload.xla_count
+    if counted.is_whole:
+        workload.flops, workload.bytes = counted.flops, counted.bytes
+    workload.compiled_flops = counted.flops
 
 
 def _fetch(workload: Workload) -> Transfer:
@@ -394,10 +390,10 @@ def shares_memory(array: jax.Array, other: jax.Array | Array) -> bool:
     of some plugins.
     """
 
-    def pointer(one: jax.Array | Array) -> int:
-        if isinstance(one, np.ndarray):
-            return int(one.ctypes.data)
-        return int(one.unsafe_buffer_pointer())
+    def pointer(holder: jax.Array | Array) -> int:
+        if isinstance(holder, np.ndarray):
+            return int(holder.ctypes.data)
+        return int(holder.unsafe_buffer_pointer())
 
     return bool(probe(lambda: pointer(array) == pointer(other)))
 

@@ -6,7 +6,6 @@ and each kind of device has its own set of them.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -15,7 +14,8 @@ from typing import Any
 import jax
 
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Device
+from jaxtui.model import Device, Remark
+from jaxtui.model.remark import Fact
 
 EXTRA = (
     "num_cores",
@@ -133,12 +133,8 @@ def find(wanted: str) -> jax.Device:
         devices |= {name(device): device for device in others}
     if wanted in devices:
         return devices[wanted]
-    near = difflib.get_close_matches(wanted, devices, n=3) or list(devices)[:8]
-    more = "" if len(devices) <= 8 else f" (there are {len(devices)})"
-    raise RefusedError(
-        f"There is no device {wanted!r}; try {', '.join(near)}{more}.",
-        "`jaxtui devices` lists them.",
-    )
+    facts: dict[str, Fact] = {"device": wanted, "devices": tuple(devices)}
+    raise RefusedError(Remark("device-unknown", facts, "error"))
 
 
 def find_own(wanted: str) -> jax.Device:
@@ -151,10 +147,9 @@ def find_own(wanted: str) -> jax.Device:
 def check_own(device: Device) -> None:
     """Refuse a device of another process."""
     if not device.addressable:
-        raise RefusedError(
-            f"{device.name} belongs to process {device.process_index}, not to this.",
-            "Choose a device of this process.",
-        )
+        facts: dict[str, Fact] = {"device": device.name}
+        facts["process"] = device.process_index
+        raise RefusedError(Remark("device-of-other-process", facts, "error"))
 
 
 def free_bytes(device: Device | None, host_bytes: int | None) -> int | None:

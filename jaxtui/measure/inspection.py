@@ -28,6 +28,7 @@ from jaxtui.model import (
 from jaxtui.model.own import dtype_of as own_dtype
 from jaxtui.model.own import short_name
 from jaxtui.model.programs import EagerStep, Program
+from jaxtui.model.remark import Fact, Remark
 
 STEPS_AT_MOST = 100
 """Steps of a function of a file that are compiled for comparison: each costs
@@ -60,25 +61,25 @@ def of_function(function: own.Function, case: Case, device: jax.Device) -> Workl
             programs.array_shape(spec.shape, spec.dtype, device)
             for spec in own.specs(case)
         )
-        made = own.Arguments(shapes, {}, case.size)
+        arguments = own.Arguments(shapes, {}, case.size)
         dtype = own_dtype(own.specs(case)) if shapes else ""
         if not shapes:
-            made = own.make(function, case, SEED)
-            made = own.settle(function, case, made, device)
-            dtype = own.dtype_of(made.leaves)
+            arguments = own.make(function, case, SEED)
+            arguments = own.settle(function, case, arguments, device)
+            dtype = own.dtype_of(arguments.leaves)
     call = own.eager(function) if case.mode == "eager" else function.call
     # What the function has jitted itself must be as cold as the function.
     jax.clear_caches()
     return Workload(
-        case=msgspec.structs.replace(case, size=made.size, dtype=dtype),
+        case=msgspec.structs.replace(case, size=arguments.size, dtype=dtype),
         call=call,
-        args=made.args,
-        keywords=made.keywords,
+        args=arguments.args,
+        keywords=arguments.keywords,
         scope=lambda: own_scope(function, case, device),
         fresh=lambda: own.fresh(replace(function, call=call)),
         as_is=as_is,
-        static={} if shapes else own.static(made),
-        resident=lambda: made.args,
+        static={} if shapes else own.static(arguments),
+        resident=lambda: arguments.args,
         settings=function.settings,
     )
 
@@ -119,11 +120,7 @@ class _Run(Runner):
     def _inspect(self) -> Iterator[RunEvent]:
         case, source = self.case, own.source(self.case.op)
         if case.mode in HOST_MODES:
-            raise RefusedError(
-                f"Mode {case.mode} does not go through XLA, so there is nothing to"
-                " show.",
-                "Choose mode jit or eager.",
-            )
+            raise RefusedError(Remark("no-program", {"mode": case.mode}, "error"))
         # Memory is not asked for: nothing is allocated.
         planning.check(case, planning.Supply())
         self._device = devices.find(case.device)
@@ -135,10 +132,10 @@ class _Run(Runner):
             self._warm_up = ahead.warm_up(self._device)
         if source is None:
             op = ops.get(case.op)
-            made = self._workload = of_op(case, op, self._device, Pool(SEED))
-            with made.scope():
+            workload = self._workload = of_op(case, op, self._device, Pool(SEED))
+            with workload.scope():
                 shapes = tuple(programs.shapes(op, case, self._device))
-            made.args, made.resident = shapes, lambda: shapes
+            workload.args, workload.resident = shapes, lambda: shapes
         else:
             self.phase = "import"
             yield self.progress(self.phase)
@@ -147,27 +144,27 @@ class _Run(Runner):
             function = own.load(source, place)
             self.phase = "inputs"
             yield self.progress("inputs")
-            made = self._workload = of_function(function, case, place)
-            made.peak = peaks.of_case(made.case, self._device.device_kind, matrix=True)
-            if not here:
-                ahead.place(made, self._device)
-        stages = self._stages = Stages(made)
-        if not stages.names:
-            raise RefusedError(
-                f"{short_name(case.op)} is compiled already.",
-                "Let the file show what it was before.",
+            workload = self._workload = of_function(function, case, place)
+            workload.peak = peaks.of_case(
+                workload.case, self._device.device_kind, matrix=True
             )
+            if not here:
+                ahead.place(workload, self._device)
+        stages = self._stages = Stages(workload)
+        if not stages.names:
+            facts: dict[str, Fact] = {"name": short_name(case.op)}
+            raise RefusedError(Remark("compiled-already", facts, "error"))
         for stage in stages.names[:1] if case.mode == "eager" else stages.names:
             self.phase = stage
             yield self.progress(stage)
-            with made.scope(), ahead.as_if_on(self._device, case):
+            with workload.scope(), ahead.as_if_on(self._device, case):
                 stages.run(stage)
         if case.mode == "eager":
             yield from self._each_step()
         elif here and case.mode == "jit":
             few = stages.traced and len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
             # Op by op nothing says how devices would share it.
-            few = few and spread(made.args) == 1
+            few = few and spread(workload.args) == 1
             if source is None or few:
                 try:
                     yield from self._each_step()
@@ -180,25 +177,25 @@ class _Run(Runner):
     def _each_step(self) -> Iterator[RunEvent]:
         """The programs of an eager call, equal ones compiled once, as JAX does."""
         equations = self._stages.traced.jaxpr.eqns
-        known: dict[Hashable, _Step] = {}
+        compiled: dict[Hashable, _Step] = {}
         for number, equation in enumerate(equations, 1):
             self.phase = "compile"
             yield self.progress("compile", f"{number}/{len(equations)}")
             avals = [variable.aval for variable in equation.invars]
             key = (equation.primitive.name, str(equation.params), str(avals))
-            if key in known:
-                step = known[key]._replace(lower_seconds=0.0, compile_seconds=0.0)
+            if key in compiled:
+                step = compiled[key]._replace(lower_seconds=0.0, compile_seconds=0.0)
             else:
                 with self._workload.scope():
-                    step = known[key] = compile_step(
+                    step = compiled[key] = compile_step(
                         equation, self._workload.case, self._device
                     )
             self._steps.append(step)
 
     def _result(self) -> Inspected:
-        steps, made, stages = self._steps, self._workload, self._stages
+        steps, workload, stages = self._steps, self._workload, self._stages
         seconds = stages.seconds
-        if made.case.mode == "eager":
+        if workload.case.mode == "eager":
             seconds["lower"] = sum(each.lower_seconds for each in steps)
             seconds["compile"] = sum(each.compile_seconds for each in steps)
             program = _sum([each.step.program for each in steps])
@@ -209,15 +206,15 @@ class _Run(Runner):
             stablehlo = programs.text_of(stages.lowered) or ""
             hlo = programs.text_of(stages.compiled) or ""
         return Inspected(
-            case=made.case,
+            case=workload.case,
             device_kind=self._device.device_kind,
             trace_seconds=seconds.get("trace", 0.0),
             lower_seconds=seconds["lower"],
             compile_seconds=seconds["compile"],
-            peak=made.peak,
+            peak=workload.peak,
             warm_up_seconds=self._warm_up,
-            flops=made.flops,
-            bytes=made.bytes,
+            flops=workload.flops,
+            bytes=workload.bytes,
             program=program,
             steps=tuple(each.step for each in steps),
             jaxpr=str(stages.traced.jaxpr) if stages.traced else "",
@@ -234,9 +231,9 @@ def compile_step(equation: Any, case: Case, device: jax.Device) -> _Step:
     """
 
     def step(*arguments: Any) -> Any:
-        made = equation.primitive.get_bind_params(equation.params)
+        bound = equation.primitive.get_bind_params(equation.params)
         # A newer jax hands over no functions beside the parameters.
-        functions, params = made if isinstance(made, tuple) else ((), made)
+        functions, params = bound if isinstance(bound, tuple) else ((), bound)
         return equation.primitive.bind(*functions, *arguments, **params)
 
     shapes = tuple(

@@ -65,8 +65,8 @@ from jaxtui.model.own import (
     parts,
     short_name,
 )
+from jaxtui.model.remark import Fact, Remark
 from jaxtui.places import read_whole
-from jaxtui.text import did_you_mean
 
 MODES = ("jit", "eager", "numpy")
 
@@ -153,14 +153,16 @@ def load(source: Source, device: jax.Device | None) -> Function:
         for part in outer:
             holder = getattr(holder, part, None)
         call = getattr(holder, last, None)
-    names = function_names(module)
-    there = f"It defines {', '.join(names)}." if names else "It defines no function."
-    if call is None:
-        there += did_you_mean(source.name, names)
-        raise RefusedError(f"{module.__file__} has no {source.name}.", there)
     if not callable(call) or isinstance(call, type):
-        kind = "a class" if isinstance(call, type) else f"a {type(call).__name__}"
-        raise RefusedError(f"{source.name} is {kind}, not a function.", there)
+        facts: dict[str, Fact] = {
+            "name": source.name,
+            "file": str(module.__file__),
+            "functions": tuple(function_names(module)),
+        }
+        if call is None:
+            raise RefusedError(Remark("function-missing", facts, "error"))
+        facts["type"] = "class" if isinstance(call, type) else type(call).__name__
+        raise RefusedError(Remark("not-a-function", facts, "error"))
     return Function(
         name=last,
         call=call,
@@ -229,12 +231,7 @@ def fresh(function: Function) -> Call:
         result = call(*args, **keywords)
         after = jax.tree.leaves((args, keywords))
         if [*map(id, before)] != [*map(id, after)]:
-            raise RefusedError(
-                f"{name} changes its arguments in place: jax.jit would drop that, and"
-                " XLA all the work that is for nothing else.",
-                "Decorate it in its file with what it is written for, such as nnx.jit,"
-                " let it return what is new, or time it in mode eager.",
-            )
+            raise RefusedError(Remark("changes-arguments", {"name": name}, "error"))
         return result
 
     unseen.__name__ = unseen.__qualname__ = function.name
@@ -253,11 +250,8 @@ def eager(function: Function) -> Call:
     if known is None:
         return function.call
     if (inside := known.inside) is None:
-        raise RefusedError(
-            f"{function.name} is compiled by its file, and shows no function that could"
-            " be called op by op.",
-            "Choose mode jit, which calls it as it is.",
-        )
+        facts = {"name": function.name}
+        raise RefusedError(Remark("no-eager-function", {**facts}, "error"))
     return inside
 
 
@@ -383,11 +377,8 @@ def _import_member(path: str) -> ModuleType | None:
     there = sys.modules.get(name.partition(".")[0])
     of = str(getattr(there, "__file__", None) or package)
     if not os.path.realpath(of).startswith(os.path.realpath(package)):
-        raise RefusedError(
-            f"The package {name.partition('.')[0]} is already {os.path.dirname(of)}"
-            " here.",
-            "Time functions of two packages of one name in runs of their own.",
-        )
+        facts = {"package": name.partition(".")[0], "folder": os.path.dirname(of)}
+        raise RefusedError(Remark("package-name-taken", {**facts}, "error"))
     # What lies beside it is found as well, if nothing else has that name.
     for place, folder in ((0, root), (len(sys.path) + 1, os.path.dirname(path))):
         if folder not in sys.path:
@@ -438,11 +429,12 @@ def read(path: str) -> bytes:
     try:
         return read_whole(path)
     except OSError as error:
-        text = f"{path} cannot be read: {error.strerror}."
         if isinstance(error, FileNotFoundError):
-            text = f"There is no file {path}."
-        hint = "Name a Python file and a function of it, as in train.py:step."
-        raise RefusedError(text, hint) from error
+            raise RefusedError(
+                Remark("file-missing", {"file": path}, "error")
+            ) from None
+        facts: dict[str, Fact] = {"file": path, "why": error.strerror}
+        raise RefusedError(Remark("file-unreadable", facts, "error")) from error
 
 
 def specs(case: Case) -> tuple[Spec, ...]:
@@ -463,24 +455,17 @@ def check(case: Case) -> None:
     if is_own(case.op) and not is_given(case.op):
         read(parts(case.op)[0])
     if case.mode not in MODES:
-        has = f"It has {', '.join(MODES)}."
-        raise RefusedError(f"{name} has no mode {case.mode}.", has)
+        facts: dict[str, Fact] = {"op": name, "mode": case.mode, "modes": MODES}
+        raise RefusedError(Remark("mode-missing", facts, "error"))
     if case.precision != "default":
-        raise RefusedError(
-            f"{name} takes no precision.",
-            "Set it in the function itself, as with jax.default_matmul_precision.",
-        )
+        raise RefusedError(Remark("own-precision", {"op": name}, "error"))
     try:
         typed = specs(case)
     except ValueError:
-        text = str((case.params or {}).get(ARGUMENTS, ""))
-        how = "Arguments are typed as --arg f32[1024,1024]."
-        raise RefusedError(f'"{text}" is not an argument.', how) from None
+        facts = {"arguments": str((case.params or {}).get(ARGUMENTS, ""))}
+        raise RefusedError(Remark("arguments-invalid", facts, "error")) from None
     if typed and case.size:
-        raise RefusedError(
-            f"{name} has no size: its arguments were typed.",
-            "Leave --size out, or the --arg.",
-        )
+        raise RefusedError(Remark("size-beside-arguments", {"op": name}, "error"))
 
 
 def input_bytes(case: Case) -> int:
@@ -626,11 +611,8 @@ def settle(
         _refuse_mixed(made, name)
     if case.inputs == "host":
         if there or any(not takes(leaf) for leaf in made.leaves):
-            what = "its file has placed them" if there else "they are no arrays alone"
-            raise RefusedError(
-                f"{name} has no inputs on the host: {what}.",
-                "Leave --inputs host out.",
-            )
+            facts: dict[str, Fact] = {"name": name, "placed": bool(there)}
+            raise RefusedError(Remark("no-host-inputs", facts, "error"))
         return made.map(lambda leaf: to_host(leaf) if is_array(leaf) else leaf)
 
     def placed(leaf: Any) -> Any:
@@ -665,18 +647,14 @@ def _placed(made: Arguments, name: str, device: jax.Device) -> set[jax.Device]:
             spread |= there
         elif getattr(leaf, "committed", False) and there != {device}:
             (other,) = map(devices.name, there)
-            raise RefusedError(
-                f"An argument of {name} is placed on {other}, and this case is for"
-                f" {devices.name(device)}.",
-                f"Choose --device {other}.",
-            )
+            facts: dict[str, Fact] = {"name": name, "there": other}
+            facts["device"] = devices.name(device)
+            raise RefusedError(Remark("argument-elsewhere", facts, "error"))
     first = min(spread, key=lambda one: int(one.id), default=device)
     if first != device:
-        raise RefusedError(
-            f"The arguments of {name} are placed on {len(spread)} devices, of which"
-            f" {devices.name(device)} is not the first.",
-            f"Leave --device out, or choose {devices.name(first)}.",
-        )
+        facts = {"name": name, "count": len(spread), "device": devices.name(device)}
+        facts["first"] = devices.name(first)
+        raise RefusedError(Remark("not-first-device", facts, "error"))
     return spread
 
 
@@ -686,17 +664,11 @@ def _refuse_mixed(made: Arguments, name: str) -> None:
         for path, leaf in jax.tree_util.tree_flatten_with_path(arg)[0]:
             if takes(leaf) or (not path and _is_hashable(leaf)):
                 continue
-            where = f"[{place!r}]{jax.tree_util.keystr(path)}"
-            what = type(leaf).__name__
+            facts: dict[str, Fact] = {"name": name, "type": type(leaf).__name__}
+            facts["argument"] = f"[{place!r}]{jax.tree_util.keystr(path)}"
             if isinstance(leaf, np.ndarray):
-                what = f"NumPy array of {leaf.dtype}"
-            raise RefusedError(
-                f"The argument{where} of {name} is a {what}, which jax.jit does not"
-                " take.",
-                f"Jit {name} in its file as you do for yourself, with eqx.filter_jit,"
-                " nnx.jit or static arguments; bind it with functools.partial; or time"
-                " it in mode eager.",
-            )
+                facts["dtype"] = str(leaf.dtype)
+            raise RefusedError(Remark("argument-type", facts, "error"))
 
 
 def static(made: Arguments) -> dict[str, Any]:
@@ -760,31 +732,24 @@ def _from_factory(function: Function, size: int, seed: int) -> Arguments:
     name = getattr(factory, "__name__", function.name + ARGS)
     known = {one.name: one for one in parameters(factory) or ()}
     if seed and "seed" not in known:
-        raise RefusedError(
-            f"{name} takes no seed.", "Leave --seed out, or let it take one."
-        )
+        raise RefusedError(Remark("no-seed", {"name": name}, "error"))
     given = {"seed": seed} if known.pop("seed", None) else {}
     kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     sized = next((one for one in known.values() if one.kind in kinds), None)
     positional: tuple[int, ...] = (size,) if size else ()
     if sized is None and size:
-        raise RefusedError(
-            f"{name} takes no size.", "Leave --size out, or let it take one."
-        )
+        raise RefusedError(Remark("no-size", {"name": name}, "error"))
     if sized is not None and not size:
         if sized.default is inspect.Parameter.empty:
-            raise RefusedError(f"{name} needs a size.", "Give one, as in --size 1024.")
+            raise RefusedError(Remark("size-needed", {"name": name}, "error"))
         size = sized.default if isinstance(sized.default, int) else 0
     made = factory(*positional, **given)
     if isinstance(made, dict) and all(isinstance(one, str) for one in made):
         args, keywords = by_name(function, made)
         return Arguments(args, keywords, size)
     if not isinstance(made, tuple):
-        raise RefusedError(
-            f"{name} returned a {type(made).__name__}.",
-            "Let it return the tuple of all arguments, for one argument `return (x,)`,"
-            " or a dict of them by name.",
-        )
+        facts: dict[str, Fact] = {"name": name, "type": type(made).__name__}
+        raise RefusedError(Remark("factory-result", facts, "error"))
     return Arguments(made, {}, size)
 
 
@@ -812,17 +777,9 @@ def _without_factory(function: Function, size: int) -> Arguments:
     if not required and jitted(function.call) is not None and not size:
         return Arguments((), {}, size)
     if not required:
-        raise RefusedError(
-            f"{function.name} takes no arguments, so XLA could compute its result once"
-            " and for all while compiling it.",
-            "Let it take its data as arguments.",
-        )
-    name = function.name
-    raise RefusedError(
-        f"{name} takes {', '.join(required)}, and nothing says what to give it.",
-        f"Define {name}{ARGS}(size) or {MAKE_ARGS}(size) beside it, which returns the"
-        " tuple of its arguments, or give one --arg such as f32[1024,1024] for each.",
-    )
+        raise RefusedError(Remark("no-arguments", {"name": function.name}, "error"))
+    facts: dict[str, Fact] = {"name": function.name, "required": tuple(required)}
+    raise RefusedError(Remark("arguments-missing", facts, "error"))
 
 
 def is_jax(leaf: Any) -> bool:

@@ -12,6 +12,7 @@ from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.ops import plugins
 from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.recipes import recipe
@@ -90,7 +91,7 @@ def _plan(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
 
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
-    """One case; a problem stands on it as a ``Failure``."""
+    """One case; what keeps it from running is its problem."""
     try:
         device = check(case, supply)
     except RefusedError as refused:
@@ -179,18 +180,17 @@ def check(case: Case, supply: Supply) -> Device | None:
     else:
         own.check(case)
     if case.mode not in MODES:
-        raise RefusedError(f"There is no mode {case.mode!r}.", _one_of(MODES))
+        facts: dict[str, Fact] = {"mode": case.mode, "modes": MODES}
+        raise RefusedError(Remark("mode-unknown", facts, "error"))
     if case.on_host:
         _check_host(case)
         return None
     settings.check()
     if case.inputs not in INPUTS:
-        raise RefusedError(f"There are no inputs {case.inputs!r}.", _one_of(INPUTS))
+        facts = {"inputs": case.inputs, "known": INPUTS}
+        raise RefusedError(Remark("inputs-unknown", facts, "error"))
     if case.device == HOST:
-        raise RefusedError(
-            f"Mode {case.mode} runs on a JAX device, not on {HOST}.",
-            f"{HOST} is where NumPy and TensorFlow run.",
-        )
+        raise RefusedError(Remark("no-jax-device", {"mode": case.mode}, "error"))
     device = supply.device(case.device)
     devices.check_own(device)
     check_platform(case, device.platform)
@@ -202,38 +202,33 @@ def check_op(case: Case) -> None:
     try:
         op = ops.get(case.op)
     except ValueError as error:
-        raise RefusedError(str(error), "`jaxtui ops` lists them.") from None
+        unknown: dict[str, Fact] = {"op": case.op, "ops": tuple(ops.OPS)}
+        remark = Remark("op-unknown", unknown, "error")
+        if plugins.offers().problem(case.op):
+            remark = Remark("op-not-loaded", {"op": case.op}, "error", str(error))
+        raise RefusedError(remark) from None
+    facts: dict[str, Fact] = {"op": op.name}
     if case.dtype not in op.dtypes:
-        raise RefusedError(
-            f"{op.name} does not run in {case.dtype}.",
-            f"It runs in {', '.join(op.dtypes)}.",
-        )
+        facts |= {"dtype": case.dtype, "dtypes": op.dtypes}
+        raise RefusedError(Remark("dtype-missing", facts, "error"))
     if case.mode in MODES and case.mode not in op.forms:
-        raise RefusedError(
-            f"{op.name} has no mode {case.mode}.",
-            f"It has {', '.join(op.forms)}.",
-        )
+        facts |= {"mode": case.mode, "modes": tuple(op.forms)}
+        raise RefusedError(Remark("mode-missing", facts, "error"))
     if case.size < op.minimum:
-        raise RefusedError(
-            f"{op.name} has no size {case.size}; the smallest is {op.minimum}.",
-            f"The size is the {op.size_means}.",
-        )
+        facts |= {"size": case.size, "least": op.minimum, "means": op.size_means}
+        raise RefusedError(Remark("size-too-small", facts, "error"))
     if case.size > MAX_INDEX and any(
         isinstance(argument, Indices) for argument in op.arguments(case.size)
     ):
-        raise RefusedError(
-            f"{op.name} has no size {case.size}; its indices are int32.",
-            f"The largest size is {MAX_INDEX}.",
-        )
+        facts |= {"size": case.size, "most": MAX_INDEX}
+        raise RefusedError(Remark("size-too-large", facts, "error"))
     if case.precision not in PRECISIONS:
-        wrong = f"There is no precision {case.precision!r}."
-        raise RefusedError(wrong, _one_of(PRECISIONS))
+        facts |= {"precision": case.precision, "precisions": PRECISIONS}
+        raise RefusedError(Remark("precision-unknown", facts, "error"))
     if case.precision != "default" and not op.takes_precision:
         takers = [each.name for each in ops.OPS.values() if each.takes_precision]
-        raise RefusedError(
-            f"{op.name} takes no precision, so it cannot be {case.precision!r}.",
-            f"Only {', '.join(takers[:-1])} and {takers[-1]} do.",
-        )
+        facts |= {"precision": case.precision, "takers": tuple(takers)}
+        raise RefusedError(Remark("no-precision", facts, "error"))
 
 
 def check_platform(case: Case, platform: str) -> None:
@@ -245,30 +240,21 @@ def check_platform(case: Case, platform: str) -> None:
     if case.dtype not in lacking:
         return
     there = [dtype for dtype in op.dtypes if dtype not in lacking]
-    where = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}.get(platform, platform)
-    raise RefusedError(
-        f"{op.name} does not run in {case.dtype} on {where}: XLA refuses it there.",
-        f"It runs in {', '.join(there)}.",
-    )
+    facts: dict[str, Fact] = {"op": op.name, "dtype": case.dtype, "platform": platform}
+    facts["dtypes"] = tuple(there)
+    raise RefusedError(Remark("dtype-not-on-platform", facts, "error"))
 
 
 def _check_host(case: Case) -> None:
-    name = "NumPy" if case.mode == "numpy" else "TensorFlow"
-    if case.device != HOST:
-        raise RefusedError(
-            f"{name} does not run on {case.device}.",
-            f"The device of mode {case.mode} is {HOST}.",
-        )
-    # The records of such a case have inputs "host" by definition.
-    if case.inputs != HOST:
-        raise RefusedError(
-            f"{name} has no inputs on a {case.inputs}.",
-            f"The inputs of mode {case.mode} are {HOST}.",
-        )
+    facts: dict[str, Fact] = {"mode": case.mode}
+    # The records of such a case have device and inputs "host" by definition.
+    if case.device != HOST or case.inputs != HOST:
+        facts |= {"device": case.device, "inputs": case.inputs}
+        raise RefusedError(Remark("host-mode-elsewhere", facts, "error"))
     if case.precision != "default":
-        raise RefusedError(f"{name} takes no precision.", "Leave it at default.")
+        raise RefusedError(Remark("host-mode-precision", facts, "error"))
     if case.mode == "tensorflow" and not tensorflow_numpy.is_installed():
-        raise RefusedError(tensorflow_numpy.MISSING, tensorflow_numpy.INSTALL)
+        raise RefusedError(Remark("tensorflow-missing", severity="error"))
 
 
 def _check_memory(
@@ -309,7 +295,3 @@ def _input_bytes(case: Case) -> int:
     if own.source(case.op) is not None:
         return own.input_bytes(case)
     return ops.get(case.op).input_bytes(case.size, case.dtype)
-
-
-def _one_of(names: tuple[str, ...]) -> str:
-    return f"It is one of {', '.join(names)}."

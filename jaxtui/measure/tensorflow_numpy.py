@@ -19,9 +19,6 @@ from jaxtui.measure import inputs
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.ops.base import Op
 
-MISSING = "TensorFlow is not installed in the environment of the engine."
-INSTALL = "Run pip install 'jaxtui[tensorflow]' in the environment of the engine."
-
 
 def is_installed() -> bool:
     """Whether TensorFlow could be imported, without importing it."""

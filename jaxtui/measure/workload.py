@@ -46,6 +46,7 @@ from jaxtui.measure.programs import NOTHING, Count
 from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 from jaxtui.model.own import short_name
+from jaxtui.model.remark import Fact, Remark
 
 Scope = Callable[[], AbstractContextManager[Any]]
 """Makes the contexts in which calls run: x64, default device."""
@@ -162,11 +163,9 @@ class Workload:
             self.args, self.hosts = Renewed(originals, used), lambda: originals
         for name, arg in self.keywords.items():
             if own.used_up((arg,)):
-                raise RefusedError(
-                    f"{short_name(self.case.op)} donates {name}, which it takes by name"
-                    " alone.",
-                    "Let it take what it donates by position.",
-                )
+                facts: dict[str, Fact] = {"name": short_name(self.case.op)}
+                facts["argument"] = name
+                raise RefusedError(Remark("donates-by-name", facts, "error"))
 
     @property
     def call_bytes(self) -> int:
@@ -286,10 +285,7 @@ def of_function(
     made = arguments()
     as_is = own.jitted(function.call) if case.mode == "jit" else None
     if not made.leaves and case.mode == "jit" and as_is is None:
-        raise RefusedError(
-            "Without arguments XLA could compute the result while compiling.",
-            "Let the function take its data as arguments.",
-        )
+        raise RefusedError(Remark("no-arguments", {"name": function.name}, "error"))
     dtype = dtype_of(made.leaves)
     if not dtype and made.leaves and all(map(own.takes, made.leaves)):
         with scope():
@@ -335,10 +331,7 @@ def _of_numpy_function(
     function: Function, case: Case, made: Arguments, scope: Scope
 ) -> Workload:
     if function.numpy is None:
-        raise RefusedError(
-            f"{function.name} has no mode numpy.",
-            f"Define {function.name}_numpy beside it, or choose jit or eager.",
-        )
+        raise RefusedError(Remark("no-numpy-form", {"name": function.name}, "error"))
     args, keywords = jax.tree.map(for_numpy, (made.args, made.keywords))
     dtype = dtype_of(jax.tree.leaves((args, keywords)))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
@@ -358,10 +351,7 @@ def _of_numpy_function(
 def for_numpy(leaf: Any) -> Any:
     """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
     if is_key(leaf):
-        raise RefusedError(
-            "NumPy cannot take a key of jax.random.",
-            "Let the arguments hold a seed, or the words of the key.",
-        )
+        raise RefusedError(Remark("key-in-numpy", severity="error"))
     if not own.is_array(leaf):
         return leaf
     leaf = np.asarray(leaf)

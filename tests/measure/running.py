@@ -19,6 +19,7 @@ from jaxtui.model import (
     Remark,
     RunEvent,
 )
+from jaxtui.view import words
 
 FUNCTIONS = str(Path(__file__).with_name("functions.py"))
 
@@ -94,6 +95,13 @@ def failure(one: Case, **more: Any) -> Failure:
     (ended,) = outcomes(one, **more)
     assert isinstance(ended, Failure), ended
     return ended
+
+
+def refusal(one: Case, **more: Any) -> Remark:
+    """Why a case is refused that must be."""
+    remark = failure(one, **more).remark
+    assert words.sentence(remark)
+    return remark
 
 
 def facts(notes: Iterable[Remark]) -> dict[str, dict[str, Any]]:

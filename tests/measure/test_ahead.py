@@ -13,6 +13,7 @@ from jaxtui.measure import devices
 from jaxtui.measure.ahead import refusal
 from jaxtui.measure.inspection import run_inspection
 from jaxtui.model import Case, Inspected, Inspection, Peak, Topology, WorkFailed
+from jaxtui.view import words
 from tests.measure.running import case, own
 
 V5E = Topology(name="v5e:2x4")
@@ -127,29 +128,43 @@ def test_libtpu_is_looked_for_where_jax_looks(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "code", "found"),
     [
-        ("INVALID_ARGUMENT: Invalid TPU external name: TPU v9", 'knows no TPU "v9"'),
+        (
+            "INVALID_ARGUMENT: Invalid TPU external name: TPU v9",
+            "topology-unknown",
+            "v9",
+        ),
         (
             'INVALID_ARGUMENT: Topology layout "v5e:3x5" is not divisible by the given '
             '(or default) chips_per_host_bounds "2x2x1"',
-            "hosts of 2x2x1",
+            "topology-hosts",
+            "2x2x1",
         ),
-        ("INVALID_ARGUMENT: Invalid topology layout for a single slice: 8", '"8"'),
+        (
+            "INVALID_ARGUMENT: Invalid topology layout for a single slice: 8",
+            "topology-dimensions",
+            "8",
+        ),
         (
             "INVALID_ARGUMENT: Twisted-torus requires wrapping in all dimensions.",
-            "wrap=1x1x1",
+            "topology-twisted",
+            "",
         ),
         (
             "NOT_FOUND: embed://x does not exist.; Failed to obtain chip config "
             '"megacore" for version dragonfish, variant ""',
-            'no configuration "megacore"',
+            "topology-configuration",
+            "megacore",
         ),
-        ("INVALID_ARGUMENT: Unexpected arguments: bogus", 'no option "bogus"'),
-        ("INTERNAL: something new", 'refuses the topology "v5e:2x4"'),
+        ("INVALID_ARGUMENT: Unexpected arguments: bogus", "topology-option", "bogus"),
+        ("INTERNAL: something new", "topology-refused", None),
     ],
 )
-def test_refusals_of_libtpu_are_translated_and_kept(text: str, says: str) -> None:
-    failed = refusal(RuntimeError(text), V5E).failed
-    assert says in failed.error
-    assert failed.detail == f"RuntimeError: {text}"
+def test_refusals_of_libtpu_are_known_and_kept(
+    text: str, code: str, found: str | None
+) -> None:
+    remark = refusal(RuntimeError(text), V5E).remark
+    assert (remark.code, remark.facts.get("value")) == (code, found)
+    assert words.text(remark)
+    assert remark.detail == f"RuntimeError: {text}"

@@ -188,27 +188,26 @@ def test_a_size_that_no_memory_holds_and_a_kernel_have_a_program() -> None:
 def test_the_first_event_says_what_and_progress_says_where() -> None:
     events = list(run_inspection(Inspection(case=SELU)))
     assert isinstance(events[0], RunStarted)
-    doing = [event.doing for event in events if isinstance(event, Progress)]
-    label = "selu 4096 float32 jit on cpu:0"
-    phases = [text for text in doing if text.startswith(("trace", "lower", "compile"))]
-    assert phases == [f"{phase}: {label}" for phase in ("trace", "lower", "compile")]
-    assert doing[-1] == f"step 6 of 6: {label}"
+    doing = [
+        (event.doing, event.about) for event in events if isinstance(event, Progress)
+    ]
+    stages = [(stage, SELU.label) for stage in ("trace", "lower", "compile")]
+    assert [each for each in doing if each[1] == SELU.label][-3:] == stages
+    assert doing[-1] == ("compile", "6/6")
 
 
 @pytest.mark.parametrize(
-    ("changed", "sentence"),
+    ("changed", "code"),
     [
-        ({"op": "nosuch"}, "nosuch"),
-        ({"mode": "numpy", "device": "host"}, "does not go through XLA"),
-        ({"dtype": "int8"}, "selu does not run in int8"),
-        ({"device": "cpu:99"}, "cpu:99"),
-        ({"op": "/nowhere/mine.py:f"}, "There is no file /nowhere/mine.py"),
+        ({"op": "nosuch"}, "op-unknown"),
+        ({"mode": "numpy", "device": "host"}, "no-program"),
+        ({"dtype": "int8"}, "dtype-missing"),
+        ({"device": "cpu:99"}, "device-unknown"),
+        ({"op": "/nowhere/mine.py:f"}, "file-missing"),
     ],
 )
-def test_what_cannot_be_is_refused(changed: dict[str, object], sentence: str) -> None:
-    failed = refused(**changed)
-    assert sentence in failed.error
-    assert failed.hint
+def test_what_cannot_be_is_refused(changed: dict[str, object], code: str) -> None:
+    assert refused(**changed).remark.code == code
 
 
 def test_a_step_that_fails_alone_costs_only_the_steps(
@@ -222,7 +221,7 @@ def test_a_step_that_fails_alone_costs_only_the_steps(
     assert one.program.kernels == 1
     assert one.steps == ()
     assert one.eager_kernels is None
-    assert "not alone" in refused(mode="eager").detail
+    assert "not alone" in refused(mode="eager").remark.detail
 
 
 def test_it_can_be_stopped_between_stages() -> None:
@@ -307,15 +306,15 @@ def test_keys_are_arguments_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error"),
+    ("text", "phase", "line"),
     [
-        ("import nowhere", "while its file was imported (mine.py:1)"),
-        ("def f(x): ...\ndef f_args(): 1/0", "arguments were made (mine.py:2)"),
-        ("def f(): ...", "takes no arguments"),
-        ("def f(x): return x @ x\nf_args = lambda: (1.0,)", "traced it (mine.py:1)"),
+        ("import nowhere", "import", 1),
+        ("def f(x): ...\ndef f_args(): 1/0", "inputs", 2),
+        ("def f(x): return x @ x\nf_args = lambda: (1.0,)", "trace", 1),
     ],
 )
-def test_mistakes_are_told_with_their_phase(
-    write: Callable[..., str], text: str, error: str
+def test_mistakes_have_their_phase_and_line(
+    write: Callable[..., str], text: str, phase: str, line: int
 ) -> None:
-    assert error in refused(own("f", file=write(text))).error
+    facts = refused(own("f", file=write(text))).remark.facts
+    assert (facts["phase"], facts["line"]) == (phase, line)

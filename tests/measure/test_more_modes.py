@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from jaxtui.measure import tensorflow_numpy
-from tests.measure.running import case, facts, failure, measured
+from tests.measure.running import case, facts, failure, measured, refusal
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -59,9 +59,7 @@ def test_without_tensorflow_its_case_says_how_to_get_it(
 ) -> None:
     monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    failed = failure(case("sigmoid", 5000, "tensorflow"))
-    assert failed.error == tensorflow_numpy.MISSING
-    assert "pip install" in failed.hint
+    assert refusal(case("sigmoid", 5000, "tensorflow")).code == "tensorflow-missing"
 
 
 def test_tensorflow_is_timed_like_numpy_on_the_cpu(tensorflow: Any) -> None:
@@ -85,4 +83,4 @@ def test_a_broken_tensorflow_is_a_named_failure(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow.experimental.numpy", None)
     failed = failure(case("selu", 5000, "tensorflow"))
-    assert "tensorflow.experimental.numpy" in failed.error
+    assert "tensorflow.experimental.numpy" in failed.remark.detail

@@ -12,9 +12,9 @@ from jaxtui.measure import coldpath, experiment, inspection
 from jaxtui.measure import own as files
 from jaxtui.measure.settings import of_file
 from jaxtui.measure.workload import Pool, Workload, of_function
-from jaxtui.model import Case, Failure, Inspected, Inspection, Measurement
+from jaxtui.model import Case, Failure, Inspected, Inspection, Measurement, Remark
 from tests.measure import running
-from tests.measure.running import failure, measured, outcomes, own
+from tests.measure.running import measured, outcomes, own, refusal
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -119,8 +119,7 @@ def test_what_changes_its_arguments_in_place_is_called_and_never_wrapped(
     made.call(*made.args)
     assert before >= 1
     assert float(made.args[0]["w"][0]) == before + 1
-    failed = failure(own("train", file=path))
-    assert "train changes its arguments in place" in failed.error
+    assert refusal(own("train", file=path)).code == "changes-arguments"
     (eager,) = measured(own("train", mode="eager", file=path))
     assert eager.ready is not None
 
@@ -202,8 +201,7 @@ def test_eager_needs_the_function_inside(write: Write) -> None:
     seen.clear()
     made.call(*made.args)
     assert seen == [False]
-    refused = failure(own("many", mode="eager", file=path))
-    assert "many is compiled by its file" in refused.error
+    assert refusal(own("many", mode="eager", file=path)).code == "no-eager-function"
     (found,) = measured(own("many", file=path))
     assert found.has("sharded")
 
@@ -280,25 +278,26 @@ def test_arguments_of_any_kind_are_left_alone(
 
 
 @pytest.mark.parametrize(
-    ("name", "more", "error"),
+    ("name", "more", "code"),
     [
-        ("mixed", {}, "The argument[0]['f'] of mixed is a "),
-        ("plain", {"inputs": "host"}, "plain has no inputs on the host"),
-        ("plain", {"size": 3}, "takes no size"),
+        ("mixed", {}, "argument-type"),
+        ("plain", {"inputs": "host"}, "no-host-inputs"),
+        ("plain", {"size": 3}, "no-size"),
     ],
 )
-def test_what_jit_cannot_take_is_refused_by_name(
-    write: Write, name: str, more: dict[str, Any], error: str
+def test_what_jit_cannot_take_is_refused(
+    write: Write, name: str, more: dict[str, Any], code: str
 ) -> None:
-    failed = failure(own(name, file=write(ARGUMENTS), **more))
-    assert error in failed.error
+    remark = refusal(own(name, file=write(ARGUMENTS), **more))
+    assert remark.code == code
+    assert remark.facts.get("argument", "[0]['f']") == "[0]['f']"
 
 
 def test_a_seed_that_nobody_takes_is_refused(write: Write) -> None:
     one = running.experiment(own("plain", file=write(ARGUMENTS)), seed=3)
     (failed,) = running.endings(experiment.run(one))
     assert isinstance(failed, Failure)
-    assert "plain_args takes no seed" in failed.error
+    assert failed.remark == Remark("no-seed", {"name": "plain_args"})
 
 
 # Many devices.
@@ -366,17 +365,17 @@ def test_shardings_are_kept(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "more", "error"),
+    ("name", "more", "code"),
     [
-        ("product", {"device": "cpu:1"}, "placed on 4 devices"),
-        ("product", {"inputs": "host"}, "product has no inputs on the host"),
-        ("elsewhere", {}, "placed on cpu:2"),
+        ("product", {"device": "cpu:1"}, "not-first-device"),
+        ("product", {"inputs": "host"}, "no-host-inputs"),
+        ("elsewhere", {}, "argument-elsewhere"),
     ],
 )
 def test_a_device_that_the_file_has_not_chosen_is_refused(
-    write: Write, name: str, more: dict[str, Any], error: str
+    write: Write, name: str, more: dict[str, Any], code: str
 ) -> None:
-    assert error in failure(own(name, file=write(SHARDED), **more)).error
+    assert refusal(own(name, file=write(SHARDED), **more)).code == code
 
 
 def test_a_mesh_that_a_file_sets_holds_for_its_cases_alone(write: Write) -> None:
@@ -430,8 +429,8 @@ def test_a_call_of_a_library_has_no_rate(write: Write) -> None:
     )
     for found in (jit, eager):
         assert found.flops is found.bytes is found.flops_per_second is None
-        (library,) = running.facts(found.notes)["own"]["libraries"]
-        assert "geqrf" in library
+        libraries = running.facts(found.notes)["own"]["libraries"]
+        assert any("geqrf" in library for library in libraries)
     assert product.flops
 
 
