@@ -75,21 +75,13 @@ def modules() -> list[str]:
 UNCONVERTED = {
     "engine/server.py",
     "machine/messages.py",
-    "measure/ahead.py",
     "measure/candidates.py",
     "measure/children.py",
-    "measure/coldpath.py",
-    "measure/devices.py",
     "measure/errors.py",
     "measure/failures.py",
-    "measure/inspection.py",
     "measure/loops.py",
-    "measure/own.py",
-    "measure/planning.py",
     "measure/repeats.py",
     "measure/snippets.py",
-    "measure/tensorflow_numpy.py",
-    "measure/workload.py",
 }
 """To be converted; it shrinks to nothing."""
 

@@ -291,26 +291,6 @@ WORDS: dict[str, Words] = {
         "TensorFlow isn't installed where the engine runs.",
         "Run `pip install 'jaxtui[tensorflow]'` there.",
     ),
-    "not-plannable": Words(
-        "op fails",
-        lambda f: f"The package that offers {f['op']} failed to describe it.",
-    ),
-    "too-little-memory": Words(
-        "not enough memory",
-        lambda f: (
-            f"{f['case']} needs {fmt.bytes_text(f['needed'])} on {f['device']}, and"
-            f" {fmt.bytes_text(f['free'])} are free."
-        ),
-        "Choose a smaller size or a narrower dtype.",
-    ),
-    "too-little-host-memory": Words(
-        "not enough memory",
-        lambda f: (
-            f"{f['case']} needs {fmt.bytes_text(f['needed'])} of host memory for its"
-            f" inputs and its check, and {fmt.bytes_text(f['free'])} are free."
-        ),
-        "Choose a smaller size or a narrower dtype.",
-    ),
     # Functions of files.
     "file-missing": Words(
         "no such file",
