@@ -106,7 +106,7 @@ def test_packages_offer_ops_that_are_timed_by_name(
     assert 0 < by_name["our-add"]["error_vs_float64"] < 1e-6
     assert by_name["our-step"]["case"]["size"] == 32
     (failure,) = found["failures"]
-    assert failure["remark"]["flag"] == "op-not-loaded"
+    assert failure["code"] == "op-not-loaded"
 
 
 @pytest.mark.usefixtures("package")

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from jaxtui import cli
@@ -20,11 +19,11 @@ from jaxtui.model import (
     Inspection,
     Noticed,
     Peak,
+    Remark,
     RunFinished,
 )
 from jaxtui.model.programs import Program, ProgramMemory
 from tests.fake_engine import OPS, FakeEngine, tpu_devices
-from tests.records import told
 
 needs_libtpu = pytest.mark.skipif(
     importlib.util.find_spec("libtpu") is None,
@@ -74,7 +73,7 @@ def engine(answer: Any = compiled) -> FakeEngine:
 
 
 def refusing(code: str) -> FakeEngine:
-    remark = msgspec.structs.replace(told("No.", "", "INVALID: x"), code=code)
+    remark = Remark(code, {"topology": "v5e:2x4"}, "error", "INVALID: x")
     failed = EngineFailed(remark=remark)
     return FakeEngine(opening=[Noticed(findings=()), Hello(pid=1, ops=OPS), failed])
 

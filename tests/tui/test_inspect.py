@@ -21,6 +21,7 @@ from jaxtui.state import RUNNING
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.program import ProgramScreen
+from jaxtui.view import words
 from tests.fake_engine import FakeEngine, begun
 from tests.records import told
 from tests.tui.driving import app_on, until, until_ready
@@ -186,5 +187,5 @@ async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() ->
         await pilot.press("2", "escape", "h")
         await pilot.pause()
         app.query_one(BenchPane).perform("program")
-        await until(pilot, lambda: app.session.state.message == RUNNING)
+        await until(pilot, lambda: app.session.state.message == words.text(RUNNING))
         assert not isinstance(app.screen, ProgramScreen)
