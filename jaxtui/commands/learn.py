@@ -269,7 +269,9 @@ def _results(played: StepRun) -> StepResults:
         doubts=conclusion.doubts,
         rows=tuple(
             StepRow(what=what, yours=yours, published=published, remark=remark)
-            for what, yours, published, remark in view.written(conclusion.rows)
+            for what, yours, published, remark in (
+                row.texts(view.cell_text) for row in conclusion.rows
+            )
         ),
         timings=dict(outcome.timings),
         values=dict(outcome.values),

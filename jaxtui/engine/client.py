@@ -265,10 +265,13 @@ class EngineClient:
         else:
             if run is not None and run.ledger.current is not None:
                 how |= {"case": run.ledger.cases[run.ledger.current].label}
-            remark = Remark("engine-died", {**how, "ready": True}, "error")
+            facts: dict[str, Fact] = {**how, "ready": True}
+            if run is None:
+                facts["idle"] = True
+            remark = Remark("engine-died", facts, "error")
             if connection.killed:
-                facts: dict[str, Fact] = {"seconds": self._options.grace_seconds}
-                remark = Remark("stop-forced", facts)
+                seconds = self._options.grace_seconds
+                remark = Remark("stop-forced", {"seconds": seconds})
             elif run is not None and run.overdue is not None:
                 remark = run.overdue
             self._emit(

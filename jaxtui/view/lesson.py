@@ -623,22 +623,28 @@ def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
 # The table.
 
 
-def written(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
+def cell_text(cell: fmt.Cell | Remark) -> str:
+    """A cell in its own unit."""
+    return words.sentence(cell) if isinstance(cell, Remark) else str(cell)
+
+
+def _written(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
     """Their cells from left to right, alike in their units."""
     figures = (cell for row in rows for cell in row.figures)
     write = fmt.alike(cell for cell in figures if not isinstance(cell, Remark))
-
-    def said(cell: fmt.Cell | Remark) -> str:
-        return words.sentence(cell) if isinstance(cell, Remark) else write(cell)
-
-    return [row.texts(said) for row in rows]
+    return [
+        row.texts(
+            lambda cell: cell_text(cell) if isinstance(cell, Remark) else write(cell)
+        )
+        for row in rows
+    ]
 
 
 def table(rows: Sequence[Row], width: int) -> list[Line]:
     """The learner's figures beside the published ones, remarks where they are short."""
     if not rows:
         return []
-    texts = written(rows)
+    texts = _written(rows)
     head = ("", "yours", "published")[: 3 if any(row[2] for row in texts) else 2]
     widths = _widths([head, *(row[: len(head)] for row in texts)], width)
     room = width - sum(widths) - 2 * len(widths)

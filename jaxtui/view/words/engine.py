@@ -111,6 +111,16 @@ def _died(facts: Facts) -> str:
     return f"The engine {_ended(facts)}{case}{early}."
 
 
+def _died_advice(facts: Facts) -> str:
+    if not facts.get("ready"):
+        return "Its last words may say why."
+    if facts.get("idle"):
+        return "The next run starts another."
+    if facts.get("case"):
+        return "Try a smaller size or another mode."
+    return "Run it again."
+
+
 def _overdue(facts: Facts) -> str:
     during = f" in the phase {facts['phase']}" if facts.get("phase") else ""
     seconds = f"{facts['seconds']:.0f} s"
@@ -287,11 +297,7 @@ WORDS: dict[str, Words] = {
     "engine-died": Words(
         "engine died",
         _died,
-        lambda f: (
-            "The next run starts another; try a smaller size."
-            if f.get("ready")
-            else "Its last words may say why."
-        ),
+        _died_advice,
     ),
     "stop-forced": Words(
         "ended",
