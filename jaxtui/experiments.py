@@ -24,7 +24,9 @@ from jaxtui.model import (
     Mode,
     OpInfo,
     Precision,
+    Remark,
     SelectionError,
+    refusal,
 )
 from jaxtui.model.own import ARGUMENTS, dtype_of, is_own, parse_specs, short_name
 from jaxtui.selection import SizedOp, first_device
@@ -85,7 +87,7 @@ def build(
     without matrix products has only the default precision. Of a function of a file
     the arguments decide about the dtype, and if they were typed about the size.
     A dtype or a mode that an op does not have stays a case, so that whatever was asked
-    for ends as a measurement or a named failure; ``problems`` says so beforehand.
+    for ends as a measurement or a named failure; ``refusals`` says so beforehand.
 
     Args:
         ops: what to run; sizes that an op carries replace ``sizes`` for it.
@@ -200,24 +202,18 @@ def parse_processes(text: str) -> int:
     return count
 
 
-def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, ...]:
-    """Sentences about cases that are known to fail, to be shown while typing.
+def refusals(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[Remark, ...]:
+    """Why cases are known to fail, each once, to be shown while typing.
 
-    Memory is not judged here: that needs the engine's ``Plan``.
+    Devices and memory are not judged here: that needs the engine's ``Plan``.
     """
-    found: list[str] = []
-    for name, dtype, mode in _once((x.op, x.dtype, x.mode) for x in experiment.cases):
-        info = op_info(name, catalogue)
-        assert info is not None, name
-        if info.problem:
-            found.append(info.problem)
-        if dtype not in info.dtypes and not info.own:
-            dtypes = ", ".join(info.dtypes)
-            found.append(f"{name} does not take {dtype}: it takes {dtypes}.")
-        if mode not in info.modes:
-            modes = ", ".join(info.modes)
-            found.append(f"{name} has no mode {mode}: it has {modes}.")
-    return tuple(_once(found))
+    remarks: dict[Remark, None] = {}
+    for case in experiment.cases:
+        info = op_info(case.op, catalogue)
+        assert info is not None, case
+        if (remark := refusal(case, info)) is not None:
+            remarks[remark] = None
+    return tuple(remarks)
 
 
 def default_experiment(
@@ -269,26 +265,30 @@ def _product(
             of the devices that it is combined with.
     """
     many, (sizes, dtypes) = len(ops), zip(*ops.values(), strict=True)
+    factors: list[tuple[int, str, str]]
     if len(set(ops.values())) == 1:
-        factors = [(many, "op"), (sizes[0], "size"), (dtypes[0], "dtype")]
+        factors = [(many, "op", ""), (sizes[0], "size", ""), (dtypes[0], "dtype", "")]
     elif len(set(dtypes)) == 1:
-        factors = [(sum(sizes), f"size of {many} ops"), (dtypes[0], "dtype")]
+        factors = [(sum(sizes), "size", f" of {many} ops"), (dtypes[0], "dtype", "")]
     else:
         pairs = sum(size * dtype for size, dtype in ops.values())
-        factors = [(pairs, f"pair of size and dtype for {many} ops")]
-    nouns = ("precision", "device", "mode", "place for inputs")
-    factors += zip(others, nouns, strict=True)
-    combinations = math.prod(count for count, _ in factors)
+        factors = [(pairs, "pair", f" of size and dtype for {many} ops")]
+    nouns = (
+        ("precision", ""),
+        ("device", ""),
+        ("mode", ""),
+        ("place", " for inputs"),
+    )
+    factors += [(count, *noun) for count, noun in zip(others, nouns, strict=True)]
+    combinations = math.prod(count for count, _, _ in factors)
     what = fmt.plural(cases, "case")
     if combinations == 1:
         return what
     if cases != combinations:
         what = f"{fmt.count(combinations)} combinations, {what} in all"
-    texts = []
-    for count, noun in factors:
-        first, space, rest = noun.partition(" ")
-        if count > 1:
-            texts.append(f"{fmt.plural(count, first)}{space}{rest}")
+    texts = [
+        f"{fmt.plural(count, noun)}{rest}" for count, noun, rest in factors if count > 1
+    ]
     return f"{' × '.join(texts)} = {what}"
 
 

@@ -17,6 +17,8 @@ from jaxtui.model import (
     Case,
     Device,
     Experiment,
+    Fact,
+    Remark,
     SelectionError,
 )
 from jaxtui.selection import SizedOp
@@ -87,23 +89,25 @@ def test_cases_come_in_the_order_of_the_lists_and_ops_keep_their_sizes() -> None
 
 
 @pytest.mark.parametrize(
-    ("experiment", "problem"),
+    ("experiment", "code", "facts"),
     [
         (
             build(MATMUL, SizedOp("sigmoid"), dtypes=("float32", "int32")),
-            "sigmoid does not take int32: it takes float32.",
+            "dtype-missing",
+            {"op": "sigmoid", "dtype": "int32", "dtypes": ("float32",)},
         ),
         (
             build(SELU, modes=("jit", "pallas")),
-            "selu has no mode pallas: it has numpy, eager, jit.",
+            "mode-missing",
+            {"op": "selu", "mode": "pallas", "modes": ("numpy", "eager", "jit")},
         ),
     ],
 )
 def test_what_an_op_does_not_take_stays_a_case_and_is_told(
-    experiment: Experiment, problem: str
+    experiment: Experiment, code: str, facts: dict[str, Fact]
 ) -> None:
     assert len(experiment.cases) in (2, 4)
-    assert experiments.problems(experiment, CATALOGUE) == (problem,)
+    assert experiments.refusals(experiment, CATALOGUE) == (Remark(code, facts),)
 
 
 @pytest.mark.parametrize(

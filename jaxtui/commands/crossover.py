@@ -33,6 +33,7 @@ from jaxtui.model import (
 )
 from jaxtui.text import join_painted
 from jaxtui.view import crossover as view
+from jaxtui.view import words
 from jaxtui.view.bench import failure_text
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
@@ -236,8 +237,8 @@ def command(
                     f"{ACCEPTED}."
                 )
             both = Experiment(cases=(first, second))
-            for problem in experiments.problems(both, ops):
-                raise SelectionError(problem)
+            for remark in experiments.refusals(both, ops):
+                raise SelectionError(words.text(remark))
             crossover.warn()
             search = begin(first, second, grid, budget or BUDGET_SECONDS, seed)
             await session.play(search, "crossover", ended)

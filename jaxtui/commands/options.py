@@ -29,6 +29,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.own import is_own
 from jaxtui.selection import SizedOp
+from jaxtui.view import words
 
 _T = TypeVar("_T")
 
@@ -300,8 +301,8 @@ class Cases:
         """
         choices = (self.choice(catalogue),)
         found = self.experiment(choices, (device,), catalogue, known_devices)
-        for problem in experiments.problems(found, catalogue):
-            raise SelectionError(problem)
+        for remark in experiments.refusals(found, catalogue):
+            raise SelectionError(words.text(remark))
         return found.cases[0]
 
 

@@ -12,15 +12,12 @@ from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
-from jaxtui.measure.ops import plugins
 from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
     HOST,
     INPUTS,
-    MODES,
-    PRECISIONS,
     Case,
     Device,
     Experiment,
@@ -30,6 +27,7 @@ from jaxtui.model import (
     Plan,
     PlannedCase,
     Remark,
+    refusal,
 )
 
 ALLOWANCE_BYTES = 16 * 2**20
@@ -37,9 +35,6 @@ ALLOWANCE_BYTES = 16 * 2**20
 
 WIDE_BYTES = 16
 """Bytes of an element of a float64 reference and its temporary."""
-
-MAX_INDEX = 2**31 - 1
-"""Indices are int32."""
 
 SHARE = 0.5
 """Inputs of a whole experiment that take more of a memory make sizes take turns."""
@@ -179,15 +174,12 @@ def check(case: Case, supply: Supply) -> Device | None:
         check_op(case)
     else:
         own.check(case)
-    if case.mode not in MODES:
-        facts: dict[str, Fact] = {"mode": case.mode, "modes": MODES}
-        raise RefusedError(Remark("mode-unknown", facts, "error"))
     if case.on_host:
         _check_host(case)
         return None
     settings.check()
     if case.inputs not in INPUTS:
-        facts = {"inputs": case.inputs, "known": INPUTS}
+        facts: dict[str, Fact] = {"inputs": case.inputs, "known": INPUTS}
         raise RefusedError(Remark("inputs-unknown", facts, "error"))
     if case.device == HOST:
         raise RefusedError(Remark("no-jax-device", {"mode": case.mode}, "error"))
@@ -199,36 +191,13 @@ def check(case: Case, supply: Supply) -> Device | None:
 
 def check_op(case: Case) -> None:
     """Refuse a case of the catalogue that cannot be, wherever it would run."""
-    try:
-        op = ops.get(case.op)
-    except ValueError as error:
-        unknown: dict[str, Fact] = {"op": case.op, "ops": tuple(ops.OPS)}
-        remark = Remark("op-unknown", unknown, "error")
-        if plugins.offers().problem(case.op):
-            remark = Remark("op-not-loaded", {"op": case.op}, "error", str(error))
-        raise RefusedError(remark) from None
-    facts: dict[str, Fact] = {"op": op.name}
-    if case.dtype not in op.dtypes:
-        facts |= {"dtype": case.dtype, "dtypes": op.dtypes}
-        raise RefusedError(Remark("dtype-missing", facts, "error"))
-    if case.mode in MODES and case.mode not in op.forms:
-        facts |= {"mode": case.mode, "modes": tuple(op.forms)}
-        raise RefusedError(Remark("mode-missing", facts, "error"))
-    if case.size < op.minimum:
-        facts |= {"size": case.size, "least": op.minimum, "means": op.size_means}
-        raise RefusedError(Remark("size-too-small", facts, "error"))
-    if case.size > MAX_INDEX and any(
-        isinstance(argument, Indices) for argument in op.arguments(case.size)
-    ):
-        facts |= {"size": case.size, "most": MAX_INDEX}
-        raise RefusedError(Remark("size-too-large", facts, "error"))
-    if case.precision not in PRECISIONS:
-        facts |= {"precision": case.precision, "precisions": PRECISIONS}
-        raise RefusedError(Remark("precision-unknown", facts, "error"))
-    if case.precision != "default" and not op.takes_precision:
-        takers = [each.name for each in ops.OPS.values() if each.takes_precision]
-        facts |= {"precision": case.precision, "takers": tuple(takers)}
-        raise RefusedError(Remark("no-precision", facts, "error"))
+    described = {info.name: info for info in ops.catalogue()}
+    info = described.get(case.op)
+    if info is None:
+        facts: dict[str, Fact] = {"op": case.op, "ops": tuple(described)}
+        raise RefusedError(Remark("op-unknown", facts, "error"))
+    if (remark := refusal(case, info)) is not None:
+        raise RefusedError(remark)
 
 
 def check_platform(case: Case, platform: str) -> None:

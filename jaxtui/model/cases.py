@@ -6,6 +6,8 @@ from typing import Literal
 
 from jaxtui.model.base import (
     HOST_MODES,
+    MODES,
+    PRECISIONS,
     USUAL_MODES,
     Inputs,
     Mode,
@@ -13,7 +15,7 @@ from jaxtui.model.base import (
     Record,
 )
 from jaxtui.model.own import short_name
-from jaxtui.model.remark import Remark
+from jaxtui.model.remark import Fact, Remark
 
 Arithmetic = Literal["flops", "moves", "uncounted"]
 """What an op does: operations that jaxtui counts, none because data are only moved, or
@@ -49,6 +51,8 @@ class OpInfo(Record, frozen=True, kw_only=True):
     package: str = ""
     """The installed package that offers it; empty for one of jaxtui."""
     arithmetic: Arithmetic = "flops"
+    largest: int | None = None
+    """The largest size that can be; ``None`` where memory alone limits it."""
 
     @classmethod
     def of_function(
@@ -120,6 +124,40 @@ class Case(Record, frozen=True, kw_only=True):
     def label(self) -> str:
         """The case in one line, as it is written in tables and messages."""
         return " ".join(self.words)
+
+
+def refusal(case: Case, info: OpInfo) -> Remark | None:
+    """Why a case cannot be, whatever runs it; ``None`` where nothing is known against
+    it. What a device lacks, and whether there is room, only the engine knows.
+    """
+    facts: dict[str, Fact] = {"op": short_name(case.op)}
+    if info.problem:
+        facts["problem"] = info.problem
+        return Remark("op-not-loaded", facts, "error")
+    if not info.own and case.dtype not in info.dtypes:
+        facts |= {"dtype": case.dtype, "dtypes": info.dtypes}
+        return Remark("dtype-missing", facts, "error")
+    if case.mode not in MODES:
+        facts = {"mode": case.mode, "modes": MODES}
+        return Remark("mode-unknown", facts, "error")
+    if case.mode not in info.modes:
+        facts |= {"mode": case.mode, "modes": info.modes}
+        return Remark("mode-missing", facts, "error")
+    if info.own:
+        return None
+    if case.size < info.minimum:
+        facts |= {"size": case.size, "least": info.minimum, "means": info.size_means}
+        return Remark("size-too-small", facts, "error")
+    if info.largest is not None and case.size > info.largest:
+        facts |= {"size": case.size, "most": info.largest}
+        return Remark("size-too-large", facts, "error")
+    if case.precision not in PRECISIONS:
+        facts |= {"precision": case.precision, "precisions": PRECISIONS}
+        return Remark("precision-unknown", facts, "error")
+    if case.precision != "default" and not info.takes_precision:
+        facts["precision"] = case.precision
+        return Remark("no-precision", facts, "error")
+    return None
 
 
 class Experiment(Record, frozen=True, kw_only=True, tag=True):

@@ -19,6 +19,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
 from jaxtui.tui.state import State
+from jaxtui.view import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,8 @@ def interpret(values: Values, state: State) -> Meaning:
         experiment = _build(values, state)
     except SelectionError as error:
         return Meaning(None, str(error), True)
-    problems = experiments.problems(experiment, state.ops)
-    if problems:
-        return Meaning(experiment, problems[0], True)
+    for remark in experiments.refusals(experiment, state.ops):
+        return Meaning(experiment, words.text(remark), True)
     extent = experiments.extent(experiment)
     if extent.is_large:
         return Meaning(experiment, extent.text, False)

@@ -98,7 +98,7 @@ TYPED = [
     ("hlo selu:1,2", "One size"),
     ("hlo selu --mode numpy", "does not go through XLA"),
     ("hlo selu --stage mlir", 'no stage "mlir": there is jaxpr, stablehlo, hlo, all'),
-    ("hlo selu --dtype int8", "selu does not take int8"),
+    ("hlo selu --dtype int8", "selu doesn't run in int8"),
     ("hlo matmul --mode pallas", "matmul has no mode pallas"),
     # crossover
     ("crossover", "Name an op, as in `jaxtui crossover matmul`"),
@@ -112,7 +112,7 @@ TYPED = [
     ("crossover selu --between jit/eager,numpy", '"jit/eager" has two modes'),
     ("crossover selu --between jit,", "A side of --between is empty"),
     ("crossover selu --between jit,pallas", "selu has no mode pallas"),
-    ("crossover selu --between jit,int8", "selu does not take int8"),
+    ("crossover selu --between jit,int8", "selu doesn't run in int8"),
     ("crossover selu --between jit,jit/cpu:9", 'There is no device "cpu:9"'),
     ("crossover selu --between jit,jit/cpu", '"cpu" is 2 devices'),
     ("crossover selu --between jit,highest", 'The precision "highest" is for'),

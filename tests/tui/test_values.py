@@ -30,7 +30,7 @@ VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
         ({"processes": "5"}, STATE, True, False, "30 s plus compile and 5 starts"),
         ({"processes": "0"}, STATE, False, True, '"0" is not a number of processes'),
         ({"processes": "x"}, STATE, False, True, '"x" is not a number of processes'),
-        ({"dtypes": ("int8",)}, STATE, True, True, "does not take int8"),
+        ({"dtypes": ("int8",)}, STATE, True, True, "doesn't run in int8"),
         ({}, EMPTY, False, False, "JAX is not ready yet."),
         ({}, replace(EMPTY, engine="failed"), False, True, "R tries again"),
     ],

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax import Device as JaxDevice
 
-from jaxtui.measure.ops.arguments import Argument, Array, Normal
+from jaxtui.measure.ops.arguments import Argument, Array, Indices, Normal
 from jaxtui.model import ITEMSIZE, MODES, Arithmetic, Mode, OpInfo, Precision
 
 Rows = slice | Array
@@ -45,6 +45,10 @@ float8 are added up in float32, or in what a matrix unit has for that."""
 
 TF32_TOLERANCE = 5e-3
 """For products whose inputs are rounded to TF32 (10 bits) or to three bfloat16."""
+
+
+MAX_INDEX = 2**31 - 1
+"""Indices are int32."""
 
 
 def wide(array: Array) -> Array:
@@ -181,6 +185,7 @@ class Op:
             dtypes=self.dtypes,
             flops=self.flops_formula,
             arithmetic=self.arithmetic,
+            largest=self._largest,
             bytes=self.bytes_formula,
             minimum=self.minimum,
             default=self.default,
@@ -188,6 +193,12 @@ class Op:
             takes_precision=self.takes_precision,
             modes=tuple(self.forms),
         )
+
+    @property
+    def _largest(self) -> int | None:
+        arguments = self.arguments(self.minimum)
+        indexed = any(isinstance(argument, Indices) for argument in arguments)
+        return MAX_INDEX if indexed else None
 
     def bind(
         self,

@@ -215,9 +215,7 @@ WORDS: dict[str, Words] = {
         lambda f: f"There is no op {f['op']}.{did_you_mean(f['op'], f['ops'])}",
         "`jaxtui ops` lists them.",
     ),
-    "op-not-loaded": Words(
-        "op not loaded", lambda f: f"The package that offers {f['op']} can't load it."
-    ),
+    "op-not-loaded": Words("op not loaded", lambda f: f["problem"]),
     "dtype-missing": Words(
         "dtype not supported",
         lambda f: f"{f['op']} doesn't run in {f['dtype']}.",
@@ -266,8 +264,8 @@ WORDS: dict[str, Words] = {
     ),
     "no-precision": Words(
         "no precision",
-        lambda f: f"{f['op']} takes no precision.",
-        lambda f: f"Only matrix products do: {', '.join(f['takers'])}.",
+        lambda f: f"{f['op']} takes no precision: only matrix products do.",
+        "Leave it at default.",
     ),
     "device-unknown": Words("unknown device", _unknown_device, _known_devices),
     "device-of-other-process": Words(
