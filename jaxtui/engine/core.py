@@ -164,11 +164,7 @@ class Core:
         try:
             devices = ahead.describe(topology)
         except RefusedError as refused:
-            remark = refused.remark
-            if remark.code == "refused":
-                facts, detail = remark.facts, remark.detail
-                remark = Remark("topology-unusable", facts, "error", detail)
-            raise CannotServeError(remark) from refused
+            raise CannotServeError(refused.remark) from refused
         return replace(host(), platform_version=self._libtpu), devices
 
     def _explained(self, error: Exception) -> EngineFailed:

@@ -79,9 +79,7 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
         arguments: The command line; ``sys.argv`` by default.
         core: What to serve; the real measuring core by default.
     """
-    parser = argparse.ArgumentParser(
-        description="The engine of jaxtui, which starts it."
-    )
+    parser = argparse.ArgumentParser(description="jaxtui's engine")
     parser.add_argument("--requests", type=int, required=True, metavar="FD")
     parser.add_argument("--events", type=int, required=True, metavar="FD")
     parser.add_argument("--cpu-devices", type=int, metavar="N")

@@ -17,7 +17,6 @@ import msgspec
 
 from jaxtui import child
 from jaxtui.model.base import Record
-from jaxtui.signals import signal_name
 
 _PR_SET_PDEATHSIG = 1
 
@@ -75,7 +74,7 @@ class Child:
         fd, limit, rest = self.process.stdout.fileno(), perf_counter() + seconds, b""
         while not stop():
             if perf_counter() > limit:
-                raise TimeoutError("it did not answer")
+                raise TimeoutError
             if not select.select((fd,), (), (), POLL_SECONDS)[0]:
                 continue
             chunk = os.read(fd, 1 << 16)
@@ -84,17 +83,16 @@ class Child:
             *complete, rest = (rest + chunk).split(b"\n")
             yield from complete
 
-    def ending(self) -> str:
-        """How it ended: ``by SIGKILL`` or ``with status 1``.
+    def ending(self) -> int:
+        """The status with which it ended; negative for a signal.
 
         One that has closed its pipe and lives on is killed.
         """
         try:
-            status = self.process.wait(ENDING_SECONDS)
+            return self.process.wait(ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            status = self.process.wait()
-        return f"by {signal_name(-status)}" if status < 0 else f"with status {status}"
+            return self.process.wait()
 
     def close(self) -> None:
         with self.process:

@@ -24,10 +24,7 @@ HEADLINE_CHARACTERS = 300
 class RefusedError(Exception):
     """What was asked for cannot be done; carries the remark that says why."""
 
-    def __init__(self, remark: Remark | str, hint: str = "", detail: str = "") -> None:
-        if isinstance(remark, str):
-            facts: dict[str, Fact] = {"error": remark, "hint": hint}
-            remark = Remark("refused", facts, "error", detail)
+    def __init__(self, remark: Remark) -> None:
         super().__init__(remark.code)
         self.remark = remark
 

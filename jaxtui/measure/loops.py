@@ -18,7 +18,6 @@ from time import perf_counter
 import jax
 import msgspec
 
-from jaxtui import format as text
 from jaxtui.measure import (
     coldpath,
     devices,
@@ -42,6 +41,7 @@ from jaxtui.model import (
     HOST_MODES,
     MAXIMUM_LOOP_CALLS,
     Case,
+    Fact,
     Loop,
     LoopCall,
     LoopClock,
@@ -386,14 +386,11 @@ def check_donation(loop: Loop, used: tuple[int, ...]) -> None:
     """Refuse a loop in which a call finds an argument that another has used up."""
     if loop.chained and used == (0,):
         return
-    raise RefusedError(
-        f"{short_name(loop.case.op)} donates its arguments, so that no call of a loop"
-        " can be given those of the one before.",
-        "Choose chained calls, which give the first of them the result of the call"
-        " before."
-        if not loop.chained
-        else "Let it donate its first argument alone.",
-    )
+    facts: dict[str, Fact] = {
+        "function": short_name(loop.case.op),
+        "chained": loop.chained,
+    }
+    raise RefusedError(Remark("donates-arguments", facts, "error"))
 
 
 def plan(loop: Loop) -> PlannedCase:
@@ -404,16 +401,10 @@ def plan(loop: Loop) -> PlannedCase:
     """
     case = loop.case
     if case.mode in HOST_MODES:
-        raise RefusedError(
-            f"Mode {case.mode} computes in the calling thread, so a loop of it has "
-            "nothing asynchronous to show.",
-            "Choose mode jit or eager.",
-        )
+        raise RefusedError(Remark("loop-on-host", {"mode": case.mode}, "error"))
     if not 1 <= loop.calls <= MAXIMUM_LOOP_CALLS:
-        raise RefusedError(
-            f"A loop cannot have {text.count(loop.calls)} calls.",
-            f"It has from 1 to {MAXIMUM_LOOP_CALLS}.",
-        )
+        calls: dict[str, Fact] = {"calls": loop.calls, "most": MAXIMUM_LOOP_CALLS}
+        raise RefusedError(Remark("loop-calls", calls, "error"))
     planned = plan_case(case, Supply())
     if (problem := planned.problem) is not None:
         raise RefusedError(problem.remark)
@@ -423,12 +414,8 @@ def plan(loop: Loop) -> PlannedCase:
         takes = _array_text(first.shape, first.dtype(case.dtype))
         gives = _array_text(op.result_shape(case.size), op.result_dtype(case.dtype))
         if takes != gives:
-            raise RefusedError(
-                f"Calls of {case.op} cannot be chained: "
-                f"it takes {takes} and gives {gives}.",
-                "Choose independent calls, or an op whose result is like its first "
-                "argument, such as matmul.",
-            )
+            facts: dict[str, Fact] = {"op": case.op, "takes": takes, "gives": gives}
+            raise RefusedError(Remark("cannot-chain-op", facts, "error"))
     return planned
 
 
@@ -450,12 +437,14 @@ def check_memory(case: Case, what: str, needed: int, alive: int) -> None:
     """
     free = Supply().free_bytes(case.device)
     if free is not None and needed > free:
-        raise RefusedError(
-            f"{what} needs {text.bytes_text(needed)} on {case.device}, because up to "
-            f"{alive} results of this loop are in memory at once; "
-            f"{text.bytes_text(free)} are free.",
-            "Take fewer calls, a smaller size or a loop that waits in every call.",
-        )
+        facts: dict[str, Fact] = {
+            "what": what,
+            "needed": needed,
+            "on": case.device,
+            "results": alive,
+            "free": free,
+        }
+        raise RefusedError(Remark("loop-too-large", facts, "error"))
 
 
 def results_alive(loop: Loop, depth: int) -> int:
@@ -474,22 +463,20 @@ def check_time(loop: Loop, device: jax.Device) -> None:
     if seconds is None:
         return
     if seconds > loop.budget:
-        raise RefusedError(
-            f"One call would take about {text.seconds(seconds)} here (estimated from a "
-            f"smaller size), more than the budget of {text.seconds(loop.budget)}.",
-            "Take a smaller size or a larger budget.",
-        )
+        facts: dict[str, Fact] = {"seconds": seconds, "budget": loop.budget, "calls": 1}
+        raise RefusedError(Remark("loop-too-slow", facts, "error"))
     check_repeat(loop, loop.calls * seconds)
 
 
 def check_repeat(loop: Loop, seconds: float) -> None:
     """Refuse a loop of which one repeat takes many times its budget."""
     if seconds > BUDGETS_AT_MOST * loop.budget:
-        raise RefusedError(
-            f"{loop.calls} calls would take about {text.seconds(seconds)} here, and "
-            f"the budget is {text.seconds(loop.budget)}.",
-            "Take fewer calls, a smaller size or a larger budget.",
-        )
+        facts: dict[str, Fact] = {
+            "seconds": seconds,
+            "budget": loop.budget,
+            "calls": loop.calls,
+        }
+        raise RefusedError(Remark("loop-too-slow", facts, "error"))
 
 
 def _array_text(shape: tuple[int, ...], dtype: str) -> str:

@@ -146,7 +146,7 @@ class Spans:
         line = next(self._child.answers(self._stop, seconds), None)
         if line is None:
             if not self._stop():
-                raise ChildProcessError(f"it ended {self._child.ending()}")
+                raise ChildProcessError(f"status {self._child.ending()}")
             self.close()
             self._over = True
             return None

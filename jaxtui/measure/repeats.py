@@ -30,7 +30,7 @@ from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.notes import INLINE_SHARE
 from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
 from jaxtui.measure.workload import Workload
-from jaxtui.model import Loop, LoopCall
+from jaxtui.model import Loop, LoopCall, Remark
 from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
@@ -80,12 +80,7 @@ def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
     if several and _kind(result[0]) == wanted:
         return True
     name = short_name(loop.case.op)
-    raise RefusedError(
-        f"Calls of {name} cannot be chained: what it returns is not like its first"
-        " argument.",
-        "Choose independent calls, or let it return first what its next call takes"
-        " first, as a step that takes params and a batch returns params and a loss.",
-    )
+    raise RefusedError(Remark("cannot-chain", {"function": name}, "error"))
 
 
 def _kind(tree: Any) -> tuple[Any, list[tuple[tuple[int, ...], Any]]]:

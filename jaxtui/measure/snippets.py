@@ -24,7 +24,6 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui.format import bytes_text
 from jaxtui.machine import messages
 from jaxtui.measure import devices, notes
 from jaxtui.measure.children import (
@@ -64,8 +63,6 @@ SPREAD_SECONDS = 2.0
 """How long the rounds last at least, unless the budget is shorter."""
 
 TARGET_HALF_WIDTH = 0.03
-
-SMALLER = "Choose a smaller size, or free memory."
 
 TEXT_CHARACTERS = 2000
 NUMBERS_AT_MOST = 1000
@@ -242,9 +239,8 @@ class _Run(Runner):
                 },
             )
         except OSError as error:
-            raise RefusedError(
-                "A process of its own could not be started.", "", str(error)
-            ) from error
+            remark = Remark("process-not-started", {}, "error", str(error))
+            raise RefusedError(remark) from error
         with contextlib.closing(child):
             child.send(msgspec.structs.replace(self._snippet, cpu_devices=None))
             for line in child.answers(self.stop):
@@ -255,10 +251,8 @@ class _Run(Runner):
                 if not isinstance(event, RunStarted):
                     yield event
             if not self.stop():
-                raise RefusedError(
-                    f"The process with {count} CPU devices ended {child.ending()}.",
-                    "What it said last is in the log.",
-                )
+                ended: dict[str, Fact] = {"devices": count, "status": child.ending()}
+                raise RefusedError(Remark("process-ended", ended, "error"))
 
 
 def check_memory(memory_bytes: int, device: Any) -> None:
@@ -267,13 +261,12 @@ def check_memory(memory_bytes: int, device: Any) -> None:
     free = devices.free_bytes(described, available_host_bytes())
     if free is None or memory_bytes <= free:
         return
-    where = "this machine" if device.platform == "cpu" else described.name
-    raise RefusedError(
-        f"This needs {bytes_text(memory_bytes)} of memory;"
-        f" {where} has {bytes_text(free)} free.",
-        SMALLER,
-        f"Asked for: {memory_bytes} bytes. Free on {described.name}: {free}.",
-    )
+    facts: dict[str, Fact] = {
+        "needed": memory_bytes,
+        "on": described.name,
+        "free": free,
+    }
+    raise RefusedError(Remark("too-large", facts, "error"))
 
 
 def failure(what: str, error: BaseException) -> RefusedError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -281,5 +282,5 @@ def test_a_child_that_closes_its_pipe_and_lives_on_is_killed(
     monkeypatch.setattr(children.child, "command", lambda module: deaf)
     started = children.Child("", {})
     assert next(started.answers(lambda: False), None) is None
-    assert started.ending() == "by SIGKILL"
+    assert started.ending() == -signal.SIGKILL
     started.close()

@@ -335,8 +335,6 @@ WORDS: dict[str, Words] = {
         "mistake", lambda f: f"jaxtui could not plan it: {f['error']}.", _REPORT
     ),
     "plan-raised": Words("failed", lambda f: f"It cannot be planned: {f['error']}."),
-    "topology-unusable": Words("topology", lambda f: f["error"]),
-    "refused": Words("refused", lambda f: f["error"], lambda f: f["hint"]),
     # Cases.
     "too-large": Words(
         "too large",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
+from jaxtui.signals import signal_name
 from jaxtui.view.words.base import Facts, Words
 
 
@@ -34,7 +35,91 @@ def _incomplete(facts: Facts) -> str:
     return f"{text}."
 
 
+def _loop_too_slow(facts: Facts) -> str:
+    seconds, budget = fmt.seconds(facts["seconds"]), fmt.seconds(facts["budget"])
+    if facts["calls"] == 1:
+        return (
+            f"One call would take about {seconds} (estimated from a smaller size), more"
+            f" than the budget of {budget}."
+        )
+    return (
+        f"{facts['calls']} calls would take about {seconds}, and the budget is"
+        f" {budget}."
+    )
+
+
+def _process_ended(facts: Facts) -> str:
+    status = facts["status"]
+    how = f"by {signal_name(-status)}" if status < 0 else f"with status {status}"
+    return f"The process with {facts['devices']} CPU devices ended {how}."
+
+
 WORDS: dict[str, Words] = {
+    "donates-arguments": Words(
+        "donated arguments",
+        lambda facts: (
+            f"{facts['function']} donates its arguments, so a second call cannot take"
+            " them again."
+        ),
+        lambda facts: (
+            "Let it donate its first argument alone."
+            if facts["chained"]
+            else "Choose chained calls: each passes its result to the next."
+        ),
+    ),
+    "loop-on-host": Words(
+        "no dispatch",
+        lambda facts: (
+            f"Mode {facts['mode']} computes in the calling thread, so a loop of it has"
+            " nothing asynchronous to show."
+        ),
+        "Choose mode jit or eager.",
+    ),
+    "loop-calls": Words(
+        "number of calls",
+        lambda facts: (
+            f"A loop of {fmt.count(facts['calls'])} calls is not possible: choose from"
+            f" 1 to {facts['most']}."
+        ),
+    ),
+    "cannot-chain-op": Words(
+        "cannot chain",
+        lambda facts: (
+            f"Calls of {facts['op']} cannot be chained: it takes {facts['takes']} and"
+            f" returns {facts['gives']}."
+        ),
+        "Choose independent calls, or an op whose result is like its first argument,"
+        " such as matmul.",
+    ),
+    "cannot-chain": Words(
+        "cannot chain",
+        lambda facts: (
+            f"Calls of {facts['function']} cannot be chained: its result is not like"
+            " its first argument."
+        ),
+        "Choose independent calls, or return first what the next call takes first, as a"
+        " step that takes params and a batch returns params and a loss.",
+    ),
+    "loop-too-large": Words(
+        "too large",
+        lambda facts: (
+            f"{facts['what']} needs {fmt.bytes_text(facts['needed'])} on {facts['on']},"
+            f" because this loop keeps up to {facts['results']} results in memory;"
+            f" {fmt.bytes_text(facts['free'])} are free."
+        ),
+        "Take fewer calls, a smaller size, or a loop that waits after every call.",
+    ),
+    "loop-too-slow": Words(
+        "too slow",
+        _loop_too_slow,
+        "Take fewer calls, a smaller size or a larger budget.",
+    ),
+    "process-not-started": Words(
+        "no process", "jaxtui could not start a process with more CPU devices."
+    ),
+    "process-ended": Words(
+        "process ended", _process_ended, "The log has its last lines."
+    ),
     "few-repeats": Words(
         "few repeats",
         lambda facts: (
