@@ -226,7 +226,7 @@ def test_what_fits_is_handed_on(result: Any, args: Any, first: bool | None) -> N
     if first is not None:
         assert results(result, *args).first == first
         return
-    with pytest.raises(RefusedError, match="cannot-chain") as raised:
+    with pytest.raises(RefusedError, match="cannot-chain"):
         results(result, *args)
 
 
