@@ -12,8 +12,8 @@ from jaxtui.model import EngineFailed, Event, Hello, Logged, Noticed, Record, Re
 from jaxtui.model.remark import Fact
 from jaxtui.signals import signal_name
 
-KEPT_LINES = 40
-"""The last lines of the log, kept to explain an end."""
+KEPT_LINES = 200
+"""The last lines of the log, which explain an end; a crash of libtpu prints fifty."""
 
 SLICE_SECONDS = 60.0
 """From when on JAX itself says that a TPU may be one host of a slice."""

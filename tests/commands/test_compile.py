@@ -160,8 +160,8 @@ def test_a_mistake_is_answered_before_anything_is_compiled(
 @pytest.mark.parametrize(
     ("words", "reason", "code"),
     [
-        ("compile matmul --topology v5e:2x4", "topology-unusable", 64),
-        ("devices --topology v5e:4x8", "topology-unusable", 64),
+        ("compile matmul --topology v5e:2x4", "topology-refused", 64),
+        ("devices --topology v5e:4x8", "topology-refused", 64),
         ("compile matmul --topology v5e:2x4", "libtpu-missing", 3),
         # What is not recorded needs libtpu.
         ("devices --topology v5e:4x8", "libtpu-missing", 3),
