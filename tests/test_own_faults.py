@@ -192,13 +192,17 @@ def test_what_the_engine_survives_costs_one_case_at_most(
     measured, failed = bench(capsys, *functions, budget="4")
     assert measured == {*harmless}, failed
     assert {*failed} == {leaks, exits, ends, missing}
-    assert "called sys.exit('enough') (exits.py:10)" in failed[exits]["error"]
+    assert (failed[exits]["code"], failed[exits]["facts"]["line"]) == (
+        "exit-called",
+        10,
+    )
     assert "exits.py" in failed[exits]["detail"]
     assert "jaxtui" not in failed[exits]["detail"]
-    assert "called sys.exit('no') (ends.py:4)" in failed[ends]["error"]
-    assert failed[missing]["error"] == f"{missing[:-5]} has no nope."
-    assert "ran out of host memory" in failed[leaks]["error"]
-    assert "keeps something of every call" in failed[leaks]["hint"]
+    assert (failed[ends]["code"], failed[ends]["facts"]["line"]) == ("exit-called", 4)
+    assert failed[missing]["code"] != "function-raised"
+    facts = {"found_by": "host", "own": True}
+    assert failed[leaks]["code"] == "out-of-memory"
+    assert facts.items() <= failed[leaks]["facts"].items()
     assert "MemoryError" in failed[leaks]["detail"]
 
 
@@ -210,7 +214,8 @@ def test_what_ends_the_engine_costs_one_case(
     measured, failed = bench(capsys, bad, closes, fine, budget=BUDGET)
     assert measured == {closes, fine}, failed
     assert list(failed) == [bad]
-    assert "The engine ended by itself" in failed[bad]["error"]
+    assert failed[bad]["code"] == "engine-died"
+    assert "status" in failed[bad]["facts"]
 
 
 def test_without_any_memory_left_every_case_still_ends(
@@ -234,9 +239,8 @@ def test_an_inspection_that_never_ends_is_given_up(
     options = ("--arg", "f32[8]", "--limit", "1", "--cpu-devices", "1", "--json")
     assert cli.main(["hlo", hangs, *options]) == 1
     failure = json.loads(capsys.readouterr().out)["failure"]
-    assert "endless.py:f" in failure["error"]
-    assert "within 1 s (phase: trace)" in failure["error"]
-    assert "--limit" in failure["hint"]
+    facts = {"seconds": 1.0, "phase": "trace", "work": "inspection"}
+    assert (failure["code"], failure["facts"]) == ("overdue", facts)
 
 
 def test_what_never_comes_back_is_given_up(
@@ -252,7 +256,6 @@ def test_what_never_comes_back_is_given_up(
     assert measured == {fine}
     assert {*failed} == {hangs, stays}
     for one in failed.values():
-        assert "did not come back within" in one["error"]
-        assert "--budget" in one["hint"]
-    assert "(phase: import)" in failed[hangs]["error"]
-    assert "within 2 s" in failed[hangs]["error"]
+        assert (one["code"], one["facts"]["work"]) == ("overdue", "experiment")
+    assert failed[hangs]["facts"]["phase"] == "import"
+    assert failed[hangs]["facts"]["seconds"] == 2.0

@@ -30,7 +30,7 @@ class Message(NamedTuple):
     sources: tuple[Source, ...]
     remark: Remark
     """With the facts that every such text has."""
-    pattern: str
+    pattern: re.Pattern[str]
     names: tuple[str, ...] = ()
     """The facts that its groups are; digits alone are a number."""
 
@@ -44,170 +44,196 @@ MESSAGES = (
     Message(
         LOG,
         Remark("package-missing", severity="error"),
-        r"ModuleNotFoundError: No module named '(msgspec)\b",
+        re.compile(r"ModuleNotFoundError: No module named '(msgspec)\b"),
         ("package",),
     ),
     Message(
         LOG,
         Remark("fallback", {"maker": "tpu"}, "error"),
-        r"A Google TPU may be present.*Falling back to (\w+)",
+        re.compile(r"A Google TPU may be present.*Falling back to (\w+)"),
         ("uses",),
     ),
     Message(
         LOG,
         Remark("fallback", {"maker": "cuda"}, "error"),
-        r"An NVIDIA GPU may be present.*Falling back to (\w+)",
+        re.compile(r"An NVIDIA GPU may be present.*Falling back to (\w+)"),
         ("uses",),
     ),
     Message(
         BOTH,
         Remark("gpu-memory-taken", severity="error"),
-        r"CUDA_ERROR_OUT_OF_MEMORY|no supported devices found for platform CUDA",
+        re.compile(
+            r"CUDA_ERROR_OUT_OF_MEMORY|no supported devices found for platform CUDA"
+        ),
     ),
     Message(
         LOG,
         Remark("cuda-failed", severity="error"),
-        r"CUDA backend failed to initialize: (.*)",
+        re.compile(r"CUDA backend failed to initialize: (.*)"),
         ("error",),
     ),
     Message(
         LOG,
         Remark("cuda-failed", severity="error"),
-        r"failed call to cuInit: (.*)",
+        re.compile(r"failed call to cuInit: (.*)"),
         ("error",),
     ),
     Message(
         BOTH,
         Remark("cuda-library", severity="error"),
-        r"Unable to load (\w+)\. Is it installed\?",
+        re.compile(r"Unable to load (\w+)\. Is it installed\?"),
         ("library",),
     ),
     Message(
         BOTH,
         Remark("cuda-library", severity="error"),
-        r"Found (\w+) version (\S+), but JAX was built against version ([\w.]+)",
+        re.compile(
+            r"Found (\w+) version (\S+), but JAX was built against version ([\w.]+)"
+        ),
         ("library", "version", "needed"),
     ),
     Message(
         LOG,
         Remark("plugin-mismatch", {"partner": "jaxlib"}, "error"),
-        r"JAX plugin (\S+) version (\S+) is installed, but it is not compatible with "
-        r"the installed jaxlib version ([\w.]+)",
+        re.compile(
+            r"JAX plugin (\S+) version (\S+) is installed, but it is not compatible"
+            r" with the installed jaxlib version ([\w.]+)"
+        ),
         ("plugin", "version", "partner_version"),
     ),
     Message(
         BOTH,
         Remark("plugin-api-mismatch", severity="error"),
-        r"Mismatched PJRT plugin PJRT API version \(?([\d.]+)\)? and framework PJRT "
-        r"API version \(?([\d.]+)",
+        re.compile(
+            r"Mismatched PJRT plugin PJRT API version \(?([\d.]+)\)? and framework"
+            r" PJRT API version \(?([\d.]+)"
+        ),
         ("plugin_api", "jaxlib_api"),
     ),
     Message(
         LOG,
         Remark("slice-waits", severity="warning"),
-        r"TPU backend initialization is taking more than (\d+)[\d.]* seconds",
+        re.compile(
+            r"TPU backend initialization is taking more than (\d+)[\d.]* seconds"
+        ),
         ("seconds",),
     ),
     # Of a start that ends.
     Message(
         START,
         Remark("held", severity="error"),
-        r"already in use by process with pid (\d+)",
+        re.compile(r"already in use by process with pid (\d+)"),
         ("pid",),
     ),
-    Message(START, Remark("held", severity="error"), r"already in use"),
-    Message(START, Remark("held", {"lock": True}, "error"), r"lockfile"),
+    Message(START, Remark("held", severity="error"), re.compile(r"already in use")),
+    Message(START, Remark("held", {"lock": True}, "error"), re.compile(r"lockfile")),
     Message(
         START,
         Remark("libtpu-missing", severity="error"),
-        r"libtpu\.so.*cannot open|Failed to open libtpu\.so",
+        re.compile(r"libtpu\.so.*cannot open|Failed to open libtpu\.so"),
     ),
     Message(
         START,
         Remark("no-tpu", severity="error"),
-        r"No \w+ device found|No TPU devices? found",
+        re.compile(r"No \w+ device found|No TPU devices? found"),
     ),
     Message(
         START,
         Remark("permission", severity="error"),
-        r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)",
+        re.compile(r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)"),
         ("path",),
     ),
     Message(
         START,
         Remark("permission", severity="error"),
-        r"Operation not permitted|Permission denied",
+        re.compile(r"Operation not permitted|Permission denied"),
     ),
     # Of a case.
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "compiler"}, "error"),
-        r"CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
-        r" available HBM \(([^)]+)\)",
+        re.compile(
+            r"CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
+            r" available HBM \(([^)]+)\)",
+            re.DOTALL,
+        ),
         ("asked", "free"),
     ),
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "compiler"}, "error"),
-        r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
+        re.compile(r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm", re.DOTALL),
         ("asked", "free"),
     ),
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "device"}, "error"),
-        r"Attempting to allocate (\S+?)\. .*?There are (\S+) free",
+        re.compile(
+            r"Attempting to allocate (\S+?)\. .*?There are (\S+) free", re.DOTALL
+        ),
         ("asked", "free"),
     ),
     Message(
         CASE,
         Remark("out-of-memory", severity="error"),
-        r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
+        re.compile(
+            r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
+            re.DOTALL,
+        ),
         ("bytes",),
     ),
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "host"}, "error"),
-        r"Unable to allocate ([\d.]+ \w+)",
+        re.compile(r"Unable to allocate ([\d.]+ \w+)", re.DOTALL),
         ("asked",),
     ),
     Message(
         CASE,
         Remark("out-of-memory", severity="error"),
-        r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
-        r"|Attempting to allocate|Unable to allocate",
+        re.compile(
+            r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
+            r"|Attempting to allocate|Unable to allocate",
+            re.DOTALL,
+        ),
     ),
     Message(
         CASE,
         Remark("dtype-unsupported", severity="error"),
-        r"^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*? are"
-        r" (?:subtypes of )?([^.]+)\.",
+        re.compile(
+            r"^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*? are"
+            r" (?:subtypes of )?([^.]+)\.",
+            re.DOTALL,
+        ),
         ("function", "dtype", "accepted"),
     ),
     Message(
         CASE,
         Remark("dtype-unsupported", severity="error"),
-        r"^(?:TypeError|ValueError|TypePromotionError): .*dtype",
+        re.compile(r"^(?:TypeError|ValueError|TypePromotionError): .*dtype", re.DOTALL),
     ),
     Message(
         CASE,
         Remark("precision-unsupported", severity="error"),
-        r"precision '(\w+)' is not supported by dot_general on (\w+)",
+        re.compile(
+            r"precision '(\w+)' is not supported by dot_general on (\w+)", re.DOTALL
+        ),
         ("precision", "platform"),
     ),
     Message(
         CASE,
         Remark("unsupported", {"by": "mosaic"}, "error"),
-        r"Mosaic failed to compile TPU kernel",
+        re.compile(r"Mosaic failed to compile TPU kernel", re.DOTALL),
     ),
     Message(
         CASE,
         Remark("unsupported", severity="error"),
-        r"UNIMPLEMENTED|NotImplementedError",
+        re.compile(r"UNIMPLEMENTED|NotImplementedError", re.DOTALL),
     ),
     Message(
         CASE,
         Remark("array-deleted", severity="error"),
-        r"has been (?:deleted|donated)|buffer.*donated",
+        re.compile(r"has been (?:deleted|donated)|buffer.*donated", re.DOTALL),
     ),
 )
 """The first that fits counts."""
@@ -220,11 +246,8 @@ def find(text: str, source: Source) -> Remark | None:
         text: a line of a log; an exception's type and text.
         source: where it comes from.
     """
-    flags = re.DOTALL if source == "case" else 0
     for message in MESSAGES:
-        if source in message.sources and (
-            found := re.search(message.pattern, text, flags)
-        ):
+        if source in message.sources and (found := message.pattern.search(text)):
             facts: dict[str, Fact] = {
                 name: int(group) if group.isdigit() else group
                 for name, group in zip(message.names, found.groups(), strict=True)

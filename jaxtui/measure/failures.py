@@ -10,6 +10,7 @@ frames of JAX and of jaxtui around it say nothing about the mistake.
 from __future__ import annotations
 
 import os
+import re
 import traceback
 
 from msgspec.structs import replace
@@ -27,7 +28,7 @@ FAULTS = (Exception, SystemExit)
 INSTALLED = ("site-packages", "dist-packages")
 """Folders whose files are not one's own, even where they lie beside the file."""
 
-FILTERED = "--------------------\nFor simplicity, JAX has removed its internal frames"
+_FILTERED = re.compile("-{20}\nFor simplicity, JAX has removed its internal frames")
 """What JAX adds to an exception whose traceback it has shortened."""
 
 
@@ -61,7 +62,11 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
     place, detail = cut_traceback(error, source.file)
     function: dict[str, Fact] = {"function": short_name(case.op), "phase": phase}
     if isinstance(error, SystemExit):
-        facts = {**function, **place, "exit": str(error.code or "")}
+        facts = {
+            **function,
+            **place,
+            "exit": "" if error.code is None else repr(error.code),
+        }
         remark = Remark("exit-called", facts, "error", detail)
         return Failure(case=case, remark=remark)
     if known == "array-deleted":
@@ -83,15 +88,13 @@ def cut_traceback(error: BaseException, file: str) -> tuple[dict[str, Fact], str
         if os.path.abspath(frame.filename).startswith(folder)
         and not any(part in INSTALLED for part in frame.filename.split(os.sep))
     ]
-    last = "".join(traceback.format_exception_only(type(error), error))
-    last = last.partition(FILTERED)[0]
+    cut = traceback.TracebackException.from_exception(error)
+    cut.stack = traceback.StackSummary.from_list(frames)
+    detail = _FILTERED.split("".join(cut.format(chain=False)))[0]
     if isinstance(error, SyntaxError) and error.filename:
-        return _place(error.filename, error.lineno), last
+        return _place(error.filename, error.lineno), detail
     if not frames:
-        return {}, last
-    # Only frames of the user's own files are left.
-    head = "Traceback (most recent call last):\n"
-    detail = head + "".join(traceback.format_list(frames)) + last
+        return {}, detail
     return _place(frames[-1].filename, frames[-1].lineno), detail
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from jaxtui.machine.messages import MESSAGES, find, kind_of
@@ -160,7 +158,7 @@ def test_only_the_text_of_a_case_has_several_lines():
 def test_every_known_line_was_recorded():
     known = [message for message in MESSAGES if "log" in message.sources]
     used = {
-        next(one.pattern for one in known if re.search(one.pattern, line))
+        next(one.pattern for one in known if one.pattern.search(line))
         for line, *_ in RECORDED
     }
     assert used == {one.pattern for one in known}
