@@ -187,5 +187,6 @@ async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() ->
         await pilot.press("2", "escape", "h")
         await pilot.pause()
         app.query_one(BenchPane).perform("program")
-        await until(pilot, lambda: app.session.state.message == words.text(RUNNING))
+        running = words.text(RUNNING)
+        await until(pilot, lambda: words.said(app.session.state.message) == running)
         assert not isinstance(app.screen, ProgramScreen)
