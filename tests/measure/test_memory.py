@@ -159,7 +159,7 @@ def test_a_stop_ends_the_span_and_keeps_the_headline(
     asked = Experiment(cases=(of_file("hangs"),), budget_seconds=1.0)
     for event in experiment.run(asked, stop=stop):
         found.append(event)
-        spanning |= isinstance(event, Progress) and "memory span" in event.doing
+        spanning |= isinstance(event, Progress) and event.doing == "memory-span"
     assert spanning
     *_, last, finished = found
     assert isinstance(last, CaseMeasured)
