@@ -17,6 +17,7 @@ from jaxtui.model import (
     Summary,
 )
 from jaxtui.stats import Pool, median
+from jaxtui.view import words
 
 
 def summary(
@@ -116,6 +117,12 @@ def planned(of: Case, **changes: object) -> PlannedCase:
         "bytes": None,
     }
     return PlannedCase(case=of, **{**facts, **changes})  # type: ignore[arg-type]
+
+
+words.TABLE["refused"] = words.Words(
+    "refused", lambda facts: facts["error"], lambda facts: facts["hint"]
+)
+"""A code of tests alone: its facts are its words."""
 
 
 def told(
