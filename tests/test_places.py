@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui import functions
 from jaxtui.analysis import baseline
 from jaxtui.lessons import progress
 from jaxtui.measure import own
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import SelectionError
 from jaxtui.places import LARGEST_BYTES, read_whole
 from jaxtui.view import document
 from tests.processes import jaxtui
@@ -70,8 +68,6 @@ def test_every_reader_refuses_what_is_no_file_of_a_bearable_size(
     endless("lessons.json")
     assert progress.read() == progress.Progress()
     path = str(endless("mine.py"))
-    with pytest.raises(SelectionError, match=r"cannot be read|is a folder"):
-        functions.listing(path)
     with pytest.raises(RefusedError, match="cannot be read"):
         own.check(case(op=f"{path}:f", size=0, dtype=""))
 
