@@ -12,6 +12,7 @@ from jaxtui.model import (
     Experiment,
     Inspected,
     Inspection,
+    Remark,
     RunFinished,
     RunStarted,
     WorkFailed,
@@ -23,7 +24,6 @@ from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.program import ProgramScreen
 from jaxtui.view import words
 from tests.fake_engine import FakeEngine, begun
-from tests.records import told
 from tests.tui.driving import app_on, until, until_ready
 
 HLO = """\
@@ -168,11 +168,12 @@ async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() ->
         screen = await opened(pilot, app)
         case = asked(engine)
         assert text(screen) == f"Compiling {case.label} …"
-        failed = WorkFailed(remark=told("XLA refused it.", "Take less.", "E1"))
+        remark = Remark("compiled-already", {"name": "step"}, "error", "E1")
+        failed = WorkFailed(remark=remark)
         first, _, last = answered(case)
         engine.emit_run(first, failed, last)
-        await until(pilot, lambda: "refused" in text(screen))
-        assert text(screen) == "XLA refused it. Take less.\n\nE1"
+        await until(pilot, lambda: "E1" in text(screen))
+        assert text(screen) == f"{words.text(remark)}\n\nE1"
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, ProgramScreen))
 
