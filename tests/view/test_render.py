@@ -30,7 +30,7 @@ def test_markdown_has_the_headline_the_tables_and_a_point_for_each_remark() -> N
     assert markdown(REPORT).split("\n\n") == [
         "**jit is 2× faster.**",
         "| case | ready |\n| :-- | --: |\n| a\\|b | 1 ms |",
-        "- **damaged rows**: 2 rows of the history could not be read. – a",
+        "- **damaged rows**: 2 rows of the history can't be read. – a",
         "vm\n",
     ]
 

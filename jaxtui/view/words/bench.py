@@ -23,9 +23,9 @@ def _few_rounds(facts: Facts) -> str:
 
 def _uncertain(facts: Facts) -> str:
     low, high = facts["low"], facts["high"]
-    ends = f"from {fmt.seconds(low)} to {fmt.seconds(high)}"
+    ends = f"{fmt.seconds(low)} to {fmt.seconds(high)}"
     factor = f", a factor of {fmt.significant(high / low, 2)}" if low > 0 else ""
-    return f"The interval reaches {ends}{factor}."
+    return f"The interval spans {ends}{factor}."
 
 
 def _drift(facts: Facts) -> str:
@@ -72,19 +72,19 @@ def _folded(facts: Facts) -> str:
             counted = facts["counted"]
             left = f"{counted:.2g} flops" if counted else "no flops"
             return (
-                f"XLA compiled {left} where the op has {facts['expected']:.2g}: it"
-                " computed the rest while compiling, or removed it. No rate is shown."
+                f"The compiled program has {left}, the op {facts['expected']:.2g}: XLA"
+                " computed the rest at compile time or removed it. No rate is shown."
             )
         case "nothing left":
             return (
                 "XLA left nothing to compute: the result does not depend on the"
-                " function's work, or XLA knew it while compiling."
+                " function's work, or XLA computed it at compile time."
             )
         case "dead code":
             share = fmt.percent(facts["share"])
-            return f"XLA removed {share} of the work, because no result needs it."
+            return f"{share} of the work is dead code, which XLA removed."
     share = fmt.percent(facts["share"])
-    return f"{share} of the work depends on no argument, so XLA did it while compiling."
+    return f"{share} of the work depends on no argument: XLA did it at compile time."
 
 
 def _folded_advice(facts: Facts) -> str:
@@ -106,34 +106,34 @@ def _host_bound(facts: Facts) -> str:
 def _unchanged(facts: Facts) -> str:
     match facts["by"]:
         case "argument":
-            return "The function returns an argument as it is."
+            return "The function returns an argument unchanged."
         case "copy":
             return (
                 "The result existed before the call: the function returns an argument"
-                " or an array that it keeps, at most as a copy."
+                " or an array that it keeps, or a copy of one."
             )
-    return "The result depends on no argument: every call computes the same."
+    return "The result depends on no argument: every call computes the same values."
 
 
 def _unfinished(facts: Facts) -> str:
     match facts["by"]:
         case "threads":
             threads = fmt.plural(facts["threads"], "thread")
-            rest = f"{threads} of the function worked on afterwards"
+            rest = f"{threads} of the function kept running"
         case "device":
             seconds = fmt.seconds(facts["seconds"])
-            rest = f"the device worked on for {seconds}"
+            rest = f"the device kept working for {seconds}"
         case _:
             queued = fmt.seconds(facts["queued"])
-            rest = f"a queued call takes {queued}, longer than one alone"
-    return f"Work goes on after the result is ready: {rest}."
+            rest = f"a queued call takes {queued}, longer than a single one"
+    return f"Work continues after the result is ready: {rest}."
 
 
 def _recompiled(facts: Facts) -> str:
     programs = fmt.plural(facts["programs"], "program")
     return (
         f"JAX compiled {programs} in {fmt.plural(facts['calls'], 'call')} after the"
-        " warm-up, so the time includes compiling."
+        " warm-up, so the time includes compilation."
     )
 
 
@@ -168,7 +168,9 @@ def _impossible(facts: Facts) -> str:
             "Faster than the chip's peak: the stopwatch timed dispatch, not the work."
         )
     rate, peak = fmt.rate(facts["flops_per_second"]), fmt.rate(facts["peak"])
-    return f"{rate} is above the device's peak of {peak}: not the whole op was timed."
+    return (
+        f"{rate} is above the device's peak of {peak}: the clock missed part of the op."
+    )
 
 
 def _no_span(facts: Facts) -> str:
@@ -177,8 +179,8 @@ def _no_span(facts: Facts) -> str:
             return "Not enough budget to measure the fresh/reused range."
         case "lost":
             return (
-                "The process that measures the fresh/reused range ended, so the rest"
-                " of this run has none."
+                "The process that measures the fresh/reused range ended, so later"
+                " cases of this run have none."
             )
     return f"Measuring the fresh/reused range raised {facts['error']}."
 
@@ -191,7 +193,7 @@ def _memory(facts: Facts) -> str:
     faults = f"{facts['page_faults']:,.0f} page faults per call"
     if "end" in facts:
         end = facts["end"]
-        return f"Memory is {end} by request ({facts['setting']}): {faults}."
+        return f"You chose {end} memory ({facts['setting']}): {faults}."
     ready, reused, fresh = (
         fmt.seconds(facts[name]) for name in ("ready", "reused", "fresh")
     )
@@ -208,8 +210,8 @@ def _memory_advice(facts: Facts) -> str:
 def _outside_span(facts: Facts) -> str:
     ready, *ends = (fmt.seconds(facts[name]) for name in ("ready", "reused", "fresh"))
     return (
-        f"{ready} in turn with the other cases, but {'–'.join(ends)} alone: something"
-        " else used the cores in one of the two."
+        f"{ready} in turn with the other cases, but {'–'.join(ends)} alone: another"
+        " program used the cores in one of the two."
     )
 
 
@@ -223,7 +225,7 @@ def _freeing(facts: Facts) -> str:
 
 def _numpy_dtype(facts: Facts) -> str:
     name = "NumPy" if facts["mode"] == "numpy" else "TensorFlow's NumPy"
-    return f"{name} has no {facts['dtype']}, so its side ran in {facts['used']}."
+    return f"{name} has no {facts['dtype']}, so it ran in {facts['used']}."
 
 
 def _rows_sampled(facts: Facts) -> str:
@@ -236,15 +238,17 @@ def _wrong_result(facts: Facts) -> str:
             jax, numpy = facts["jax"] or "nothing", facts["numpy"] or "nothing"
             return f"JAX returns {jax}, NumPy returns {numpy}."
         case "finite":
-            return "Some numbers are finite in the result of only one side."
+            return "JAX and NumPy disagree on which values are finite."
     return "The result is wrong, so its speed means nothing."
 
 
 def _inaccurate(facts: Facts) -> str:
     error, most = f"{facts['error']:.1e}", f"{facts['tolerance']:.0e}"
     if facts["by"] == "sides":
-        return f"The results of JAX and NumPy differ by {error}; {most} is accepted."
-    return f"The result is off by {error} from NumPy in float64; {most} is accepted."
+        return (
+            f"The results of JAX and NumPy differ by {error}; the tolerance is {most}."
+        )
+    return f"The result is off by {error} from NumPy in float64; tolerance {most}."
 
 
 def _two_sides(facts: Facts) -> str:
@@ -254,21 +258,21 @@ def _two_sides(facts: Facts) -> str:
 
 _COUNTED = {
     "loop": "XLA counts the body of a loop once, so no rate is shown",
-    "host": "The flops and bytes of NumPy are not known",
-    "nothing": "The flops and bytes are not known",
+    "host": "jaxtui doesn't know the flops and bytes of NumPy",
+    "nothing": "jaxtui doesn't know its flops and bytes",
     "xla": "Flops and bytes are XLA's count: of the compiled program in jit, else of"
     " each op",
 }
 
 _COMPARED = {
-    "nothing": "nothing checks the result of your own function",
-    "random": "only the shapes of JAX's and NumPy's results are compared, because the"
-    " function draws random numbers",
-    "no numbers": "only the shapes of JAX's and NumPy's results are compared, because"
-    " NumPy's are no numbers",
-    "unsteady": "only the shapes of JAX's and NumPy's results are compared, because"
-    " each call gives another result",
-    "values": "JAX's and NumPy's results are compared, shapes and values",
+    "nothing": "jaxtui has nothing to check its result against",
+    "random": "jaxtui compares only the shapes of JAX's and NumPy's results,"
+    " because the function draws random numbers",
+    "no numbers": "jaxtui compares only the shapes of JAX's and NumPy's results,"
+    " because NumPy's isn't numeric",
+    "unsteady": "jaxtui compares only the shapes of JAX's and NumPy's results,"
+    " because every call returns a different one",
+    "values": "jaxtui compares the shapes and values of JAX's and NumPy's results",
 }
 
 
@@ -284,15 +288,15 @@ def _own(facts: Facts) -> str:
 def _donated(facts: Facts) -> str:
     numbers = ", ".join(map(str, facts["arguments"]))
     return (
-        f"It donates its arguments (number {numbers}, from 0): jaxtui gives each call"
-        " fresh copies, made outside of the clock."
+        f"It donates its arguments (positions {numbers}): jaxtui gives each call"
+        " fresh copies, which no clock includes."
     )
 
 
 def _sharded(facts: Facts) -> str:
     return (
-        f"It runs on {facts['devices']} devices, as its file says. XLA counts the work"
-        " of one of them, and so do the rates."
+        f"Its file spreads it over {facts['devices']} devices. XLA counts the work of"
+        " one device, so rates are per device."
     )
 
 
@@ -306,7 +310,9 @@ def _aliased(facts: Facts) -> str:
 
 def _waits(facts: Facts) -> str:
     setting = named(facts["setting"], facts["value"])
-    return f"{setting}: {effect(facts['setting'])}, so dispatch is the whole work."
+    return (
+        f"{setting}: {effect(facts['setting'])}, so dispatch includes the whole work."
+    )
 
 
 def _settings(facts: Facts) -> str:
@@ -315,7 +321,7 @@ def _settings(facts: Facts) -> str:
             yield f"{name}={value} ({effect(name)})"
 
     return (
-        f"{facts['file']} sets {fmt.listed(each())}. That holds for its own functions;"
+        f"{facts['file']} sets {fmt.listed(each())}. This applies to its own functions;"
         " jaxtui measured everything else without it."
     )
 
@@ -326,7 +332,7 @@ def _few_processes(facts: Facts) -> str:
     if found < asked:
         count = f"Only {found} of {asked} processes timed it"
     if found == 1:
-        return f"{count}: the interval is about that process alone."
+        return f"{count}: the interval covers that process alone."
     if facts["confidence"] < _USUAL:
         sure = fmt.percent(facts["confidence"])
         return f"{count}: the interval is min–max, with {sure} confidence."
@@ -347,7 +353,7 @@ WORDS: dict[str, Words] = {
     "uncertain": Words("", _uncertain, "End other programs, or raise --budget."),
     "no-warm-up": Words(
         "no warm-up",
-        "One call takes so long that only the first call served as warm-up.",
+        "A call takes so long that the first one was the only warm-up.",
     ),
     "drift": Words("", _drift),
     "bimodal": Words("", _bimodal, "Look at the plot before you quote one number."),
@@ -361,22 +367,22 @@ WORDS: dict[str, Words] = {
     "inline": Words(
         "inline",
         "The op runs in the calling thread: its result is ready when the call returns,"
-        " so nothing overlaps. On CPU, XLA does this for whatever it counts under 1000"
-        " flops.",
+        " so nothing overlaps. On CPU, XLA does this for programs that it counts below"
+        " 1000 flops.",
     ),
     "folded": Words("constant folding", _folded, _folded_advice),
     "host-bound": Words("", _host_bound),
     "kept": Words(
         "cached result",
         "The function returns an array that it keeps from an earlier call: this is the"
-        " time to find it, not to compute it.",
+        " time of a lookup, not of the computation.",
     ),
     "unchanged": Words("same result again", _unchanged),
     "unwaited": Words(
-        "not waited for",
+        "result not awaited",
         lambda facts: (
-            f"The result holds a {facts['type']}, which is no array, so nothing waits"
-            " for what it stands for."
+            f"The result holds a {facts['type']}, which is not an array, so jaxtui"
+            " cannot wait for it."
         ),
         "Return arrays, or register its class as a pytree.",
     ),
@@ -385,7 +391,7 @@ WORDS: dict[str, Words] = {
         "caught exception",
         lambda facts: (
             f"The function raised and caught {facts['exception']}: this may be the time"
-            " of its way out."
+            " of its error path."
         ),
     ),
     "recompiled": Words(
@@ -418,9 +424,10 @@ WORDS: dict[str, Words] = {
     "freeing": Words("", _freeing),
     "simulated": Words(
         "simulated device",
-        "SIMULATED device: it shares this machine's CPU with its siblings.",
+        "SIMULATED device: it shares this machine's CPU with the other simulated"
+        " devices.",
     ),
-    "not-finite": Words("not finite", "The result contains nan or infinity."),
+    "not-finite": Words("not finite", "The result contains NaN or infinity."),
     "numpy-dtype": Words("NumPy's dtype", _numpy_dtype),
     "x64": Words(
         "",
@@ -442,15 +449,15 @@ WORDS: dict[str, Words] = {
     "own": Words("own function", _own),
     "warm-phases": Words(
         "warm phases",
-        "The function is jitted already and may have run in this process, so trace,"
-        " lower and compile are not known.",
+        "The function is jitted already and may have run in this process, so jaxtui"
+        " cannot time trace, lower and compile.",
     ),
     "donated": Words("donated arguments", _donated),
     "sharded": Words("", _sharded),
     "interpreted": Words(
         "interpret mode",
-        "Pallas compiles no kernels for a CPU: this one ran in interpret mode, which"
-        " shows that it is right and says nothing about its speed.",
+        "Pallas doesn't compile kernels for a CPU: this one ran in interpret mode,"
+        " which tests its result, not its speed.",
     ),
     "cached-compile": Words(
         "cached executable",
@@ -465,11 +472,11 @@ WORDS: dict[str, Words] = {
     "precision": Words(
         "default precision",
         lambda facts: (
-            f"The precision default means {facts['value']} here, by {facts['setting']}."
+            f"{facts['setting']} makes precision default mean {facts['value']}."
         ),
     ),
     "waits": Words("waiting calls", _waits),
-    "settings": Words("settings of file", _settings),
+    "settings": Words("file settings", _settings),
     "few-processes": Words("few processes", _few_processes),
     "earlier-runs": Words(
         "earlier runs differ", _earlier_runs, "Raise --processes to cover several."

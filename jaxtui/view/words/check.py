@@ -6,11 +6,11 @@ from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
 
 BOUNDS = {
-    "dcgm": "NVIDIA's DCGM draws the same line at 75 % of what its own test reached.",
+    "dcgm": "NVIDIA's DCGM uses the same bound: 75 % of what its own test reached.",
     "published-shares": (
         "Published products reach 75 to 97 % of their peak, copies 80 to 92 %."
     ),
-    "sound-chips": "Sound chips of one kind often differ by 5 %.",
+    "sound-chips": "Healthy chips of one kind often differ by 5 %.",
     "host-clock": (
         "The host's clock and other programs move this figure, so the bound is wide."
     ),
@@ -28,7 +28,7 @@ _CAUSES = {
     ),
 }
 
-_AGAIN = "Check again; if it stays, report it to whoever provides the machine."
+_AGAIN = "Check again; if it persists, report it to the provider of the machine."
 
 
 def _published(facts: Facts) -> str:
@@ -85,7 +85,7 @@ def _beyond(facts: Facts) -> str:
 
 
 def _least(facts: Facts) -> str:
-    """How far from what it is compared with a figure may be."""
+    """How far a figure may be from the one that it is compared with."""
     if facts["unit"] == "seconds":
         return f"at most {fmt.ratio(1 / facts['least'])}"
     return f"at least {fmt.percent(facts['least'])}"
@@ -95,7 +95,7 @@ def _below_peak(facts: Facts) -> str:
     reached = ""
     if facts["reached"]:
         best = fmt.rate(facts["reached"])
-        reached = f" Others have reached {best} on such a device."
+        reached = f" Others have reached {best} on this kind of device."
     return f"Expected {_least(facts)} of the peak.{reached} {BOUNDS[facts['bound']]}"
 
 
@@ -153,7 +153,7 @@ WORDS: dict[str, Words] = {
     "no-expectation": Words(
         "nothing expected",
         lambda facts: f"jaxtui knows no published figure for {facts['kinds']}.",
-        "Keep these with `jaxtui check --json > FILE` and compare later with"
+        "Save these with `jaxtui check --json > FILE` and compare later with"
         " `jaxtui check --baseline FILE`.",
     ),
     # Documents to compare with.
@@ -163,7 +163,7 @@ WORDS: dict[str, Words] = {
     "other-document": Words(
         "other document",
         lambda facts: (
-            f"{facts['file']} is no document of `jaxtui check --json`:"
+            f"{facts['file']} is not a document of `jaxtui check --json`:"
             f" {facts['error']}."
         ),
     ),
@@ -180,7 +180,7 @@ WORDS: dict[str, Words] = {
     "other-hardware": Words(
         "other hardware",
         lambda facts: (
-            f"{facts['file']} is of other hardware:"
+            f"{facts['file']} comes from other hardware:"
             f" {'; '.join(map(str, facts['differences']))}."
         ),
     ),
@@ -195,12 +195,14 @@ WORDS: dict[str, Words] = {
             f"Below {facts['file']}, but the two intervals overlap: it may be chance."
         ),
     ),
-    "above-the-bound": Words("error too large", "The result is wrong.", _AGAIN),
+    "above-the-bound": Words(
+        "error too large", "The error is above the bound: the result is wrong.", _AGAIN
+    ),
     "not-as-expected": Words("unexpected", "The figure is not the expected one."),
     "odd-one-out": Words("odd one out", _odd, _AGAIN),
     "no-majority": Words("no majority", _tie, _AGAIN),
     "no-figure": Words(
-        "no figure", "The test gave no figure, or one that is not finite."
+        "no figure", "The test returned no figure, or a non-finite one."
     ),
     # What a test could not do.
     "test-raised": Words(
@@ -216,9 +218,11 @@ WORDS: dict[str, Words] = {
         "engine ended",
         lambda facts: f"The engine ended during the test.{_last_seen(facts)}",
     ),
-    "unfinished-before": Words("left out", "It did not finish an earlier test."),
+    "unfinished-before": Words(
+        "skipped", "This device did not finish an earlier test."
+    ),
     "shared-memory": Words(
-        "shared memory", lambda facts: f"It has the same memory as {facts['with']}."
+        "shared memory", lambda facts: f"It shares its memory with {facts['with']}."
     ),
     "no-memory-figure": Words(
         "unknown", "The runtime does not report how much memory is free."
@@ -236,24 +240,28 @@ WORDS: dict[str, Words] = {
     "no-room": Words(
         "no room",
         lambda facts: (
-            f"{fmt.bytes_text(facts['size'])} and more do not fit comfortably into the"
-            f" {fmt.bytes_text(facts['free'])} that are free."
+            f"Only {fmt.bytes_text(facts['free'])} of memory is free, too little for"
+            f" {fmt.bytes_text(facts['size'])} or more."
         ),
     ),
     "slow-copy": Words(
         "slow link",
         lambda facts: (
-            f"A copy of {fmt.bytes_text(facts['size'])} there and back takes"
+            f"A round trip of {fmt.bytes_text(facts['size'])} takes"
             f" {fmt.seconds(facts['seconds'])}: too long for this size and larger ones."
         ),
     ),
-    "no-time-left": Words("no time", "The budget ended before it.", "Run level full."),
-    "nothing-computed": Words("nothing to compare", "Nothing was computed twice."),
+    "no-time-left": Words(
+        "no time", "The budget ran out before this test.", "Run level full."
+    ),
+    "nothing-computed": Words(
+        "nothing to compare", "No device computed anything twice."
+    ),
     "not-finite": Words(
         "not finite", "The result is not finite, or has the wrong shape.", _AGAIN
     ),
     "sampled-rows": Words(
-        "sampled", lambda facts: f"{facts['rows']} rows were compared with float64."
+        "sampled", lambda facts: f"jaxtui compared {facts['rows']} rows with float64."
     ),
     "one-device": Words("one device", "There is only one device."),
     "too-few-devices": Words(
@@ -275,7 +283,7 @@ WORDS: dict[str, Words] = {
     ),
     "chips-limited": Words("limited", _limited),
     "chips-shared-out": Words(
-        "shared out",
+        "shared chips",
         lambda facts: (
             f"{facts['processes']} processes share {fmt.plural(facts['chips'], 'chip')}"
             " of this host."

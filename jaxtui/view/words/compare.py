@@ -64,13 +64,13 @@ def _pairs(facts: Facts) -> str:
         return f"{facts['second']} is {fmt.listed(told)} of {cases}."
     if facts["same"]:
         return f"No difference seen in {facts['same']} of {cases}."
-    return f"No difference can be told in {cases}."
+    return f"Cannot tell in {cases}."
 
 
 def _not_in_turns(facts: Facts) -> str:
     return (
-        "The two runs were not measured in turns, and runs of one machine can differ"
-        f" by {fmt.percent(facts['allowance'])} without a cause."
+        "The two runs were not measured in turns, and two runs on one machine can"
+        f" differ by {fmt.percent(facts['allowance'])} by chance."
     )
 
 
@@ -93,14 +93,14 @@ WORDS: dict[str, Words] = {
     "few-pairs": Words(
         "few pairs",
         lambda facts: (
-            f"{fmt.plural(facts['pairs'], 'pair')} of processes:"
-            f" {facts['least']} or more can tell."
+            f"Only {fmt.plural(facts['pairs'], 'pair')} of processes: a verdict needs"
+            f" {facts['least']} or more."
         ),
         "Raise --processes.",
     ),
     "other-work": Words(
         "other work",
-        "Two different computations: nothing follows from their times.",
+        "These are two different computations: comparing their times says nothing.",
     ),
     "one-round": Words(
         "one round",
@@ -149,18 +149,18 @@ WORDS: dict[str, Words] = {
     "history-busy": Words(
         "history in use",
         lambda facts: (
-            f"Another process is writing to the history {facts['path']} and does not"
-            " let go."
+            f"Another process is writing to the history {facts['path']} and keeps"
+            " it locked."
         ),
     ),
     "history-damaged": Words(
         "damaged history",
-        lambda facts: f"The file {facts['path']} is damaged, or no history.",
-        "Move it elsewhere, and jaxtui begins a new one.",
+        lambda facts: f"The file {facts['path']} is damaged or not a history.",
+        "Move it away; jaxtui then starts a new one.",
     ),
     "history-unusable": Words(
         "unusable history",
-        lambda facts: f"The history {facts['path']} cannot be used: {facts['why']}.",
+        lambda facts: f"jaxtui cannot use the history {facts['path']}: {facts['why']}.",
     ),
     "history-newer": Words(
         "newer history",
@@ -170,16 +170,16 @@ WORDS: dict[str, Words] = {
         "Upgrade this one to read it.",
     ),
     "not-kept": Words(
-        "not kept",
+        "not saved",
         lambda facts: (
-            f"{fmt.plural(facts['measurements'], 'measurement')} could not be kept in"
-            " the history."
+            f"jaxtui could not save {fmt.plural(facts['measurements'], 'measurement')}"
+            " in the history."
         ),
     ),
     "damaged-rows": Words(
         "damaged rows",
         lambda facts: (
-            f"{fmt.plural(facts['rows'], 'row')} of the history could not be read."
+            f"{fmt.plural(facts['rows'], 'row')} of the history can't be read."
         ),
     ),
 }

@@ -55,7 +55,7 @@ def _repaid(facts: Facts) -> str:
         for size, calls in zip(facts["sizes"], facts["calls"], strict=True)
     ]
     return (
-        f"The first call of {facts['side']}, compile included, is repaid "
+        f"The first call of {facts['side']}, compile included, pays off "
         f"{fmt.listed(times)}."
     )
 
@@ -66,7 +66,7 @@ WORDS: dict[str, Words] = {
     "crossing-unknown": Words(
         "crossing",
         lambda f: (
-            f"{_ahead(f)}. The engine was lost before the search was over, so"
+            f"{_ahead(f)}. The engine ended before the search did, so"
             " they may cross at another size."
         ),
         "Run it again.",
@@ -78,7 +78,7 @@ WORDS: dict[str, Words] = {
         ),
     ),
     "no-common-size": Words(
-        "crossing", "No size was timed both ways, so there is no crossing to find."
+        "crossing", "The two sides have no size in common, so nothing to compare."
     ),
     "sides": Words(
         "compared",
@@ -90,24 +90,24 @@ WORDS: dict[str, Words] = {
     "never-repaid": Words(
         "first call",
         lambda f: (
-            f"The first call of {f['side']}, compile included, is never repaid at"
-            " these sizes: its calls are not faster."
+            f"The first call of {f['side']}, compile included, never pays off at"
+            " these sizes: its later calls are not faster."
         ),
     ),
     "search-budget": Words(
         "budget",
         lambda f: (
-            f"The budget of {fmt.seconds(f['seconds'])} ended before the search"
-            " had closed in."
+            f"The budget of {fmt.seconds(f['seconds'])} ran out before the"
+            " search narrowed."
         ),
         "Raise --budget for a narrower answer.",
     ),
     "search-stopped": Words(
-        "stopped", "The search was stopped: this is what it had found by then."
+        "stopped", "The search stopped early: these are its results so far."
     ),
     "search-lost": Words(
         "incomplete",
-        "The engine was lost during the search: this is what had arrived.",
+        "The engine ended during the search: these are its results so far.",
         "Run it again.",
     ),
 }
