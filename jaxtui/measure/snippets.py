@@ -128,7 +128,7 @@ class _Run(Runner):
         self._device: jax.Device | None = None
 
     def failure(self, error: BaseException) -> WorkFailed:
-        return WorkFailed(remark=failure("snippet", error).remark)
+        return WorkFailed(remark=failure("", error).remark)
 
     @property
     def remaining(self) -> float:
@@ -152,7 +152,7 @@ class _Run(Runner):
                 self._names.set_up(snippet.setup)
                 queue.drain()
         except Exception as error:
-            raise failure("The setup", error) from error
+            raise failure("setup", error) from error
         parts = yield from self._in_order(queue)
         yield from self._rounds(parts)
 
@@ -186,7 +186,7 @@ class _Run(Runner):
                 yield self.progress("part", part.name)
                 timed.turns.turn("latency", 0.0)
             except Exception as error:
-                raise failure(repr(part.name), error) from error
+                raise failure(part.name, error) from error
             yield SnippetTimed(timing=timed.timing(once=True))
         return repeated
 
@@ -211,7 +211,7 @@ class _Run(Runner):
         for one in take_turns(turns, available, stop=self.stop, faults=(Exception,)):
             part = by_turns[one]
             if isinstance(one.fault, Exception):
-                raise failure(repr(part.name), one.fault)
+                raise failure(part.name, one.fault)
             if is_due(len(one.rounds)):
                 yield SnippetTimed(timing=part.timing())
             yield self.progress("part", part.name)
@@ -269,15 +269,14 @@ def check_memory(memory_bytes: int, device: Any) -> None:
     raise RefusedError(Remark("too-large", facts, "error"))
 
 
-def failure(what: str, error: BaseException) -> RefusedError:
-    """What raised, and its text."""
+def failure(part: str, error: BaseException) -> RefusedError:
+    """What a part of a snippet raised; without a name, the snippet as a whole."""
     text = full_text(error)
     if (known := messages.find(text, "case")) is not None:
-        return RefusedError(
-            msgspec.structs.replace(known, facts={**known.facts, "phase": what})
-        )
-    facts: dict[str, Fact] = {"error": headline(error), "phase": what}
-    return RefusedError(Remark("raised", facts, "error", text))
+        facts = {**known.facts, "phase": "snippet"}
+        return RefusedError(msgspec.structs.replace(known, facts=facts))
+    facts = {"part": part, "error": headline(error)}
+    return RefusedError(Remark("program-failed", facts, "error", text))
 
 
 # The code of a snippet, and what came out of it.

@@ -54,6 +54,10 @@ def _process_ended(facts: Facts) -> str:
     return f"The process with {facts['devices']} CPU devices ended {how}."
 
 
+def _in_part(part: str) -> str:
+    return f" in its part {part!r}" if part else ""
+
+
 WORDS: dict[str, Words] = {
     "donates-arguments": Words(
         "donated arguments",
@@ -113,6 +117,10 @@ WORDS: dict[str, Words] = {
         "too slow",
         _loop_too_slow,
         "Take fewer calls, a smaller size or a larger budget.",
+    ),
+    "program-failed": Words(
+        "failed program",
+        lambda facts: f"The program failed{_in_part(facts['part'])}: {facts['error']}.",
     ),
     "process-not-started": Words(
         "no process", "jaxtui could not start a process with more CPU devices."
