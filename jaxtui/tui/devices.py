@@ -65,7 +65,7 @@ _KEYS = (
     ),
     ("g", "view", "View", "Show the last check, or the case again."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
-    ("d", "details", "Details", "Show or hide all that the device says of itself."),
+    ("d", "details", "Details", "List every attribute the device reports."),
     (
         "o",
         "recorded",

@@ -77,7 +77,7 @@ def _memory(facts: Facts) -> str:
 
 def _memory_advice(facts: Facts) -> str:
     if facts.get("own"):
-        return "Give it smaller arguments; what it keeps of every call adds up."
+        return "Pass smaller arguments; arrays that it keeps from every call add up."
     return "Take a smaller size or a narrower dtype, or free memory on the device."
 
 
@@ -94,7 +94,7 @@ def _ended(facts: Facts) -> str:
     """``was killed (SIGKILL)``."""
     match facts.get("signal"):
         case None if "status" in facts:
-            return f"ended by itself (exit code {facts['status']})"
+            return f"exited with code {facts['status']}"
         case None:
             return "stopped answering"
         case "SIGKILL":
@@ -124,7 +124,7 @@ def _died_advice(facts: Facts) -> str:
 def _overdue(facts: Facts) -> str:
     during = f" in the phase {facts['phase']}" if facts.get("phase") else ""
     seconds = f"{facts['seconds']:.0f} s"
-    return f"It did not come back within {seconds}{during}; jaxtui ended the engine."
+    return f"It did not finish within {seconds}{during}; jaxtui ended the engine."
 
 
 def starting_text(*, imported: bool, hardware: str) -> str:
@@ -161,7 +161,7 @@ def _slow_advice(facts: Facts) -> str:
             "The first program after a restart loads the driver. If"
             f" `{tool}` hangs too, restart the machine."
         )
-    return "Look at what else this machine does."
+    return "Check what else runs on this machine."
 
 
 def _timeout(facts: Facts) -> str:
@@ -328,9 +328,7 @@ WORDS: dict[str, Words] = {
         "late",
         lambda f: f"It took longer than {f['seconds']:g} s: jaxtui ends the engine.",
     ),
-    "run-fault": Words(
-        "mistake", lambda f: f"The run broke off: {f['error']}.", _REPORT
-    ),
+    "run-fault": Words("mistake", lambda f: f"The run failed: {f['error']}.", _REPORT),
     "plan-fault": Words(
         "mistake", lambda f: f"jaxtui could not plan it: {f['error']}.", _REPORT
     ),
@@ -391,7 +389,7 @@ WORDS: dict[str, Words] = {
     "unsupported": Words(
         "unsupported",
         lambda f: (
-            "The TPU's compiler for kernels refuses it."
+            "Mosaic, the TPU's kernel compiler, rejects it."
             if f.get("by") == "mosaic"
             else "The device's compiler or runtime does not implement it."
         ),

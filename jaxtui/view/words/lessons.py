@@ -10,8 +10,8 @@ def _unsteady(facts: Facts) -> str:
     low, high = fmt.seconds(facts["low"]), fmt.seconds(facts["high"])
     interval = fmt.interval_name(facts["confidence"])
     return (
-        f"{facts['name']} lies anywhere between {low} and {high} ({interval}):"
-        " something else may have used the machine."
+        f"{facts['name']} is between {low} and {high} ({interval}):"
+        " another program may have used it."
     )
 
 

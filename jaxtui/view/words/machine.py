@@ -189,9 +189,9 @@ def _setting(facts: Facts) -> str:
     name = facts["setting"]
     value = "" if name.endswith(("FLAGS", "ARGS")) else f"={facts['value']}"
     so = {
-        "": "may change what is measured",
+        "": "may change the timings",
         "verdicts": "makes verdicts meaningless",
-        "jax": "keeps JAX from being timed at all",
+        "jax": "prevents timing JAX at all",
     }[facts["refuses"]]
     return f"{name}{value} {so}."
 
@@ -220,7 +220,7 @@ WORDS: dict[str, Words] = {
     ),
     "no-device-file": Words(
         "no device file",
-        lambda f: f"{_hardware(f)} has no device file that a program could open.",
+        lambda f: f"{_hardware(f)} has no device file that programs can open.",
         lambda f: (
             f"In a container: {_IN_CONTAINER[f['maker']]}. {_DRIVERS[f['maker']]}"
         ),
@@ -284,7 +284,7 @@ WORDS: dict[str, Words] = {
     ),
     "cuda-failed": Words(
         "CUDA failed",
-        lambda f: f"JAX does without the NVIDIA GPU: {f['error']}",
+        lambda f: f"JAX does not use the NVIDIA GPU: {f['error']}",
         "Check that `nvidia-smi` lists the GPU; after an update of the driver, restart"
         " the machine.",
     ),
@@ -321,7 +321,7 @@ WORDS: dict[str, Words] = {
     ),
     "package-missing": Words(
         "missing package",
-        lambda f: f"The Python of the engine has no {f['package']}.",
+        lambda f: f"The engine's Python has no {f['package']}.",
         lambda f: (
             f"Run `PYTHON -m pip install {f['package']}` with the Python that --python"
             " names."

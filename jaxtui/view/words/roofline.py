@@ -16,16 +16,16 @@ _ABOVE = {
 }
 
 _BELOW = {
-    "contended": "other programs used the cores meanwhile",
+    "contended": "other programs used the cores during the run",
     "page-faults": "the kernel maps memory for the result anew in every call",
     "op-by-op": "without jit every intermediate result is written to memory",
 }
 
 _NO_RATE = {
-    "host-bound": "handing a call over takes longer than the work",
+    "host-bound": "dispatch takes longer than the work",
     "folded": "XLA did part of the work at compile time",
     "interpreted": "it runs in an interpreter",
-    "own": "nobody knows the flops of your function",
+    "own": "jaxtui doesn't know the flops of your function",
 }
 
 _NAMES = {"memory": "bandwidth", "compute": "compute"}
@@ -75,7 +75,7 @@ def _below(facts: Facts) -> str:
 
 
 def _progress(facts: Facts) -> str:
-    kept = "the roofs so far stay" if facts["kept"] else "no roof was measured"
+    kept = "the roofs so far are kept" if facts["kept"] else "no roof was measured"
     return f"Stopped: {kept}."
 
 
@@ -116,9 +116,9 @@ WORDS: dict[str, Words] = {
     ),
     "no-rate": Words("no rate", lambda f: f"It has no rate: {_NO_RATE[f['because']]}."),
     "nothing-counted": Words(
-        "nothing counted", "Neither its flops nor its bytes are known."
+        "nothing counted", "jaxtui knows neither its flops nor its bytes."
     ),
-    "too-few-calls": Words("no rate", "Too few calls were timed for a rate."),
+    "too-few-calls": Words("no rate", "Too few calls for a rate."),
     "no-roof": Words("no roof", lambda f: f"There is no {f['roof']} roof."),
     "roof-not-measured": Words(
         "no roof", lambda f: f"The {f['roof']} roof has not been measured."
@@ -131,7 +131,7 @@ WORDS: dict[str, Words] = {
         "Measure them again.",
     ),
     "roofs-failed": Words(
-        "no roofs", lambda f: f"The roofs of {f['device']} could not be measured."
+        "no roofs", lambda f: f"jaxtui could not measure the roofs of {f['device']}."
     ),
     "roofline-lost": Words(
         "incomplete",
