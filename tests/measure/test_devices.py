@@ -91,7 +91,7 @@ def test_cpu_devices_have_no_coordinates_and_no_statistics() -> None:
 def test_find() -> None:
     assert devices.find("cpu:2") is jax.devices()[2]
     for name in ("cpu:12", "tpu:0", ""):
-        with pytest.raises(RefusedError, match=f"no device '{name}'; try cpu:"):
+        with pytest.raises(RefusedError, match="device-unknown"):
             devices.find(name)
 
 

@@ -55,10 +55,12 @@ def test_the_source_says_how_a_figure_came_about() -> None:
     v3, high = peak("TPU v3", "bfloat16"), peak(LITE, "float32", "high")
     assert v3 is not None
     assert v3.bytes_per_second == 450e9
-    assert "shared by 2 JAX devices" in v3.source
-    assert "DISAGREE" in v3.source
+    assert v3.basis is not None
+    assert v3.basis.facts["devices_per_chip"] == 2
+    assert "DISAGREE" in str(v3.basis.facts["doubt"])
     assert high is not None
-    assert "3 bfloat16 passes" in high.source
+    assert high.basis is not None
+    assert high.basis.facts["passes"] == 3
 
 
 def test_other_ops_have_a_bandwidth_only() -> None:
@@ -80,9 +82,9 @@ def test_unknown_kinds_have_no_peak(kind: str) -> None:
 def test_the_memory_of_a_device_is_its_part_of_the_chip(
     kind: str, gibibytes: int
 ) -> None:
-    size, source = memory(kind) or (0, "")
-    assert size == gibibytes * 2**30
-    assert source
+    expected = memory(kind)
+    assert expected is not None
+    assert expected.value == gibibytes * 2**30
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)

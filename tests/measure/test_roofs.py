@@ -129,5 +129,5 @@ def test_a_device_that_does_not_exist_is_named() -> None:
     started, failed, finished = measure(device="cpu:99")
     assert isinstance(started, RunStarted)
     assert isinstance(failed, WorkFailed)
-    assert "cpu:99" in failed.error
+    assert failed.remark.code == "device-unknown"
     assert isinstance(finished, RunFinished)
