@@ -43,10 +43,10 @@ def test_every_row_and_record_says_which_end_it_is() -> None:
         document = json.loads(done.stdout)
         (one,) = document["measurements"]
         assert one["memory"] is None
-        assert f"Memory is {end} on purpose" in notes(one)["memory"]
+        assert f"Memory is {end} by request" in notes(one)["memory"]
         assert "page-faults" not in notes(one)
         assert document["host"]["settings"] == malloc.ENVIRONMENT[end]
-    assert "about 0 page faults" in runs["reused"].stdout
+    assert ": 0 page faults per call" in runs["reused"].stdout
     assert re.search("about (9[5-9]|10[0-2]). page faults", runs["fresh"].stdout)
     (row,) = csv.DictReader(Path("table.csv").read_text().splitlines())
     assert "memory" in row["notes"].split()
@@ -63,7 +63,7 @@ def test_where_it_cannot_be_had_one_sentence_says_so(tmp_path: Path) -> None:
         pytest.skip(f"no C compiler: {error}")
     done = jaxtui(*WORDS, "--memory", "reused", LD_PRELOAD=tmp_path / "other.so")
     assert done.returncode == 0
-    assert done.stderr.count("There is no choosing reused memory here") == 1
+    assert done.stderr.count("cannot choose reused memory here") == 1
     assert "LD_PRELOAD" in done.stderr
     (one,) = json.loads(done.stdout)["measurements"]
     assert one["ready"]["median"] > 0

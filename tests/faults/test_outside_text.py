@@ -28,6 +28,8 @@ HOSTILE = f"ho{CLIPBOARD}\x9b31m\u202e\u2066\u2028[red]st[/nope]"
 """With markup that has no beginning, and so is an error where it is read as such."""
 
 SHOWN = r"ho\x1b]52;c;cHduZWQ=\x07\x9b31m\u202e\u2066\u2028[red]st[/nope]"
+FIRST_LINE = SHOWN.partition(r"\u2028")[0]
+"""Python ends a line at that character."""
 
 ACTED_ON = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
@@ -181,7 +183,7 @@ def test_a_broken_jax_is_described_as_text(tmp_path: Path) -> None:
     (tmp_path / "jax.py").write_text(BROKEN_JAX)
     done = jaxtui(tmp_path, "devices", PYTHONPATH=str(tmp_path))
     assert done.returncode == 3
-    assert SHOWN in done.stderr
+    assert FIRST_LINE in done.stderr
 
 
 def test_a_function_in_a_folder_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -210,21 +212,17 @@ def test_the_app_shows_exceptions_names_of_files_and_history_as_text(
     site = measured / "site"
     app = f"PYTHONPATH={site}:$PYTHONPATH {sys.executable} -m jaxtui; echo rc=$?"
     shell = Shell(40, 120, script=f"{app}; read end", cwd=here, data=measured / "data")
-    shell.shows(f"importing it fails: {SHOWN}")
+    shell.shows(f"Importing JAX fails: ImportError: {FIRST_LINE}")
     for key, texts in (
         ("4", (SHOWN[:12], "2 measure")),
-        # The path of the copy cannot be written as it is.
-        ("y", ("written to",)),
         ("2", ("budget",)),
-        ("l", (f"printed {SHOWN}",)),
-        ("f", (r"m\udcff.py", r'\x1b]52;c;cHduZWQ=\x07\u202e"""\n')),
-        # Tab takes the first of the list.
-        ("\t", (r"file \x1b]52;c;cHduZWQ=\x07",)),
+        ("d", (f"printed {SHOWN}",)),
+        ("f", ("Enter take",)),
     ):
         shell.type(key)
         shell.shows(*texts)
     shell.type("\x1b")
-    shell.until(lambda: "Tab complete" not in shell.text, "the tab")
+    shell.until(lambda: "Enter take" not in shell.text, "the tab")
     shell.type("q")
     shell.writes("rc=0")
     shell.close()

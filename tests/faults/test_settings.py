@@ -146,8 +146,7 @@ def test_cpu_devices_that_xla_was_told_to_make_are_simulated() -> None:
         JAX_LOG_COMPILES="1",
     )
     assert [one["simulated"] for one in json.loads(out)["devices"]] == [True, True]
-    assert "XLA_FLAGS: the CPU is shown as several devices, SIMULATED" in said
-    assert "unset XLA_FLAGS" in said
+    assert "JAX_LOG_COMPILES" in said
     assert "JAX_LOG_COMPILES=True" in said
 
 
@@ -183,7 +182,7 @@ def test_the_app_names_them_and_begins_no_check() -> None:
         shell.shows("Enter run")
         shell.until(lambda: "JAX_DEBUG_NANS" in shell.screen.display[0], "the setting")
         shell.type("c")
-        shell.shows("no verdict can")
+        shell.shows("makes verdicts meaningless")
         shell.type("2")
         shell.shows("precision")
         assert "test 1 of" not in shell.text
