@@ -90,7 +90,7 @@ def test_in_a_terminal_there_is_progress_and_ctrl_c_leaves_a_plot_and_no_engine(
     child.expect("at most")
     engines = children(child.pid)
     child.sendintr()
-    child.expect("long +1 +float32")
+    child.expect("long .*float32")
     child.expect("time per call")
     child.expect("Interrupted: this is what had arrived.")
     child.expect(pexpect.EOF)
