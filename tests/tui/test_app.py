@@ -28,6 +28,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
+from jaxtui.view.words import text
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.records import case
@@ -101,7 +102,7 @@ async def test_after_a_death_whatever_needs_an_engine_brings_one_back() -> None:
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        for deaths, key in enumerate(("enter", "c", "w"), start=1):
+        for deaths, key in enumerate(("enter", "c", "r"), start=1):
             engine.die()
             await until(pilot, lambda: app.state.engine == "released")
             runs = engine.calls.count("run")
@@ -142,7 +143,7 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
         await pilot.press("4")
         await until(pilot, lambda: (at := app.pane(HistoryPane)) and at.past.entry)
         hits = [hit async for hit in Palette(app.screen).discover()]
-        assert [hit.text for hit in hits[:3]] == ["To form", "Filter", "Mark"]
+        assert [hit.text for hit in hits[:3]] == ["To form", "Search", "Mark"]
         meant = {
             tooltip
             for _, binding, _, tooltip in app.screen.active_bindings.values()
@@ -192,6 +193,7 @@ async def test_a_key_that_does_nothing_says_why_until_the_next_one() -> None:
 
 
 async def test_an_answer_does_not_outlive_the_run_it_is_about() -> None:
+    spoken = text(RUNNING)
     engine = FakeEngine(begun)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
@@ -199,7 +201,7 @@ async def test_an_answer_does_not_outlive_the_run_it_is_about() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
         await pilot.press("enter")
-        await until(pilot, lambda: plain(app, MessageLine) == RUNNING)
+        await until(pilot, lambda: plain(app, MessageLine) == spoken)
         engine.emit_run(RunFinished(outcome="complete", elapsed_seconds=1.0))
         await until(pilot, lambda: plain(app, MessageLine).startswith("Done in 1.0 s"))
 

@@ -31,6 +31,7 @@ from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane, Past
 from jaxtui.tui.learn import LearnPane
+from jaxtui.view import words
 from jaxtui.view.document import Results
 from tests.fake_engine import FakeEngine, tpu_devices, up
 from tests.history.making import DEVICE, HOST, insert, measurement
@@ -187,10 +188,13 @@ async def test_the_ending_says_what_is_written() -> None:
         assert (name, text[:4]) == ("mine.MD", "**ji")
 
 
+CLOSED = Remark("engine-closed")
+
+
 class Gone(FakeEngine):
     async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         if recipes:
-            raise EngineUnavailableError("The engine is not there.")
+            raise EngineUnavailableError(CLOSED)
         return await super().plan(experiment)
 
 
@@ -204,7 +208,7 @@ async def test_what_cannot_be_written_is_refused_and_the_line_stays(
             ("old.json", "old.json exists already."),
             ("nowhere/a.json", "nowhere does not exist."),
             ("a.zip", "needs one of these endings"),
-            ("a.py", "The engine is not there."),
+            ("a.py", words.text(CLOSED)),
         ):
             name_in(screen).value = typed
             await pilot.press("enter")

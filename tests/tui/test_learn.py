@@ -429,7 +429,7 @@ async def test_a_setting_that_makes_claims_meaningless_is_refused() -> None:
 async def test_an_engine_that_cannot_be_asked() -> None:
     class Gone(FakeEngine):
         async def run(self, work: object) -> int:
-            raise EngineUnavailableError("The engine is closed.")
+            raise EngineUnavailableError(Remark("engine-closed"))
 
     async with reading(Gone()) as (pilot, app):
         await pilot.press("r")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.pilot import Pilot
 
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Progress, Roofs, RunStarted, Work
+from jaxtui.model import Progress, Remark, Roofs, RunStarted, Work
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.form import CaseForm
@@ -151,10 +151,10 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         assert notes(app).startswith("no roof: ")
 
         async def gone(work: Work) -> int:
-            raise EngineUnavailableError("The engine could not be started.")
+            raise EngineUnavailableError(Remark("engine-closed"))
 
         engine.run = gone  # type: ignore[method-assign]
         await pilot.press("z")
         await until(pilot, lambda: app.state.engine == "failed")
-        await until(pilot, lambda: "The engine could not be started." in lines(app))
+        await until(pilot, lambda: "The engine is closed." in lines(app))
         assert "20.0 GB/s" in plot(app)
