@@ -216,7 +216,7 @@ class HistoryPane(Pane):
         KEYS,
         ("To form", "Filter", "Mark", "Delete", "Export"),
         # What is typed next on a slow line is for the words already.
-        priority=("Filter",),
+        priority=("Search",),
     )
 
     DEFAULT_CSS = """
