@@ -214,7 +214,7 @@ class HistoryPane(Pane):
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "history",
         KEYS,
-        ("To form", "Filter", "Mark", "Delete", "Export"),
+        ("To form", "Search", "Mark", "Delete", "Export"),
         # What is typed next on a slow line is for the words already.
         priority=("Search",),
     )
