@@ -81,8 +81,6 @@ class Examination:
     """The devices that have all their readings of it."""
     doing: Doing | None = None
     """What they do."""
-    before: int = 0
-    """How many readings there were when it began."""
     hung: tuple[str, ...] = ()
     """Devices that did not answer in time: no further test tries them."""
     limit: float | None = None
@@ -198,15 +196,10 @@ def _skip(check: Check, device: str, why: Remark) -> Reading:
 
 
 def _start(exam: Examination) -> Examination:
-    # Where the engine died it begins again, and what it had read is read again.
-    again = exam.check is not None
-    kept = exam.readings[: exam.before] if again else exam.readings
     return replace(
         exam,
-        check=exam.check or exam.waiting[0],
-        waiting=exam.waiting if again else exam.waiting[1:],
-        readings=kept,
-        before=len(kept),
+        check=exam.waiting[0],
+        waiting=exam.waiting[1:],
         at_work=(),
         done=(),
         doing=None,

@@ -195,12 +195,6 @@ def test_what_is_said_of_those_who_are_to_blame() -> None:
     assert played("cancelled", own).readings[0].remarks[0].facts["seconds"] == 7.0
 
 
-def test_a_test_that_begins_again_reads_everything_again() -> None:
-    exam = played(f"begin, through 0, {THROUGH}, complete")
-    assert [one.device for one in exam.readings] == list(ALL)
-    assert rest(exam).outcome == "complete"
-
-
 def test_no_engine_is_left() -> None:
     exam = played(f"{THROUGH}, complete").lost(Remark("no-devices", severity="error"))
     assert (exam.outcome, numbers_of(exam, "fault")) == ("incomplete", "")

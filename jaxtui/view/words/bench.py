@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
-from jaxtui.view.words.settings import effect, named
 
 _USUAL = 0.95
 """The confidence of an interval that needs no remark."""
@@ -309,19 +306,18 @@ def _aliased(facts: Facts) -> str:
 
 
 def _waits(facts: Facts) -> str:
-    setting = named(facts["setting"], facts["value"])
+    setting = facts["setting"]
     return (
-        f"{setting}: {effect(facts['setting'])}, so dispatch includes the whole work."
+        f"{setting}={facts['value']}: the host blocks in every call, so dispatch"
+        " includes the whole work."
     )
 
 
 def _settings(facts: Facts) -> str:
-    def each() -> Iterator[str]:
-        for name, value in zip(facts["settings"], facts["values"], strict=True):
-            yield f"{name}={value} ({effect(name)})"
-
+    pairs = zip(facts["settings"], facts["values"], strict=True)
+    settings = fmt.listed(f"{name}={value}" for name, value in pairs)
     return (
-        f"{facts['file']} sets {fmt.listed(each())}. This applies to its own functions;"
+        f"{facts['file']} sets {settings}. This applies to its own functions;"
         " jaxtui measured everything else without it."
     )
 
