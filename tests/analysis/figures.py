@@ -86,7 +86,7 @@ def reading(measured: float | None = 100e12, **more: Any) -> Reading:
 
 def wrong(**facts: Any) -> dict[str, Any]:
     """A reading that is wrong beyond doubt."""
-    return {"measured": None, "remarks": (Remark("not-finite", facts, "error"),)}
+    return {"measured": None, "remarks": (Remark("wrong-figure", facts, "error"),)}
 
 
 def skipped(**facts: Any) -> dict[str, Any]:

@@ -42,8 +42,8 @@ def codes(found: Verdict) -> list[str]:
     ("one", "word", "source", "remarks"),
     [
         # An error is a failure whatever the figure.
-        (reading(**wrong()), "fail", None, "not-finite"),
-        (reading(**wrong(), expected=PEAK), "fail", "published", "not-finite"),
+        (reading(**wrong()), "fail", None, "wrong-figure"),
+        (reading(**wrong(), expected=PEAK), "fail", "published", "wrong-figure"),
         (reading(**skipped()), "skipped", None, "no-time-left"),
         # A doubt is low beside a good figure, and excuses no impossible one.
         (

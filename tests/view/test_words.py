@@ -61,3 +61,7 @@ def test_a_document_has_the_words(monkeypatch):
 def test_a_code_that_is_not_known_says_its_original_text():
     assert words.text(Remark("later", detail="XLA says so.")) == "XLA says so."
     assert words.label(Remark("later")) == "later"
+
+
+def test_no_code_has_words_in_two_columns():
+    assert len(words.TABLE) == sum(len(column.WORDS) for column in words._COLUMNS)

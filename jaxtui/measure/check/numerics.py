@@ -331,7 +331,7 @@ def _error(
     """How far a result is from float64."""
     remarks: tuple[Remark, ...] = ()
     if accuracy.error is None:
-        remarks = (Remark("not-finite", {}, "error"),)
+        remarks = (Remark("wrong-figure", {}, "error"),)
     elif accuracy.rows_sampled is not None:
         remarks = (Remark("sampled-rows", {"rows": accuracy.rows_sampled}),)
     return reading(

@@ -257,7 +257,7 @@ WORDS: dict[str, Words] = {
     "nothing-computed": Words(
         "nothing to compare", "No device computed anything twice."
     ),
-    "not-finite": Words(
+    "wrong-figure": Words(
         "not finite", "The result is not finite, or has the wrong shape.", _AGAIN
     ),
     "sampled-rows": Words(
