@@ -68,7 +68,7 @@ def test_every_reader_refuses_what_is_no_file_of_a_bearable_size(
     endless("lessons.json")
     assert progress.read() == progress.Progress()
     path = str(endless("mine.py"))
-    with pytest.raises(RefusedError, match="cannot be read"):
+    with pytest.raises(RefusedError, match="file-unreadable"):
         own.check(case(op=f"{path}:f", size=0, dtype=""))
 
 
