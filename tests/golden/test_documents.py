@@ -21,9 +21,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from jaxtui import cli
+from jaxtui.engine.protocol import decode_envelope
 
 HERE = Path(__file__).parent
 STREAMS, DOCUMENTS = HERE / "streams", HERE / "documents"
@@ -74,6 +76,7 @@ class Played:
         heard = self.folder / "heard"
         heard.write_text("")
         if stream:
+            check_events(STREAMS / f"{stream}.jsonl")
             player = [sys.executable, "-S", str(HERE / "player.py")]
             words = [*player, str(STREAMS / f"{stream}.jsonl"), str(heard)]
             arguments += ["--python", " ".join(words)]
@@ -104,6 +107,14 @@ def play(
     yield Played(tmp_path, capfd)
     monkeypatch.undo()
     time.tzset()
+
+
+def test_an_event_that_cannot_be_read_is_not_played(tmp_path: Path) -> None:
+    good = (STREAMS / "cpu.jsonl").read_text().splitlines()
+    (tmp_path / "bad.jsonl").write_text("\n".join([good[0], '{"event": 1}']))
+    (tmp_path / "all.jsonl").write_text('{"opening":"bad.jsonl"}\n{"die":9}')
+    with pytest.raises(ValueError, match=r"bad\.jsonl:2"):
+        check_events(tmp_path / "all.jsonl")
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -169,6 +180,22 @@ def check_frozen(path: Path, text: str) -> None:
 def pretty(document: Any) -> str:
     """Readable, a line for each field."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def check_events(transcript: Path) -> None:
+    """What is played can be read: a client waits for what it does not understand.
+
+    Raises:
+        ValueError: It names the line.
+    """
+    for number, line in enumerate(transcript.read_text().splitlines(), 1):
+        if line.startswith('{"opening"'):
+            check_events(transcript.parent / json.loads(line)["opening"])
+        elif not line.startswith(('{"type"', '{"die"')):
+            try:
+                decode_envelope(line.encode())
+            except msgspec.DecodeError as error:
+                raise ValueError(f"{transcript.name}:{number}: {error}") from error
 
 
 def check_requests(transcript: Path, heard: list[str]) -> None:
