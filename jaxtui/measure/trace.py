@@ -1,20 +1,13 @@
 """The runtime's own trace of a piece of work: when its programs ran, by its own clock.
 
-``jax.profiler`` writes what the runtime saw, and ``ProfileData`` reads it without any
-other package; ``xspace`` does where JAX has no reader. On CPU kernels are events of the
-plane ``/host:CPU``, on the lines of the client's threads or, for work that runs inline,
-of the calling thread. Such an event ends when the call of the kernel returned; another
-one tells when its work was done. A TPU has a plane per device with a line for whole
-programs, a GPU one with a line of kernels for each stream. The parts of
-TPU and GPU follow the format's documentation and were not run.
+``jax.profiler`` writes what the runtime saw into a file, ``xspace`` reads that, and
+``kernels`` finds what the devices ran.
 
 Tracing costs: what is traced here is not what a stopwatch should read.
 """
 
 from __future__ import annotations
 
-import warnings
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -29,7 +22,8 @@ from typing import Any, NamedTuple
 import jax
 import msgspec
 
-from jaxtui.measure import xspace
+from jaxtui.measure import kernels, xspace
+from jaxtui.measure.kernels import DEVICES, HOST, PROGRAMS, start_of
 from jaxtui.model import Fact, LoopCall, Remark
 
 MOST_EVENTS = 100_000
@@ -45,25 +39,9 @@ LINGER_SECONDS = 0.005
 """The runtime says that a result is ready before it writes when its kernel ended, 10 to
 30 µs later if nobody takes its core; what is traced goes on for so long."""
 
-HOST = "/host:CPU"
-DEVICES = "/device:"
-PROGRAMS = "XLA Modules"
-STREAM = "Stream"
-"""Begins the names of a GPU's lines, of which a raw trace has no others."""
-
-ENDED = "end: "
-"""Begins the name of the event of a CPU's kernel whose work is done. Its stat ``_c`` is
-the ``_p`` of the kernel's own event."""
-
-NEXT_NANOSECONDS = 10_000
-"""A thread begins its next kernel 0.2 to 3.2 µs after it has called one, where that one
-may still run; one that has finished a kernel was elsewhere meanwhile."""
-
 LEVEL_ONE_SINCE = (0, 8, 3)
 """From here on kernels of the CPU are recorded at level 1 of the host's tracer, which
 records the least of the rest. 0.7.2 and 0.6.2 want level 2; nothing between was run."""
-
-_start = attrgetter("start_ns")
 
 
 class Mark(NamedTuple):
@@ -71,14 +49,6 @@ class Mark(NamedTuple):
 
     before: int
     after: int
-
-
-class Kernel(NamedTuple):
-    """One kernel of one run; nanoseconds of the trace."""
-
-    name: str
-    start: float
-    end: float
 
 
 class Run(NamedTuple):
@@ -116,7 +86,7 @@ def record(work: Callable[[], object]) -> Trace:
         MissingTraceError: The profiler does not start, or what it wrote is of no use.
     """
     try:
-        session = _session()
+        session = _Session()
         session.start()
     except Exception as error:  # of the profiler, which is optional
         raise MissingTraceError(_failed(error)) from error
@@ -137,17 +107,17 @@ def record(work: Callable[[], object]) -> Trace:
         data = session.stop()
     except Exception as error:  # of the profiler
         raise MissingTraceError(_failed(error)) from error
-    with warnings.catch_warnings():
-        # The reader's types lack what Python 3.12 wants of types.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return read(data, marks)
+    return read(data, marks)
 
 
-class _Files:
-    """A session of a JAX that can trace only into files, which are removed."""
+class _Session:
+    """Traces into files, which are removed: every JAX can, and what newer ones give in
+    memory is not the trace itself.
+    """
 
-    def __init__(self, profiler: Any, options: Any) -> None:
-        self._profiler, self._options = profiler, options
+    def __init__(self) -> None:
+        self._profiler: Any = jax.profiler
+        self._options = options()
         self._folder = TemporaryDirectory(prefix="jaxtui-trace-")
 
     def start(self) -> None:
@@ -159,29 +129,24 @@ class _Files:
             self._folder.cleanup()
             raise
 
-    def stop(self) -> Any:
+    def stop(self) -> xspace.Space:
         with self._folder as folder:
             self._profiler.stop_trace()
-            files = list(Path(folder).rglob("*.xplane.pb"))
+            files = xspace.files(Path(folder))
             size = sum(file.stat().st_size for file in files)
             if not files or size > MOST_BYTES:
                 raise OSError(f"{len(files)} files, {size} bytes")
-            data = files[0].read_bytes()
-            reader = getattr(self._profiler, "ProfileData", None)
-            if reader is None:
-                return xspace.read(data)
-            return reader.from_serialized_xspace(data)
+            return xspace.load(files[0])
 
 
-def _session() -> Any:
+def options() -> Any:
+    """Of the profiler: the least that records kernels."""
     profiler: Any = jax.profiler
-    options = profiler.ProfileOptions()
-    options.python_tracer_level = 0
+    chosen = profiler.ProfileOptions()
+    chosen.python_tracer_level = 0
     # At 0 there are never kernels of the CPU.
-    options.host_tracer_level = 1 if jax.__version_info__ >= LEVEL_ONE_SINCE else 2
-    if hasattr(profiler, "ProfileSession"):
-        return profiler.ProfileSession(profiler_options=options)
-    return _Files(profiler, options)
+    chosen.host_tracer_level = 1 if jax.__version_info__ >= LEVEL_ONE_SINCE else 2
+    return chosen
 
 
 def _failed(error: Exception) -> Remark:
@@ -193,11 +158,11 @@ def too_large(events: int) -> Remark:
     return Remark("trace-too-large", {"events": events})
 
 
-def read(data: Any, marks: Sequence[Mark]) -> Trace:
+def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     """The runs of a trace, on the host's clock.
 
     Args:
-        data: A ``ProfileData``, or a ``Space``.
+        data: What was recorded.
         marks: Those that were set in it, in their order. The event of a mark lies
             between its two readings, so the shortest gives the clock's offset to half
             of what it leaves open: a microsecond or two.
@@ -205,7 +170,7 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
     Raises:
         MissingTraceError: It is too large, empty, or without its marks.
     """
-    groups: dict[Hashable, list[Run]] = defaultdict(list)
+    groups: dict[Hashable, list[_Part]] = defaultdict(list)
     marked: list[Any] = []
     count = 0
     for plane in data.planes:
@@ -219,118 +184,78 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
                 if count > MOST_EVENTS:
                     raise MissingTraceError(too_large(count))
         if plane.name == HOST:
-            every = sorted(chain(*lines.values()), key=_start)
+            every = sorted(chain(*lines.values()), key=start_of)
             marked = [event for event in every if event.name == MARK]
-        for key, run in _runs(plane.name, lines):
-            groups[key].append(run)
+        for key, part in _parts(plane.name, lines):
+            groups[key].append(part)
     if not groups or len(marked) != len(marks):
         raise MissingTraceError(Remark("trace-incomplete"))
     # What the sharpest mark leaves open is the error of the trace's clock.
     event, mark = min(
         zip(marked, marks, strict=True),
-        key=lambda pair: pair[1].after - pair[1].before - pair[0].duration_ns,
+        key=lambda pair: pair[1].after - pair[1].before - pair[0].duration_ps / 1000,
     )
-    middle = event.start_ns + event.duration_ns / 2
-    offset = (mark.before + mark.after) / 2 - middle
-    runs = (_merge(parts, offset) for parts in groups.values())
+    middle = event.start_ps + event.duration_ps // 2
+    clock = Clock(middle, 1e-9 * (mark.before + mark.after) / 2)
+    runs = (_merge(parts, clock) for parts in groups.values())
     return Trace(tuple(sorted(runs, key=attrgetter("start"))), count)
 
 
-def _runs(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, Run]]:
-    """Runs of a plane in nanoseconds of the trace, with what tells them apart.
+class Clock(NamedTuple):
+    """The same moment by the clocks of a trace and of the host."""
+
+    picoseconds: int
+    seconds: float
+
+    def of(self, picoseconds: int) -> float:
+        """By ``perf_counter``; exact, whenever the trace's clock has begun."""
+        return self.seconds + 1e-12 * (picoseconds - self.picoseconds)
+
+
+class _Part(NamedTuple):
+    """A run, or what one of its kernels or devices was of it; picoseconds."""
+
+    program: str
+    start: int
+    end: int
+
+
+def _parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, _Part]]:
+    """What a plane has of runs, with what tells those apart.
 
     Parts of one run, its kernels on CPU or its devices where it is sharded, have the
     same key.
+
+    Raises:
+        MissingTraceError: The trace ends before a kernel did, or one does not say its
+            program, as in a CUDA graph.
     """
     if PROGRAMS in lines:
         for index, event in enumerate(lines[PROGRAMS]):
             run_id = dict(event.stats).get("run_id")
             key = (event.name, (plane, index) if run_id is None else run_id)
-            end = event.start_ns + event.duration_ns
-            yield key, Run(event.name, event.start_ns, end)
+            end = event.start_ps + event.duration_ps
+            yield key, _Part(event.name, event.start_ps, end)
         return
-    found = _on_host(lines) if plane == HOST else _on_streams(plane, lines)
     numbers: Counter[str] = Counter()
     begins: dict[str, str] = {}
-    for program, run_id, kernel in sorted(found, key=lambda one: one[2].start):
-        if run_id is None:
+    for kernel in sorted(kernels.of_plane(plane, lines), key=attrgetter("start")):
+        if not kernel.is_whole or "?" in kernel.program:
+            raise MissingTraceError(Remark("trace-incomplete"))
+        program, run = kernel.program, kernel.run
+        if plane != HOST:
+            program = f"{program} on {plane}"
+        if run is None:
             # Who does not say its run begins one with the kernel that all begin with.
             again = kernel.name == begins.setdefault(program, kernel.name)
             numbers[program] += again
-            run_id = numbers[program]
-        yield (program, run_id), Run(program, kernel.start, kernel.end)
+            run = numbers[program]
+        yield (program, run), _Part(program, kernel.start, kernel.end)
 
 
-Found = tuple[str, Hashable, Kernel]
-"""Program, run if the trace says it, kernel."""
-
-
-def _on_host(lines: dict[str, list[Any]]) -> Iterator[Found]:
-    """Kernels of the CPU, each until its work was done.
-
-    Raises:
-        MissingTraceError: The trace ends before one of them did.
-    """
-    ended: dict[object, tuple[float, str]] = {}
-    called: dict[str, list[tuple[Kernel, dict[str, Any]]]] = {}
-    for thread, events in lines.items():
-        called[thread] = []
-        for event in sorted(events, key=_start):
-            stats = dict(event.stats)
-            if event.name.startswith(ENDED):
-                ended[stats.get("_c")] = event.start_ns, thread
-            elif "hlo_op" in stats:
-                called[thread].append((_kernel(event), stats))
-    starts = {name: [one.start for one, _ in calls] for name, calls in called.items()}
-    for thread, calls in called.items():
-        for index, (kernel, stats) in enumerate(calls):
-            end = kernel.end
-            if (context := stats.get("_p")) is not None:
-                if context not in ended:
-                    raise MissingTraceError(Remark("trace-incomplete"))
-                end, finisher = ended[context]
-                after = calls[index + 1][0] if index + 1 < len(calls) else kernel
-                # What holds others, such as a loop, lasts as long as they do. Beside
-                # another kernel of its thread it may go on.
-                holds = kernel is not after and after.end <= kernel.end
-                beside = 0 <= after.start - kernel.end < NEXT_NANOSECONDS
-                # The thread that finishes a kernel goes on with the next ones before it
-                # says so.
-                if not holds and not (beside and finisher == thread):
-                    later = bisect_left(starts[finisher], kernel.end)
-                    end = min([end, *starts[finisher][later : later + 1]])
-            whole = kernel._replace(end=max(kernel.end, end))
-            yield _program(stats), stats.get("run_id"), whole
-
-
-def _on_streams(plane: str, lines: dict[str, list[Any]]) -> Iterator[Found]:
-    """Kernels of a GPU; what is copied to and from the host belongs to no program.
-
-    Raises:
-        MissingTraceError: Some do not say their program, as in a CUDA graph.
-    """
-    for name, events in lines.items():
-        if not name.startswith(STREAM):
-            continue
-        for event in events:
-            stats = dict(event.stats)
-            if "hlo_module" in stats:
-                yield f"{_program(stats)} on {plane}", None, _kernel(event)
-            elif "kernel_details" in stats:
-                raise MissingTraceError(Remark("trace-incomplete"))
-
-
-def _program(stats: dict[str, Any]) -> str:
-    return f"{stats.get('hlo_module', '?')}({stats.get('program_id', '?')})"
-
-
-def _kernel(event: Any) -> Kernel:
-    return Kernel(event.name, event.start_ns, event.start_ns + event.duration_ns)
-
-
-def _merge(parts: Sequence[Run], offset: float) -> Run:
+def _merge(parts: Sequence[_Part], clock: Clock) -> Run:
     start, end = min(part.start for part in parts), max(part.end for part in parts)
-    return Run(parts[0].program, 1e-9 * (start + offset), 1e-9 * (end + offset))
+    return Run(parts[0].program, clock.of(start), clock.of(end))
 
 
 # What the device did for each call of a loop.

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import trace, xspace
+from jaxtui.measure import kernels, trace
 from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
 from jaxtui.model import LoopCall
 
@@ -75,30 +75,20 @@ def test_nothing_is_left_behind(
 def test_a_huge_trace_is_not_read(
     limit: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if limit == "MOST_BYTES" and hasattr(jax.profiler, "ProfileSession"):
-        pytest.skip("this JAX traces into memory")
     monkeypatch.setattr(trace, limit, 3)
     with pytest.raises(MissingTraceError, match=said):
         trace.record(products(1))
 
 
-class InMemory:
-    """A session as newer versions of JAX have it."""
-
-    def __init__(self, *, profiler_options: Any) -> None:
-        assert profiler_options.python_tracer_level == 0
-
-    def start(self) -> None: ...
-
-    def stop(self) -> Any:
-        raise RuntimeError("lost.\nand more")
+def lost() -> None:
+    raise RuntimeError("lost.\nand more")
 
 
 @pytest.mark.parametrize(
     ("name", "other", "said"),
     [
         ("ProfileOptions", None, "'NoneType' object is not callable"),
-        ("ProfileSession", InMemory, "lost.\nand more"),
+        ("stop_trace", lost, "lost.\nand more"),
     ],
 )
 def test_a_jax_that_cannot_trace_says_so(
@@ -111,45 +101,16 @@ def test_a_jax_that_cannot_trace_says_so(
     assert (remark.code, remark.detail) == ("profiler-failed", said)
 
 
-def test_what_jax_cannot_read_is_read_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jax.profiler, "ProfileData", None, raising=False)
-    monkeypatch.delattr(jax.profiler, "ProfileSession", raising=False)
-    found = trace.record(products(3))
-    assert len(found.runs) == 3
-
-
-def test_it_is_read_as_jax_reads_it(tmp_path: Path) -> None:
-    reader = getattr(jax.profiler, "ProfileData", None)
-    if reader is None:
-        pytest.skip("this JAX has no reader")
-    jax.profiler.start_trace(str(tmp_path))
-    products(2)()
-    jax.profiler.stop_trace()
-    (file,) = tmp_path.rglob("*.xplane.pb")
-    data = file.read_bytes()
-    ours, theirs = xspace.read(data), list(reader.from_serialized_xspace(data).planes)
-    assert [plane.name for plane in ours.planes] == [plane.name for plane in theirs]
-    for plane, other in zip(ours.planes, theirs, strict=True):
-        pairs = zip(plane.lines, other.lines, strict=True)
-        for line, like in pairs:
-            assert line.name == like.name
-            for one, two in zip(line.events, like.events, strict=True):
-                assert (one.name, dict(one.stats)) == (two.name, dict(two.stats))
-                # A float of so many nanoseconds is right to 256 of them.
-                assert abs(one.start_ns - two.start_ns) <= 512
-                assert abs(one.duration_ns - two.duration_ns) <= 1
-    with pytest.raises(ValueError, match="cut off"):
-        xspace.read(data[:-1])
-
-
 # Traces of other devices.
 
 
 def event(name: str, start: float, duration: float, **stats: object) -> Any:
     return SimpleNamespace(
-        name=name, start_ns=start, duration_ns=duration, stats=stats.items()
+        name=name,
+        start_ps=round(1000 * start),
+        duration_ps=round(1000 * duration),
+        stats=stats.items(),
+        metadata=SimpleNamespace(display_name="", stats={}),
     )
 
 
@@ -188,6 +149,39 @@ def launched(op: str, start: float, duration: float, **stats: object) -> Any:
 def gpu(*streams: list[Any]) -> Any:
     names = (f"Stream #{n}(Kernel,MemcpyD2H)" for n in range(13, 99))
     return profile(("/device:GPU:0", dict(zip(names, streams, strict=False))))
+
+
+def test_the_innermost_of_several_names_is_the_kernels() -> None:
+    lines = {"Stream #13(Kernel)": [launched("while.2::dot.5", 100, 30)]}
+    (kernel,) = kernels.of_plane("/device:GPU:0", lines)
+    assert (kernel.name, kernel.device, kernel.program) == (
+        "dot.5",
+        "GPU:0",
+        "jit_f(7)",
+    )
+
+
+def test_a_tpus_kernels_belong_to_the_program_that_runs() -> None:
+    def op(text: str, start: float, display: str = "", **stats: object) -> Any:
+        one = event(text, start, 5)
+        one.metadata = SimpleNamespace(display_name=display, stats=stats)
+        return one
+
+    lines = {
+        "XLA Modules": [event(f"jit_f({n})", 100 * n, 50, run_id=n) for n in (1, 2)],
+        "XLA Ops": [
+            op("%dot.5 = f32[] dot(%x)", 110, "dot.5", flops=7),
+            op("%add.2 = f32[] add(%x)", 200),
+        ],
+        "Async XLA Ops": [op("%copy-start.4 = (f32[]) copy-start(%x)", 220, "async")],
+    }
+    found = list(kernels.of_plane("/device:TPU:0", lines))
+    assert [(one.name, one.program, one.run, one.line) for one in found] == [
+        ("dot.5", "jit_f(1)", 1, "XLA Ops"),
+        ("add.2", "jit_f(2)", 2, "XLA Ops"),
+        ("copy-start.4", "jit_f(2)", 2, "Async XLA Ops"),
+    ]
+    assert found[0].stats == {"flops": 7}
 
 
 def test_a_gpus_kernels_make_a_run_from_each_first_one_on() -> None:

@@ -1,0 +1,153 @@
+"""What the devices of a trace ran, kernel by kernel, whatever they are.
+
+On CPU kernels are events of the plane ``/host:CPU``, on the lines of the client's
+threads or, for work that runs inline, of the calling thread. Such an event ends when
+the call of the kernel returned; another one tells when its work was done. A TPU has a
+plane per device with a line of whole programs and one of kernels. A GPU has a line of
+kernels for each stream, and neither programs nor runs. The parts of TPU and GPU follow
+the format's documentation and one public trace of a TPU, and were not run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+HOST = "/host:CPU"
+DEVICES = "/device:"
+PROGRAMS = "XLA Modules"
+OPS = "XLA Ops"
+BESIDE = "Async XLA Ops"
+"""What a TPU does beside its kernels: copies and collectives, from start to end."""
+STREAM = "Stream"
+"""Begins the names of a GPU's lines, of which a raw trace has no others."""
+
+ENDED = "end: "
+"""Begins the name of the event of a CPU's kernel whose work is done. Its stat ``_c`` is
+the ``_p`` of the kernel's own event."""
+
+NEXT_PS = 10_000_000
+"""A thread begins its next kernel 0.2 to 3.2 µs after it has called one, where that one
+may still run; one that has finished a kernel was elsewhere meanwhile."""
+
+start_of = attrgetter("start_ps")
+
+
+class Kernel(NamedTuple):
+    """One kernel of one run; picoseconds of the trace."""
+
+    name: str
+    """Of the instruction of its program."""
+    program: str
+    """Module and number, as ``jit_step(14)``; the same in every trace of a process."""
+    run: Hashable
+    """``None`` where the trace does not say."""
+    device: str
+    line: str
+    """The thread or stream."""
+    start: int
+    end: int
+    stats: dict[str, Any]
+    """Of the event and, on a TPU, of all events of its name."""
+    is_whole: bool = True
+    """The trace does not end before the kernel did."""
+
+
+def of_plane(name: str, lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
+    """The kernels of a plane; one of a GPU may not say its program: ``?(?)``."""
+    if name == HOST:
+        yield from _on_host(lines)
+    elif OPS in lines:
+        for line in (OPS, BESIDE):
+            yield from _on_tpu(name, line, lines.get(PROGRAMS, ()), lines.get(line, ()))
+    else:
+        for line, events in lines.items():
+            if line.startswith(STREAM):
+                yield from _on_stream(name, line, events)
+
+
+def _on_host(lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
+    """Kernels of the CPU, each until its work was done."""
+    ended: dict[object, tuple[int, str]] = {}
+    called: dict[str, list[Kernel]] = {}
+    for thread, events in lines.items():
+        called[thread] = []
+        for event in sorted(events, key=start_of):
+            if event.name.startswith(ENDED):
+                ended[dict(event.stats).get("_c")] = event.start_ps, thread
+            elif "hlo_op" in (stats := dict(event.stats)):
+                device = f"cpu:{stats.get('device_ordinal', 0)}"
+                called[thread].append(_kernel(event, stats, device, thread))
+    starts = {name: [one.start for one in calls] for name, calls in called.items()}
+    for thread, calls in called.items():
+        for index, kernel in enumerate(calls):
+            context = kernel.stats.get("_p")
+            if context is None:
+                yield kernel
+                continue
+            if context not in ended:
+                yield kernel._replace(is_whole=False)
+                continue
+            end, finisher = ended[context]
+            after = calls[index + 1] if index + 1 < len(calls) else kernel
+            # What holds others, such as a loop, lasts as long as they do. Beside
+            # another kernel of its thread it may go on.
+            holds = kernel is not after and after.end <= kernel.end
+            beside = 0 <= after.start - kernel.end < NEXT_PS
+            # The thread that finishes a kernel goes on with the next ones before it
+            # says so.
+            if not holds and not (beside and finisher == thread):
+                later = bisect_left(starts[finisher], kernel.end)
+                end = min([end, *starts[finisher][later : later + 1]])
+            yield kernel._replace(end=max(kernel.end, end))
+
+
+def _on_tpu(
+    plane: str, line: str, programs: Sequence[Any], events: Sequence[Any]
+) -> Iterator[Kernel]:
+    """Kernels of a TPU, each in the program that ran when it began."""
+    device = plane.removeprefix(DEVICES)
+    runs = sorted(programs, key=start_of)
+    starts = [run.start_ps for run in runs]
+    for event in events:
+        stats = {**event.metadata.stats, **dict(event.stats)}
+        name = event.metadata.display_name or short_name(event.name)
+        if line == BESIDE:
+            name = short_name(event.name)
+        place = bisect_left(starts, event.start_ps + 1) - 1
+        run = runs[place] if place >= 0 else None
+        known = dict(run.stats).get("run_id", place) if run else None
+        yield Kernel(
+            name,
+            run.name if run else f"?({stats.get('program_id', '?')})",
+            known,
+            device,
+            line,
+            event.start_ps,
+            event.start_ps + event.duration_ps,
+            stats,
+        )
+
+
+def _on_stream(plane: str, line: str, events: Sequence[Any]) -> Iterator[Kernel]:
+    """Kernels of a GPU; what is copied to and from the host belongs to no program."""
+    for event in events:
+        stats = dict(event.stats)
+        if "hlo_module" in stats or "kernel_details" in stats:
+            yield _kernel(event, stats, plane.removeprefix(DEVICES), line)
+
+
+def _kernel(event: Any, stats: dict[str, Any], device: str, line: str) -> Kernel:
+    program = f"{stats.get('hlo_module', '?')}({stats.get('program_id', '?')})"
+    # Of several names of a GPU the innermost is the last.
+    name = str(stats.get("hlo_op", event.name)).split("::")[-1]
+    end = event.start_ps + event.duration_ps
+    run = stats.get("run_id")
+    return Kernel(name, program, run, device, line, event.start_ps, end, stats)
+
+
+def short_name(text: str) -> str:
+    """The instruction of a whole line of HLO, which TPUs give as a name."""
+    return text.partition(" = ")[0].removeprefix("%")
