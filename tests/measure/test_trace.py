@@ -80,7 +80,8 @@ def test_a_huge_trace_is_not_read(
         trace.record(products(1))
 
 
-def lost() -> None:
+def lost(stop: Callable[[], None] = jax.profiler.stop_trace) -> None:
+    stop()
     raise RuntimeError("lost.\nand more")
 
 
