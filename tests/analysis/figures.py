@@ -22,6 +22,7 @@ from jaxtui.model import (
     Failure,
     Host,
     Measurement,
+    MemorySpan,
     Mode,
     Phases,
     Reading,
@@ -266,6 +267,7 @@ def measured(
     *,
     rated: bool = True,
     notes: tuple[Any, ...] = (),
+    memory: MemorySpan | None = None,
     mode: Mode = "jit",
     **of: object,
 ) -> Measurement:
@@ -277,4 +279,5 @@ def measured(
         flops_per_second=flops / seconds if rated and flops is not None else None,
         bytes_per_second=bytes / seconds if rated and bytes is not None else None,
         notes=notes,
+        memory=memory,
     )

@@ -188,6 +188,9 @@ def test_functions_of_two_working_trees_are_paired() -> None:
     here = [own("/a/train.py:step", "1"), side("1", 0.002), own("/a/x.py:f", "3")]
     there = [side("2", 0.001), own("/b/train.py:step", "2"), own("/c/x.py:f", "4")]
     there.append(own("/a/x.py:f", "3"))
+    # A document may name a file without its folder: it has the name of another.
+    here.append(own("y.py:f", "5"))
+    there += [own("y.py:f", "5"), own("/c/y.py:f", "6")]
     ops = [
         (one.first.measurement.case.op, one.second.measurement.case.op)
         for one in pairs(here, there)
@@ -196,6 +199,7 @@ def test_functions_of_two_working_trees_are_paired() -> None:
         ("/a/train.py:step", "/b/train.py:step"),
         ("matmul", "matmul"),
         ("/a/x.py:f", "/a/x.py:f"),
+        ("y.py:f", "y.py:f"),
     ]
 
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.analysis.roofline import larger, needed, place, ridge, verdict
+from jaxtui.analysis.roofline import larger, merge, needed, place, ridge, verdict
 from jaxtui.model import (
     ITEMSIZE,
     Arithmetic,
     Case,
+    MemorySpan,
     OpInfo,
     PlannedCase,
     Remark,
@@ -50,6 +51,10 @@ def noted(*flags: Any) -> dict[str, Any]:
     return {"notes": tuple(Remark(flag, text=f"A {flag} note.") for flag in flags)}
 
 
+def spanning(reused: float, fresh: float) -> dict[str, Any]:
+    return {"memory": MemorySpan(fresh=fresh, reused=reused, page_faults=980.0)}
+
+
 @pytest.mark.parametrize(
     ("facts", "under", "bound", "share", "code", "cause"),
     [
@@ -73,6 +78,9 @@ def noted(*flags: Any) -> dict[str, Any]:
         ({"mode": "eager"}, CPU, "memory", 1 / 12, BELOW, "op-by-op"),
         (noted("contended"), CPU, "memory", 1 / 12, BELOW, "contended"),
         (noted("page-faults"), CPU, "memory", 1 / 12, BELOW, "page-faults"),
+        # A call of 1 ms is nearer to one end of its memory span or to the other.
+        (spanning(0.9e-3, 1.2e-3), CPU, "memory", 1 / 12, BELOW, ""),
+        (spanning(0.7e-3, 1.1e-3), CPU, "memory", 1 / 12, BELOW, "page-faults"),
         # NumPy is under the roofs of a CPU, whose devices share them.
         ({"mode": "numpy"}, CPU, "memory", 1 / 12, BELOW, "op-by-op"),
         ({"device": "cpu:3"}, CPU, "memory", 1 / 12, BELOW, ""),
@@ -188,6 +196,20 @@ def test_a_case_has_a_place_or_a_reason(
     if found.intensity is not None:
         assert found.limit <= found.intensity * memory * (1 + 1e-9)
         assert found.bound == ("memory" if found.roof.of is None else "compute")
+
+
+def test_roofs_of_two_runs_together_are_those_of_the_later_one_first() -> None:
+    old = roofs(
+        bandwidth(), compute(1e9), missing=WITHOUT_BFLOAT16.missing, cache=2**25
+    )
+    new = roofs(compute(2e9), compute(3e9, of=BFLOAT16))
+    both = merge(new, old)
+    assert both.roofs == (bandwidth(), *new.roofs)
+    assert (both.missing, both.cache_bytes) == ((), 2**25)
+    assert merge(old, new).missing == ()
+    assert merge(new, WITHOUT_BFLOAT16).missing == ()
+    assert merge(old, roofs(cache=2**20)).cache_bytes == 2**25
+    assert merge(new, None) == new
 
 
 def op(

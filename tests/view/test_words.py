@@ -54,6 +54,8 @@ def test_a_document_has_the_words(monkeypatch):
     }
     read = msgspec.convert(written, Remark)
     assert read == remark
+    # What to do is part of what was written, and is not said again.
+    assert (words.text(read), words.advice(read)) == ("2 s late. Wait.", "")
     monkeypatch.delitem(words.TABLE, "late")
     assert words.text(read) == "2 s late. Wait."
 
