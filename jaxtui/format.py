@@ -109,8 +109,8 @@ def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
     return _fitting(max(known, default=least), units, 3)
 
 
-LEAST_OF_UNIT = 0.01
-"""No time is written as less than a hundredth of its unit: 2.1 µs, not 0.0021 ms."""
+LEAST_OF_UNIT = 0.1
+"""No time is written as less than a tenth of its unit: 82 µs, not 0.082 ms."""
 
 DECADES = 1000.0
 """Times that are further apart than three decades have a unit each: what is in one unit

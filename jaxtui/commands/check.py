@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -22,7 +22,6 @@ from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_o
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import say
-from jaxtui.format import plural
 from jaxtui.model import (
     CHECK_LEVELS,
     CHECK_TESTS,
@@ -37,7 +36,6 @@ from jaxtui.selection import parse_devices
 from jaxtui.state import State, with_series
 from jaxtui.view import check as view
 from jaxtui.view import words
-from jaxtui.view.devices import finding_text
 from jaxtui.view.document import CheckResults, Outcome, check_results
 
 
@@ -100,7 +98,7 @@ def command(
             f"The limit of {limit:g} s is shorter than the longest test measures at "
             f"level {level}: give more than {longest:g} seconds."
         )
-    check = _Check(common, level, baseline, as_json)
+    check = _Check(common, level, baseline)
 
     async def run() -> None:
         async with check.started() as session, live_line(check.line):
@@ -109,7 +107,9 @@ def command(
             chosen = _chosen(session.state, device, baseline)
             exam = begin(chosen, level, limit)
             session.state = with_series(session.state, "check", exam)
-            check.begin()
+            if as_json:  # whose document has the figures alone
+                for remark in check.of_machine:
+                    say(words.text(remark))
             await session.play(exam, "check")
 
     check.drive(run())
@@ -158,12 +158,10 @@ class _Check(Driver):
         common: Common,
         level: CheckLevel,
         baseline: Baseline | None,
-        as_json: bool,
     ) -> None:
         super().__init__(common)
         self._level: CheckLevel = level
         self._baseline = baseline
-        self._as_json = as_json
         self._judged = view.NO_JUDGEMENT
 
     @property
@@ -187,26 +185,21 @@ class _Check(Driver):
             return progress_line(self.state, elapsed_seconds)
         return check_line(self.judged, elapsed_seconds)
 
-    def begin(self) -> None:
-        """Say what is to be known of the machine, as soon as JAX is up."""
+    @property
+    def of_machine(self) -> Iterator[Remark]:
+        """What is to be known beside the figures."""
         state, baseline = self.state, self._baseline
-        lines = [finding_text(finding) for finding in state.findings]
+        yield from state.findings
         if baseline is not None and state.host is not None:
-            # What the figures are compared with, and what has changed since.
-            changed = "; ".join(_texts(differences(baseline, state.host)))
-            since = f" Changed since: {changed}." if changed else ""
-            lines.append(f"Compared with {baseline.name}.{since}")
+            changed = _texts(differences(baseline, state.host))
+            yield Remark("compared-with", {"file": baseline.name, "changed": changed})
         if theirs := [device for device in state.devices if not device.addressable]:
             processes = len({device.process_index for device in theirs})
-            lines.append(
-                f"Not tested from here: {plural(len(theirs), 'device')} of "
-                f"{plural(processes, 'other process')}; run `jaxtui check` there, too."
-            )
-        for line in lines:
-            say(line)
+            facts: dict[str, Fact] = {"devices": len(theirs), "processes": processes}
+            yield Remark("not-tested", facts)
 
     def text(self) -> str:
-        return rendered(view.build(self.judged, self.state.host))
+        return rendered(view.build(self.judged, self.state.host, self.of_machine))
 
     @property
     def document(self) -> CheckResults:

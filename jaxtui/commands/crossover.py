@@ -31,10 +31,8 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
-from jaxtui.text import join_painted
 from jaxtui.view import crossover as view
 from jaxtui.view import words
-from jaxtui.view.bench import failure_text
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
@@ -253,10 +251,6 @@ def command(
         size = means.get(search.first.op, "one that its factory is given")
         return view.report(search, size, host)
 
-    def text(search: Search) -> str:
-        failures = [failure_text(failure) for failure in search.failures]
-        return join_painted([rendered(report(search)), *failures], "\n\n")
-
     def contents(search: Search) -> Contents:
         results = Results.of(host, view.measurements(search), search.failures)
         return of_report(document, results, report(search))
@@ -265,7 +259,7 @@ def command(
     timed = search is not None and bool(search.points)
     return close(
         document=document,
-        text=partial(text, search) if search else None,
+        text=(lambda: rendered(report(search))) if search else None,
         as_json=as_json,
         code=FINE if timed else CASE_FAILED,
         lost=crossover.lost,

@@ -32,10 +32,9 @@ from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.model import Experiment, OpInfo, SelectionError
 from jaxtui.model.roofs import Roofs, RoofsMeasured
-from jaxtui.text import join_painted
 from jaxtui.view import roofline as view
 from jaxtui.view import words
-from jaxtui.view.bench import collect, endings, failure_text
+from jaxtui.view.bench import collect, endings
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
@@ -131,17 +130,12 @@ def command(
         under = view.Roofline.under(roofs, roofline.state.run, roofs.device)
         return under.report(host=results.host, lost=roofline.lost)
 
-    def text(roofs: RoofsMeasured) -> str:
-        run = roofline.state.run
-        failures = [failure_text(failure, run) for failure in results.failures]
-        return join_painted((rendered(report(roofs)), *failures), "\n\n")
-
     def contents(roofs: RoofsMeasured) -> Contents:
         return of_report(document, results, report(roofs))
 
     return close(
         document=document,
-        text=partial(text, roofs) if roofs else None,
+        text=(lambda: rendered(report(roofs))) if roofs else None,
         as_json=as_json,
         code=CASE_FAILED if results.failures else FINE,
         lost=roofline.lost,

@@ -124,6 +124,26 @@ class Ratio(Record, frozen=True, kw_only=True):
         """Whether it may be 1, or is not known to within a third."""
         return is_uncertain(self.low, self.high, self.confidence)
 
+    @property
+    def vague(self) -> bool:
+        """Whether it is not known to within a third."""
+        return is_vague(self.low, self.high, self.confidence)
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is surely above 1, or surely below."""
+        return self.confidence > 0 and not self.low <= 1 <= self.high
+
+    @property
+    def inverse(self) -> Ratio:
+        """The second clock over the first."""
+        return Ratio(
+            low=1 / self.high,
+            median=1 / self.median,
+            high=1 / self.low,
+            confidence=self.confidence,
+        )
+
 
 class Samples(Record, frozen=True, kw_only=True):
     """Every timed call in order, seconds; NumPy has no dispatch."""
@@ -264,7 +284,7 @@ def run_notes(measurements: Iterable[Measurement]) -> tuple[Remark, ...]:
             elif note.code in OF_RUNS:
                 platforms.setdefault(note, []).append(each.case.platform)
     common = [
-        sorted(notes, key=_amount)[len(notes) // 2]
+        sorted(notes, key=amount)[len(notes) // 2]
         for notes in varying.values()
         if 2 * len(notes) >= len(measured)
     ]
@@ -277,15 +297,26 @@ def run_notes(measurements: Iterable[Measurement]) -> tuple[Remark, ...]:
 def differing(notes: Iterable[Remark], of_run: Iterable[Remark]) -> tuple[Remark, ...]:
     """The notes of a measurement that are not those of its run."""
     common = {*of_run}
-    amounts = {note.code: _amount(note) for note in common if note.code in AMOUNTS}
+    amounts = {note.code: amount(note) for note in common if note.code in AMOUNTS}
     return tuple(
         note
         for note in notes
         if note not in common
-        and (note.code not in amounts or _amount(note) > CLEARLY * amounts[note.code])
+        and (note.code not in amounts or amount(note) > CLEARLY * amounts[note.code])
     )
 
 
-def _amount(note: Remark) -> float:
-    value = note.facts.get(AMOUNTS[note.code])
+def amount(note: Remark) -> float:
+    """The fact of it that is another one on every measurement."""
+    value = note.facts.get(AMOUNTS.get(note.code, ""))
     return value if isinstance(value, float) else 0.0
+
+
+def without_amount(note: Remark) -> Remark:
+    """What it has in common with others of its code."""
+    facts = {
+        name: fact
+        for name, fact in note.facts.items()
+        if name != AMOUNTS.get(note.code)
+    }
+    return msgspec.structs.replace(note, facts=facts)

@@ -16,10 +16,10 @@ from textual.widgets import Label, Static
 from jaxtui.model import Case, Experiment
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.panel import ScrollPanel, hint
-from jaxtui.tui.widgets.paper import in_words
+from jaxtui.tui.widgets.paper import content
 from jaxtui.view import words
-from jaxtui.view.bench import Sentence
 from jaxtui.view.scripts import of_cases
+from jaxtui.view.text import Line, plain
 
 
 class Page(ModalScreen[None]):
@@ -104,21 +104,12 @@ class NotesScreen(Page):
 
     Args:
         title: the case.
-        sentences: about it.
-        detail: the original text of what was raised; may be empty.
+        lines: about it, with the original text of what was raised.
     """
 
-    def __init__(
-        self, title: str, sentences: Sequence[Sentence], detail: str = ""
-    ) -> None:
-        detail = detail.rstrip()
-        drawn = in_words(sentences)
-        lines = [title, *(f"{one.flag}: {one.text}" for one in sentences)]
-        if detail:
-            drawn = Content.assemble(drawn, f"\n\n{detail}")
-            lines += ["", detail]
-        plain = "\n".join(lines) + "\n"
-        super().__init__(title, drawn, plain, "notes.txt")
+    def __init__(self, title: str, lines: Sequence[Line]) -> None:
+        text = "\n".join((title, *map(plain, lines))) + "\n"
+        super().__init__(title, content(lines), text, "notes.txt")
 
 
 class Question(ModalScreen[bool]):

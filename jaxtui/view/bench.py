@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -24,12 +23,12 @@ from jaxtui.model import (
     run_notes,
 )
 from jaxtui.model.base import dtype_label
-from jaxtui.model.own import brief_name, is_own, short_name
+from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import Picture, dot
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
 from jaxtui.view import curves, words
-from jaxtui.view.document import MACHINE, FailureRow, Outcome, Results, machine
+from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import Contents, of_report
 from jaxtui.view.figures import (
     bar_role,
@@ -41,7 +40,7 @@ from jaxtui.view.figures import (
     times_numpy,
 )
 from jaxtui.view.render import DARK, Look, markdown
-from jaxtui.view.report import Report, Table, gather, lines
+from jaxtui.view.report import Report, Statement, Table, gather, lines
 from jaxtui.view.text import (
     INCOMPLETE,
     Column,
@@ -49,16 +48,12 @@ from jaxtui.view.text import (
     Span,
     bar,
     columns,
+    fold,
     log_share,
     plain,
     table,
     whole,
 )
-
-TRACEBACK = "traceback"
-"""What the traceback of a user's function is filed under."""
-
-_ALL = "(2 and Enter show it on a screen of its own)"
 
 _ENDS = {
     "target": "stopped: precise enough",
@@ -125,7 +120,7 @@ def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
             f"from size {each.around}, {each.faster} is faster than {each.slower}"
             for each in crossings
         ]
-        return f"{'; '.join(texts)}."
+        return f"F{'; '.join(texts)[1:]}."
     if len(ratios) == 1:
         (ratio,) = ratios.values()
         return f"{_compared('JAX', ratio)}."
@@ -144,38 +139,39 @@ def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
 
 def _compared(name: str, ratio: Ratio) -> str:
     """``JAX is 1.7× faster than NumPy (1.5–1.9×)``."""
-    ends = f"({fmt.ratio_ends(ratio)}×)"
-    if ratio.low <= 1 <= ratio.high:
-        return f"no difference seen between {name} and NumPy {ends}"
-    if ratio.median >= 1:
-        return f"{name} is {fmt.ratio(ratio.median)} faster than NumPy {ends}"
-    back = Ratio(
-        low=1 / ratio.high,
-        median=1 / ratio.median,
-        high=1 / ratio.low,
-        confidence=ratio.confidence,
+    if not ratio.decided:
+        return f"{name}: no difference from NumPy seen ({fmt.ratio_ends(ratio)}×)"
+    faster, slower = (name, "NumPy") if ratio.low > 1 else ("NumPy", name)
+    ahead = ratio if ratio.low > 1 else ratio.inverse
+    ends = "" if ahead.vague else f" ({fmt.ratio_ends(ahead)}×)"
+    return f"{faster} is {_times_faster(ahead)} faster than {slower}{ends}"
+
+
+def _times_faster(ratio: Ratio) -> str:
+    """``1.7×``; of a ratio that is not known to within a third no more than is sure."""
+    return (
+        f"at least {fmt.ratio(ratio.low)}" if ratio.vague else fmt.ratio(ratio.median)
     )
-    times, ends = fmt.ratio(back.median), f"({fmt.ratio_ends(back)}×)"
-    return f"NumPy is {times} faster than {name} {ends}"
 
 
 def _span(
     mode: str, indices: Sequence[int], run: Job, ratios: Mapping[int, Ratio]
 ) -> str:
     """``jit: up to 3.1× faster than NumPy (selu 1e6), up to 2.6× slower (add 1e6)``."""
-    certain = [index for index in indices if not ratios[index].uncertain]
-    ordered = sorted(certain, key=lambda index: ratios[index].median)
+    sides: dict[str, dict[int, Ratio]] = {"faster": {}, "slower": {}}
+    for index in indices:
+        if (ratio := ratios[index]).decided:
+            word = "faster" if ratio.low > 1 else "slower"
+            sides[word][index] = ratio if ratio.low > 1 else ratio.inverse
     texts: list[str] = []
-    faster = [index for index in ordered if ratios[index].median > 1]
-    slower = [index for index in ordered if ratios[index].median < 1]
-    for side, best, word in ((faster, -1, "faster"), (slower, 0, "slower")):
+    for word, side in sides.items():
         if side:
-            ratio, case = ratios[side[best]].median, run.cases[side[best]].case
-            times = fmt.ratio(ratio if ratio > 1 else 1 / ratio)
-            most = "up to " * (len(side) > 1)
+            best = max(side, key=lambda index: side[index].low)
+            case = run.cases[best].case
+            most = "up to " if len(side) > 1 and not side[best].vague else ""
             where = " ".join(filter(None, (brief_name(case.op), fmt.size(case.size))))
             than = "" if texts else " than NumPy"
-            texts.append(f"{most}{times} {word}{than} ({where})")
+            texts.append(f"{most}{_times_faster(side[best])} {word}{than} ({where})")
     return f"{mode}: {', '.join(texts) or 'no difference from NumPy seen'}"
 
 
@@ -196,8 +192,12 @@ def _times(run: Job) -> str:
         name = f"{row_label(case, run)}: " if len(run.cases) > 1 else ""
         more = f", {speed}" if rate else ""
         return f"{name}{fmt.median(ready)} per call{ends}{more}."
-    (fastest, _, low), *_ = sorted(timed, key=lambda each: each[2].median)
-    return f"Fastest: {row_label(fastest, run)}, {fmt.median(low)} per call."
+    ordered = sorted(timed, key=lambda each: each[2].median)
+    (first, _, low), (last, _, high) = ordered[0], ordered[-1]
+    shortest = f"{fmt.median(low)} per call ({row_label(first, run)})"
+    if len({(case.case.op, case.case.size) for case, _, _ in timed}) == 1:
+        return f"Fastest: {shortest}."
+    return f"{shortest} to {fmt.median(high)} ({row_label(last, run)})."
 
 
 # The table.
@@ -495,28 +495,7 @@ def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
     return "\n".join(found)
 
 
-def failure_text(failure: Failure | FailureRow, run: Job | None = None) -> str:
-    """A failure in words: which case, what happened, what to do.
-
-    The run knows whether the case was run at all.
-    """
-    statuses = {one.case: one.status for one in run.cases} if run else {}
-    not_run = statuses.get(failure.case) in ("not run", "waiting")
-    why = failure.text if isinstance(failure, FailureRow) else words.why(failure)
-    word = "not run" if not_run or failure.estimated_seconds is not None else "failed"
-    return f"{word}: {failure.case.label}\n  {why}"
-
-
 # What is to be said of a case.
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A plain sentence about a case; ``flag`` is what it is filed under."""
-
-    flag: str
-    text: str
-    bad: bool = False
 
 
 @once_per_run
@@ -529,42 +508,31 @@ def own_notes(case: CaseState, run: Job) -> tuple[Remark, ...]:
     return differing(case.measurement.notes if case.measurement else (), notes(run))
 
 
-def run_sentences(run: Job) -> tuple[Sentence, ...]:
-    return tuple(
-        Sentence(f"whole run, {words.label(note)}", words.text(note))
-        for note in notes(run)
+def statements(case: CaseState, run: Job) -> tuple[Statement, ...]:
+    """What qualifies a case, or why it has no figures, and what holds for all."""
+    failure = () if case.failure is None else (case.failure.remark,)
+    return (
+        *map(Statement, (*failure, *own_notes(case, run))),
+        *(Statement(note, ("whole run",)) for note in notes(run)),
     )
 
 
-def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
-    """All that is to be said of one case alone, most important first."""
-    if case.failure is not None:
-        remark = case.failure.remark
-        found = [Sentence(status(case), words.sentence(remark), bad=True)]
-        if advice := words.advice(remark):
-            found.append(Sentence("hint", advice))
-        if remark.detail and is_own(case.case.op):
-            found.append(Sentence(TRACEBACK, f"{_ALL}\n{remark.detail.rstrip()}"))
-        return tuple(found)
+def figure_lines(case: CaseState, width: int) -> Iterator[Line]:
+    """The clock of a case, until its results were ready, in full."""
     measured = case.measurement
-    if measured is None:
-        return ()
-    found = [
-        Sentence(words.label(note), words.text(note)) for note in own_notes(case, run)
-    ]
-    if (ready := measured.ready) is not None:
-        text = fmt.seconds
-        figures = (
-            f"{text(ready.median)}, {fmt.interval(ready)}, "
-            f"p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
-            f"max {text(ready.max)}, {fmt.sampled(ready)}"
-        )
-        end = f"; {_ENDS[measured.stopped]}" if measured.stopped else ""
-        found.append(Sentence("ready", figures + end))
+    if measured is None or measured.ready is None or case.failure is not None:
+        return
+    ready, text = measured.ready, fmt.seconds
+    figures = (
+        f"{text(ready.median)}, {fmt.interval(ready)}, "
+        f"p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
+        f"max {text(ready.max)}, {fmt.sampled(ready)}"
+    )
+    if measured.stopped:
+        figures += f"; {_ENDS[measured.stopped]}"
     if measured.processes is not None:
-        medians = fmt.processes(measured.processes)
-        found.append(Sentence("processes", f"medians {medians}"))
-    return tuple(found)
+        figures += f"; medians of processes {fmt.processes(measured.processes)}"
+    yield from fold((Span("ready: ", "title"), Span(figures)), width, later="  ")
 
 
 # Files.

@@ -300,8 +300,16 @@ def judged(
 # The report.
 
 
-def build(check: Judgement, host: Host | None = None) -> Report:
-    """What a check has to say so far."""
+def build(
+    check: Judgement, host: Host | None = None, of_machine: Iterable[Remark] = ()
+) -> Report:
+    """What a check has to say so far.
+
+    Args:
+        check: with its verdicts.
+        host: the machine.
+        of_machine: what else is to be known of it.
+    """
     tables = [_figures(check, check.verdicts)]
     if 1 < len(check.devices) <= GRID_DEVICES:
         tables.insert(0, Table(grid(check, check.devices)))
@@ -315,7 +323,7 @@ def build(check: Judgement, host: Host | None = None) -> Report:
         title=_title(check),
         verdict=_headline(check),
         tables=tuple(tables),
-        remarks=_statements(check, check.verdicts),
+        remarks=_statements(check, check.verdicts, of_machine),
         host=" · ".join(filter(None, (facts, *kinds))),
     )
 
@@ -513,17 +521,13 @@ def _figure_role(reading: Reading) -> str:
 
 
 def _statements(
-    check: Judgement, verdicts: Sequence[Verdict]
+    check: Judgement, verdicts: Sequence[Verdict], of_machine: Iterable[Remark] = ()
 ) -> tuple[report.Statement, ...]:
-    """Each remark once, with the tests and devices that it is about."""
+    """Each remark once, with the tests and devices that it is about; where what was
+    expected comes from, with the figures.
+    """
     about: dict[tuple[CheckTest, str], dict[Remark, None]] = {}
     several = len(check.devices) > 1
-    crowded = [
-        remark
-        for verdict in verdicts
-        for remark in verdict.remarks
-        if remark.code == "contended"
-    ]
     for test in CHECK_TESTS:
         for row in rows(
             verdict for verdict in verdicts if verdict.reading.test == test
@@ -531,22 +535,20 @@ def _statements(
             named = several and row.names and len(row.names) < len(check.devices)
             of = f" of {short_names(row.names, ())}" if named else ""
             for verdict in row.members:
-                # They differ in a digit.
-                remarks = (
-                    crowded[0] if each.code == "contended" else each
-                    for each in verdict.remarks
-                )
-                about.setdefault((test, of), {}).update(dict.fromkeys(remarks))
+                remarks = dict.fromkeys(verdict.remarks)
+                about.setdefault((test, of), {}).update(remarks)
+    sources: dict[str, dict[Remark, None]] = {}
     for verdict in verdicts:
         if (source := verdict.source) is not None:
             remark = Remark("expected", {"rule": source.code, **source.facts})
-            about.setdefault((verdict.reading.test, ""), {})[remark] = None
+            sources.setdefault(verdict.reading.what, {})[remark] = None
         elif _is_unrated(verdict):
             kinds = fmt.listed(device.device_kind for device in check.devices)
             remark = Remark("no-expectation", {"kinds": kinds})
             about.setdefault((verdict.reading.test, ""), {})[remark] = None
     ordered = sorted(about.items(), key=lambda item: CHECK_TESTS.index(item[0][0]))
-    return gather((f"{test}{of}", remarks) for (test, of), remarks in ordered)
+    labelled = ((f"{test}{of}", remarks) for (test, of), remarks in ordered)
+    return (*gather(labelled, of_machine), *gather(sources.items()))
 
 
 def _is_unrated(verdict: Verdict) -> bool:

@@ -29,12 +29,11 @@ from jaxtui.plot import COLORS, Mark, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.stats import Interval
 from jaxtui.view import curves, words
-from jaxtui.view.bench import Sentence
 from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, machine, split_notes
 from jaxtui.view.figures import figure
-from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.text import Column, Line, Span
-from jaxtui.view.words.crossover import about_text, size_text
+from jaxtui.view.words.crossover import about_text
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")
 """What two cases of one op and size can differ in, in the order in which it is said."""
@@ -184,10 +183,9 @@ def remarks(search: Search) -> Iterator[Remark]:
         yield Remark("never-repaid", {"side": sides.of(paybacks[-1].side)})
 
 
-def sentences(search: Search) -> Iterator[Sentence]:
+def statements(search: Search) -> tuple[Statement, ...]:
     """The same for the panel of notes."""
-    for remark in (verdict(search), *remarks(search)):
-        yield Sentence(words.label(remark), words.text(remark))
+    return tuple(map(Statement, (verdict(search), *remarks(search))))
 
 
 DOUBTS = ("contended", "few-rounds")
@@ -215,12 +213,10 @@ def report(search: Search, size_means: str, host: Host | None = None) -> Report:
     whole = [note for note in run_notes(measured) if note.code in DOUBTS]
     _, rest = split_notes(measured)
     rows = [
-        (
-            f"{size_text(measurement.case.size)} {measurement.case.mode}",
-            [note for note in measurement.notes if note.code in DOUBTS],
-        )
-        for measurement in rest
+        (_row_name(each.case), [note for note in each.notes if note.code in DOUBTS])
+        for each in rest
     ]
+    rows += [(_row_name(each.case), [each.remark]) for each in search.failures]
     return Report(
         title=f"{op}: {title_of(search)}",
         verdict=(Span(words.sentence(verdict(search)), "strong"),),
@@ -229,6 +225,10 @@ def report(search: Search, size_means: str, host: Host | None = None) -> Report:
         picture=picture(search),
         host=machine(host, *MACHINE, by=" · "),
     )
+
+
+def _row_name(case: Case) -> str:
+    return f"{fmt.size(case.size)} {case.mode}"
 
 
 def title_of(search: Search) -> str:

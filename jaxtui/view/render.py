@@ -12,11 +12,9 @@ from rich.style import Style
 from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
-from jaxtui import format as fmt
 from jaxtui.plot import COLORS, SERIES, Row
 from jaxtui.text import visible
-from jaxtui.view import words
-from jaxtui.view.report import Report, Statement, Table, lines
+from jaxtui.view.report import Paragraph, Report, Table, lines, paragraphs
 from jaxtui.view.text import Line, Span, plain
 
 COLUMNS, LINES = 100, 28
@@ -33,7 +31,7 @@ def markdown(report: Report) -> str:
             parts.append(_escaped(table.title))
         parts.append(_table(table))
     if report.remarks:
-        parts.append("\n".join(map(_point, report.remarks)))
+        parts.append("\n".join(map(_point, paragraphs(report.remarks))))
     if report.host:
         parts.append(_escaped(report.host))
     return "\n\n".join(parts) + "\n"
@@ -52,13 +50,11 @@ def _table(table: Table) -> str:
     )
 
 
-def _point(statement: Statement) -> str:
-    return f"- **{words.label(statement.remark)}**: {_escaped(_sentence(statement))}"
-
-
-def _sentence(statement: Statement) -> str:
-    rows = f" – {fmt.some(statement.about)}" if statement.about else ""
-    return words.text(statement.remark) + rows
+def _point(paragraph: Paragraph) -> str:
+    first, *more = map(_escaped, map(plain, paragraph.sentences))
+    if not more:
+        return f"- **{paragraph.label}**: {first}"
+    return "\n  - ".join((f"- **{paragraph.label}**:", first, *more))
 
 
 def _escaped(text: str) -> str:
@@ -71,8 +67,9 @@ def _escaped(text: str) -> str:
 def html(report: Report) -> str:
     """The headline, the tables and a paragraph for each remark."""
     remarks = (
-        f"<b>{_html(words.label(each.remark))}</b>: {_html(_sentence(each))}"
-        for each in report.remarks
+        f"<b>{_html(each.label)}</b>: "
+        + "<br>".join(map(_html, map(plain, each.sentences)))
+        for each in paragraphs(report.remarks)
     )
     headline, *rest = (
         f'<p style="white-space: pre-line">{text}</p>'

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, starmap
+
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.model import Remark, Severity
+from jaxtui.model.measurement import amount, without_amount
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.text import Painted, join_painted
 from jaxtui.view import words
@@ -63,17 +66,28 @@ def gather(
 ) -> tuple[Statement, ...]:
     """Each remark once, with the labels of the rows that have it; the worst first.
 
+    Remarks that differ in an amount alone are one, with the largest.
+
     Args:
-        rows: a label and its remarks, for each row.
+        rows: a label and its remarks, for each row, those without any among them.
         of_all: remarks about all rows, which come first among their equals.
     """
-    about: dict[Remark, list[str]] = {remark: [] for remark in of_all}
+    labels: list[str] = []
+    about: dict[Remark, dict[str, Remark]] = {}
     for label, remarks in rows:
+        labels.append(label)
         for remark in remarks:
-            about.setdefault(remark, []).append(label)
-    order = list(dict.fromkeys(remark.code for remark in about))
+            alike = about.setdefault(without_amount(remark), {})
+            alike[label] = max(alike.get(label, remark), remark, key=amount)
+    found: list[tuple[Remark, tuple[str, ...]]] = [(remark, ()) for remark in of_all]
+    for alike in about.values():
+        most = max(alike.values(), key=amount)
+        if any(remark != most for remark in alike.values()):
+            most = replace(most, facts={**most.facts, "most": True})
+        found.append((most, () if [*alike] == labels else tuple(alike)))
+    order = list(dict.fromkeys(remark.code for remark, _ in found))
     severities = list(_SEVERITIES)
-    statements = (Statement(remark, tuple(names)) for remark, names in about.items())
+    statements = starmap(Statement, found)
     return tuple(
         sorted(
             statements,
@@ -151,17 +165,50 @@ def _trimmed(spans: list[Span]) -> Line:
     return tuple(spans)
 
 
-def _remarks(statements: tuple[Statement, ...], width: int) -> Iterator[Iterator[Line]]:
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """The statements of one code, with what they have in common said once."""
+
+    label: str
+    severity: Severity
+    sentences: tuple[Line, ...]
+    """A single one, or one for each row and what to do about them."""
+
+
+def paragraphs(statements: Iterable[Statement]) -> Iterator[Paragraph]:
+    """Remarks in words. Those of one code stand together."""
     for _, group in groupby(statements, key=lambda statement: statement.remark.code):
-        yield _remark(list(group), width)
+        alike = list(group)
+        first = alike[0].remark
+        sentences = tuple(_sentences(alike))
+        yield Paragraph(words.label(first), first.severity, sentences)
 
 
-def _remark(statements: list[Statement], width: int) -> Iterator[Line]:
-    """Those of one code: its label, then a sentence for each, with its rows."""
-    for place, statement in enumerate(statements):
-        remark = statement.remark
-        role = _SEVERITIES[remark.severity]
-        head = () if place else (Span(f"{words.label(remark)}: ", role),)
+def _sentences(statements: list[Statement]) -> Iterator[Line]:
+    if len(statements) == 1:
+        (statement,) = statements
         rows = f" – {fmt.some(statement.about)}" if statement.about else ""
-        text = (*head, Span(words.text(remark)), Span(rows, "muted"))
-        yield from fold(text, width, _INDENT if place else "", _INDENT)
+        yield Span(words.text(statement.remark)), Span(rows, "muted")
+        return
+    for statement in statements:
+        rows = f"{fmt.some(statement.about)}: " if statement.about else ""
+        yield Span(rows, "muted"), Span(words.sentence(statement.remark))
+    advice = dict.fromkeys(words.advice(statement.remark) for statement in statements)
+    if any(advice):
+        yield (Span(" ".join(filter(None, advice))),)
+
+
+def _remarks(statements: tuple[Statement, ...], width: int) -> Iterator[Iterator[Line]]:
+    for paragraph in paragraphs(statements):
+        yield _folded(paragraph, width)
+
+
+def _folded(paragraph: Paragraph, width: int) -> Iterator[Line]:
+    head = Span(f"{paragraph.label}:", _SEVERITIES[paragraph.severity])
+    if len(paragraph.sentences) == 1:
+        line = (head, Span(" "), *paragraph.sentences[0])
+        yield from fold(line, width, later=_INDENT)
+        return
+    yield from fold((head,), width)
+    for sentence in paragraph.sentences:
+        yield from fold(sentence, width, _INDENT, 2 * _INDENT)

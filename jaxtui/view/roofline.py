@@ -6,7 +6,7 @@ for the tab Bench alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
@@ -38,7 +38,7 @@ from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Color, Picture
 from jaxtui.state import Job, State
 from jaxtui.view import words
-from jaxtui.view.bench import Sentence, names, ready_column
+from jaxtui.view.bench import names, ready_column
 from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, Outcome, Results, machine
 from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
@@ -285,9 +285,8 @@ class Roofline:
         if self.run is not None and self.run.cases:
             tables.append(Table(tuple(self.columns(BAR))))
         rows = [
-            (self._label(index), [remark])
+            (self._label(index), self._remarks(index))
             for index in range(len(self.places))
-            if (remark := self.verdict(index)) is not None and remark.code not in PLAIN
         ]
         whole = (Statement(Remark("roofline-lost", severity="warning")),) * lost
         return Report(
@@ -307,19 +306,20 @@ class Roofline:
         own = (Statement(remark),) if remark is not None else ()
         return (*own, Statement(headline(self.roofs)), *roof_statements(self.roofs))
 
-    def sentences(self) -> Iterator[Sentence]:
-        """The same for the panel of notes."""
-        for statement in self.statements():
-            about = f" – {fmt.some(statement.about)}" if statement.about else ""
-            text = f"{words.text(statement.remark)}{about}"
-            yield Sentence(words.label(statement.remark), text)
-
     def verdict(self, index: int) -> Remark | None:
         """What limits a case; ``None`` while it has no figures."""
         where = self.places[index]
         if where is None:
             return None
         return Remark("roof-awaited") if self._waits(where) else verdict(where)
+
+    def _remarks(self, index: int) -> list[Remark]:
+        """What the table does not say of a case."""
+        assert self.run is not None
+        failure, remark = self.run.cases[index].failure, self.verdict(index)
+        if failure is not None:
+            return [failure.remark]
+        return [remark] if remark is not None and remark.code not in PLAIN else []
 
     def _label(self, index: int) -> str:
         assert self.run is not None

@@ -89,10 +89,10 @@ class Clocks:
     @property
     def unit(self) -> fmt.Unit:
         """The one in which both times are written, and those of a clock between: no
-        less than a hundredth of it.
+        less than a hundredth of it, for they are compared.
         """
         unit = fmt.common((self.stopwatch, self.work / 10, self.work))
-        small = self.stopwatch < fmt.LEAST_OF_UNIT * unit.factor
+        small = self.stopwatch < 0.01 * unit.factor
         return fmt.common((self.stopwatch,)) if small else unit
 
     @property

@@ -152,7 +152,7 @@ def test_the_budget_is_for_roofs_and_cases(
 def test_a_case_that_fails_costs_itself_and_gives_1(capsys) -> None:
     assert roofline(machine(one_fails), "matmul:1k", "copy:1M") == 1
     out = capsys.readouterr().out
-    assert "not run: matmul 1024 float32 jit on cpu:0\n  No room. Go smaller." in out
+    assert "No room. Go smaller. – matmul 1024 jit" in out
     assert "1048576" in out
 
 

@@ -24,7 +24,7 @@ from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.values import Meaning, Values
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
-from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.driving import app_on, plain, until, until_done, until_ready
 
 NARROW = (80, 24)
 
@@ -313,9 +313,8 @@ async def test_from_a_file_to_its_numbers_and_its_traceback(
             app.query_one("ResultsTable").focus()
             await pilot.press("down")
             notes = app.query_one("#notes-scroll")
-            words = app.query_one("#notes", Static)
-            await until(pilot, lambda: "x @ x" in str(words.content))
-            assert "site-packages" not in str(words.content)
+            await until(pilot, lambda: "x @ x" in plain(app, "#notes"))
+            assert "site-packages" not in plain(app, "#notes")
             await until(pilot, lambda: notes.region.height >= 8)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, NotesScreen))

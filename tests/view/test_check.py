@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from jaxtui.analysis.check import judge
+from jaxtui.analysis.check import Verdict, judge
 from jaxtui.analysis.examination import Examination, begin
 from jaxtui.model import CHECK_TESTS, CheckDoing, Expected, Reading, Remark, RunStarted
 from jaxtui.view import check as view
@@ -175,13 +175,16 @@ def test_each_remark_is_there_once_with_its_tests_and_devices() -> None:
         for one in found.remarks
         if one.remark.code == "expected"
     }
-    assert expectations == {
-        "counted-by": ("present",),
-        "published": ("memory", "compute", "bandwidth"),
-        "rounding-bound": ("numerics",),
-        "other-devices": ("together",),
+    figures = {
+        rule: {one.reading.what for one in FAULTY.verdicts if rule == _rule(one)}
+        for rule in ("counted-by", "published", "rounding-bound", "other-devices")
     }
+    assert {rule: {*about} for rule, about in expectations.items()} == figures
     assert statements(found)["no-expectation"] == ("transfer", "dispatch", "together")
+
+
+def _rule(verdict: Verdict) -> str:
+    return verdict.source.code if verdict.source else ""
 
 
 def test_others_on_the_cores_are_told_once() -> None:
@@ -190,9 +193,9 @@ def test_others_on_the_cores_are_told_once() -> None:
         for n, name in enumerate(NAMES)
     ]
     found = report_of(*used)
-    assert [one.about for one in found.remarks if one.remark.code == "contended"] == [
-        ("compute",)
-    ]
+    (busy,) = [one for one in found.remarks if one.remark.code == "contended"]
+    assert busy.about == ()
+    assert busy.remark.facts["used_cores"] == pytest.approx(0.1 * (len(NAMES) - 1))
 
 
 def test_of_one_device_there_is_its_part_and_the_machine() -> None:

@@ -14,7 +14,7 @@ REPORT = Report(
     title="selu",
     verdict=(Span("jit is "), Span("2×", "strong"), Span(" faster.")),
     tables=(Table(columns(("case", "ready"), [("a|b", "1 ms")], right=("ready",))),),
-    remarks=gather([("a", [Remark("damaged-rows", {"rows": 2})])]),
+    remarks=gather([("a", [Remark("damaged-rows", {"rows": 2})]), ("b", [])]),
     host="vm",
 )
 

@@ -4,7 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.model import Remark
-from jaxtui.view.report import Report, Statement, Table, gather, lines, terminal
+from jaxtui.view import words
+from jaxtui.view.report import (
+    Report,
+    Statement,
+    Table,
+    gather,
+    lines,
+    paragraphs,
+    terminal,
+)
 from jaxtui.view.text import Column, Span, plain
 
 
@@ -48,8 +57,30 @@ def test_a_remark_stands_once_with_its_rows_and_the_worst_first():
     assert [(one.remark.code, one.about) for one in found] == [
         ("wrong", ("b",)),
         ("whole", ()),
-        ("slow", ("a", "b")),
+        ("slow", ()),
     ]
+
+
+def test_remarks_that_differ_in_an_amount_are_one_with_the_largest():
+    busy = [
+        Remark("contended", {"by": "programs", "used_cores": used, "cores": 2.0})
+        for used in (0.5, 1.5, 1.0)
+    ]
+    rows = [(name, [remark]) for name, remark in zip("abc", busy, strict=True)]
+    ((remark, about),) = [(s.remark, s.about) for s in gather([*rows, ("d", [])])]
+    assert (remark.facts["used_cores"], about) == (1.5, ("a", "b", "c"))
+
+
+def test_what_to_do_stands_once_below_the_rows():
+    rows = [(name, [uncertain(high)]) for name, high in (("a", 2.0), ("b", 3.0))]
+    (paragraph,) = paragraphs(gather([*rows, ("c", [])]))
+    first, second, advice = map(plain, paragraph.sentences)
+    assert (first[:3], second[:3]) == ("a: ", "b: ")
+    assert advice == words.advice(uncertain(2.0))
+
+
+def uncertain(high):
+    return Remark("uncertain", {"low": 1.0, "high": high}, "warning")
 
 
 @given(st.integers(1, 200), st.text(max_size=80), st.text(max_size=200))

@@ -20,7 +20,7 @@ def test_what_happened_in_a_call() -> None:
         return view.call_text(line, index, **how)  # type: ignore[arg-type]
 
     assert said(2) == (
-        "entered at 0.0400 ms · returned after 0.0200 ms · ready at 15.0 ms · "
+        "entered at 40.0 µs · returned after 20.0 µs · ready at 15.0 ms · "
         "host 15.0 ms ahead"
     )
     assert "32 in flight: the call was held back" in said(40)

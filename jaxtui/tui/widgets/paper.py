@@ -12,7 +12,6 @@ from textual.widget import Widget
 from textual.widgets import Digits
 
 from jaxtui.model import PHASES
-from jaxtui.view.bench import Sentence
 from jaxtui.view.check import FINE, ROLES
 from jaxtui.view.text import Line
 
@@ -61,16 +60,6 @@ def content(lines: Iterable[Line]) -> Content:
     return Content("\n").join(
         Content.assemble(*((span.text, STYLES.get(span.role, "")) for span in line))
         for line in lines
-    )
-
-
-def in_words(sentences: Iterable[Sentence]) -> Content:
-    """A line for each, its flag in front; what is bad in the colour of errors."""
-    return Content("\n").join(
-        Content.assemble(
-            (f"{one.flag}: ", "bold $text-error" if one.bad else "bold"), one.text
-        )
-        for one in sentences
     )
 
 

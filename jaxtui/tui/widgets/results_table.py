@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.reactive import reactive
-from textual.widgets import DataTable, RichLog, Static
+from textual.widgets import DataTable, RichLog
 
 from jaxtui.state import MAXIMUM_LOG_LINES
 from jaxtui.tui.base import base
@@ -18,12 +18,15 @@ from jaxtui.tui.dialogs import NotesScreen
 from jaxtui.tui.state import EMPTY, State, curves_of, view_of
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
-from jaxtui.tui.widgets.paper import in_words
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import bench, crossover, words
-from jaxtui.view.bench import Sentence
 from jaxtui.view.bench_plot import short_label
+from jaxtui.view.report import Statement, statement_lines
 from jaxtui.view.roofline import Roofline
-from jaxtui.view.text import fit
+from jaxtui.view.text import Line, Span, fit
+
+_UNFOLDED = 10_000
+"""Cells of a line where a widget folds it, and where it is taken away."""
 
 _WIDE = 90
 """Columns from which on bars are long and columns are set apart."""
@@ -72,25 +75,28 @@ class Results(Panel):
 
     def __init__(self) -> None:
         super().__init__("results", id="results-panel")
-        self._notes: Sequence[Sentence] = ()
 
     def compose(self) -> ComposeResult:
         yield ResultsTable().data_bind(Results.state)
         with VerticalScroll(id="notes-scroll", can_focus=False):
-            yield Static(id="notes", markup=False)
+            yield Paper(id="notes")
 
     def draw(self) -> None:
         self.query_one(ResultsTable).write()
-        notes = _sentences(self.state)
-        found = Roofline.of(self.state, self.state.case_index)
-        if self.state.view == "roofline" and found is not None:
-            notes = (*found.sentences(), *notes)
-        search = crossover.of_state(self.state)
-        if self.state.view == "crossing" and search is not None:
-            notes = (*crossover.sentences(search), *notes)
-        if notes != self._notes:
-            self._notes = notes
-            self.query_one("#notes", Static).update(in_words(notes))
+        state = self.state
+        view: tuple[Statement, ...] = ()
+        found = Roofline.of(state, state.case_index)
+        if state.view == "roofline" and found is not None:
+            view = found.statements()
+        search = crossover.of_state(state)
+        if state.view == "crossing" and search is not None:
+            view = crossover.statements(search)
+
+        def write(width: int) -> Iterator[Line]:
+            yield from statement_lines(view, width)
+            yield from _lines(state, width)
+
+        self.query_one("#notes", Paper).show(write)
 
     def tell_keys(self, hints: Sequence[Hint]) -> None:
         """Say what is true of the whole run, and what the keys do to which case.
@@ -112,16 +118,19 @@ class Results(Panel):
         event.stop()
         state = base(self).session.state
         if (case := state.case) is not None:
-            told = [one for one in _sentences(state) if one.flag != bench.TRACEBACK]
-            detail = case.failure.remark.detail if case.failure else ""
-            self.app.push_screen(NotesScreen(case.case.label, told, detail))
+            lines = list(_lines(state, _UNFOLDED))
+            self.app.push_screen(NotesScreen(case.case.label, lines))
 
 
-def _sentences(state: State) -> Sequence[Sentence]:
+def _lines(state: State, width: int) -> Iterator[Line]:
+    """All that there is to say of the selected case."""
     case, run = state.case, state.run
-    if case is None or run is None:
-        return ()
-    return (*bench.sentences(case, run), *bench.run_sentences(run))
+    if case is not None and run is not None:
+        yield from statement_lines(bench.statements(case, run), width)
+        yield from bench.figure_lines(case, width)
+        if case.failure is not None and case.failure.remark.detail:
+            original = case.failure.remark.detail.rstrip().splitlines()
+            yield from ((Span(line, "muted"),) for line in ("", *original))
 
 
 class ResultsTable(Grid):

@@ -42,12 +42,13 @@ def _bimodal(facts: Facts) -> str:
 
 def _contended(facts: Facts) -> str:
     used, cores = facts["used_cores"], facts["cores"]
+    most = "up to " * bool(facts.get("most"))
     if facts["by"] == "hypervisor":
         share = fmt.percent(used / cores) if cores else ""
-        return f"The hypervisor gave {share} of the CPU time to other machines."
+        return f"The hypervisor gave {most}{share} of the CPU time to other machines."
     return (
-        f"Other programs used {used:.1f} of {cores} cores during the run, so these"
-        " timings include interference from them."
+        f"Other programs used {most}{used:.1f} of {cores} cores during the run, so"
+        " these timings include interference from them."
     )
 
 
@@ -196,12 +197,17 @@ def _memory(facts: Facts) -> str:
     )
     return (
         f"{ready} here, {reused} with reused memory, {fresh} with fresh memory"
-        f" ({faults}). Which one you get depends on earlier frees."
+        f" ({faults})."
     )
 
 
 def _memory_advice(facts: Facts) -> str:
-    return "" if "end" in facts else f"Set {facts['setting']} to force reuse."
+    if "end" in facts:
+        return ""
+    return (
+        f"Which one you get depends on earlier frees. Set {facts['setting']} to force"
+        " reuse."
+    )
 
 
 def _outside_span(facts: Facts) -> str:

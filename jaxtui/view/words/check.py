@@ -79,6 +79,12 @@ def _promised_by(facts: Facts) -> str:
     return f"{facts['variable']}: {_slices(facts)} has {chips}"
 
 
+def _compared_with(facts: Facts) -> str:
+    changed = "; ".join(facts["changed"])
+    since = f" Changed since: {changed}." if changed else ""
+    return f"Compared with {facts['file']}.{since}"
+
+
 def _beyond(facts: Facts) -> str:
     causes = _CAUSES.get(facts["unit"], "")
     return f"This is faster than the hardware can be. {causes}".rstrip()
@@ -183,6 +189,15 @@ WORDS: dict[str, Words] = {
             f"{facts['file']} comes from other hardware:"
             f" {'; '.join(map(str, facts['differences']))}."
         ),
+    ),
+    "compared-with": Words("baseline", _compared_with),
+    "not-tested": Words(
+        "not tested here",
+        lambda facts: (
+            f"{fmt.plural(facts['devices'], 'device')} of"
+            f" {fmt.plural(facts['processes'], 'other process')}."
+        ),
+        "Run `jaxtui check` there, too.",
     ),
     # What a figure comes to.
     "beyond-the-peak": Words("faster than possible", _beyond),
