@@ -46,6 +46,7 @@ COMMANDS = (
     "history",
     "hlo",
     "learn",
+    "links",
     "ops",
     "roofline",
     "schema",

@@ -156,6 +156,39 @@ def _parse_number(text: str, part: str) -> int:
     return int(value)
 
 
+_BYTES = re.compile(
+    r"([0-9]{1,15}(?:\.[0-9]{1,15})?(?:e\+?[0-9]{1,2})?)\s*([kmg]?)(i?b)?",
+    re.IGNORECASE,
+)
+
+BYTES_ACCEPTED = (
+    "bytes are a positive whole number such as 4096, 4k (4 × 1024), 64MiB or 1e6"
+)
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes such as ``64MiB``, ``64M``, ``64MB`` (of a million each) or
+    ``1e6``.
+
+    Raises:
+        SelectionError: it is none, or more than any machine holds.
+    """
+    match = _BYTES.fullmatch(text.strip())
+    value = Decimal(0)
+    if match is not None:
+        prefix, unit = match[2].lower(), (match[3] or "").lower()
+        power = ("", "k", "m", "g").index(prefix)
+        value = Decimal(match[1]) * (1000 if unit == "b" else 1024) ** power
+    if value < 1 or value != value.to_integral_value():
+        raise SelectionError(f'"{text.strip()}" is not a size: {BYTES_ACCEPTED}.')
+    if value > MAXIMUM_SIZE:
+        raise SelectionError(
+            f'The size "{text.strip()}" is larger than any machine can hold: the '
+            "largest accepted is 1e15."
+        )
+    return int(value)
+
+
 def halves(size: int, count: int) -> str:
     """Sizes up to this one, as they would be typed: exact halves as far as they go.
 

@@ -41,6 +41,8 @@ from jaxtui.model import (
     Hello,
     Host,
     Inspected,
+    LinkMeasured,
+    LinksMeasured,
     Logged,
     Loop,
     LoopCall,
@@ -73,10 +75,10 @@ RUNNING = Remark("running")
 """There is one run at a time."""
 
 Purpose = Literal[
-    "bench", "loop", "lesson", "check", "crossover", "inspection", "roofs"
+    "bench", "loop", "lesson", "check", "crossover", "inspection", "roofs", "links"
 ]
 """What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
-crossover, what XLA made of a case, or the roofs of a device."""
+crossover, what XLA made of a case, the roofs of a device, or links."""
 
 Topic = Literal["machine", "run", "key"]
 """What a message is about, with which it ends: the machine, its engine and what was
@@ -149,7 +151,9 @@ class Job:
     """The calls of a loop that are known so far."""
     printed: tuple[str, ...] = ()
     """What XLA, libtpu or Python printed meanwhile."""
-    result: LoopMeasured | Inspected | RoofsMeasured | None = None
+    links: Mapping[tuple[str, str], LinkMeasured] = field(default_factory=dict)
+    """By the devices that are copied from and to: what is known so far."""
+    result: LoopMeasured | Inspected | RoofsMeasured | LinksMeasured | None = None
     """Of another work; of roofs those that are known so far."""
 
     @property
@@ -459,9 +463,10 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
     still = tuple(one for one in state.start.logged if not _is_transient(one))
     before = [(one.name, one.device_kind) for one in state.devices]
     now = [(one.name, one.device_kind) for one in event.devices]
-    if before and before != now:  # other devices have other roofs
+    if before and before != now:  # other devices have other roofs and links
         jobs = dict(state.jobs)
-        jobs.pop("roofs", None)
+        for purpose in ("roofs", "links"):
+            jobs.pop(purpose, None)
         state = replace(state, roofs=(), jobs=jobs)
     return replace(
         _with_findings(state, merge(event.findings, still)),
@@ -582,7 +587,9 @@ def _job_event(job: Job, event: Event) -> Job:
             return replace(job, seen=(*job.seen[: event.first], *event.calls))
         case LoopMeasured():
             return replace(job, seen=event.calls, result=event)
-        case Inspected() | RoofsMeasured():
+        case LinkMeasured():
+            return replace(job, links={**job.links, event.pair: event})
+        case Inspected() | RoofsMeasured() | LinksMeasured():
             return replace(job, result=event)
         case WorkFailed():
             return replace(job, failed=event)

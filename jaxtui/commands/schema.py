@@ -9,7 +9,7 @@ import msgspec
 
 from jaxtui.commands import FINE, ops
 from jaxtui.commands.terminal import put
-from jaxtui.view import compare, crossover, history, program, roofline
+from jaxtui.view import compare, crossover, history, links, program, roofline
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -24,6 +24,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "bench": (Results, compare.Turns),
     "crossover": (crossover.Document,),
     "roofline": (roofline.Document,),
+    "links": (links.Document,),
     "check": (CheckResults,),
     "compile": (program.Compiled,),
     "hlo": (program.Document,),

@@ -27,6 +27,7 @@ from jaxtui.model import (
     Holder,
     Host,
     Inspection,
+    Links,
     Loop,
     Noticed,
     OpInfo,
@@ -227,6 +228,10 @@ class Core:
                 from jaxtui.measure.roofs import run_roofs
 
                 return run_roofs(work, stop=stop)
+            case Links():
+                from jaxtui.measure.links import run_links
+
+                return run_links(work, stop=stop)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""

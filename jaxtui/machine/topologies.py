@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -251,6 +251,34 @@ def _of_type(name: str, found: re.Match[str]) -> Topology:
 
 def _chips(layout: str) -> int:
     return math.prod(map(int, layout.split("x")))
+
+
+# Links.
+
+CUBE = 4
+"""Chips along an axis of the smallest slice whose axes are rings, where links cross
+racks by optical switches (Cloud TPU's documentation of v4 and v5p: slices of 4x4x4 and
+larger are tori). TPU7x is built of the same cubes."""
+
+
+def rings(device_kind: str, extents: Sequence[int]) -> tuple[bool, ...]:
+    """Which axes of a slice close to a ring, by its family and its layout.
+
+    JAX does not say it. In three dimensions all of them do if each is a multiple of
+    four; in two an axis does if it is as long as the side of the pod (16 chips; 32 of
+    v3), because there the cables are fixed.
+
+    Args:
+        device_kind: of its devices.
+        extents: chips along each axis.
+    """
+    family = next((one for one in FAMILIES if device_kind in one.kinds), None)
+    if family is None:
+        return (False,) * len(extents)
+    if family.dimensions > 2:
+        return (all(extent % CUBE == 0 for extent in extents),) * len(extents)
+    side = math.isqrt(family.most_chips)
+    return tuple(extent == side for extent in extents)
 
 
 # Slices of several hosts.

@@ -7,6 +7,7 @@ from typing import Literal, Union
 from jaxtui.model.base import Phase, Record
 from jaxtui.model.cases import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead
+from jaxtui.model.links import LinkMeasured, Links, LinksMeasured
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
 from jaxtui.model.machine import Device, Holder, Host
 from jaxtui.model.measurement import Measurement
@@ -116,7 +117,7 @@ class RunFinished(Record, frozen=True, kw_only=True, tag=True):
 
 
 class WorkFailed(Record, frozen=True, kw_only=True, tag=True):
-    """A loop, snippet, check, inspection or the roofs ended without their result."""
+    """A loop, snippet, check, inspection, the roofs or links ended without a result."""
 
     remark: Remark
 
@@ -214,6 +215,8 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
     CheckDone,
     Inspected,
     RoofsMeasured,
+    LinkMeasured,
+    LinksMeasured,
     WorkFailed,
     Progress,
     RunFinished,
@@ -235,5 +238,5 @@ EngineEvent = Union[  # noqa: UP007
 
 Event = Union[RunEvent, EngineEvent]  # noqa: UP007
 
-Work = Union[Experiment, Loop, Snippet, Check, Inspection, Roofs]  # noqa: UP007
+Work = Union[Experiment, Loop, Snippet, Check, Inspection, Roofs, Links]  # noqa: UP007
 """What an engine can be asked to run."""

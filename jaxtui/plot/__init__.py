@@ -3,11 +3,13 @@
 from jaxtui.plot.axes import Axis
 from jaxtui.plot.cells import Color, Piece, Row, paint
 from jaxtui.plot.header import Reading, Value
+from jaxtui.plot.heat import HEAT, on_heat
 from jaxtui.plot.picture import COLORS, HEIGHT, SERIES, WIDEST, Picture
 from jaxtui.plot.series import Mark, Series, Spot, dot
 
 __all__ = [
     "COLORS",
+    "HEAT",
     "HEIGHT",
     "SERIES",
     "WIDEST",
@@ -22,5 +24,6 @@ __all__ = [
     "Spot",
     "Value",
     "dot",
+    "on_heat",
     "paint",
 ]

@@ -12,7 +12,7 @@ from rich.style import Style
 from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
-from jaxtui.plot import COLORS, SERIES, Row
+from jaxtui.plot import COLORS, HEAT, SERIES, Row
 from jaxtui.text import visible
 from jaxtui.view.report import Paragraph, Report, Table, lines, paragraphs
 from jaxtui.view.text import Line, Span, plain
@@ -152,10 +152,16 @@ def svg(report: Report, look: Look | None = None) -> str:
     return as_svg([*plot, *([()] if plot else []), *text], title, look or DARK)
 
 
+_TINTS = {
+    **{role: COLORS[place] for role, place in SERIES.items()},
+    **{f"heat-{level}": color for level, color in enumerate(HEAT)},
+}
+"""Of the roles that have a colour in a picture."""
+
+
 def _pieces(line: Line) -> Iterator[tuple[str, tuple[int, int, int] | None]]:
     for span in line:
-        place = SERIES.get(span.role)
-        yield visible(span.text), None if place is None else COLORS[place]
+        yield visible(span.text), _TINTS.get(span.role)
 
 
 def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:

@@ -36,6 +36,8 @@ class Table:
 
     columns: tuple[Column, ...]
     title: str = ""
+    gap: int = 2
+    """Blanks between columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +147,15 @@ def _table(table: Table, width: int | None) -> Iterator[Line]:
         yield (Span(table.title, "title"),)
     if not table.columns:
         return
-    fitted = whole(table.columns) if width is None else fit(table.columns, width)
-    places, gap = range(len(fitted.columns)), Span(" " * fitted.gap)
-    heads = (" " * fitted.gap).join(map(fitted.head, places)).rstrip()
+    columns, gap = table.columns, table.gap
+    fitted = whole(columns, gap) if width is None else fit(columns, width, gap)
+    places, blank = range(len(fitted.columns)), Span(" " * gap)
+    heads = (" " * gap).join(map(fitted.head, places)).rstrip()
     if heads:
         yield (Span(heads, "head"),)
     for row in range(len(table.columns[0].cells)):
         cells = [fitted.cell(row, place) for place in places]
-        yield _trimmed([span for cell in cells for span in (*cell, gap)])
+        yield _trimmed([span for cell in cells for span in (*cell, blank)])
 
 
 def _trimmed(spans: list[Span]) -> Line:

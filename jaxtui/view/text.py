@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.plot import COLORS, SERIES, Color
+from jaxtui.plot import COLORS, HEAT, SERIES, Color, on_heat
 from jaxtui.text import Painted, visible
 
 COLUMNS = 80
@@ -30,8 +30,8 @@ LOST = (
 INCOMPLETE = f"Incomplete: {LOST}."
 
 
-def _rgb(color: Color) -> str:
-    return f"38;2;{';'.join(map(str, color))}"
+def _rgb(color: Color, ground: int = 38) -> str:
+    return f"{ground};2;{';'.join(map(str, color))}"
 
 
 COLOURS = {
@@ -65,6 +65,10 @@ COLOURS = {
     **{role: _rgb(COLORS[place]) for role, place in SERIES.items()},
     **{f"bar-{role}": _rgb(COLORS[place]) for role, place in SERIES.items()},
     **{f"series-{place}": _rgb(color) for place, color in enumerate(COLORS)},
+    **{
+        f"heat-{level}": f"{_rgb(on_heat(level))};{_rgb(color, 48)}"
+        for level, color in enumerate(HEAT)
+    },
 }
 """ANSI codes of the roles that have a colour on a command line."""
 

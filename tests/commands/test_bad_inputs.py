@@ -125,6 +125,13 @@ TYPED = [
     ("roofline matmul:big", '"big" is not a size'),
     ("roofline --size nan", '"nan" is not a size'),
     ("roofline --dtype int8", "No op takes int8."),
+    # links
+    ("links --size 0", '"0" is not a size: bytes are a positive whole number'),
+    ("links --size 1e16", "larger than any machine can hold"),
+    ("links --device cpu:1,cpu:1", "A link needs two devices"),
+    ("links --device cpu:7", "there is cpu:0, cpu:1"),
+    ("links --budget nan", 'The budget "nan" is not a time'),
+    ("links --export o.csv", '"o.csv" needs one of these endings: .json ('),
     # history and compare
     ("history --since someday", '"someday" is no date'),
     ("history --limit nan", "'nan' is not a valid whole number"),

@@ -51,6 +51,7 @@ SCENARIOS = {
     "crossover": ("crossover", "crossover sigmoid --size 64..64k --budget 15"),
     "roofline": ("roofline", "roofline matmul:512 add:1e6 --budget 12 --yes"),
     "hlo": ("hlo", "hlo softmax:64"),
+    "links": ("links", "links"),
     "history": ("", "history"),
     "history_some": ("", "history sigmoid jit --limit 3 --since 2026-11-20"),
     "compare": ("", "compare 12 11"),

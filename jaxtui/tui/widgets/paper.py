@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Digits
 
 from jaxtui.model import PHASES
+from jaxtui.plot import HEAT, on_heat
 from jaxtui.view.check import FINE, ROLES
 from jaxtui.view.text import Line
 
@@ -48,6 +49,10 @@ STYLES = {
         for word, color in ROLES.items()
     },
     **{f"badge-{word}": f"bold ${color} reverse" for word, color in ROLES.items()},
+    **{
+        f"heat-{level}": f"rgb{on_heat(level)} on rgb{color}"
+        for level, color in enumerate(HEAT)
+    },
 }
 """How the roles of spans are drawn, on every screen."""
 

@@ -29,6 +29,8 @@ DOING = {
     "compiler-warm-up": "warming up the compiler",
     "cpu-devices": "starting a process of simulated CPU devices",
     "first_call": "first call",
+    "link-arrays": "making the arrays",
+    "first-copies": "first copies",
     "memory-span": "memory span",
     "part": "running",
     "process-warm-up": "warming up the process",
