@@ -127,16 +127,20 @@ class Links:
             processes = len({device.process_index for device in theirs})
             facts = {"devices": len(theirs), "processes": processes}
             of_all.append(Remark("links-elsewhere", facts))
-        rows = [
-            (self.label(pair), link.remarks)
-            for pair, link in self.measured.items()
-            if link.remarks
-        ]
-        for lag in self.lags:
-            facts = {"least": lag.bound.factor, "bound": lag.bound.code}
-            rows.append(
-                (self.label(lag.pair), (Remark("slow-link", facts, "warning"),))
+        lagging = {
+            lag.pair: Remark(
+                "slow-link",
+                {"least": lag.bound.factor, "bound": lag.bound.code},
+                "warning",
             )
+            for lag in self.lags
+        }
+        rows: list[tuple[str, list[Remark]]] = []
+        for pair in self.work.pairs:
+            link = self.measured.get(pair)
+            remarks = [*(link.remarks if link else ())]
+            remarks += filter(None, [lagging.get(pair)])
+            rows.append((self.label(pair), remarks))
         return gather(rows, of_all)
 
     def label(self, pair: Pair) -> str:
