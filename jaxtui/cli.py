@@ -158,7 +158,7 @@ def _failed(error: Exception) -> int:
     if isinstance(error, OSError) and (refused := no_files(error)):
         return _refuse(CANNOT_RUN, str(refused))
     say("".join(traceback.format_exception(error)).rstrip())
-    return _refuse(INTERNAL, "This is a mistake in jaxtui, not in what you typed.")
+    return _refuse(INTERNAL, "This is a bug in jaxtui, not in what you typed.")
 
 
 def _refuse(code: int, sentence: str) -> int:

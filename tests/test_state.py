@@ -121,7 +121,7 @@ def test_the_log_is_bounded() -> None:
 
 
 def waiting(seconds: float) -> Waiting:
-    start = startup.Start(hardware="8 chips TPU v5e")
+    start = startup.Start(hardware="8 TPU v5e chips")
     return Waiting(elapsed_seconds=seconds, remark=startup.slow(start, seconds))
 
 
@@ -160,8 +160,8 @@ def test_what_was_read_is_not_said_again() -> None:
 
 
 def test_what_an_engine_said_at_its_start_is_not_said_of_the_next() -> None:
-    state = after(Noticed(findings=(), hardware="8 chips TPU v5e"), LIBRARY)
-    assert (state.start.hardware, len(state.start.logged)) == ("8 chips TPU v5e", 1)
+    state = after(Noticed(findings=(), hardware="8 TPU v5e chips"), LIBRARY)
+    assert (state.start.hardware, len(state.start.logged)) == ("8 TPU v5e chips", 1)
     hello = Envelope(generation=2, run=None, event=Hello(pid=2, ops=OPS))
     newer = reduce(state, hello)
     assert newer.start == startup.Start(imported=True)

@@ -220,7 +220,7 @@ class _Check(Driver):
         number = CHECK_TESTS.index(job.work.test) + 1
         return (
             f"Interrupted in test {number} of {len(CHECK_TESTS)}, {job.work.test}: "
-            "this is what had arrived."
+            "these are the results so far."
         )
 
 

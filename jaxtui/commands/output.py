@@ -18,6 +18,7 @@ from jaxtui.model import SelectionError
 from jaxtui.places import ExportError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.signals import interrupt
+from jaxtui.view import words
 from jaxtui.view.document import encode
 from jaxtui.view.export import (
     FORMATS,
@@ -28,9 +29,8 @@ from jaxtui.view.export import (
     write,
 )
 from jaxtui.view.report import Report, terminal
-from jaxtui.view.text import INCOMPLETE
 
-INTERRUPTED = "Interrupted: this is what had arrived."
+INTERRUPTED = "Interrupted: these are the results so far."
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def close(
     try:
         if exports.paths:
             if contents is None:
-                say("Nothing had arrived: no file was written.")
+                say("There are no results yet, so jaxtui wrote no file.")
             else:
                 written = exports.write(contents())
     finally:
@@ -172,9 +172,12 @@ def close(
         elif text is not None and (shown := text()):
             put(shown)
     if interrupt.happened:
-        say(interrupted or (INTERRUPTED if text else "Interrupted before it began."))
+        say(
+            interrupted
+            or (INTERRUPTED if text else "Interrupted before the run began.")
+        )
     elif lost and not shown:
-        say(INCOMPLETE)  # what is shown says so itself
+        say(words.headed(words.LOST))  # what is shown says so itself
     if not written:
         return CANNOT_RUN
     return max(code, CASE_FAILED) if lost else code

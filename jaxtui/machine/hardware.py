@@ -71,13 +71,13 @@ def chips(sys: Path = Path("/sys")) -> tuple[Chip, ...]:
 
 
 def in_words(found: Sequence[Chip]) -> str:
-    """``8 chips TPU v5e``, ``1 GPU NVIDIA 0x2335``; several kinds joined by ``and``."""
+    """``8 TPU v5e chips``, ``1 NVIDIA 0x2335 GPU``; several kinds joined by ``and``."""
     counts: dict[tuple[str, str], int] = {}
     for chip in found:
         noun = "chip" if chip.maker == "tpu" else "GPU"
         counts[noun, chip.kind] = counts.get((noun, chip.kind), 0) + 1
     return " and ".join(
-        f"{count} {noun}{'s' if count > 1 else ''} {kind}"
+        f"{count} {kind} {noun}{'s' if count > 1 else ''}"
         for (noun, kind), count in counts.items()
     )
 

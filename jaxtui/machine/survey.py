@@ -187,7 +187,7 @@ class Survey(Record, frozen=True):
 
     @property
     def hardware(self) -> str:
-        """What JAX is about to initialise, in words: ``8 chips TPU v5e``."""
+        """What JAX is about to initialise, in words: ``8 TPU v5e chips``."""
         if words := " and ".join(filter(None, map(self.present, self.awaited))):
             return words
         if accelerators := [name for name in self.platforms if name != "cpu"]:

@@ -147,7 +147,7 @@ class Noticed(Record, frozen=True, kw_only=True, tag=True):
 
     findings: tuple[Remark, ...]
     hardware: str = ""
-    """What JAX is about to initialise, in words: ``8 chips TPU v5e``."""
+    """What JAX is about to initialise, in words: ``8 TPU v5e chips``."""
     makers: tuple[str, ...] = ()
     """Those of it, as JAX names the platforms: ``tpu``, ``cuda``, ``rocm``."""
     tpu_chips: int = 0

@@ -194,7 +194,7 @@ def message(state: State) -> str:
             kept = "; its numbers stay" * any(one.measurement for one in run.cases)
             return f"Stopped after {run.elapsed_seconds:.1f} s{kept}."
         case "crashed":
-            return "Incomplete: the engine was lost; what had arrived stays."
+            return words.headed(words.LOST)
         case _:
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
 

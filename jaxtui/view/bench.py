@@ -42,7 +42,6 @@ from jaxtui.view.figures import (
 from jaxtui.view.render import DARK, Look, markdown
 from jaxtui.view.report import Report, Statement, Table, gather, lines
 from jaxtui.view.text import (
-    INCOMPLETE,
     Column,
     Line,
     Span,
@@ -101,7 +100,7 @@ def _failure(case: CaseState) -> tuple[Remark, ...]:
 def headline(run: Job) -> Line:
     """One sentence: how many times faster, or how long a call takes."""
     if run.outcome == "crashed":
-        return (Span(INCOMPLETE, "low"),)
+        return (Span(words.headed(words.LOST), "low"),)
     ratios = {
         index: ratio
         for index, case in enumerate(run.cases)

@@ -12,11 +12,11 @@ from jaxtui.analysis.check import SEVERITY, Verdict, VerdictWord, judge, overall
 from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckTest, Device, Host, Reading, Remark, Unit
 from jaxtui.model.measurement import is_vague
-from jaxtui.view import report
+from jaxtui.view import report, words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.document import machine
 from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.text import LOST, Column, Line, Span, meter, plain
+from jaxtui.view.text import Column, Line, Span, meter, plain
 
 LOOKS: dict[VerdictWord | None, Mark] = {
     "pass": Mark("✓", "pass", "check-pass"),
@@ -353,21 +353,23 @@ def _headline(check: Judgement) -> Line:
     exam, word = check.exam, check.word
     if exam is None:
         return ()
-    so_far = Span(" so far: ", "muted"), Span(LOOKS[word].word, word)
     if check.running:
         head = Span("STOPPING " if check.stopping else "CHECKING ", "title")
         bar = meter(progress(check), 2 * len(CHECK_TESTS))
         line = (head, *bar, Span(f" {doing(check)}"))
+        so_far = Span(" so far: ", "muted"), Span(LOOKS[word].word, word)
         return (*line, *so_far) if check.verdicts else line
     advice = f" {_advice(check)}".rstrip()
     if exam.outcome == "complete":
         badge = Span(f" {LOOKS[word].word.upper()} ", f"badge-{word}")
         return badge, Span(advice)
     read = sum(bool(check.of_test(test)) for test in CHECK_TESTS)
-    title, text = " STOPPED ", f" {read} of {len(CHECK_TESTS)} tests have readings;"
+    title, text = " STOPPED ", f" {read} of {len(CHECK_TESTS)} tests have readings."
     if exam.outcome == "incomplete":
-        title, text = " INCOMPLETE ", f" {LOST};"
+        lost = words.sentence(Remark("incomplete", {"during": "check"}))
+        title, text = " INCOMPLETE ", f" {lost}"
     rest = "." if word in FINE else f".{advice}"
+    so_far = Span(" So far: ", "muted"), Span(LOOKS[word].word, word)
     return Span(title, "badge"), Span(text), *so_far, Span(rest)
 
 

@@ -8,7 +8,7 @@ from jaxtui.view.words.engine import doing, starting_text
 
 
 def starting(start: Start) -> str:
-    """``initialising JAX on 8 chips TPU v5e``."""
+    """``initialising JAX on 8 TPU v5e chips``."""
     return starting_text(imported=start.imported, hardware=start.hardware)
 
 

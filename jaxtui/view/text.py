@@ -21,14 +21,6 @@ from jaxtui.text import Painted, visible
 COLUMNS = 80
 """Of text that a command prints, however wide the terminal is."""
 
-LOST = (
-    "the engine was lost on the way. This is what had arrived; nothing follows from "
-    "what is missing"
-)
-"""Behind a word for what it makes of an answer."""
-
-INCOMPLETE = f"Incomplete: {LOST}."
-
 
 def _rgb(color: Color, ground: int = 38) -> str:
     return f"{ground};2;{';'.join(map(str, color))}"

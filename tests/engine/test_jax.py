@@ -126,7 +126,7 @@ async def test_a_chip_that_jax_does_not_use_is_noticed(on_machine, tmp_path):
     (chip / "device").write_text("0x0063\n")
     engine = await on_machine()
     before = await engine.until(Noticed)
-    assert before.hardware == "1 chip TPU v5e"
+    assert before.hardware == "1 TPU v5e chip"
     codes = ["plugin-missing", "no-device-file"]
     assert [remark.code for remark in before.findings] == codes
     ready = await engine.until(Ready)

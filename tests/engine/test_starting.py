@@ -91,13 +91,13 @@ def started(*events):
     return start
 
 
-V5E = {"hardware": "8 chips TPU v5e", "makers": ("tpu",), "tpu_chips": 8}
+V5E = {"hardware": "8 TPU v5e chips", "makers": ("tpu",), "tpu_chips": 8}
 NOTICED = Noticed(findings=(), **V5E)
 HELLO = Hello(pid=1, ops=())
 
 
 def test_what_an_engine_does_is_said_as_it_goes():
-    initialising = "initialising JAX on 8 chips TPU v5e"
+    initialising = "initialising JAX on 8 TPU v5e chips"
     assert starting(started(NOTICED)) == "starting JAX"
     assert starting(started(NOTICED, HELLO)) == initialising
     assert starting(started(HELLO)) == "starting JAX"
@@ -127,7 +127,7 @@ def test_a_slow_start_tells_how_far_it_is(facts, imported, seconds):
 
 def test_a_slice_that_is_known_is_a_fact_of_a_slow_start():
     slice_ = Remark("pod-slice", {"chips": 4, "worker": "2", "workers": 4})
-    start = started(Noticed(findings=(slice_,), hardware="4 chips TPU v4"), HELLO)
+    start = started(Noticed(findings=(slice_,), hardware="4 TPU v4 chips"), HELLO)
     assert startup.slow(start, 20.0).facts["slice"]
     assert not startup.slow(startup.NOTHING, 20.0).facts["slice"]
 

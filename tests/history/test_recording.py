@@ -250,9 +250,7 @@ async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> Non
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
         await pilot.press("enter")
-        await until(
-            pilot, lambda: "cannot use the history" in app.session.state.message
-        )
+        await until(pilot, lambda: str(data) in app.session.state.message)
         await until_done(pilot, app)
     (missing,) = keeping.close()
     assert missing.count("2 measurements")

@@ -91,7 +91,7 @@ TABLE = {
     "plugin-missing info": (
         (
             on(Survey(chips=(RADEON,), nodes=KFD, packages=BARE)),
-            {"hardware": "1 GPU AMD 0x1638"},
+            {"hardware": "1 AMD 0x1638 GPU"},
         ),
     ),
     "no-device-file error": ((on(replace(GOOD_GPU, nodes=())), {"maker": "cuda"}),),
@@ -175,7 +175,7 @@ TABLE = {
         ),
         (
             on(replace(GOOD, nodes=VFIO[:3]), TPUS[:2]),
-            {"of": "3 chips TPU v5e", "missing": 1},
+            {"of": "3 TPU v5e chips", "missing": 1},
         ),
         (
             on(with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1,2"), TPUS[:2]),

@@ -28,11 +28,11 @@ def test_a_machine_without_accelerators_is_not_looked_through(machine):
 @pytest.mark.parametrize(
     ("vendor", "device", "facts", "found"),
     [
-        ("0x1ae0", "0x0063", {}, "1 chip TPU v5e"),
-        ("0x1ae0", "0x0027", {"subsystem_device": "0x004f"}, "1 chip TPU v3"),
-        ("0x1ae0", "0x0027", {}, "1 chip TPU v2 or v3"),
-        ("0x10de", "0x2335", {"class": "0x030200"}, "1 GPU NVIDIA 0x2335"),
-        ("0x1002", "0x74a1", AMD, "1 GPU AMD 0x74a1"),
+        ("0x1ae0", "0x0063", {}, "1 TPU v5e chip"),
+        ("0x1ae0", "0x0027", {"subsystem_device": "0x004f"}, "1 TPU v3 chip"),
+        ("0x1ae0", "0x0027", {}, "1 TPU v2 or v3 chip"),
+        ("0x10de", "0x2335", {"class": "0x030200"}, "1 NVIDIA 0x2335 GPU"),
+        ("0x1002", "0x74a1", AMD, "1 AMD 0x74a1 GPU"),
         ("0x1ae0", "0x0042", {"class": "0x020000"}, ""),  # Google's network card
         ("0x10de", "0x22b9", {"class": "0x040300"}, ""),  # the sound of a card
         ("0x8086", "0x3e92", {"class": "0x030000"}, ""),  # another maker's display
@@ -51,7 +51,7 @@ def test_everything_at_once(machine):
     machine.process(41, "python train.py", "/dev/accel0", "/dev/null")
     machine.lock(41)
     seen = survey({}, machine.root)
-    assert seen.hardware == "2 chips TPU v5e"
+    assert seen.hardware == "2 TPU v5e chips"
     assert [node.path for node in seen.nodes] == ["/dev/accel0", "/dev/vfio/3"]
     assert all(node.usable and ":" in node.owner for node in seen.nodes)
     assert [(one.pid, one.paths) for one in seen.holders] == [(41, ("/dev/accel0",))]

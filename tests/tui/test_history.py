@@ -313,8 +313,8 @@ async def test_an_empty_and_an_unreadable_history(
         history.path.mkdir(parents=True)
         await pilot.press("1", "4")
         await until(pilot, lambda: past(app).trouble)
-        assert f"cannot use the history {history.path}" in app.state.message
-        await until(pilot, lambda: "cannot use the history" in instead(app))
+        assert str(history.path) in app.state.message
+        await until(pilot, lambda: str(history.path) in instead(app))
         history.path.rmdir()
         insert(history, HOST, DEVICE, measurement())
         await pilot.press("1", "4")

@@ -12,6 +12,7 @@ from jaxtui.tui.form import CaseForm
 from jaxtui.tui.values import Values
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
+from jaxtui.view import words
 from tests.analysis.figures import FLOAT32, roofs
 from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
@@ -156,5 +157,6 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         engine.run = gone  # type: ignore[method-assign]
         await pilot.press("z")
         await until(pilot, lambda: app.state.engine == "failed")
-        await until(pilot, lambda: "The engine is closed." in lines(app))
+        closed = words.sentence(Remark("engine-closed"))
+        await until(pilot, lambda: closed in lines(app))
         assert "20.0 GB/s" in plot(app)

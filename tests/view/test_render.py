@@ -6,15 +6,18 @@ from xml.dom import minidom
 
 from jaxtui.model import Remark
 from jaxtui.plot import Picture, Series
+from jaxtui.view import words
 from jaxtui.view.render import as_svg, html, markdown, svg
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Span, columns
+
+DAMAGED = Remark("damaged-rows", {"rows": 2})
 
 REPORT = Report(
     title="selu",
     verdict=(Span("jit is "), Span("2×", "strong"), Span(" faster.")),
     tables=(Table(columns(("case", "ready"), [("a|b", "1 ms")], right=("ready",))),),
-    remarks=gather([("a", [Remark("damaged-rows", {"rows": 2})]), ("b", [])]),
+    remarks=gather([("a", [DAMAGED]), ("b", [])]),
     host="vm",
 )
 
@@ -30,7 +33,7 @@ def test_markdown_has_the_headline_the_tables_and_a_point_for_each_remark() -> N
     assert markdown(REPORT).split("\n\n") == [
         "**jit is 2× faster.**",
         "| case | ready |\n| :-- | --: |\n| a\\|b | 1 ms |",
-        "- **damaged rows**: 2 rows of the history can't be read. – a",
+        f"- **{words.label(DAMAGED)}**: {words.text(DAMAGED)} – a",
         "vm\n",
     ]
 
@@ -39,7 +42,7 @@ def test_html_escapes_what_it_shows() -> None:
     page = html(Report("x", (Span("1 < 2"),), REPORT.tables, REPORT.remarks))
     assert ">1 &lt; 2</p><table>" in page
     assert '<td style="text-align: right">1 ms</td>' in page
-    assert "<b>damaged rows</b>: 2 rows" in page
+    assert f"<b>{words.label(DAMAGED)}</b>: {words.text(DAMAGED)}" in page
 
 
 def test_a_picture_has_the_plot_and_below_it_all_that_is_said() -> None:

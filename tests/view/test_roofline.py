@@ -30,7 +30,7 @@ from jaxtui.model import (
 from jaxtui.plot import SERIES, Picture
 from jaxtui.state import CaseState, Job, State, begin_run, reduce
 from jaxtui.text import PLAIN
-from jaxtui.view import roofline, text
+from jaxtui.view import roofline, text, words
 from jaxtui.view.report import lines
 from jaxtui.view.roofline import (
     Roofline,
@@ -57,6 +57,10 @@ COMPLETE = RunFinished(outcome="complete", elapsed_seconds=9.0)
 STOPPED = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 FAILED = WorkFailed(remark=told("It broke.", "Mend it."))
+
+STOPPED_KEPT = words.sentence(Remark("roofs-stopped", {"kept": True}))
+STOPPED_EMPTY = words.sentence(Remark("roofs-stopped", {"kept": False}))
+LOST = words.sentence(Remark("roofs-lost", {"device": "cpu:0"}))
 
 MEMORY = bandwidth(20e9)
 PUBLISHED = Expected(
@@ -134,13 +138,13 @@ def test_cpu_devices_are_one_and_each_accelerator_has_its_own() -> None:
     ("events", "said", "known"),
     [
         (WHOLE, "cpu:0 reaches", [12e9, 95e9]),
-        ((started(), roofs(MEMORY), STOPPED), "Stopped: the roofs so far", [20e9]),
-        ((started(), STOPPED), "Stopped: no roof", []),
+        ((started(), roofs(MEMORY), STOPPED), STOPPED_KEPT, [20e9]),
+        ((started(), STOPPED), STOPPED_EMPTY, []),
         ((started(), FAILED, COMPLETE), "It broke.", []),
         # Another measuring forgets the failure.
         ((started(), FAILED, COMPLETE, started()), "", []),
         # Nothing is known of what an engine measured when it died.
-        ((started(), roofs(ARITHMETIC), CRASHED), "The engine was lost", []),
+        ((started(), roofs(ARITHMETIC), CRASHED), LOST, []),
     ],
 )
 def test_what_became_of_measuring(

@@ -44,7 +44,7 @@ def test_a_report_has_a_verdict_and_the_remarks_the_worst_first() -> None:
 @pytest.mark.parametrize(
     ("ratio", "change"),
     [
-        (1.004, "is as long,"),
+        (1.004, "equally long,"),
         (0.9, "10 % shorter"),
         (1.12, "12 % longer"),
         (4.2, "4.2×"),

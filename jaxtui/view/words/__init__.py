@@ -30,10 +30,12 @@ from jaxtui.view.words import (
 from jaxtui.view.words.base import Facts, Text, Words
 
 __all__ = [
+    "LOST",
     "TABLE",
     "Facts",
     "Words",
     "advice",
+    "headed",
     "label",
     "said",
     "sentence",
@@ -66,6 +68,9 @@ _COLUMNS = (
 
 TABLE = {code: entry for column in _COLUMNS for code, entry in column.WORDS.items()}
 """By code. A second language is another table."""
+
+LOST = Remark("incomplete", {"during": "run"})
+"""What a run says whose engine died."""
 
 
 def label(remark: Remark) -> str:
@@ -103,6 +108,11 @@ def advice(remark: Remark) -> str:
 def text(remark: Remark) -> str:
     """What is the matter, and what to do about it."""
     return f"{sentence(remark)} {advice(remark)}".rstrip()
+
+
+def headed(remark: Remark) -> str:
+    """The text behind its label: ``Incomplete. The engine died …``."""
+    return f"{label(remark).capitalize()}. {text(remark)}"
 
 
 def why(failed: Failed | None) -> str:

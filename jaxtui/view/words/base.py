@@ -12,6 +12,11 @@ Text = str | Callable[[Facts], str]
 """A sentence, or what makes one of a remark's facts."""
 
 
+def ended(text: str) -> str:
+    """A text of others as the end of a sentence."""
+    return f"{text.rstrip('.:')}."
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What people read for a code."""

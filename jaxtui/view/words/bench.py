@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 
 _USUAL = 0.95
 """The confidence of an interval that needs no remark."""
@@ -11,7 +11,7 @@ _USUAL = 0.95
 
 def _few_rounds(facts: Facts) -> str:
     rounds = facts["rounds"]
-    count = f"Only {fmt.plural(rounds, 'round')} fitted into the budget"
+    count = f"Only {fmt.plural(rounds, 'round')} fit into the budget"
     if rounds < 2:
         return f"{count}, so there is no interval."
     sure = fmt.percent(facts["confidence"])
@@ -180,7 +180,7 @@ def _no_span(facts: Facts) -> str:
                 "The process that measures the fresh/reused range ended, so later"
                 " cases of this run have none."
             )
-    return f"Measuring the fresh/reused range raised {facts['error']}."
+    return f"Measuring the fresh/reused range raised {ended(facts['error'])}"
 
 
 def _no_span_advice(facts: Facts) -> str:
@@ -477,7 +477,7 @@ WORDS: dict[str, Words] = {
             f"{facts['setting']} makes precision default mean {facts['value']}."
         ),
     ),
-    "waits": Words("waiting calls", _waits),
+    "waits": Words("blocking calls", _waits),
     "settings": Words("file settings", _settings),
     "few-processes": Words("few processes", _few_processes),
     "earlier-runs": Words(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 
 BOUNDS = {
     "dcgm": "NVIDIA's DCGM uses the same bound: 75 % of what its own test reached.",
@@ -43,7 +43,7 @@ def _published(facts: Facts) -> str:
     if doubt := facts.get("doubt"):
         parts.append(f"uncertain: {doubt}")
     if theirs := facts.get("jax"):
-        parts.append(f"JAX has {fmt.significant(theirs)} per second")
+        parts.append(f"JAX's own table has {fmt.significant(theirs)} per second")
     return "; ".join(parts)
 
 
@@ -91,10 +91,10 @@ def _beyond(facts: Facts) -> str:
 
 
 def _least(facts: Facts) -> str:
-    """How far a figure may be from the one that it is compared with."""
+    """How far a figure may be from the one that follows."""
     if facts["unit"] == "seconds":
         return f"at most {fmt.ratio(1 / facts['least'])}"
-    return f"at least {fmt.percent(facts['least'])}"
+    return f"at least {fmt.percent(facts['least'])} of"
 
 
 def _below_peak(facts: Facts) -> str:
@@ -102,17 +102,20 @@ def _below_peak(facts: Facts) -> str:
     if facts["reached"]:
         best = fmt.rate(facts["reached"])
         reached = f" Others have reached {best} on this kind of device."
-    return f"Expected {_least(facts)} of the peak.{reached} {BOUNDS[facts['bound']]}"
+    return f"Expected {_least(facts)} the peak.{reached} {BOUNDS[facts['bound']]}"
 
 
 def _behind(facts: Facts) -> str:
     others = facts["others"]
     whose = f"the median of the other {others} devices" if others > 1 else "the other"
-    return f"Expected {_least(facts)} of {whose}. {BOUNDS[facts['bound']]}"
+    return f"Expected {_least(facts)} {whose}. {BOUNDS[facts['bound']]}"
 
 
 def _below_baseline(facts: Facts) -> str:
-    return f"Expected {_least(facts)} of {facts['file']}. {BOUNDS[facts['bound']]}"
+    return (
+        f"Expected {_least(facts)} the figure in {facts['file']}."
+        f" {BOUNDS[facts['bound']]}"
+    )
 
 
 def _odd(facts: Facts) -> str:
@@ -157,20 +160,21 @@ WORDS: dict[str, Words] = {
     "baseline": Words("baseline", lambda facts: str(facts["file"])),
     "other-devices": Words("other devices", "median of the other devices of the kind"),
     "no-expectation": Words(
-        "nothing expected",
+        "nothing published",
         lambda facts: f"jaxtui knows no published figure for {facts['kinds']}.",
         "Save these with `jaxtui check --json > FILE` and compare later with"
         " `jaxtui check --baseline FILE`.",
     ),
     # Documents to compare with.
     "unreadable-baseline": Words(
-        "unreadable", lambda facts: f"{facts['file']} cannot be read: {facts['error']}."
+        "unreadable file",
+        lambda facts: f"Cannot read {facts['file']}: {ended(facts['error'])}",
     ),
     "other-document": Words(
         "other document",
         lambda facts: (
             f"{facts['file']} is not a document of `jaxtui check --json`:"
-            f" {facts['error']}."
+            f" {ended(facts['error'])}"
         ),
     ),
     "other-schema": Words(
@@ -221,7 +225,7 @@ WORDS: dict[str, Words] = {
     ),
     # What a test could not do.
     "test-raised": Words(
-        "test failed", lambda facts: f"The test raised {facts['error']}"
+        "test failed", lambda facts: f"The test raised {ended(facts['error'])}"
     ),
     "hung": Words(
         "hung",
@@ -230,8 +234,8 @@ WORDS: dict[str, Words] = {
         ),
     ),
     "engine-ended": Words(
-        "engine ended",
-        lambda facts: f"The engine ended during the test.{_last_seen(facts)}",
+        "engine died",
+        lambda facts: f"The engine died during the test.{_last_seen(facts)}",
     ),
     "unfinished-before": Words(
         "skipped", "This device did not finish an earlier test."
@@ -273,7 +277,7 @@ WORDS: dict[str, Words] = {
         "nothing to compare", "No device computed anything twice."
     ),
     "wrong-figure": Words(
-        "not finite", "The result is not finite, or has the wrong shape.", _AGAIN
+        "wrong result", "The result is not finite, or has the wrong shape.", _AGAIN
     ),
     "sampled-rows": Words(
         "sampled", lambda facts: f"jaxtui compared {facts['rows']} rows with float64."

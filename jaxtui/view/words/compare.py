@@ -6,7 +6,7 @@ import math
 
 from jaxtui import format as fmt
 from jaxtui.model.measurement import is_vague
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 
 
 def _interval(low: float, high: float) -> str:
@@ -69,8 +69,8 @@ def _pairs(facts: Facts) -> str:
 
 def _not_in_turns(facts: Facts) -> str:
     return (
-        "The two runs were not measured in turns, and two runs on one machine can"
-        f" differ by {fmt.percent(facts['allowance'])} by chance."
+        "The two did not take turns in one run, and two runs on one machine can differ"
+        f" by {fmt.percent(facts['allowance'])} by chance."
     )
 
 
@@ -104,14 +104,14 @@ WORDS: dict[str, Words] = {
     ),
     "one-round": Words(
         "one round",
-        lambda facts: (
-            f"{facts['side']} was measured in one round, so its error is unknown."
-        ),
+        lambda facts: f"{facts['side']} has one round, so its error is unknown.",
         "Raise --budget.",
     ),
     "busy-side": Words(
         "busy machine",
-        lambda facts: f"Other programs used the cores while {facts['side']} was timed.",
+        lambda facts: (
+            f"Other programs used the cores during the run of {facts['side']}."
+        ),
         "Measure it again on an idle machine.",
     ),
     "not-in-turns": Words(
@@ -160,7 +160,7 @@ WORDS: dict[str, Words] = {
     ),
     "history-unusable": Words(
         "unusable history",
-        lambda facts: f"jaxtui cannot use the history {facts['path']}: {facts['why']}.",
+        lambda facts: f"Cannot use the history {facts['path']}: {ended(facts['why'])}",
     ),
     "history-newer": Words(
         "newer history",
@@ -172,14 +172,12 @@ WORDS: dict[str, Words] = {
     "not-kept": Words(
         "not saved",
         lambda facts: (
-            f"jaxtui could not save {fmt.plural(facts['measurements'], 'measurement')}"
-            " in the history."
+            f"Could not save {fmt.plural(facts['measurements'], 'measurement')} in the"
+            " history."
         ),
     ),
     "damaged-rows": Words(
         "damaged rows",
-        lambda facts: (
-            f"{fmt.plural(facts['rows'], 'row')} of the history can't be read."
-        ),
+        lambda facts: f"Cannot read {fmt.plural(facts['rows'], 'row')} of the history.",
     ),
 }

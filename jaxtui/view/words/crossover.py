@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.engine import AGAIN, incomplete
 
 
 def size_text(size: int) -> str:
@@ -34,7 +35,7 @@ def _crossing(facts: Facts) -> str:
 
 def _span(facts: Facts) -> str:
     if facts["low"] == facts["high"]:
-        return f"at {size_text(facts['low'])}, the only size that was timed"
+        return f"at {size_text(facts['low'])}, the only size of this search"
     return f"from {size_text(facts['low'])} to {size_text(facts['high'])}"
 
 
@@ -66,10 +67,10 @@ WORDS: dict[str, Words] = {
     "crossing-unknown": Words(
         "crossing",
         lambda f: (
-            f"{_ahead(f)}. The engine ended before the search did, so"
+            f"{_ahead(f)}. The engine died before the search ended, so"
             " they may cross at another size."
         ),
-        "Run it again.",
+        AGAIN,
     ),
     "no-lead": Words(
         "crossing",
@@ -78,7 +79,8 @@ WORDS: dict[str, Words] = {
         ),
     ),
     "no-common-size": Words(
-        "crossing", "The two sides have no size in common, so nothing to compare."
+        "crossing",
+        "The two sides have no size in common, so there is nothing to compare.",
     ),
     "sides": Words(
         "compared",
@@ -105,9 +107,5 @@ WORDS: dict[str, Words] = {
     "search-stopped": Words(
         "stopped", "The search stopped early: these are its results so far."
     ),
-    "search-lost": Words(
-        "incomplete",
-        "The engine ended during the search: these are its results so far.",
-        "Run it again.",
-    ),
+    "search-lost": Words("incomplete", incomplete("search"), AGAIN),
 }

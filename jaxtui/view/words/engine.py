@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.machine import topologies
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 from jaxtui.view.words.machine import install, slice_advice
 
 PHASES = {
@@ -15,10 +15,10 @@ PHASES = {
     "lower": "while JAX lowered it",
     "compile": "while XLA compiled it",
     "first_call": "in its first call",
-    "dispatch": "in its dispatch",
-    "block": "after its call had returned, in block_until_ready",
-    "sampling": "while it was timed",
-    "fetch": "while its result was fetched",
+    "dispatch": "while JAX dispatched it",
+    "block": "in block_until_ready, after the call had returned",
+    "sampling": "while jaxtui timed it",
+    "fetch": "while JAX fetched its result",
     "check": "while jaxtui checked its result",
     "warm-up": "in its warm-up",
     "snippet": "in its program",
@@ -27,7 +27,7 @@ PHASES = {
 
 DOING = {
     "compiler-warm-up": "warming up the compiler",
-    "cpu-devices": "starting a process of simulated CPU devices",
+    "cpu-devices": "starting a process with simulated CPU devices",
     "first_call": "first call",
     "link-arrays": "making the arrays",
     "first-copies": "first copies",
@@ -51,6 +51,14 @@ def doing(code: str, about: str = "") -> str:
     return f"{name}: {about}" if about else name
 
 
+AGAIN = "Run it again."
+
+
+def incomplete(during: str) -> str:
+    """An answer that lacks something because the engine died on the way."""
+    return f"The engine died during the {during}: some results are missing."
+
+
 def _when(facts: Facts) -> str:
     """Where it happened, with a blank before; empty where that is not known."""
     phase = facts.get("phase")
@@ -69,18 +77,16 @@ def _memory(facts: Facts) -> str:
         asked = fmt.bytes_text(facts["bytes"])
     kind = "host memory" if facts.get("found_by") == "host" else "device memory"
     if facts.get("found_by") == "compiler":
-        return (
-            f"XLA says that it needs {asked} of device memory; the device has {free}."
-        )
+        return f"XLA needs {asked} of device memory for it; the device has {free}."
     want = f": it asked for {asked}" if asked else ""
-    left = f", {free} were free" if free else ""
+    left = f", {free} was free" if free else ""
     return f"Out of {kind}{_when(facts)}{want}{left}."
 
 
 def _memory_advice(facts: Facts) -> str:
     if facts.get("own"):
         return "Pass smaller arguments; arrays that it keeps from every call add up."
-    return "Take a smaller size or a narrower dtype, or free memory on the device."
+    return "Choose a smaller size or a narrower dtype, or free memory on the device."
 
 
 def _dtype(facts: Facts) -> str:
@@ -100,9 +106,9 @@ def _ended(facts: Facts) -> str:
         case None:
             return "stopped answering"
         case "SIGKILL":
-            return "was killed (SIGKILL, as the kernel does when memory runs out)"
+            return "was killed (SIGKILL: the kernel does this when memory runs out)"
         case "SIGTERM" | "SIGINT" | "SIGHUP" as name:
-            return f"was ended ({name})"
+            return f"was terminated ({name})"
         case name:
             return f"crashed ({name})"
 
@@ -115,12 +121,12 @@ def _died(facts: Facts) -> str:
 
 def _died_advice(facts: Facts) -> str:
     if not facts.get("ready"):
-        return "Its last words may say why."
+        return "The log may say why."
     if facts.get("idle"):
-        return "The next run starts another."
+        return "The next run starts a new one."
     if facts.get("case"):
         return "Try a smaller size or another mode."
-    return "Run it again."
+    return AGAIN
 
 
 def _overdue(facts: Facts) -> str:
@@ -130,7 +136,7 @@ def _overdue(facts: Facts) -> str:
 
 
 def starting_text(*, imported: bool, hardware: str) -> str:
-    """``initialising JAX on 8 chips TPU v5e``."""
+    """``initialising JAX on 8 TPU v5e chips``."""
     named = imported and hardware
     return f"initialising JAX on {hardware}" if named else "starting JAX"
 
@@ -147,7 +153,7 @@ def _slow_advice(facts: Facts) -> str:
         return f"JAX waits until every host of the slice runs it. {slice_advice(facts)}"
     if not facts["imported"]:
         return (
-            "The first import after an installation takes long; so does one from a"
+            "The first import after an installation is slow, and so is one from a"
             " network file system or on a busy machine."
         )
     if "tpu" in makers and facts["seconds"] < 60:
@@ -171,8 +177,8 @@ def _timeout(facts: Facts) -> str:
     if facts["imported"]:
         at = starting_text(imported=True, hardware=facts["hardware"])
     return (
-        f"JAX did not start within {facts['seconds']:g} s: jaxtui ended it while it was"
-        f" {at}."
+        f"JAX did not start within {facts['seconds']:g} s: jaxtui ended the engine"
+        f" while it was {at}."
     )
 
 
@@ -195,7 +201,7 @@ def _platform_advice(facts: Facts) -> str:
 def _versions(facts: Facts) -> str:
     pairs = (("jax", facts["jax"]), ("jaxlib", facts["jaxlib"]))
     found = " and ".join(f"{name} {version}" for name, version in pairs if version)
-    return f"{found or 'Neither jax nor jaxlib'} installed."
+    return f"{found or 'Neither jax nor jaxlib'} is installed."
 
 
 def _refused_setting(facts: Facts) -> str:
@@ -212,7 +218,7 @@ def _conflict(facts: Facts) -> str:
     )
 
 
-_REPORT = "This is a mistake in jaxtui: please report it with the original text."
+_REPORT = "This is a bug in jaxtui: please report it with the original text."
 
 WORDS: dict[str, Words] = {
     # Starts.
@@ -230,7 +236,7 @@ WORDS: dict[str, Words] = {
     ),
     "jax-broken": Words(
         "broken JAX",
-        lambda f: f"Importing JAX fails: {f['error']}. {_versions(f)}",
+        lambda f: f"Importing JAX fails: {ended(f['error'])} {_versions(f)}",
         "`pip install -U --force-reinstall jax jaxlib` installs two that fit;"
         " `python -c 'import jax'` shows the whole message.",
     ),
@@ -258,9 +264,8 @@ WORDS: dict[str, Words] = {
     ),
     "no-tpu": Words(
         "no TPU",
-        "JAX was told to use a TPU and found no chip.",
-        "This is no TPU VM, or the container was started without --privileged or"
-        " --device.",
+        "JAX tried to use a TPU and found no chip.",
+        "This is not a TPU VM, or its container lacks --privileged or --device.",
     ),
     "libtpu-missing": Words(
         "no libtpu",
@@ -289,11 +294,13 @@ WORDS: dict[str, Words] = {
     ),
     "engine-unstartable": Words(
         "no engine",
-        lambda f: f"The engine cannot be started: {f['error']}.",
-        "Look at the command that starts it.",
+        lambda f: f"Cannot start the engine: {ended(f['error'])}",
+        "Check the command of --python.",
     ),
     "engine-fault": Words(
-        "mistake", lambda f: f"The engine could not start: {f['error']}.", _REPORT
+        "jaxtui bug",
+        lambda f: f"The engine did not start: {ended(f['error'])}",
+        _REPORT,
     ),
     # Ends.
     "engine-died": Words(
@@ -315,12 +322,13 @@ WORDS: dict[str, Words] = {
             " longer."
         ),
     ),
-    "engine-ended-early": Words("no engine", "The engine has ended."),
-    "engine-closed": Words("no engine", "The engine is closed."),
-    "no-devices": Words("no engine", "The engine ended before it had listed devices."),
+    "engine-ended-early": Words("no engine", "The engine is not running."),
+    "engine-closed": Words("no engine", "jaxtui has closed the engine."),
+    "no-devices": Words("no engine", "The engine died before it listed the devices."),
     "lost": Words(
-        "engine lost", "The engine was lost.", "Run it again, perhaps smaller."
+        "engine died", "The engine died.", "Run it again, or choose a smaller size."
     ),
+    "incomplete": Words("incomplete", lambda f: incomplete(f["during"]), AGAIN),
     # Runs.
     "running": Words("busy", "A run is in progress: s stops it."),
     "stopping": Words("stopping", "Stopping after this turn."),
@@ -330,11 +338,13 @@ WORDS: dict[str, Words] = {
         "late",
         lambda f: f"It took longer than {f['seconds']:g} s: jaxtui ends the engine.",
     ),
-    "run-fault": Words("mistake", lambda f: f"The run failed: {f['error']}.", _REPORT),
-    "plan-fault": Words(
-        "mistake", lambda f: f"jaxtui could not plan it: {f['error']}.", _REPORT
+    "run-fault": Words(
+        "jaxtui bug", lambda f: f"The run failed: {ended(f['error'])}", _REPORT
     ),
-    "plan-raised": Words("failed", lambda f: f"It cannot be planned: {f['error']}."),
+    "plan-fault": Words(
+        "jaxtui bug", lambda f: f"The plan failed: {ended(f['error'])}", _REPORT
+    ),
+    "plan-raised": Words("failed", lambda f: f"The plan failed: {ended(f['error'])}"),
     # Cases.
     "too-large": Words(
         "too large",
@@ -342,14 +352,12 @@ WORDS: dict[str, Words] = {
             f"It needs {fmt.bytes_text(f['needed'])} on {f['on']};"
             f" {fmt.bytes_text(f['free'])} are free."
         ),
-        "Take a smaller size or a narrower dtype.",
+        "Choose a smaller size or a narrower dtype.",
     ),
     "budget-used": Words(
-        "budget used up",
-        lambda f: (
-            f"The budget of {fmt.seconds(f['seconds'])} was used up before its turn."
-        ),
-        "Raise --budget, or take fewer cases.",
+        "out of budget",
+        lambda f: f"The budget of {fmt.seconds(f['seconds'])} ran out before its turn.",
+        "Raise --budget, or choose fewer cases.",
     ),
     "too-slow": Words(
         "too slow",
@@ -357,18 +365,18 @@ WORDS: dict[str, Words] = {
             f"One call would take about {fmt.seconds(f['seconds'])} (estimated from a"
             " smaller size), more than its share of the budget."
         ),
-        lambda f: f"Give --budget {f['enough']:.0f}, or a smaller size.",
+        lambda f: f"Raise --budget to {f['enough']:.0f}, or choose a smaller size.",
     ),
     "stopped": Words(
         "stopped",
         lambda f: {
-            "turn": "The run was stopped before this case had its turn.",
-            "sample": "The run was stopped before its first sample.",
-        }.get(f.get("before", ""), "The run was stopped."),
-        "Run it again.",
+            "turn": "The run stopped before this case had its turn.",
+            "sample": "The run stopped before the first sample of this case.",
+        }.get(f.get("before", ""), "The run stopped."),
+        AGAIN,
     ),
     "broken-off": Words(
-        "broken off",
+        "interrupted",
         lambda f: (
             f"The run was {f['outcome']}"
             + (
@@ -400,12 +408,10 @@ WORDS: dict[str, Words] = {
     "array-deleted": Words(
         "deleted array", lambda f: f"It used a deleted array{_when(f)}.", _REPORT
     ),
-    "raised": Words(
-        "failed", lambda f: f"It failed{_when(f)}: {f['error'].rstrip('.')}."
-    ),
+    "raised": Words("failed", lambda f: f"It failed{_when(f)}: {ended(f['error'])}"),
     "function-raised": Words(
         "failed",
-        lambda f: f"{f['function']} failed{_when(f)}{_where(f)}: {f['error']}.",
+        lambda f: f"{f['function']} failed{_when(f)}{_where(f)}: {ended(f['error'])}",
     ),
     "exit-called": Words(
         "exit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 
 
 def _unsteady(facts: Facts) -> str:
@@ -19,17 +19,17 @@ WORDS = {
     "progress-not-saved": Words(
         "progress not saved",
         lambda facts: (
-            f"jaxtui cannot save your progress in {facts['file']}: {facts['reason']}."
+            f"Cannot save your progress in {facts['file']}: {ended(facts['reason'])}"
         ),
     ),
     "step-disturbed": Words(
         "busy machine",
         "Other programs used the CPU cores during this step.",
-        "Run it again when the machine is quiet.",
+        "Run it again on an idle machine.",
     ),
     "step-incomplete": Words(
         "incomplete",
-        "The engine died during this step, so the step proves nothing.",
+        "The engine died during this step, so it proves nothing.",
         "Run it again; a smaller size needs less memory.",
     ),
     "step-unsteady": Words(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.signals import signal_name
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 
 
 def _change(ratio: float) -> str:
@@ -12,7 +12,7 @@ def _change(ratio: float) -> str:
     if ratio >= 3:
         return f"{fmt.ratio(ratio)} as long"
     if not percent:
-        return "as long"
+        return "equally long"
     return f"{abs(percent)} % {'longer' if percent > 0 else 'shorter'}"
 
 
@@ -50,11 +50,17 @@ def _loop_too_slow(facts: Facts) -> str:
 
 def _process_ended(facts: Facts) -> str:
     status = facts["status"]
-    how = f"by {signal_name(-status)}" if status < 0 else f"with status {status}"
-    return f"The process with {facts['devices']} CPU devices ended {how}."
+    how = (
+        f"died of {signal_name(-status)}"
+        if status < 0
+        else f"exited with code {status}"
+    )
+    return f"The process with {facts['devices']} CPU devices {how}."
 
 
 def _in_part(part: str) -> str:
+    if part == "setup":
+        return " in its setup"
     return f" in its part {part!r}" if part else ""
 
 
@@ -82,14 +88,14 @@ WORDS: dict[str, Words] = {
     "loop-calls": Words(
         "number of calls",
         lambda facts: (
-            f"A loop of {fmt.count(facts['calls'])} calls is not possible: choose from"
-            f" 1 to {facts['most']}."
+            f"A loop can't have {fmt.count(facts['calls'])} calls: choose 1 to"
+            f" {facts['most']}."
         ),
     ),
     "cannot-chain-op": Words(
         "cannot chain",
         lambda facts: (
-            f"Calls of {facts['op']} cannot be chained: it takes {facts['takes']} and"
+            f"{facts['op']} can't take its own result: it takes {facts['takes']} and"
             f" returns {facts['gives']}."
         ),
         "Choose independent calls, or an op whose result is like its first argument,"
@@ -98,8 +104,8 @@ WORDS: dict[str, Words] = {
     "cannot-chain": Words(
         "cannot chain",
         lambda facts: (
-            f"Calls of {facts['function']} cannot be chained: its result is not like"
-            " its first argument."
+            f"{facts['function']} can't take its own result: it is not like its first"
+            " argument."
         ),
         "Choose independent calls, or return first what the next call takes first, as a"
         " step that takes params and a batch returns params and a loss.",
@@ -111,16 +117,18 @@ WORDS: dict[str, Words] = {
             f" because this loop keeps up to {facts['results']} results in memory;"
             f" {fmt.bytes_text(facts['free'])} are free."
         ),
-        "Take fewer calls, a smaller size, or a loop that waits after every call.",
+        "Choose fewer calls, a smaller size, or a loop that waits after every call.",
     ),
     "loop-too-slow": Words(
         "too slow",
         _loop_too_slow,
-        "Take fewer calls, a smaller size or a larger budget.",
+        "Choose fewer calls, a smaller size or a larger budget.",
     ),
     "program-failed": Words(
         "failed program",
-        lambda facts: f"The program failed{_in_part(facts['part'])}: {facts['error']}.",
+        lambda facts: (
+            f"The program failed{_in_part(facts['part'])}: {ended(facts['error'])}"
+        ),
     ),
     "process-not-started": Words(
         "no process", "jaxtui could not start a process with more CPU devices."
@@ -134,13 +142,13 @@ WORDS: dict[str, Words] = {
             f"Only {fmt.plural(facts['repeats'], 'repeat')} of each kind fit into the"
             " budget."
         ),
-        "Take fewer calls or a smaller size.",
+        "Choose fewer calls or a smaller size.",
     ),
     "instrumented": Words("drawn repeat", _instrumented),
     "inferred": Words(
         "inferred lane",
-        "jaxtui infers when the device begins a call: when the host asked for it and"
-        " the one before was ready.",
+        "jaxtui infers when the device begins a call: as soon as the host has"
+        " dispatched it and the call before is ready.",
     ),
     "profiler-failed": Words("no trace", "JAX's profiler failed."),
     "traced-repeat-failed": Words("no trace", "The loop failed under JAX's profiler."),
@@ -157,7 +165,7 @@ WORDS: dict[str, Words] = {
             f"A call takes {fmt.seconds(facts['call_seconds'])}, too long for a trace."
         ),
     ),
-    "trace-no-time": Words("no trace", "No time was left for a trace."),
+    "trace-no-time": Words("no trace", "The budget left no time for a trace."),
     "trace-perturbed": Words(
         "no trace",
         lambda facts: (
@@ -170,7 +178,7 @@ WORDS: dict[str, Words] = {
         "IMPOSSIBLE",
         lambda facts: (
             f"IMPOSSIBLE: above the peak of {fmt.rate(facts['peak'])}; the stopwatch"
-            " timed the dispatch"
+            " timed dispatch"
         ),
     ),
     "stopwatch-early": Words(

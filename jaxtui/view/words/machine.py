@@ -1,10 +1,10 @@
-"""What is to be known of a machine: the doctor."""
+"""The machine: what it has, who holds it, and what keeps JAX from it."""
 
 from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.machine import topologies
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 
 COMMAND_CHARACTERS = 60
 """What is shown of a command, which may be a whole program."""
@@ -120,8 +120,8 @@ def _memory_taken(facts: Facts) -> str:
     holders = f" Processes with a GPU open: {fmt.listed(map(str, pids))}." * bool(pids)
     used, total = fmt.bytes_text(facts["used"]), fmt.bytes_text(facts["total"])
     return (
-        f"Others use {used} of the {total} of GPU {facts['gpu']}, as of before JAX"
-        f" started.{holders}"
+        f"Before JAX started, other processes used {used} of the {total} of GPU"
+        f" {facts['gpu']}.{holders}"
     )
 
 
@@ -148,7 +148,7 @@ def _slice(facts: Facts) -> str:
 def slice_advice(facts: Facts) -> str:
     """What to do on one host of a slice."""
     return (
-        "Start the same on every host (`gcloud compute tpus tpu-vm ssh NAME"
+        "Start the same command on every host (`gcloud compute tpus tpu-vm ssh NAME"
         " --worker=all --command=...`), or use this host alone:"
         f" `{topologies.alone(facts.get('chips') or 0)} jaxtui` (documented for libtpu,"
         " not tried with jaxtui)."
@@ -220,7 +220,7 @@ WORDS: dict[str, Words] = {
     ),
     "no-device-file": Words(
         "no device file",
-        lambda f: f"{_hardware(f)} has no device file that programs can open.",
+        lambda f: f"Programs find no device file for {_hardware(f)}.",
         lambda f: (
             f"In a container: {_IN_CONTAINER[f['maker']]}. {_DRIVERS[f['maker']]}"
         ),
@@ -284,7 +284,7 @@ WORDS: dict[str, Words] = {
     ),
     "cuda-failed": Words(
         "CUDA failed",
-        lambda f: f"JAX does not use the NVIDIA GPU: {f['error']}",
+        lambda f: f"JAX does not use the NVIDIA GPU: {ended(f['error'])}",
         "Check that `nvidia-smi` lists the GPU; after an update of the driver, restart"
         " the machine.",
     ),

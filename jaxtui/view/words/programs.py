@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from jaxtui import format as fmt
 from jaxtui.text import did_you_mean
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, ended
 
 _PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
 
@@ -97,8 +97,8 @@ WORDS: dict[str, Words] = {
     ),
     "transcendentals-apart": Words(
         "transcendentals",
-        "XLA counts exponentials and the like separately; the formula counts each as"
-        " one flop.",
+        "XLA counts exponentials and the like separately; jaxtui's formula counts each"
+        " as one flop.",
     ),
     "kernel-interpreted": Words(
         "interpreted kernel",
@@ -297,7 +297,7 @@ WORDS: dict[str, Words] = {
     ),
     "file-unreadable": Words(
         "unreadable file",
-        lambda f: f"{f['file']} can't be read: {f['why']}.",
+        lambda f: f"Cannot read {f['file']}: {ended(f['why'])}",
         "Name a Python file and a function, as in train.py:step.",
     ),
     "function-missing": Words(
@@ -339,7 +339,7 @@ WORDS: dict[str, Words] = {
     ),
     "arguments-invalid": Words(
         "invalid arguments",
-        lambda f: f'"{f["arguments"]}" is no list of arguments.',
+        lambda f: f'"{f["arguments"]}" is not a list of arguments.',
         "Type each as --arg f32[1024,1024].",
     ),
     "size-beside-arguments": Words(

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.engine import AGAIN, incomplete
 
 _ABOVE = {
-    "cache": "part of its arrays stays in the last cache, and reading alone is faster"
-    " than copying",
-    "contended": "other programs used the cores while the roof was measured",
-    "memory": "the machine was slower while the roof was measured, or the op mostly"
+    "cache": "part of its data stays in the last-level cache, and reading alone is"
+    " faster than copying",
+    "contended": "other programs used the cores while jaxtui measured the roof",
+    "memory": "the machine was slower while jaxtui measured the roof, or the op mostly"
     " reads, which is faster than copying",
-    "compute": "the machine was slower while the roof was measured, or the op needs"
+    "compute": "the machine was slower while jaxtui measured the roof, or the op needs"
     " fewer operations than its formula counts",
 }
 
 _BELOW = {
     "contended": "other programs used the cores during the run",
     "page-faults": "the kernel maps memory for the result anew in every call",
-    "op-by-op": "without jit every intermediate result is written to memory",
+    "op-by-op": "without jit, JAX writes every intermediate result to memory",
 }
 
 _NO_RATE = {
@@ -39,7 +40,7 @@ def _reached(facts: Facts) -> str:
     if facts["bandwidth"] is not None:
         reached.append(f"{fmt.rate(facts['bandwidth'], 'B/s')} of bandwidth")
     if not reached:
-        return f"No roof of {facts['device']} was measured"
+        return f"jaxtui has no roof of {facts['device']}"
     return f"{facts['device']} reaches {fmt.listed(reached)}"
 
 
@@ -75,7 +76,7 @@ def _below(facts: Facts) -> str:
 
 
 def _progress(facts: Facts) -> str:
-    kept = "the roofs so far are kept" if facts["kept"] else "no roof was measured"
+    kept = "these are the roofs so far" if facts["kept"] else "there is no roof yet"
     return f"Stopped: {kept}."
 
 
@@ -93,26 +94,27 @@ WORDS: dict[str, Words] = {
     "in-cache": Words(
         "in the cache",
         lambda f: (
-            f"The arrays fit into the last cache ({fmt.bytes_text(f['cache_bytes'])}),"
-            " so memory does not limit these calls."
+            "The arrays fit into the last-level cache"
+            f" ({fmt.bytes_text(f['cache_bytes'])}), so memory does not limit these"
+            " calls."
         ),
     ),
     "over-the-roof": Words("over the roof", _over),
     "below-the-roof": Words("below the roof", _below),
     "other-silicon": Words(
         "other device",
-        lambda f: f"It ran on {f['where']}, and these are the roofs of {f['device']}.",
+        lambda f: f"It ran on {f['where']}, but these are the roofs of {f['device']}.",
     ),
     "sent-each-call": Words(
         "sent each call",
-        "The host sends its arguments in every call, and that link has a limit of its"
-        " own.",
+        "The host sends the arguments in every call, and no roof describes that link.",
     ),
     "lost-midway": Words(
-        "incomplete", "The engine was lost before the case was timed to the end."
+        "incomplete", "The engine died before this case had all of its turns."
     ),
     "no-byte-count": Words(
-        "no byte count", "Its bytes are not known, so neither are its flops per byte."
+        "no byte count",
+        "jaxtui doesn't know its bytes, so it can't compute flops per byte.",
     ),
     "no-rate": Words("no rate", lambda f: f"It has no rate: {_NO_RATE[f['because']]}."),
     "nothing-counted": Words(
@@ -121,21 +123,17 @@ WORDS: dict[str, Words] = {
     "too-few-calls": Words("no rate", "Too few calls for a rate."),
     "no-roof": Words("no roof", lambda f: f"There is no {f['roof']} roof."),
     "roof-not-measured": Words(
-        "no roof", lambda f: f"The {f['roof']} roof has not been measured."
+        "no roof", lambda f: f"jaxtui has not measured the {f['roof']} roof."
     ),
-    "roof-awaited": Words("no roof yet", "Its roofs are still being measured."),
+    "roof-awaited": Words("no roof yet", "jaxtui is still measuring its roofs."),
     "roofs-stopped": Words("stopped", _progress, "Measure them again."),
     "roofs-lost": Words(
         "incomplete",
-        lambda f: f"The engine was lost: no new roofs of {f['device']}.",
+        lambda f: f"The engine died: no new roofs of {f['device']}.",
         "Measure them again.",
     ),
     "roofs-failed": Words(
         "no roofs", lambda f: f"jaxtui could not measure the roofs of {f['device']}."
     ),
-    "roofline-lost": Words(
-        "incomplete",
-        "The engine was lost on the way: this is what had arrived.",
-        "Run it again.",
-    ),
+    "roofline-lost": Words("incomplete", incomplete("run"), AGAIN),
 }
