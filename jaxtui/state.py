@@ -55,6 +55,8 @@ from jaxtui.model import (
     PhaseMeasured,
     Phases,
     PhaseStarted,
+    Profile,
+    Profiling,
     Progress,
     Ready,
     Remark,
@@ -75,10 +77,18 @@ RUNNING = Remark("running")
 """There is one run at a time."""
 
 Purpose = Literal[
-    "bench", "loop", "lesson", "check", "crossover", "inspection", "roofs", "links"
+    "bench",
+    "loop",
+    "lesson",
+    "check",
+    "crossover",
+    "inspection",
+    "roofs",
+    "links",
+    "profile",
 ]
 """What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
-crossover, what XLA made of a case, the roofs of a device, or links."""
+crossover, what XLA made of a case, the roofs of a device, links, or a profile."""
 
 Topic = Literal["machine", "run", "key"]
 """What a message is about, with which it ends: the machine, its engine and what was
@@ -153,7 +163,9 @@ class Job:
     """What XLA, libtpu or Python printed meanwhile."""
     links: Mapping[tuple[str, str], LinkMeasured] = field(default_factory=dict)
     """By the devices that are copied from and to: what is known so far."""
-    result: LoopMeasured | Inspected | RoofsMeasured | LinksMeasured | None = None
+    result: (
+        LoopMeasured | Inspected | RoofsMeasured | LinksMeasured | Profile | None
+    ) = None
     """Of another work; of roofs those that are known so far."""
 
     @property
@@ -298,7 +310,7 @@ class State:
             what: a work, verdicts of any kind, or whatever JAX does. An experiment in
                 which NumPy takes part is left to the engine, which refuses the rest.
         """
-        judges = what == "verdicts" or isinstance(what, (Check, Roofs, Loop))
+        judges = what == "verdicts" or isinstance(what, (Check, Roofs, Loop, Profiling))
         spared = isinstance(what, Experiment) and any(
             case.on_host for case in what.cases
         )
@@ -589,7 +601,7 @@ def _job_event(job: Job, event: Event) -> Job:
             return replace(job, seen=event.calls, result=event)
         case LinkMeasured():
             return replace(job, links={**job.links, event.pair: event})
-        case Inspected() | RoofsMeasured() | LinksMeasured():
+        case Inspected() | RoofsMeasured() | LinksMeasured() | Profile():
             return replace(job, result=event)
         case WorkFailed():
             return replace(job, failed=event)

@@ -17,6 +17,7 @@ from jaxtui.model import (
     Loop,
     PhaseMeasured,
     PhaseStarted,
+    Profiling,
     Progress,
     Remark,
     RunEvent,
@@ -40,7 +41,7 @@ def has_files(work: Work) -> bool:
 
 def cases_of(work: Work) -> tuple[Case, ...]:
     """Those that may have functions of files."""
-    if isinstance(work, (Inspection, Loop)):
+    if isinstance(work, (Inspection, Loop, Profiling)):
         return (work.case,)
     return work.cases if isinstance(work, Experiment) else ()
 
@@ -125,9 +126,9 @@ class ActiveRun:
         """
         if isinstance(self.work, Inspection):
             return self.work.limit_seconds
-        if not self.foreign or not isinstance(self.work, (Experiment, Loop)):
+        if not self.foreign or not isinstance(self.work, (Experiment, Loop, Profiling)):
             return None
-        if isinstance(self.work, Loop):
+        if isinstance(self.work, (Loop, Profiling)):
             return self.work.budget + PATIENCE_SECONDS
         if self.phase == "compile" and self.work.budget_seconds is None:
             return None

@@ -32,6 +32,7 @@ from jaxtui.model import (
     Noticed,
     OpInfo,
     Plan,
+    Profiling,
     Remark,
     Roofs,
     RunEvent,
@@ -189,7 +190,7 @@ class Core:
 
     def imports(self, work: Work) -> Iterator[RunEvent]:
         """Import the files whose functions a work times; JAX has not started yet."""
-        if isinstance(work, (Experiment, Inspection, Loop)):
+        if isinstance(work, (Experiment, Inspection, Loop, Profiling)):
             # All that measures: a file may replace what it takes from elsewhere.
             from jaxtui.measure import (  # noqa: F401
                 devices,
@@ -198,6 +199,7 @@ class Core:
                 inspection,
                 loops,
                 own,
+                profiling,
             )
 
             yield from own.imports(work)
@@ -224,6 +226,10 @@ class Core:
                 from jaxtui.measure.inspection import run_inspection
 
                 return run_inspection(work, stop=stop)
+            case Profiling():
+                from jaxtui.measure.profiling import run_profiling
+
+                return run_profiling(work, stop=stop)
             case Roofs():
                 from jaxtui.measure.roofs import run_roofs
 

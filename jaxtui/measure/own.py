@@ -51,6 +51,7 @@ from jaxtui.model import (
     Inspection,
     Loop,
     PhaseStarted,
+    Profiling,
     RunEvent,
     RunStarted,
 )
@@ -290,7 +291,7 @@ _broken: dict[str, tuple[bytes, BaseException]] = {}
 """By path: the content that was imported before JAX started, and what it raised."""
 
 
-def imports(work: Experiment | Inspection | Loop) -> Iterator[RunEvent]:
+def imports(work: Experiment | Inspection | Loop | Profiling) -> Iterator[RunEvent]:
     """Import the files of a work before JAX starts, as ``python train.py`` would.
 
     What a file sets then means what it says: ``XLA_FLAGS``, ``jax_num_cpu_devices``,

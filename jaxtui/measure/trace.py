@@ -86,10 +86,10 @@ def record(work: Callable[[], object]) -> Trace:
         MissingTraceError: The profiler does not start, or what it wrote is of no use.
     """
     try:
-        session = _Session()
+        session = Session()
         session.start()
     except Exception as error:  # of the profiler, which is optional
-        raise MissingTraceError(_failed(error)) from error
+        raise MissingTraceError(failed(error)) from error
     try:
         marks = []
         for _ in range(MARKS):
@@ -100,17 +100,16 @@ def record(work: Callable[[], object]) -> Trace:
         work()
         sleep(LINGER_SECONDS)
     except BaseException:
-        with suppress(Exception):  # what the work raised counts
-            session.stop()
+        session.abandon()
         raise
     try:
         data = session.stop()
     except Exception as error:  # of the profiler
-        raise MissingTraceError(_failed(error)) from error
+        raise MissingTraceError(failed(error)) from error
     return read(data, marks)
 
 
-class _Session:
+class Session:
     """Traces into files, which are removed: every JAX can, and what newer ones give in
     memory is not the trace itself.
     """
@@ -119,6 +118,8 @@ class _Session:
         self._profiler: Any = jax.profiler
         self._options = options()
         self._folder = TemporaryDirectory(prefix="jaxtui-trace-")
+        self.size = 0
+        """Bytes of what was written."""
 
     def start(self) -> None:
         try:
@@ -129,13 +130,18 @@ class _Session:
             self._folder.cleanup()
             raise
 
+    def abandon(self) -> None:
+        """End it after something was raised, which counts."""
+        with suppress(Exception):
+            self.stop()
+
     def stop(self) -> xspace.Space:
         with self._folder as folder:
             self._profiler.stop_trace()
             files = xspace.files(Path(folder))
-            size = sum(file.stat().st_size for file in files)
-            if not files or size > MOST_BYTES:
-                raise OSError(f"{len(files)} files, {size} bytes")
+            self.size = sum(file.stat().st_size for file in files)
+            if not files or self.size > MOST_BYTES:
+                raise OSError(f"{len(files)} files, {self.size} bytes")
             return xspace.load(files[0])
 
 
@@ -149,7 +155,7 @@ def options() -> Any:
     return chosen
 
 
-def _failed(error: Exception) -> Remark:
+def failed(error: Exception) -> Remark:
     return Remark("profiler-failed", detail=str(error) or type(error).__name__)
 
 

@@ -15,6 +15,7 @@ from jaxtui.model.links import *
 from jaxtui.model.loops import *
 from jaxtui.model.machine import *
 from jaxtui.model.measurement import *
+from jaxtui.model.profile import *
 from jaxtui.model.programs import *
 from jaxtui.model.remark import *
 from jaxtui.model.roofs import *

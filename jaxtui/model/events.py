@@ -11,6 +11,7 @@ from jaxtui.model.links import LinkMeasured, Links, LinksMeasured
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
 from jaxtui.model.machine import Device, Holder, Host
 from jaxtui.model.measurement import Measurement
+from jaxtui.model.profile import Profile, Profiling
 from jaxtui.model.programs import Inspected, Inspection
 from jaxtui.model.remark import Remark
 from jaxtui.model.roofs import Roofs, RoofsMeasured
@@ -117,7 +118,7 @@ class RunFinished(Record, frozen=True, kw_only=True, tag=True):
 
 
 class WorkFailed(Record, frozen=True, kw_only=True, tag=True):
-    """A loop, snippet, check, inspection, the roofs or links ended without a result."""
+    """A work that is no experiment ended without its result."""
 
     remark: Remark
 
@@ -217,6 +218,7 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
     RoofsMeasured,
     LinkMeasured,
     LinksMeasured,
+    Profile,
     WorkFailed,
     Progress,
     RunFinished,
@@ -238,5 +240,7 @@ EngineEvent = Union[  # noqa: UP007
 
 Event = Union[RunEvent, EngineEvent]  # noqa: UP007
 
-Work = Union[Experiment, Loop, Snippet, Check, Inspection, Roofs, Links]  # noqa: UP007
+Work = Union[  # noqa: UP007
+    Experiment, Loop, Snippet, Check, Inspection, Roofs, Links, Profiling
+]
 """What an engine can be asked to run."""

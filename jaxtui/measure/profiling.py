@@ -1,0 +1,186 @@
+"""Profiles some calls of a case: they run under JAX's profiler, and without it before.
+
+``_Run.work`` is the whole course: the cold path, a warm-up, calls without the profiler,
+a traced call that tells how much a call writes, and the traced calls. ``profile`` makes
+a profile of what was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter, sleep
+
+import jax
+import msgspec
+
+import jaxtui
+from jaxtui.measure import coldpath, devices, ops, own, profile, trace, xspace
+from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.profile import STEP, NoProfileError
+from jaxtui.measure.runner import Runner
+from jaxtui.measure.turns import never
+from jaxtui.measure.workload import Pool, Workload, of_function, of_op
+from jaxtui.model import HOST_MODES, RunEvent
+from jaxtui.model.profile import MOST_STEPS, Profile, Profiling
+from jaxtui.model.remark import Fact, Remark
+from jaxtui.stats import median
+
+WARM_CALLS = 2
+"""After the first one, of which the cold path is."""
+
+MOST_EVENTS = 200_000
+"""Of a profile: some 25 MB, read in two seconds."""
+
+SEED = 0
+
+_PACKAGE = Path(jaxtui.__file__).parent
+HIDDEN = (
+    *map(str, (_PACKAGE / "measure").glob("*.py")),
+    *(
+        str(_PACKAGE / name)
+        for name in ("engine", "api.py", "child.py", "measure/ops/base.py")
+    ),
+)
+"""Who calls what is profiled; the ops of the catalogue are shown."""
+
+
+def run_profiling(
+    work: Profiling, *, stop: Callable[[], bool] = never
+) -> Iterator[RunEvent]:
+    """Profile a case.
+
+    ``Profile`` or ``WorkFailed`` ends it, or neither if it was stopped before.
+    """
+    return _Run(work, stop).events()
+
+
+class _Run(Runner):
+    phase = "inputs"
+    _workload: Workload
+
+    def __init__(self, work: Profiling, stop: Callable[[], bool]) -> None:
+        super().__init__(work.budget, stop)
+        self._work, self.case = work, work.case
+
+    def work(self) -> Iterator[RunEvent]:
+        case, steps = self.case, self._work.steps
+        if case.mode in HOST_MODES:
+            raise RefusedError(Remark("profile-on-host", {"mode": case.mode}, "error"))
+        if not 1 <= steps <= MOST_STEPS:
+            facts: dict[str, Fact] = {"steps": steps, "most": MOST_STEPS}
+            raise RefusedError(Remark("profile-steps", facts, "error"))
+        device = devices.find(case.device)
+        yield from self.warm_up(device)
+        for phase in self._phases(device):
+            self.phase = phase
+            yield self.progress(phase, case.label)
+            if self.stop():
+                return
+        self.phase = "warm-up"
+        yield self.progress("warm-up", case.label)
+        each = max(self._step() for _ in range(WARM_CALLS))
+        needed = 2 * (steps + 1) * each
+        if needed > self.remaining:
+            facts = {"seconds": each, "steps": steps, "budget": self.budget}
+            raise RefusedError(Remark("profile-too-slow", facts, "error"))
+        self.phase = "sampling"
+        yield self.progress("sampling", case.label)
+        plain = [self._step() for _ in range(steps)]
+        if self.stop():
+            return
+        self.phase = "profile"
+        yield self.progress("profile", case.label)
+        alone = self._record(1)
+        events = max(
+            1, sum(len(line) for plane in alone.planes for line in plane.lines)
+        )
+        fitting = max(1, min(steps, MOST_EVENTS // events))
+        space = self._record(fitting)
+        if self.stop():
+            return
+        yield self.progress("profile-reading", case.label)
+        found = self._read(space)
+        notes = list(found.notes)
+        if fitting < steps:
+            facts = {"steps": fitting, "asked": steps, "events": events}
+            notes.append(Remark("fewer-steps", facts, "warning"))
+        peak = self._workload.peak
+        if peak is not None and found.flops_per_second is None:
+            found = msgspec.structs.replace(
+                found,
+                flops_per_second=peak.flops_per_second,
+                bytes_per_second=peak.bytes_per_second,
+                peak_source=peak.source,
+            )
+        yield msgspec.structs.replace(
+            found,
+            device_kind=device.device_kind,
+            jax=jax.__version__,
+            unprofiled_seconds=median(plain),
+            size_bytes=self._size,
+            notes=tuple(notes),
+        )
+
+    def _phases(self, device: jax.Device) -> Iterator[str]:
+        """Do the phases of the cold path; each is named before it is done."""
+        case, pool, source = self.case, Pool(SEED), own.source(self.case.op)
+        if source is None:
+            yield "inputs"
+            self._workload = of_op(case, ops.get(case.op), device, pool)
+        else:
+            yield "import"
+            function = own.load(source, device)
+            yield "inputs"
+            self._workload = of_function(function, case, device, pool)
+            jax.clear_caches()  # what the function has jitted itself is cold, too
+        yield from coldpath.make_ready(self._workload)
+        self.case = self._workload.case
+
+    def _step(self, number: int | None = None) -> float:
+        """One call, awaited; annotated with its number where it is profiled."""
+        workload = self._workload
+        with workload.scope():
+            args = (*workload.args,)
+            jax.block_until_ready(list(filter(own.is_jax, jax.tree.leaves(args))))
+            if number is None:
+                start = perf_counter()
+                jax.block_until_ready(workload.call(*args))
+                return perf_counter() - start
+            with jax.profiler.StepTraceAnnotation(STEP, step_num=number):
+                start = perf_counter()
+                jax.block_until_ready(workload.call(*args))
+                return perf_counter() - start
+
+    def _record(self, steps: int) -> xspace.Space:
+        """Some steps under the profiler.
+
+        Raises:
+            RefusedError: It does not start, or wrote nothing of use.
+        """
+        session = trace.Session()
+        try:
+            session.start()
+        except Exception as error:  # of the profiler
+            raise RefusedError(trace.failed(error)) from error
+        try:
+            for number in range(steps):
+                self._step(number)
+                if self.stop():
+                    break
+            sleep(trace.LINGER_SECONDS)
+        except BaseException:
+            session.abandon()
+            raise
+        try:
+            space = session.stop()
+        except Exception as error:  # of the profiler
+            raise RefusedError(trace.failed(error)) from error
+        self._size = session.size
+        return space
+
+    def _read(self, space: xspace.Space) -> Profile:
+        try:
+            return profile.read(space, self.case.label, HIDDEN)
+        except NoProfileError as error:
+            raise RefusedError(error.remark) from error

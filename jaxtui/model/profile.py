@@ -1,0 +1,184 @@
+"""Where the time of a step goes: what a trace of the profiler shows."""
+
+from __future__ import annotations
+
+from statistics import fmean, stdev
+from typing import Literal, get_args
+
+from jaxtui.model.base import Record, WithBudget
+from jaxtui.model.cases import Case
+from jaxtui.model.remark import Remark
+
+KernelKind = Literal["compute", "collective", "copy"]
+"""What keeps a device busy: arithmetic, exchange with other devices, moved memory."""
+
+KERNEL_KINDS: tuple[KernelKind, ...] = get_args(KernelKind)
+
+STEPS, MOST_STEPS = 5, 1000
+"""Of an own function: enough for a ±, and a small trace."""
+
+
+class Profiling(WithBudget, frozen=True, kw_only=True, tag=True):
+    """Ask for a profile of some calls of a case: a work for the engine."""
+
+    case: Case
+    """Its mode is ``eager``, ``jit`` or ``pallas``."""
+    steps: int = STEPS
+    budget_seconds: float = 60.0
+    """For everything; a step that would overrun it is refused."""
+
+
+class Frame(Record, frozen=True, kw_only=True):
+    """One line of the user's source."""
+
+    file: str
+    line: int
+    function: str
+    """Empty where this jax does not say: up to 0.7."""
+
+
+class Share(Record, frozen=True, kw_only=True):
+    """Part of a kernel's time, and the lines that asked for it."""
+
+    part: float
+    """0 to 1; those of a kernel add up to 1."""
+    stack: tuple[int, ...]
+    """Indices into the frames of the profile, the innermost first; empty for what XLA
+    added by itself."""
+
+
+class Kernel(Record, frozen=True, kw_only=True):
+    """An instruction of a compiled program, and what its runs took.
+
+    Seconds are those of one step, averaged over the devices.
+    """
+
+    name: str
+    program: str
+    kind: KernelKind
+    category: str
+    """As XProf names it: ``loop fusion``, ``dot``, ``all-reduce``."""
+    shape: str
+    """Of its result, as XLA writes it; empty where the trace has no program."""
+    op_name: str
+    """How JAX came to it: ``jit(step)/transpose(jvp())/dot_general``."""
+    steps: tuple[float, ...]
+    """Its own time in each step: a loop's without its body. What ran at the same time
+    on one device shares that time."""
+    total_seconds: float
+    """From its start to its end, all that it holds included; and what it shares, so
+    that these may add up to more than a step."""
+    hidden_seconds: float
+    """Of a collective or a copy: while the device computed."""
+    count: float
+    """Runs in a step, of all devices."""
+    flops: float | None
+    bytes: float | None
+    """Of one run. By the trace on a TPU, else counted from the program."""
+    shares: tuple[Share, ...]
+
+    @property
+    def self_seconds(self) -> float:
+        """The mean over the steps."""
+        return fmean(self.steps) if self.steps else 0.0
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation over the steps; ``None`` of one step."""
+        return stdev(self.steps) if len(self.steps) > 1 else None
+
+
+class Activity(Record, frozen=True, kw_only=True):
+    """What the host did, and for how long."""
+
+    name: str
+    seconds: float
+
+
+class Gap(Record, frozen=True, kw_only=True):
+    """A device waits."""
+
+    start_seconds: float
+    """Since the start of the profile."""
+    seconds: float
+    device: str
+    after: str
+    before: str
+    """The kernels around it; empty at the ends of the profile."""
+    host: tuple[Activity, ...]
+    """Meanwhile, the longest first; empty where the trace shows nothing of it."""
+
+
+class Compile(Record, frozen=True, kw_only=True):
+    """A function was traced and compiled inside of the profile."""
+
+    function: str
+    seconds: float
+    """From the call until it was compiled."""
+    compile_seconds: float
+    """Of XLA alone."""
+
+
+class Transfer(Record, frozen=True, kw_only=True):
+    """Copies between host and device of one kind, all of the profile together."""
+
+    name: str
+    """As the runtime calls it."""
+    count: int
+    bytes: float | None
+    seconds: float
+
+
+class Occupancy(Record, frozen=True, kw_only=True):
+    """Memory of a device that is in use at a moment."""
+
+    start_seconds: float
+    bytes: float
+
+
+class Profile(Record, frozen=True, kw_only=True, tag=True):
+    """What a trace shows. Seconds are those of one step unless they say otherwise."""
+
+    source: str
+    """Case, script or file."""
+    jax: str = ""
+    device_kind: str = ""
+    devices: tuple[str, ...]
+    steps: tuple[float, ...]
+    """How long each took; there is at least one."""
+    busy: tuple[float, ...]
+    """How long a device worked in each of them, averaged over the devices."""
+    kernels: tuple[Kernel, ...]
+    """The dearest first."""
+    frames: tuple[Frame, ...]
+    gaps: tuple[Gap, ...] = ()
+    """The longest ones."""
+    compiles: tuple[Compile, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    memory: tuple[Occupancy, ...] = ()
+    flops_per_second: float | None = None
+    bytes_per_second: float | None = None
+    """Peaks of one device."""
+    peak_source: str = ""
+    """``trace``, or the publication."""
+    unprofiled_seconds: float | None = None
+    """A step without the profiler: the median of as many."""
+    size_bytes: int = 0
+    """Of the trace."""
+    events: int = 0
+    notes: tuple[Remark, ...] = ()
+
+    @property
+    def step_seconds(self) -> float:
+        """The mean step."""
+        return fmean(self.steps)
+
+    @property
+    def busy_seconds(self) -> float:
+        """Of the mean step."""
+        return fmean(self.busy)
+
+    @property
+    def idle_seconds(self) -> float:
+        """Of the mean step."""
+        return max(0.0, self.step_seconds - self.busy_seconds)

@@ -1,0 +1,279 @@
+"""Profiles of traces: whose time each moment is, by lines, on every kind of device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxtui.measure import profile, xspace
+from jaxtui.measure.profile import STEP, NoProfileError
+from jaxtui.model.profile import Kernel, Profile
+from tests.measure.spaces import Event, Line, Named, Plane, event, space
+
+MS = 10**9
+"""Picoseconds."""
+
+
+def step(number: int, start: float, end: float) -> Event:
+    return event(STEP, ms(start), ms(end - start), step_num=number)
+
+
+def ms(time: float) -> int:
+    return round(time * MS)
+
+
+def on_cpu(name: str, start: float, end: float, **stats: Any) -> Event:
+    known = {"hlo_op": name, "hlo_module": "jit_f", "program_id": 1, "run_id": 1}
+    return event(name, ms(start), ms(end - start), **{**known, **stats})
+
+
+def read(*planes: Plane) -> Profile:
+    return profile.read(xspace.read(space(*planes)), "a trace")
+
+
+def cpu(*lines: tuple[Event, ...], host: tuple[Event, ...] = ()) -> Profile:
+    threads = [Line(f"a thread/{at}", events) for at, events in enumerate(lines)]
+    return read(Plane("/host:CPU", (Line("python", host), *threads)))
+
+
+def own(found: Profile) -> dict[str, float]:
+    """Its own milliseconds in a step, by kernel."""
+    return {each.name: round(1e3 * each.self_seconds, 6) for each in found.kernels}
+
+
+def adds_up(found: Profile) -> None:
+    spent = sum(each.self_seconds for each in found.kernels)
+    assert spent == pytest.approx(found.busy_seconds)
+    assert spent + found.idle_seconds == pytest.approx(found.step_seconds)
+
+
+def of(found: Profile, name: str) -> Kernel:
+    return next(each for each in found.kernels if each.name == name)
+
+
+def test_a_loop_holds_its_body() -> None:
+    body = [on_cpu("add.1", 2, 3), on_cpu("add.1", 4, 6)]
+    found = cpu((on_cpu("while.2", 1, 8), *body), host=(step(0, 0, 10),))
+    assert own(found) == {"while.2": 4.0, "add.1": 3.0}
+    assert of(found, "while.2").total_seconds == pytest.approx(7e-3)
+    assert of(found, "add.1").count == 2
+    assert found.idle_seconds == pytest.approx(3e-3)
+    adds_up(found)
+
+
+def test_what_runs_side_by_side_shares_the_time() -> None:
+    found = cpu(
+        (on_cpu("dot.1", 0, 6),), (on_cpu("dot.2", 4, 8),), host=(step(0, 0, 8),)
+    )
+    assert own(found) == {"dot.1": 5.0, "dot.2": 3.0}
+    adds_up(found)
+
+
+def test_a_parallel_kernel_lasts_until_its_work_is_done() -> None:
+    ended = event("end: sort.0", ms(9), 1000, _c=7)
+    found = cpu((on_cpu("sort.0", 1, 2, _p=7),), (ended,), host=(step(0, 0, 10),))
+    assert own(found) == {"sort.0": 8.0}
+    cut = cpu((on_cpu("sort.0", 1, 2, _p=7),), host=(step(0, 0, 10),))
+    assert own(cut) == {"sort.0": 1.0}
+    assert [note.code for note in cut.notes if note.code == "kernels-cut"]
+
+
+def test_a_collective_is_hidden_while_the_device_computes() -> None:
+    streams = [
+        (on_cpu("dot.1", 0, 4),),
+        (on_cpu("all-reduce.1", 2, 7), on_cpu("copy.3", 7, 8)),
+    ]
+    found = cpu(*streams, host=(step(0, 0, 10),))
+    assert own(found) == {"dot.1": 4.0, "all-reduce.1": 3.0, "copy.3": 1.0}
+    reduced = of(found, "all-reduce.1")
+    assert (reduced.kind, of(found, "copy.3").kind) == ("collective", "copy")
+    assert reduced.hidden_seconds == pytest.approx(2e-3)
+    adds_up(found)
+
+
+def test_steps_have_a_deviation_and_devices_a_mean() -> None:
+    lines = (
+        on_cpu("dot.1", 0, 2),
+        on_cpu("dot.1", 10, 14),
+        on_cpu("dot.1", 0, 4, device_ordinal=1),
+    )
+    found = cpu(lines, host=(step(0, 0, 5), step(1, 10, 15)))
+    (kernel,) = found.kernels
+    assert found.devices == ("cpu:0", "cpu:1")
+    assert kernel.steps == pytest.approx((3e-3, 2e-3))
+    assert kernel.deviation == pytest.approx(0.70711e-3, rel=1e-3)
+    assert found.idle_seconds == pytest.approx(2.5e-3)
+    adds_up(found)
+
+
+def test_without_annotations_a_step_begins_with_the_dearest_program() -> None:
+    other = {"hlo_module": "jit_init", "run_id": 9}
+    runs = [on_cpu("dot.1", 10 * n, 10 * n + 4, run_id=n) for n in (1, 2, 3)]
+    found = cpu((on_cpu("add.7", 0, 2, **other), *runs))
+    assert found.steps == pytest.approx((10e-3, 10e-3, 4e-3))
+    (note,) = [note for note in found.notes if note.code == "steps-of"]
+    assert note.facts["program"] == "jit_f(1)"
+    assert note.facts["before_seconds"] == pytest.approx(10e-3)
+    adds_up(found)
+
+
+def test_a_programs_own_steps_count() -> None:
+    host = tuple(event("train", ms(n), MS, step_num=n) for n in (0, 10))
+    found = cpu((on_cpu("dot.1", 1, 2), on_cpu("dot.1", 11, 13)), host=host)
+    assert found.steps == pytest.approx((10e-3, 3e-3))
+    assert "steps-annotated" in [note.code for note in found.notes]
+
+
+def test_a_gap_says_what_the_host_did() -> None:
+    host = (
+        step(0, 0, 10),
+        event("PjitFunction(loss)", ms(1), ms(6)),
+        event("trace", ms(2), ms(4)),
+    )
+    found = cpu((on_cpu("dot.1", 0, 1), on_cpu("dot.2", 7, 10)), host=host)
+    gap = found.gaps[0]
+    assert (gap.after, gap.before, gap.device) == ("dot.1", "dot.2", "cpu:0")
+    assert gap.seconds == pytest.approx(6e-3)
+    did = {each.name: round(1e3 * each.seconds, 6) for each in gap.host}
+    assert did == {"trace": 4.0, "PjitFunction(loss)": 2.0}
+
+
+def test_a_compile_inside_is_named_with_its_function() -> None:
+    host = (
+        step(0, 0, 10),
+        event("PjitFunction(step)", ms(1), ms(6)),
+        event("PjitFunction(step)", ms(1), ms(6) - 5),
+        event("backend_compile_and_load", ms(3), ms(2)),
+    )
+    (compiled,) = cpu((on_cpu("dot.1", 7, 10),), host=host).compiles
+    assert compiled.function == "step"
+    assert compiled.seconds == pytest.approx(4e-3)
+    assert compiled.compile_seconds == pytest.approx(2e-3)
+
+
+def test_a_tpu_says_work_lines_and_peaks_itself() -> None:
+    text = "%fusion.3 = f32[8]{0:T(128)} fusion(%x)"
+    stats = {
+        "hlo_category": "loop fusion",
+        "flops": 70,
+        "bytes_accessed": 500,
+        "shape_with_layout": "f32[8]{0:T(128)}",
+        "source_stack": "train.py:40:2\nmodel.py:7:1",
+        "tf_op": "jit(f)/add:",
+    }
+    start = "%copy-start.1 = (f32[8]) copy-start(%x)"
+    lines = (
+        Line("XLA Modules", (event("jit_f(1)", 0, ms(10), run_id=1),)),
+        Line(
+            "XLA Ops", (event(text, 0, ms(4)), event("%add.2 = f32[8]", ms(5), ms(1)))
+        ),
+        Line("Async XLA Ops", (event(start, ms(2), ms(7)),)),
+    )
+    peaks = {
+        "peak_teraflops_per_second": 918.0,
+        "peak_hbm_bw_gigabytes_per_second": 1638.0,
+        "device_type_string": "TPU v6 Lite",
+    }
+    names = {text: Named("fusion.3", stats)}
+    found = read(Plane("/device:TPU:0", lines, names, peaks))
+    fusion = of(found, "fusion.3")
+    assert (fusion.flops, fusion.bytes, fusion.shape) == (70, 500, "f32[8]")
+    assert fusion.op_name == "jit(f)/add"
+    (share,) = fusion.shares
+    places = [(found.frames[at].file, found.frames[at].line) for at in share.stack]
+    assert places == [("model.py", 7), ("train.py", 40)]
+    # What a copy does beside the kernels takes none of their time.
+    assert own(found) == {"fusion.3": 4.0, "add.2": 1.0, "copy-start.1": 0.0}
+    assert of(found, "copy-start.1").hidden_seconds == pytest.approx(3e-3)
+    assert (found.flops_per_second, found.bytes_per_second) == (918e12, 1638e9)
+    assert found.device_kind == "TPU v6 Lite"
+
+
+def test_a_gpu_has_neither_programs_nor_runs() -> None:
+    def kernel(op: str, start: float, end: float) -> Event:
+        known = {"hlo_module": "jit_f", "program_id": 1, "kernel_details": "regs:32"}
+        return event(f"cuda_{op}", ms(start), ms(end - start), hlo_op=op, **known)
+
+    compute = [
+        kernel(op, 10 * n + at, 10 * n + at + 2)
+        for n in (0, 1)
+        for at, op in enumerate(("dot.1", "add.2"))
+    ]
+    copied = event("MemcpyD2H", ms(4), ms(1), memcpy_details="kind:x size:4096 dest:0")
+    lines = (
+        Line("Stream #13(Kernel)", tuple(compute)),
+        Line("Stream #14(MemcpyD2H)", (copied,)),
+    )
+    stats = {"gpu_device_name": "H100"}
+    found = read(Plane("/device:GPU:0", lines, stats=stats))
+    assert found.devices == ("GPU:0",)
+    assert found.device_kind == "H100"
+    assert len(found.steps) == 2
+    (transfer,) = found.transfers
+    assert (transfer.name, transfer.bytes) == ("MemcpyD2H", 4096)
+    adds_up(found)
+
+
+def test_a_trace_without_kernels_has_no_profile() -> None:
+    for planes in ((), (Plane("/host:CPU", (Line("python", (event("f", 0, 5),)),)),)):
+        with pytest.raises(NoProfileError, match="no-kernels"):
+            read(*planes)
+
+
+def test_a_trace_of_too_many_events_is_refused(monkeypatch: Any) -> None:
+    monkeypatch.setattr(profile, "MOST_EVENTS", 1)
+    with pytest.raises(NoProfileError, match="too-many-events"):
+        cpu((on_cpu("dot.1", 0, 1), on_cpu("dot.1", 2, 3)))
+
+
+def test_what_the_profiler_says_itself_is_passed_on() -> None:
+    plane = Plane("/host:CPU", (Line("a thread", (on_cpu("dot.1", 0, 1),)),))
+    data = space(plane, errors=("dropped 3 events",))
+    notes = profile.read(xspace.read(data), "").notes
+    (note,) = [note for note in notes if note.code == "trace-errors"]
+    assert (note.facts, note.detail) == ({"count": 1}, "dropped 3 events")
+
+
+# A real trace of this jax.
+
+
+def layer(x: Any, w: Any) -> Any:
+    return jnp.tanh(x @ w)  # the layer
+
+
+def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
+    @jax.jit
+    def f(x: Any, w: Any) -> Any:
+        for _ in range(2):
+            x = layer(x, w)
+        return x.sum()
+
+    x = w = jnp.ones((128, 128))
+    f(x, w).block_until_ready()
+    jax.profiler.start_trace(str(tmp_path))
+    with jax.profiler.StepTraceAnnotation(STEP, step_num=0):
+        f(x, w).block_until_ready()
+    jax.profiler.stop_trace()
+    (file,) = xspace.files(tmp_path)
+    found = profile.read(xspace.load(file), "f")
+    adds_up(found)
+    products = [each for each in found.kernels if "dot" in each.category]
+    assert sum(each.count * (each.flops or 0) for each in products) >= 4 * 128**3
+    line = (
+        Path(__file__)
+        .read_text()
+        .splitlines()
+        .index("    return jnp.tanh(x @ w)  # the layer")
+    )
+    for each in products:
+        frames = [found.frames[at] for at in each.shares[0].stack]
+        assert (frames[0].file, frames[0].line) == (__file__, line + 1)
+        assert sum(share.part for share in each.shares) == pytest.approx(1)
+    if jax.__version_info__ >= (0, 8, 3):
+        functions = [found.frames[at].function for at in products[0].shares[0].stack]
+        assert functions[0] == "layer"
+        assert functions[1].endswith("f")
