@@ -163,13 +163,11 @@ def _events(
 
 
 def _remarks(space: xspace.Space, ran: Sequence[kernels.Kernel]) -> Iterator[Remark]:
-    for code, texts in (
-        ("trace-errors", space.errors),
-        ("trace-warns", space.warnings),
-    ):
-        if texts:
-            facts: dict[str, Fact] = {"count": len(texts)}
-            yield Remark(code, facts, "warning", "\n".join(texts))
+    if texts := space.errors:
+        told = "\n".join(texts)
+        yield Remark("trace-errors", {"count": len(texts)}, "warning", told)
+    if texts := space.warnings:
+        yield Remark("trace-warns", {"count": len(texts)}, "info", "\n".join(texts))
     if cut := sum(not each.is_whole for each in ran):
         yield Remark("kernels-cut", {"count": cut})
     unnamed = sum(each.program.startswith("?") for each in ran)

@@ -24,6 +24,7 @@ from jaxtui.view.words import (
     links,
     loops,
     machine,
+    profile,
     programs,
     roofline,
 )
@@ -62,6 +63,7 @@ _COLUMNS = (
     links,
     loops,
     machine,
+    profile,
     programs,
     roofline,
 )

@@ -36,6 +36,8 @@ DOING = {
     "process-warm-up": "warming up the process",
     "bandwidth": "moving large arrays",
     "products": "multiplying matrices",
+    "profile": "profiling",
+    "profile-reading": "reading the trace",
     "repeat": "repeating the loop",
     "setup": "setting up",
     "starting": "starting JAX",

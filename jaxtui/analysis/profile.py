@@ -1,0 +1,259 @@
+"""What a profile says: its kernels by line, function, op, category or shape; whether
+the device waits; and what became slower since another one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from statistics import fmean, stdev
+from typing import Literal, NamedTuple, get_args
+
+from jaxtui.model.profile import Frame, Kernel, KernelKind, Profile
+from jaxtui.model.remark import Fact, Remark
+
+By = Literal["line", "function", "op", "category", "shape"]
+
+KEYS: tuple[By, ...] = get_args(By)
+
+WAITS = 0.1
+"""With a larger share of idle time a device waits for its host: XProf's own bound."""
+
+ONE_KEY = ""
+"""The key of what XLA added by itself, where the others are lines or functions."""
+
+
+@dataclass(slots=True)
+class Row:
+    """Kernels with the same key; seconds of a step."""
+
+    key: str
+    """What they share; empty for what no line asked for."""
+    steps: list[float]
+    """Their own time in each step."""
+    frame: Frame | None = None
+    """Of a line or a function."""
+    total_seconds: float = 0.0
+    """With what runs inside: nested kernels, or called functions."""
+    hidden_seconds: float = 0.0
+    count: float = 0.0
+    flops: float | None = None
+    bytes: float | None = None
+    """Of all runs in a step."""
+    shared: bool = False
+    """A part of it is that of a kernel with several lines."""
+    kinds: Counter[KernelKind] = field(default_factory=Counter)
+    kernels: list[Kernel] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        return fmean(self.steps)
+
+    @property
+    def deviation(self) -> float | None:
+        return stdev(self.steps) if len(self.steps) > 1 else None
+
+    @property
+    def kind(self) -> KernelKind:
+        """What most of its time is."""
+        return self.kinds.most_common(1)[0][0] if self.kinds else "compute"
+
+
+def best_key(profile: Profile) -> By:
+    """Lines, where there are any."""
+    lines = any(share.stack for each in profile.kernels for share in each.shares)
+    return "line" if lines else "op"
+
+
+def rows(profile: Profile, by: By) -> list[Row]:
+    """The kernels by one key, the dearest first."""
+    found: dict[object, Row] = {}
+
+    def row(key: object, text: str, frame: Frame | None = None) -> Row:
+        if key not in found:
+            found[key] = Row(text, [0.0] * len(profile.steps), frame)
+        return found[key]
+
+    several = Counter(each.name for each in profile.kernels)
+    for each in profile.kernels:
+        match by:
+            case "op":
+                same = several[each.name] > 1
+                text = f"{each.name} {each.program}" if same else each.name
+                _add(row((each.name, each.program), text), each, 1.0)
+            case "category":
+                _add(row(each.category, each.category), each, 1.0)
+            case "shape":
+                _add(row(each.shape, each.shape or "?"), each, 1.0)
+            case "line" | "function":
+                _by_frame(profile, each, by, row)
+    return sorted(found.values(), key=lambda each: (-each.seconds, -each.total_seconds))
+
+
+def _by_frame(
+    profile: Profile, kernel: Kernel, by: By, row: Callable[..., Row]
+) -> None:
+    for share in kernel.shares:
+        frames = [profile.frames[place] for place in share.stack]
+        if not frames:
+            inner = row(ONE_KEY, ONE_KEY)
+            inner.total_seconds += share.part * kernel.self_seconds
+        names = [_named(frame, by) for frame in frames]
+        for place, (frame, name) in enumerate(zip(frames, names, strict=True)):
+            if name in names[:place]:  # a function that calls itself
+                continue
+            each = row(name, name, frame)
+            each.total_seconds += share.part * kernel.self_seconds
+        if frames:
+            inner = row(names[0], names[0], frames[0])
+        total = inner.total_seconds
+        _add(inner, kernel, share.part)
+        inner.total_seconds = total
+        inner.shared |= share.part < 1
+
+
+def _named(frame: Frame, by: By) -> str:
+    file = PurePath(frame.file).name
+    if by == "line":
+        return f"{file}:{frame.line}"
+    return f"{file}:{frame.function or '?'}"
+
+
+def _add(row: Row, kernel: Kernel, part: float) -> None:
+    for step, seconds in enumerate(kernel.steps):
+        row.steps[step] += part * seconds
+    row.total_seconds += part * kernel.total_seconds
+    row.hidden_seconds += part * kernel.hidden_seconds
+    row.count += kernel.count
+    row.kinds[kernel.kind] += part * kernel.self_seconds  # type: ignore[assignment]
+    if kernel.flops is not None:
+        row.flops = (row.flops or 0.0) + part * kernel.count * kernel.flops
+    if kernel.bytes is not None:
+        row.bytes = (row.bytes or 0.0) + part * kernel.count * kernel.bytes
+    row.kernels.append(kernel)
+
+
+# The whole step.
+
+
+class Parts(NamedTuple):
+    """What a step of a device consists of, in seconds, and what lies beneath."""
+
+    compute: float
+    exposed: float
+    """Collectives while nothing is computed."""
+    copies: float
+    idle: float
+    hidden: float
+    """Collectives, and copies beside them, while the device computes."""
+
+
+def parts(profile: Profile) -> Parts:
+    spent = dict.fromkeys(("compute", "collective", "copy"), 0.0)
+    for each in profile.kernels:
+        spent[each.kind] += each.self_seconds
+    return Parts(
+        spent["compute"],
+        spent["collective"],
+        spent["copy"],
+        profile.idle_seconds,
+        sum(e.hidden_seconds for e in profile.kernels if e.kind == "collective"),
+    )
+
+
+def headline(profile: Profile) -> Remark:
+    """How much of a step the device works, and the longest wait or the dearest line."""
+    busy = profile.busy_seconds / profile.step_seconds if profile.step_seconds else 0.0
+    facts: dict[str, Fact] = {"busy": busy, "step_seconds": profile.step_seconds}
+    facts["devices"] = len(profile.devices)
+    if 1 - busy > WAITS and profile.gaps:
+        gap = profile.gaps[0]
+        facts |= {"gap_seconds": gap.seconds, "before": gap.before, "after": gap.after}
+        facts["host"] = gap.host[0].name if gap.host else ""
+        return Remark("device-waits", facts)
+    dearest = rows(profile, best_key(profile))[0]
+    facts |= {"row": dearest.key, "seconds": dearest.seconds}
+    facts["share"] = dearest.seconds / (profile.step_seconds or 1.0)
+    return Remark("device-works", facts)
+
+
+def remarks(profile: Profile) -> Iterator[Remark]:
+    """What qualifies a profile: what it costs, and how its figures come about."""
+    plain, step = profile.unprofiled_seconds, profile.step_seconds
+    if plain:
+        facts: dict[str, Fact] = {"plain_seconds": plain, "step_seconds": step}
+        yield Remark("profile-cost", facts)
+    if any(len(each.shares) > 1 for each in profile.kernels):
+        yield Remark("lines-share")
+    if profile.compiles:
+        names = dict.fromkeys(each.function or "?" for each in profile.compiles)
+        facts = {
+            "functions": tuple(names),
+            "count": len(profile.compiles),
+            "seconds": sum(each.seconds for each in profile.compiles),
+        }
+        yield Remark("compiled-inside", facts, "warning")
+    yield from profile.notes
+
+
+# Under the roofs.
+
+
+class Place(NamedTuple):
+    """How near kernels come to what the device can do."""
+
+    flops_per_second: float | None
+    bytes_per_second: float | None
+    share: float | None
+    """Of the nearer roof."""
+    limit: Literal["compute", "memory"] | None
+
+
+def place(row: Row, profile: Profile) -> Place:
+    """Where a row lies under the roofs; its work is that of all devices."""
+    spent = row.seconds * len(profile.devices)
+    if not spent or row.kind != "compute":
+        return Place(None, None, None, None)
+    flops = None if not row.flops else row.flops / spent
+    moved = None if not row.bytes else row.bytes / spent
+    shares: list[tuple[float, Literal["compute", "memory"]]] = []
+    if flops and profile.flops_per_second:
+        shares.append((flops / profile.flops_per_second, "compute"))
+    if moved and profile.bytes_per_second:
+        shares.append((moved / profile.bytes_per_second, "memory"))
+    share, limit = max(shares, default=(None, None))
+    return Place(flops, moved, share, limit)
+
+
+# Two profiles.
+
+
+class Change(NamedTuple):
+    """What a key took before and takes now, seconds of a step."""
+
+    key: str
+    before: float
+    after: float
+
+    @property
+    def seconds(self) -> float:
+        return self.after - self.before
+
+
+def changes(
+    before: Iterable[tuple[str, float]], after: Iterable[tuple[str, float]]
+) -> list[Change]:
+    """Those of the same key side by side, the largest change first."""
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for side, pairs in enumerate((before, after)):
+        for key, seconds in pairs:
+            sums[key][side] += seconds
+    found = [Change(key, *both) for key, both in sums.items()]
+    return sorted(found, key=lambda each: -abs(each.seconds))
+
+
+def keyed(found: Sequence[Row]) -> list[tuple[str, float]]:
+    """The keys of rows and what they take."""
+    return [(each.key, each.seconds) for each in found]

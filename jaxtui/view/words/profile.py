@@ -1,0 +1,184 @@
+"""Profiles: what a step's time goes to, and what a trace does not show."""
+
+from __future__ import annotations
+
+from jaxtui import format as fmt
+from jaxtui.view.words.base import Facts, Words
+
+_ACTIVITIES = (
+    ("backend_compile", "XLA compiles"),
+    ("lower", "JAX lowers a function"),
+    ("trace", "JAX traces a function"),
+    ("np.asarray", "the host fetches an array"),
+    ("TransferFromDevice", "the host fetches an array"),
+    ("TransferToDevice", "the host sends an array"),
+    ("DevicePut", "the host sends an array"),
+    ("BatchedDevicePut", "the host sends an array"),
+    ("ParseArguments", "the host reads the arguments of a call"),
+)
+
+
+def activity(name: str) -> str:
+    """What the host does, by the name of its event: ``the host calls loss``."""
+    if not name:
+        return "the host runs Python outside JAX"
+    if name.startswith("PjitFunction("):
+        return f"the host calls {name[len('PjitFunction(') : -1]}"
+    for begin, text in _ACTIVITIES:
+        if name.startswith(begin):
+            return text
+    return f"the host runs {name}"
+
+
+def _works(facts: Facts) -> str:
+    whose = "The device works" if facts["devices"] == 1 else "The devices work"
+    step = fmt.seconds(facts["step_seconds"])
+    return f"{whose} {fmt.percent(facts['busy'])} of a step of {step}"
+
+
+def _waits(facts: Facts) -> str:
+    before = facts["before"]
+    where = f"before {before}" if before else f"after {facts['after']}"
+    return (
+        f"{_works(facts)}; the longest wait, {fmt.seconds(facts['gap_seconds'])}, is"
+        f" {where}, while {activity(facts['host'])}."
+    )
+
+
+def _dearest(facts: Facts) -> str:
+    share, name = fmt.percent(facts["share"]), facts["row"] or "what XLA added"
+    return f"{_works(facts)}; {name} takes most of it, {share}."
+
+
+def _cost(facts: Facts) -> str:
+    plain, step = facts["plain_seconds"], facts["step_seconds"]
+    times = fmt.ratio(step / plain)
+    return (
+        f"A step takes {fmt.seconds(plain)} without the profiler and"
+        f" {fmt.seconds(step)} with it ({times})."
+    )
+
+
+def _steps_of(facts: Facts) -> str:
+    text = f"A step is a run of {facts['program']}: {facts['steps']} of them."
+    if facts["before_seconds"] > 0:
+        text += (
+            f" The {fmt.seconds(facts['before_seconds'])} before the first are left"
+            " out."
+        )
+    return text
+
+
+def _compiled(facts: Facts) -> str:
+    return (
+        f"JAX compiled {fmt.plural(facts['count'], 'function')}"
+        f" ({fmt.some(facts['functions'])}) while it was profiled:"
+        f" {fmt.seconds(facts['seconds'])} in all."
+    )
+
+
+def _too_slow(facts: Facts) -> str:
+    return (
+        f"A step takes {fmt.seconds(facts['seconds'])}: {facts['steps']} steps with and"
+        " without the profiler overrun the budget of"
+        f" {fmt.seconds(facts['budget'])}."
+    )
+
+
+WORDS: dict[str, Words] = {
+    "device-waits": Words("device time", _waits),
+    "device-works": Words("device time", _dearest),
+    "profile-cost": Words("cost of profiling", _cost),
+    "lines-share": Words(
+        "fused lines",
+        "XLA fused several lines into one kernel: its time is divided among them by"
+        " their work (marked ~).",
+    ),
+    "compiled-inside": Words(
+        "compiles",
+        _compiled,
+        "Profile later, or find out what changes between the calls.",
+    ),
+    "steps-of": Words("steps", _steps_of),
+    "steps-annotated": Words(
+        "steps",
+        lambda facts: f"The program annotates {facts['steps']} steps itself.",
+    ),
+    "one-step": Words(
+        "one step",
+        "No program runs twice in this trace, so all of it counts as one step and there"
+        " is no ±.",
+    ),
+    "fewer-steps": Words(
+        "fewer steps",
+        lambda facts: (
+            f"A step writes {fmt.count(facts['events'])} events, so"
+            f" {facts['steps']} of {facts['asked']} steps were profiled."
+        ),
+    ),
+    "no-kernels": Words(
+        "no kernels",
+        lambda facts: (
+            f"This trace shows no kernel of any device ({facts['planes']} planes,"
+            f" {fmt.count(facts['events'])} events)."
+        ),
+        "Traces of a CPU before jax 0.8.3 want host_tracer_level=2; a GPU wants CUPTI.",
+    ),
+    "too-many-events": Words(
+        "too many events",
+        lambda facts: (
+            f"This trace has {fmt.count(facts['events'])} events, and jaxtui reads at"
+            f" most {fmt.count(facts['most'])}."
+        ),
+        "Profile fewer steps.",
+    ),
+    "trace-errors": Words(
+        "profiler errors",
+        lambda facts: (
+            f"The profiler reports {fmt.plural(facts['count'], 'error')}: events may be"
+            " missing."
+        ),
+    ),
+    "trace-warns": Words(
+        "profiler warnings",
+        lambda facts: f"The profiler reports {fmt.plural(facts['count'], 'warning')}.",
+    ),
+    "kernels-cut": Words(
+        "kernels cut",
+        lambda facts: (
+            f"The trace ends before {fmt.plural(facts['count'], 'kernel')} did: their"
+            " times are those of the calls."
+        ),
+    ),
+    "kernels-unnamed": Words(
+        "unnamed kernels",
+        lambda facts: (
+            f"{facts['count']} of {facts['of']} kernels don't say which program they"
+            " belong to, as those of a CUDA graph don't."
+        ),
+        "Set XLA_FLAGS=--xla_gpu_enable_command_buffer= to see their names.",
+    ),
+    "no-lines": Words(
+        "no source lines",
+        lambda facts: (
+            "The trace holds no program of its kernels, so their lines are unknown."
+            if not facts["programs"]
+            else "The programs of this trace say nothing of their source."
+        ),
+        lambda facts: (
+            "On a TPU, compile nothing for the CPU in the same process."
+            if not facts["programs"]
+            else ""
+        ),
+    ),
+    "profile-on-host": Words(
+        "no profile",
+        lambda facts: f"Mode {facts['mode']} runs no kernel of a JAX device.",
+        "Choose mode jit or eager.",
+    ),
+    "profile-steps": Words(
+        "steps",
+        lambda facts: f"{facts['steps']} steps: 1 to {facts['most']} can be profiled.",
+    ),
+    "profile-too-slow": Words("slow step", _too_slow, "Take fewer --steps."),
+}
