@@ -14,7 +14,6 @@ from time import perf_counter, sleep
 import jax
 import msgspec
 
-import jaxtui
 from jaxtui.measure import coldpath, devices, ops, own, profile, trace, xspace
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.profile import STEP, NoProfileError
@@ -34,7 +33,7 @@ MOST_EVENTS = 200_000
 
 SEED = 0
 
-_PACKAGE = Path(jaxtui.__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 HIDDEN = (
     *map(str, (_PACKAGE / "measure").glob("*.py")),
     *(
