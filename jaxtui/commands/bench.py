@@ -54,7 +54,7 @@ from jaxtui.view import bench as view
 from jaxtui.view import scripts
 from jaxtui.view.compare import LABELS, Turns, turns_report
 from jaxtui.view.curves import of_run
-from jaxtui.view.document import Outcome, Results
+from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import FORMATS, Contents
 from jaxtui.view.report import Report
 
@@ -168,7 +168,8 @@ def command(
     def text(job: Job) -> str:
         room = ROOM if is_terminal(sys.stdout) else 0
         picture = of_run(job, bench.state.ops, COLORS)
-        return rendered(view.report(job, room=room, picture=picture))
+        host = machine(results.host, *MACHINE, by=" · ")
+        return rendered(view.report(job, host, room=room, picture=picture))
 
     def contents(job: Job) -> Contents:
         script = partial(scripts.of_cases, bench.planned)

@@ -19,7 +19,7 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close, rendered
+from jaxtui.commands.output import close, folded, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.machine.topologies import parse
 from jaxtui.model import (
@@ -111,7 +111,7 @@ def command(
             inspected, topology=row, host=state.host, devices=state.devices
         )
         return join_painted(
-            [rendered(report), *([inspected.hlo] if hlo else [])], "\n\n"
+            [rendered(report), *([folded(inspected.hlo)] if hlo else [])], "\n\n"
         )
 
     return close(

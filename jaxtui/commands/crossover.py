@@ -16,7 +16,6 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.terminal import say
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -204,10 +203,6 @@ def command(
     crossover = _Crossover(common, record=True)
 
     async def run() -> None:
-        def ended(search: Search) -> None:
-            if search.tried:
-                say(view.size_line(search, search.tried[-1]))
-
         def possible(ops: Sequence[OpInfo]) -> None:
             info = _info(op, ops)
             named = any(word in side for side in between for word in OF_OPS)
@@ -239,7 +234,7 @@ def command(
                 raise SelectionError(words.text(remark))
             crossover.warn()
             search = begin(first, second, grid, budget or BUDGET_SECONDS, seed)
-            await session.play(search, "crossover", ended)
+            await session.play(search, "crossover")
 
     crossover.drive(run())
     search, host = crossover.search, crossover.state.host
@@ -283,7 +278,8 @@ class _Crossover(Driver):
         job = self.state.job
         doing = (job and job.doing) or f"size {search.size or search.next_size}"
         left = f"at most {search.left_seconds:.0f} s left"
-        return f"{bar(share)} {elapsed_seconds:.0f} s, {left}  {doing}"
+        last = f" · {view.size_line(search, search.tried[-1])}" if search.tried else ""
+        return f"{bar(share)} {elapsed_seconds:.0f} s, {left}  {doing}{last}"
 
 
 def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:

@@ -11,11 +11,11 @@ from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.compile import refused_topology
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.machine import topologies
 from jaxtui.model import Device
-from jaxtui.view.devices import finding_text, overview
+from jaxtui.view.devices import finding_text, report
 from jaxtui.view.document import Devices
 
 
@@ -47,10 +47,10 @@ def command(common: Common, topology: str | None, as_json: bool) -> int:
     if as_json:
         for finding in state.findings:
             say(finding_text(finding))
-    shown = partial(overview, state.host, state.devices, state.findings)
+    built = report(state.host, state.devices, state.findings) if state.devices else None
     return close(
         document=Devices.of(state.host, state.devices),
-        text=shown if state.devices else None,
+        text=partial(rendered, built) if built else None,
         as_json=as_json,
     )
 
@@ -97,10 +97,11 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
         source = f"RECORDED: {recorded}, as JAX lists it there; not this machine."
         shown = source, topologies.devices(recorded)
     source, devices = shown or ("", ())
+    built = report(None, devices, source=f"{source} ") if source else None
     if as_json and source:
         say(source)
     return close(
         document=Devices.of(None, devices),
-        text=(lambda: f"{source}\n{overview(None, devices)}") if source else None,
+        text=partial(rendered, built) if built else None,
         as_json=as_json,
     )

@@ -24,7 +24,7 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close, rendered
+from jaxtui.commands.output import close, folded, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.model import (
     HOST_MODES,
@@ -126,9 +126,9 @@ class _Hlo(Driver):
 def _text(inspected: Inspected, stage: str | None) -> str:
     parts = [rendered(program.report(inspected))]
     if stage is None:
-        parts.append(program.entry(program.hlo(inspected.hlo)))
+        parts.append(folded(program.entry(program.hlo(inspected.hlo))))
     for name in TEXTS:
         if stage in (name, "all"):
-            text = str(getattr(inspected, name)).strip()
+            text = folded(str(getattr(inspected, name)).strip())
             parts.append(f"{name}:\n\n{text}" if stage == "all" else text)
     return join_painted(parts, "\n\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Decorator, composed, flag, valued
-from jaxtui.commands.terminal import in_colour, is_terminal, put, put_bytes, say
+from jaxtui.commands.terminal import in_colour, put, put_bytes, say, width_of
 from jaxtui.model import SelectionError
 from jaxtui.places import ExportError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
@@ -29,6 +28,7 @@ from jaxtui.view.export import (
     write,
 )
 from jaxtui.view.report import Report, terminal
+from jaxtui.view.text import wrap
 
 INTERRUPTED = "Interrupted: these are the results so far."
 
@@ -117,8 +117,14 @@ def export_flags(what: str, endings: Sequence[str]) -> Decorator:
 
 def rendered(report: Report) -> str:
     """A report as stdout shows it: on a terminal of its width, else as a whole."""
-    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    return terminal(report, width, colour=in_colour())
+    return terminal(report, width_of(sys.stdout), colour=in_colour())
+
+
+def folded(text: str) -> str:
+    """A program: on a terminal, its lines are broken between words."""
+    if (width := width_of(sys.stdout)) is None:
+        return text
+    return "\n".join(wrap(line, later="    ", width=width) for line in text.split("\n"))
 
 
 def plot(picture: Picture | None, elsewhere: int) -> str:
@@ -127,8 +133,7 @@ def plot(picture: Picture | None, elsewhere: int) -> str:
     """
     if picture is None:
         return ""
-    terminal = is_terminal(sys.stdout)
-    width = shutil.get_terminal_size().columns if terminal else elsewhere
+    width = width_of(sys.stdout) or elsewhere
     return picture.draw(min(width, WIDEST), HEIGHT, color=in_colour())
 
 

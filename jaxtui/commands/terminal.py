@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 from typing import TextIO
 
@@ -22,6 +23,11 @@ def prepare_streams() -> None:
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person looks at this stream; no one looks at a closed one."""
     return stream is not None and not stream.closed and stream.isatty()
+
+
+def width_of(stream: TextIO | None) -> int | None:
+    """Cells of a line; ``None`` for a file or a pipe."""
+    return shutil.get_terminal_size().columns if is_terminal(stream) else None
 
 
 def takes_codes(stream: TextIO | None) -> bool:
@@ -42,9 +48,21 @@ def wipe() -> None:
 
 
 def say(text: str) -> None:
-    """Write lines to stderr; whether anybody can read them is of no consequence."""
+    """Write lines to stderr; whether anybody can read them is of no consequence.
+
+    On a terminal they are broken between words.
+    """
     with contextlib.suppress(OSError):
         wipe()
+        if (width := width_of(sys.stderr)) is not None:
+            # Only now: the app's engine is started before this is imported.
+            from jaxtui.view.text import wrap
+
+            lines = text.split("\n")
+            text = "\n".join(
+                line if len(line) <= width else wrap(line, later="  ", width=width)
+                for line in lines
+            )
         if sys.stderr is not None:
             print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
 

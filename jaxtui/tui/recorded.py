@@ -22,6 +22,7 @@ from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.view import devices
+from jaxtui.view.text import fit
 
 _PLACE = Offset(1, 2)
 """Of the list: under the tabs."""
@@ -119,7 +120,7 @@ class RecordedScreen(ModalScreen[None]):
         if not self.is_mounted or not width:
             return
         found = self._devices
-        shown = devices.columns(found, width // 2, {})
+        shown = fit(devices.columns(found), width // 2 - 2).columns
         self._table.show([one.name for one in found], shown, self.selected)
         self._map.show(found, self.selected, {})
         panel = self.query_one("#recorded-devices", Panel)

@@ -13,8 +13,9 @@ from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summar
 from jaxtui.model.measurement import is_uncertain
 from jaxtui.model.remark import Fact
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
+from jaxtui.state import CaseState, Job
 from jaxtui.text import visible
-from jaxtui.view import words
+from jaxtui.view import bench, words
 from jaxtui.view.document import SCHEMA, Outcome, Results
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, columns
@@ -204,9 +205,10 @@ def report(pairs: Sequence[Pair], title: str = "comparison") -> Report:
     else:
         line = Span(words.sentence(_counted(pairs)), "strong")
         tables = [_cases(pairs)]
+        run = _run(pairs)
         statements = gather(
-            (pair.first.measurement.case.label, pair.comparison.remarks)
-            for pair in pairs
+            (bench.row_label(case, run), pair.comparison.remarks)
+            for case, pair in zip(run.cases, pairs, strict=True)
         )
     shared = [
         each
@@ -321,20 +323,11 @@ def _cases(pairs: Sequence[Pair]) -> Table:
         (pair.first.measurement.ready, pair.second.measurement.ready) for pair in pairs
     ]
     unit = fmt.shared(clock.median for both in clocks for clock in both if clock)
-    named = (
-        f"A: {visible(first, line=True)} · B: {visible(second, line=True)}"
-        if (first, second) != LABELS
-        else ""
-    )
-    found = [
-        Column(
-            "case",
-            "case",
-            [(Span(pair.first.measurement.case.label),) for pair in pairs],
-            least=20,
-            grows=True,
-        )
-    ]
+    run = _run(pairs)
+    named = [bench.shared_facts(run)]
+    if (first, second) != LABELS:
+        named += [f"A: {visible(first, line=True)}", f"B: {visible(second, line=True)}"]
+    found = [*bench.names(run)]
     for place, label in enumerate(LABELS):
         cells = [
             (Span(unit.whole(clock.median) if clock else fmt.ABSENT),)
@@ -348,7 +341,13 @@ def _cases(pairs: Sequence[Pair]) -> Table:
         (Span(pair.comparison.answer, ROLES[pair.comparison.answer]),) for pair in pairs
     ]
     found.append(Column("answer", "answer", answers))
-    return Table(tuple(found), named)
+    return Table(tuple(found), " · ".join(filter(None, named)))
+
+
+def _run(pairs: Sequence[Pair]) -> Job:
+    """The cases as a run, which knows what tells them apart."""
+    cases = (CaseState(pair.first.measurement.case) for pair in pairs)
+    return Job(number=0, cases=tuple(cases))
 
 
 def _ratio(found: Comparison) -> tuple[Line, Line]:
@@ -400,12 +399,14 @@ def turns_report(
         for label, python, side in zip(LABELS, found.pythons, found.sides, strict=True)
     ]
     versions = Table(columns(("", "is", "Python", "jax", "jaxlib", "numpy"), rows))
-    remarks = gather(
+    of_rows = [
         (f"{label} {row}".strip(), (statement.remark,))
         for label, each in zip(LABELS, reports, strict=False)
         for statement in each.remarks
         for row in statement.about or ("",)
-    )
+    ]
+    # What holds for one of them alone says for which.
+    remarks = gather([*of_rows, *((label, ()) for label in LABELS)])
     return Report(
         title=whole.title,
         verdict=whole.verdict,

@@ -33,7 +33,7 @@ from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, machine, split_not
 from jaxtui.view.figures import figure
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.text import Column, Line, Span
-from jaxtui.view.words.crossover import about_text
+from jaxtui.view.words.crossover import about_text, calls_text
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")
 """What two cases of one op and size can differ in, in the order in which it is said."""
@@ -356,16 +356,6 @@ def _faster(point: Point, sides: Names) -> Line:
     if point.faster is None:
         return (Span("no difference", "muted"),)
     return (Span(sides.of(point.faster), point.of(point.faster).case.mode),)
-
-
-def calls_text(calls: int | None) -> str:
-    """``1 call``, ``27 calls``, ``never``."""
-    if calls is None:
-        return "never"
-    if calls >= 10_000:
-        # Its digits hang on a single observation of the compile.
-        calls = round(float(f"{calls:.1e}"))
-    return fmt.plural(calls, "call")
 
 
 # The plot.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from jaxtui import format as fmt
@@ -25,7 +26,8 @@ from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap, words
 from jaxtui.view.document import machine
-from jaxtui.view.text import Column, Line, Span, fit, fold, meter, plain, table
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.text import Column, Line, Span, fold, meter, plain
 from jaxtui.view.words.machine import process
 
 MAP_COLUMNS, MAP_LINES = 80, 60
@@ -86,22 +88,36 @@ def _explain_tpu(devices: Sequence[Device]) -> str:
     return f"{each}{' = '.join(terms)}: {relation}."
 
 
-def overview(
-    host: Host | None, devices: Sequence[Device], findings: Sequence[Remark] = ()
-) -> str:
-    """The machine in one line, a table of devices, what they are together, and what
-    else is to be known of the machine.
+def report(
+    host: Host | None,
+    devices: Sequence[Device],
+    findings: Iterable[Remark] = (),
+    source: str = "",
+) -> Report:
+    """What the devices are together, each of them, where their chips sit, and what else
+    is to be known of the machine.
+
+    Args:
+        host: the machine; ``None`` of a TPU that is not here.
+        devices: at least one.
+        findings: about the machine.
+        source: who says that there are these devices, where that is not this machine.
     """
-    simulated = any(device.simulated for device in devices)
-    parts = [machine_line(host, "SIMULATED devices" if simulated else "")]
-    head = ("id", "kind", "process", "coords", "core", "slice", "memory")
-    parts.append(table(head, [_row(device) for device in devices]))
+    kinds = "" if devices[0].platform == "cpu" else f"{title(devices)}. "
+    tables = [Table(columns(devices))]
     if any(device.coords for device in devices):
-        lines = chipmap.render(chipmap.layout(devices), MAP_COLUMNS, MAP_LINES)
-        parts.append("\n".join(plain(line).rstrip() for line in lines))
-    parts.append(explain(devices))
-    parts += map(finding_text, findings)
-    return "\n\n".join(part for part in parts if part)
+        drawn = chipmap.render(chipmap.layout(devices), MAP_COLUMNS, MAP_LINES)
+        tables.append(Table((Column("map", "", drawn, grows=True),)))
+    simulated = any(device.simulated for device in devices)
+    return Report(
+        title=title(devices),
+        verdict=(Span(f"{source}{kinds}{explain(devices)}"),),
+        tables=tuple(tables),
+        remarks=tuple(
+            replace(statement, with_detail=True) for statement in gather((), findings)
+        ),
+        host=machine_line(host, "SIMULATED devices" if simulated else ""),
+    )
 
 
 def machine_line(host: Host | None, *more: str) -> str:
@@ -110,20 +126,7 @@ def machine_line(host: Host | None, *more: str) -> str:
     return " · ".join(filter(None, (facts, *more)))
 
 
-def _row(device: Device) -> tuple[str, ...]:
-    marks = "" if device.addressable else " (another process's)"
-    simulated = " SIMULATED" if device.simulated else ""
-    core, part = _text(device.core_on_chip), _text(device.slice_index)
-    return (
-        device.name,
-        device.device_kind + simulated + marks,
-        str(device.process_index),
-        *(text or fmt.ABSENT for text in (_coords(device), core, part)),
-        fmt.bytes_used(device.memory_used_bytes, device.memory_limit_bytes),
-    )
-
-
-# On a screen: a table whose columns drop out where there is no room.
+# A table whose columns drop out where there is no room.
 
 
 def title(devices: Sequence[Device]) -> str:
@@ -148,14 +151,12 @@ PRODUCT = "matmul"
 
 def columns(
     devices: Sequence[Device],
-    width: int,
-    rates: Mapping[str, Product],
+    rates: Mapping[str, Product] | None = None,
     check: Column | None = None,
 ) -> tuple[Column, ...]:
-    """What tells the devices apart, as much of it as there is room for.
+    """What tells the devices apart.
 
-    A column in which all would be empty, or alike, is left out; so are those that
-    matter least where the room ends.
+    A column in which all would be empty, or alike, is left out.
 
     The rates are those of the best matrix product.
     """
@@ -174,10 +175,10 @@ def columns(
         _column("coords", 4, map(_coords, devices)),
         _column("core", 5, cores if shared else ()),
         _memory(devices),
-        *_rates(devices, rates),
+        *_rates(devices, rates or {}),
         check,
     ]
-    return fit([one for one in possible if one], width - 2).columns
+    return tuple(column for column in possible if column)
 
 
 def _column(name: str, rank: int, texts: Iterable[str]) -> Column | None:

@@ -46,6 +46,8 @@ class Statement:
 
     remark: Remark
     about: tuple[str, ...] = ()
+    with_detail: bool = False
+    """The original text stands below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +145,8 @@ def statement_lines(statements: Iterable[Statement], width: int) -> Iterator[Lin
 
 
 def _table(table: Table, width: int | None) -> Iterator[Line]:
-    if table.title:
-        yield (Span(table.title, "title"),)
+    room = max(len(table.title), 1) if width is None else width
+    yield from fold((Span(table.title, "title"),), room)
     if not table.columns:
         return
     columns, gap = table.columns, table.gap
@@ -176,6 +178,8 @@ class Paragraph:
     severity: Severity
     sentences: tuple[Line, ...]
     """A single one, or one for each row and what to do about them."""
+    original: tuple[str, ...] = ()
+    """Lines of somebody else, kept as they came."""
 
 
 def paragraphs(statements: Iterable[Statement]) -> Iterator[Paragraph]:
@@ -183,8 +187,18 @@ def paragraphs(statements: Iterable[Statement]) -> Iterator[Paragraph]:
     for _, group in groupby(statements, key=lambda statement: statement.remark.code):
         alike = list(group)
         first = alike[0].remark
-        sentences = tuple(_sentences(alike))
-        yield Paragraph(words.label(first), first.severity, sentences)
+        original = [
+            line
+            for statement in alike
+            if statement.with_detail
+            for line in statement.remark.detail.splitlines()
+        ]
+        yield Paragraph(
+            words.label(first),
+            first.severity,
+            tuple(_sentences(alike)),
+            tuple(filter(None, original)),
+        )
 
 
 def _sentences(statements: list[Statement]) -> Iterator[Line]:
@@ -211,7 +225,9 @@ def _folded(paragraph: Paragraph, width: int) -> Iterator[Line]:
     if len(paragraph.sentences) == 1:
         line = (head, Span(" "), *paragraph.sentences[0])
         yield from fold(line, width, later=_INDENT)
-        return
-    yield from fold((head,), width)
-    for sentence in paragraph.sentences:
-        yield from fold(sentence, width, _INDENT, 2 * _INDENT)
+    else:
+        yield from fold((head,), width)
+        for sentence in paragraph.sentences:
+            yield from fold(sentence, width, _INDENT, 2 * _INDENT)
+    for text in paragraph.original:
+        yield from fold((Span(text, "muted"),), width, _INDENT, 2 * _INDENT)

@@ -28,7 +28,7 @@ def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
     finding = Remark("fallback", facts, "error")
     assert run(FakeEngine(complete, findings=(finding,)), "devices") == 0
     assert (
-        "error: JAX uses cpu, although this machine has 4 TPU v5e chips"
+        "JAX uses cpu, although this machine has 4 TPU v5e chips"
         in capsys.readouterr().out
     )
     assert run(FakeEngine(complete, findings=(finding,)), "devices", "--json") == 0
@@ -41,7 +41,7 @@ def test_what_jax_logs_a_little_later_is_not_lost(capsys) -> None:
     line = "RuntimeError: Unable to load cuDNN. Is it installed?"
     assert run(FakeEngine(opening=(*up(), Logged(line=line))), "devices") == 0
     out = capsys.readouterr().out
-    assert "error: JAX's CUDA plugin could not load cuDNN" in out
+    assert "JAX's CUDA plugin could not load cuDNN" in out
     assert f"\n  {line}" in out
 
 

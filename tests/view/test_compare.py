@@ -62,7 +62,7 @@ def test_of_several_pairs_the_answers_are_counted() -> None:
     verdict = plain(whole.verdict)
     assert "slower in 1" in verdict
     assert [column.key for column in whole.tables[0].columns] == [
-        *("case", "A", "B", "ratio", "interval", "answer")
+        *("size", "mode", "A", "B", "ratio", "interval", "answer")
     ]
     assert [each.remark.code for each in whole.remarks] == ["not-in-turns"]
 

@@ -12,7 +12,7 @@ from jaxtui.model import Device, EngineFailed, Holder
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import devices as view
 from jaxtui.view.devices import Product
-from jaxtui.view.text import Column, Line, plain
+from jaxtui.view.text import Column, Line, fit, plain
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import told
@@ -29,7 +29,16 @@ BADGES = Column("check", "check", ((),) * 8, rank=1)
 def names(
     devices: tuple[Device, ...], width: int, rates: dict[str, Product] | None = None
 ) -> list[str]:
-    return [one.key for one in view.columns(devices, width, rates or {})]
+    return [one.key for one in fitted(devices, width, rates)]
+
+
+def fitted(
+    devices: tuple[Device, ...],
+    width: int,
+    rates: dict[str, Product] | None = None,
+    check: Column | None = None,
+) -> tuple[Column, ...]:
+    return fit(view.columns(devices, rates, check), width - 2).columns
 
 
 def rows(column: Column) -> list[str]:
@@ -65,13 +74,13 @@ def test_columns_that_tell_something_and_fit(
     devices: tuple[Device, ...], width: int, columns: list[str]
 ) -> None:
     assert names(devices, width) == columns
-    shown = view.columns(devices, width, {})
+    shown = fitted(devices, width)
     assert sum(one.width + 2 for one in shown) <= max(width, 9)
     assert all(len(one.cells) == len(devices) for one in shown)
 
 
 def test_rates_and_memory_are_in_one_unit_each() -> None:
-    shown = {one.key: one for one in view.columns(TPUS, 70, RATES, BADGES)}
+    shown = {one.key: one for one in fitted(TPUS, 70, RATES, BADGES)}
     assert list(shown) == ["id", "coords", "memory", "rate", "check"]
     assert names(TPUS, 90, RATES)[-2:] == ["rate", "of"]
     assert shown["rate"].head == "bfloat16 TFLOP/s"
@@ -80,11 +89,10 @@ def test_rates_and_memory_are_in_one_unit_each() -> None:
     full = msgspec.structs.replace(
         TPUS[0], memory={"bytes_in_use": 96, "bytes_limit": 100}
     )
-    (column,) = [one for one in view.columns((full,), 70, {}) if one.key == "memory"]
+    (column,) = [one for one in fitted((full,), 70) if one.key == "memory"]
     assert {span.role for span in column.cells[0]} >= {"danger"}
     slow = {
-        one.key: one
-        for one in view.columns(TPUS, 90, {"tpu:0": Product(0.8e9, "9 int8")})
+        one.key: one for one in fitted(TPUS, 90, {"tpu:0": Product(0.8e9, "9 int8")})
     }
     assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == (
         "int8 MFLOP/s",

@@ -95,7 +95,8 @@ class Hardware(Horizontal):
             columns, gap = fit(grid, width - 4, 1).columns, 1
         else:
             badges = check_view.badges(judged, found) if judged.exam else None
-            columns, gap = devices.columns(found, width - 4, rates, badges), 2
+            columns, gap = devices.columns(found, rates, badges), 2
+            columns = fit(columns, width - 6).columns
         self.table.show([one.name for one in found], columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
         panel.entitle(title, hints)

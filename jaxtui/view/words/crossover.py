@@ -50,9 +50,19 @@ def _ahead(facts: Facts) -> str:
     )
 
 
+def calls_text(calls: int | None) -> str:
+    """``1 call``, ``27 calls``, ``never``."""
+    if calls is None:
+        return "never"
+    if calls >= 10_000:
+        # Its digits hang on a single observation of the compile.
+        calls = round(float(f"{calls:.1e}"))
+    return fmt.plural(calls, "call")
+
+
 def _repaid(facts: Facts) -> str:
     times = [
-        f"after {fmt.plural(calls, 'call')} at size {size_text(size)}"
+        f"after {calls_text(calls)} at size {size_text(size)}"
         for size, calls in zip(facts["sizes"], facts["calls"], strict=True)
     ]
     return (
