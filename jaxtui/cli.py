@@ -20,6 +20,7 @@ from jaxtui.commands import (
     USAGE,
     CannotRun,
     Declined,
+    Followed,
     app,
 )
 from jaxtui.commands.common import (
@@ -43,6 +44,7 @@ COMMANDS = (
     "compile",
     "crossover",
     "devices",
+    "follow",
     "history",
     "hlo",
     "learn",
@@ -130,6 +132,8 @@ def main(
         except Declined as answer:
             say(str(answer))
             code = CASE_FAILED
+        except Followed:
+            code = FINE
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
         except Exception as error:

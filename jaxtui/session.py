@@ -73,6 +73,12 @@ class RunRefusedError(Exception):
         self.remark = remark
 
 
+class FollowedError(Exception):
+    """Nothing can be asked for: the engine did what another process asked for, and
+    that has ended in good order.
+    """
+
+
 class Session(Generic[_State]):
     """One engine, and what is known of it.
 
@@ -195,12 +201,45 @@ class Session(Generic[_State]):
         Raises:
             EngineUnavailableError: The engine has ended before.
         """
-        while not done(self.state):
-            if self._fault is not None:
-                raise self._fault
-            if self.ended:
-                raise EngineUnavailableError(otherwise)
-            await self._change.wait()
+        await self._until(done, otherwise)
+        if self.state.following is not None:
+            await self._serve()
+
+    async def _until(
+        self, done: Callable[[_State], object], otherwise: Remark = ENDED
+    ) -> None:
+        while not done(self.state) and self.state.following is None:
+            await self._next(otherwise)
+
+    async def _next(self, otherwise: Remark = ENDED) -> None:
+        """Wait for the next change."""
+        if self._fault is not None:
+            raise self._fault
+        if self.ended:
+            raise EngineUnavailableError(otherwise)
+        await self._change.wait()
+
+    async def _serve(self) -> None:
+        """Follow process 0 for as long as it needs this one.
+
+        Raises:
+            FollowedError: It does not any more.
+            EngineUnavailableError: It is gone, or cannot be followed.
+        """
+        while True:
+            while self.state.engine not in ("released", "failed"):
+                await self._next()
+            if self.state.failed is not None:
+                raise EngineUnavailableError(self.state.failed.remark)
+            dismissed, message = self.state.dismissed, self.state.message
+            if dismissed is not None and not dismissed.again:
+                raise FollowedError
+            if dismissed is None and not self.engine.again:
+                why = message if isinstance(message, Remark) else ENDED
+                raise EngineUnavailableError(why)
+            self._starting()
+            await self.engine.release()  # until it is gone
+            await self.engine.start()
 
     async def ready(
         self, hello: Callable[[Sequence[OpInfo]], object] | None = None

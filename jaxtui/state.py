@@ -32,15 +32,18 @@ from jaxtui.model import (
     CaseStarted,
     Check,
     Device,
+    Dismissed,
     Ending,
     EngineDied,
     EngineFailed,
     Event,
     Experiment,
     Failure,
+    Following,
     Hello,
     Host,
     Inspected,
+    Joining,
     LinkMeasured,
     LinksMeasured,
     Logged,
@@ -240,7 +243,14 @@ class State:
     engine: EngineStatus = "starting"
     generation: int = 0
     host: Host | None = None
+    hosts: tuple[Host, ...] = ()
+    """Of each process, where the engine works with others."""
     devices: tuple[Device, ...] = ()
+    """Those that work can be asked for, of other processes too."""
+    following: Following | None = None
+    """The engine does what another process asks for."""
+    dismissed: Dismissed | None = None
+    """That process needs it no longer."""
     ops: tuple[OpInfo, ...] = ()
     findings: tuple[Remark, ...] = ()
     """What is to be known of the machine, the worst first."""
@@ -347,6 +357,14 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             return say(replace(state, engine="failed", failed=event), event.remark)
         case EngineDied():
             return _engine_died(state, event)
+        case Following():
+            return replace(
+                state, engine="running", following=event, dismissed=None, failed=None
+            )
+        case Dismissed():
+            return replace(state, engine="released", dismissed=event)
+        case Joining():
+            return replace(state, start=startup.observe(state.start, event))
         case Noticed():
             start = startup.observe(state.start, event)
             found = merge(event.findings, start.logged)
@@ -484,6 +502,7 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
         _with_findings(state, merge(event.findings, still)),
         engine="running" if state.running else "ready",
         host=event.host,
+        hosts=event.hosts,
         devices=event.devices,
         ops=event.ops,
         failed=None,

@@ -66,6 +66,13 @@ class Common:
     """Interpreters, with arguments if they need any; this one if there is none."""
     start_limit: float | None = None
     """Seconds that JAX may take to start."""
+    coordinator: str = ""
+    """``HOST:PORT`` of process 0 of several; without it JAX detects a cluster."""
+    num_processes: int = 0
+    """0 for what JAX detects."""
+    process_id: int | None = None
+    this_host: bool = False
+    """Work alone, though this host is one of several."""
     record: bool = True
     """Keep what is measured in the history."""
     factory: Callable[[EngineOptions], Any] | None = None
@@ -87,14 +94,48 @@ class Common:
     def engine_options(
         self, environment: Mapping[str, str | None] | None = None
     ) -> EngineOptions:
-        """How to start the engine."""
+        """How to start the engine.
+
+        Raises:
+            UsageError: the place of this process among others cannot be.
+        """
         limit = self.start_limit
+        self._check_place()
         return EngineOptions(
             command=engine_command(self.python) if self.python else None,
             cpu_devices=self.cpu_devices,
             start_limit_seconds=START_LIMIT_SECONDS if limit is None else limit,
+            coordinator=self.coordinator,
+            processes=self.num_processes,
+            process=self.process_id or 0,
+            this_host=self.this_host,
             environment=environment,
         )
+
+    def _check_place(self) -> None:
+        typed = (self.coordinator, self.num_processes, self.process_id)
+        if self.num_processes == 1 and not self.process_id:
+            return
+        if any(typed) or self.process_id is not None:
+            if (
+                not self.coordinator
+                or not self.num_processes
+                or self.process_id is None
+            ):
+                raise click.UsageError(
+                    "--coordinator, --num-processes and --process-id belong together:"
+                    " give all three, or none where a launcher starts the processes."
+                )
+            if self.process_id >= self.num_processes:
+                raise click.UsageError(
+                    f"There is no process {self.process_id} among"
+                    f" {self.num_processes}: they count from 0."
+                )
+            if self.this_host:
+                raise click.UsageError(
+                    "--this-host works alone: leave it out, or leave out"
+                    " --coordinator, --num-processes and --process-id."
+                )
 
 
 def spawn_process(options: EngineOptions) -> EngineProcess:
@@ -186,6 +227,10 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         setattr(common, str(param.name), value)
 
 
+def _keep_flag(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    _keep(ctx, param, value or None)
+
+
 def _keep_nothing(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
         ctx.ensure_object(Common).record = False
@@ -207,6 +252,65 @@ def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> No
             f"'{text}' names {len(commands)} Pythons: name one, or two to compare."
         )
     ctx.ensure_object(Common).pythons = commands
+
+
+class _Address(click.ParamType):  # type: ignore[type-arg]
+    """``HOST:PORT``."""
+
+    name = "address"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        host, _, port = str(value).rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+            self.fail(
+                f"{value!r} is no address: give HOST:PORT, such as 10.0.0.1:8476.",
+                param,
+                ctx,
+            )
+        return str(value)
+
+
+MOST_PROCESSES = 1 << 16
+"""No cluster has more hosts than a slip of the hand."""
+
+
+def _hosts_flags(decorated: Callable[..., Any]) -> Callable[..., Any]:
+    return composed(
+        valued(
+            "--coordinator",
+            "HOST:PORT",
+            "Work with other hosts: the address of process 0.  [default: what Slurm, "
+            "Open MPI, Cloud TPU, GKE or Kubernetes says]",
+            type=_Address(),
+            expose_value=False,
+            callback=_keep,
+        ),
+        valued(
+            "--num-processes",
+            "N",
+            "How many processes there are; 1 works alone.",
+            type=Whole(1, MOST_PROCESSES),
+            expose_value=False,
+            callback=_keep,
+        ),
+        valued(
+            "--process-id",
+            "I",
+            "Which of them this is, from 0; 0 prints for all.",
+            type=Whole(0, MOST_PROCESSES - 1),
+            expose_value=False,
+            callback=_keep,
+        ),
+        click.option(
+            "--this-host",
+            is_flag=True,
+            expose_value=False,
+            callback=_keep_flag,
+            help="On a TPU slice, use the chips of this host alone.",
+        ),
+    )(decorated)
 
 
 engine_flags = composed(
@@ -231,6 +335,7 @@ engine_flags = composed(
         "Python to run the engine with; it needs jax and msgspec. `bench` takes turns "
         "between two, as in A,B."
     ),
+    _hosts_flags,
 )
 """The options of whatever starts an engine."""
 

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 from jaxtui import experiments
-from jaxtui.commands import CannotRun, Declined
+from jaxtui.commands import CannotRun, Declined, Followed
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import say
@@ -22,7 +22,7 @@ from jaxtui.model import (
     Topology,
     Waiting,
 )
-from jaxtui.session import RunRefusedError, Session, following
+from jaxtui.session import FollowedError, RunRefusedError, Session, following
 from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view import words
@@ -96,9 +96,12 @@ class Driver:
 
         Raises:
             CannotRun: if there is no engine.
+            Followed: if the command is that of another process.
         """
         try:
             return interrupt.run(work, stop or self.stop)
+        except FollowedError as error:
+            raise Followed from error
         except RunRefusedError as error:
             raise CannotRun(words.text(error.remark)) from error
         except (CannotRun, EngineUnavailableError) as error:

@@ -84,7 +84,7 @@ def progress_line(state: State, since_seconds: float) -> str:
     """
     job = state.job
     if job is None:
-        if state.devices:
+        if state.devices or state.following is not None:
             return ""
         return f"{starting(state.start)}, {since_seconds:.0f} s"
     elapsed = job.elapsed_seconds + since_seconds

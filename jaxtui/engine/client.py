@@ -62,6 +62,13 @@ class EngineClient:
         self._ran = 0
         """The generation in which anything was run last."""
         self._closed = False
+        self._alone: Remark | None = None
+        """Why there is no other engine: the processes that it worked with are gone."""
+
+    @property
+    def again(self) -> bool:
+        """Whether it forms a group anew whose processes were lost."""
+        return self._options.again
 
     async def start(self) -> None:
         """Start an engine unless there is one; does not wait until it is ready.
@@ -147,7 +154,8 @@ class EngineClient:
                 self._process.end()
                 self._process = None
         if (connection := self._connection) is not None:
-            await connection.end(self._options.grace_seconds)
+            again = not self._closed
+            await connection.end(self._options.grace_seconds, again=again)
             await asyncio.wait({connection.served})
 
     async def refresh_memory(self) -> None:
@@ -173,6 +181,8 @@ class EngineClient:
                 return
             if self._closed:
                 raise EngineUnavailableError(Remark("engine-closed"))
+            if self._alone is not None:
+                raise EngineUnavailableError(self._alone)
             process = self._process or self._spawn()
             self._process = None
             self.generation = process.generation
@@ -274,6 +284,12 @@ class EngineClient:
                 remark = Remark("stop-forced", {"seconds": seconds})
             elif run is not None and run.overdue is not None:
                 remark = run.overdue
+            elif (lost := connection.others_lost()) is not None:
+                remark = lost
+                if run is not None:
+                    run.overdue = lost
+            if connection.several and not self._options.again:
+                self._alone = remark
             self._emit(
                 None, EngineDied(returncode=connection.returncode, remark=remark)
             )

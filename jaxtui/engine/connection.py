@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
@@ -23,11 +24,16 @@ from jaxtui.engine.protocol import (
     decode_envelope,
     encode,
 )
+from jaxtui.machine import messages
 from jaxtui.model import (
+    Dismissed,
     EngineFailed,
     Event,
     Experiment,
+    Following,
     Hello,
+    Host,
+    HostLost,
     Logged,
     Plan,
     Planned,
@@ -55,6 +61,9 @@ _CONCERN_SECONDS = 1.0
 _EXIT_SECONDS = 2.0
 _KILL_SECONDS = 30.0
 """A driver may keep even a killed process for a while, until the chips are free."""
+
+_LAST_LINES = 60
+"""Of the log, in which jaxlib says which process is gone before it aborts."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -95,6 +104,14 @@ class Connection:
         """``EngineFailed``, if it has arrived, or why this side gave it up."""
         self.start = startup.NOTHING
         """How far it has come with starting."""
+        self.hosts: tuple[Host, ...] = ()
+        """Of each process that it works with, where there are several."""
+        self.several = False
+        """It is one of several processes."""
+        self._leader = ""
+        """The hostname of process 0, where it is another."""
+        self.lost: Remark | None = None
+        """Which process is gone, and this one with it, if it has said so."""
         self.ending = False
         """Its end is no crash."""
         self.killed = False
@@ -106,6 +123,7 @@ class Connection:
         self.served: asyncio.Task[None]
         """The client's task: it is done when all that follows from that is."""
         self.returncode: int | None = None
+        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._last_event = 0.0
         """What is merely printed does not count."""
         self._plans: dict[int, asyncio.Future[Plan]] = {}
@@ -175,13 +193,28 @@ class Connection:
         finally:
             del self._plans[number]
 
-    async def end(self, grace_seconds: float) -> None:
+    async def end(self, grace_seconds: float, *, again: bool) -> None:
         """Say goodbye, wait, kill what is left, and wait until all is received."""
         self.ending = True
-        self.send(GoodbyeRequest())
+        self.send(GoodbyeRequest(again=again))
         if not await _wait(self.ended, grace_seconds):
             self.kill()
             await self.ended.wait()
+
+    def others_lost(self) -> Remark | None:
+        """Which other process is gone, if that is why this one has ended."""
+        if self.lost is not None or not self.several:
+            return self.lost
+        remark = messages.lost_processes("\n".join(self._last_lines))
+        if remark is None:
+            return None
+        lost, name = remark.facts.get("process"), ""
+        if isinstance(lost, int) and lost < len(self.hosts):
+            name = self.hosts[lost].hostname
+        elif lost == 0:
+            name = self._leader
+        facts = {**remark.facts, "hostname": name}
+        return msgspec.structs.replace(remark, facts=facts)
 
     def kill(self) -> None:
         """End the process now; ``ended`` tells when it is gone."""
@@ -219,10 +252,13 @@ class Connection:
     async def _watch_start(self) -> None:
         """Say that a start takes long, and end one that takes too long."""
         limit, began = self._options.start_limit_seconds, _loop().time()
-        for seconds in sorted({*self._options.slow_seconds, limit} - {0.0}):
+        early = self._options.hosts_seconds
+        for seconds in sorted({early, *self._options.slow_seconds, limit} - {0.0}):
             settled = await _wait(self.settled, began + seconds - _loop().time())
             if settled or self.ending:
                 return
+            if seconds == early and not startup.awaits_others(self.start):
+                continue
             if limit and seconds >= limit:
                 await self._give_up(limit)
                 return
@@ -264,6 +300,16 @@ class Connection:
                 self.ready = True
                 self.offered = frozenset(op.name for op in event.ops if op.package)
                 self.settled.set()
+                if isinstance(event, Ready):
+                    self.hosts, self.several = event.hosts, len(event.hosts) > 1
+            elif isinstance(event, Following):
+                self.ready = self.several = True
+                self._leader = event.leader
+                self.settled.set()
+            elif isinstance(event, Dismissed):
+                self.ending = True
+            elif isinstance(event, HostLost):
+                self.lost = event.remark
             elif isinstance(event, EngineFailed):
                 self.failed = event
                 self.settled.set()
@@ -279,6 +325,7 @@ class Connection:
 
     def _log_line(self, line: str) -> None:
         event = Logged(line=line)
+        self._last_lines.append(line)
         if not self.ready:
             self.start = startup.observe(self.start, event)
         self._say(event)

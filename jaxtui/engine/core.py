@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,6 +14,7 @@ from jaxtui.engine.process import MOST_CPU_DEVICES
 from jaxtui.machine import (
     findings,
     gpu_memory,
+    hosts,
     malloc,
     packages,
     processes,
@@ -23,14 +26,19 @@ from jaxtui.model import (
     Check,
     Device,
     EngineFailed,
+    Event,
     Experiment,
+    Following,
     Holder,
     Host,
     Inspection,
+    Joining,
     Links,
     Loop,
+    Member,
     Noticed,
     OpInfo,
+    Place,
     Plan,
     Profiling,
     Remark,
@@ -41,10 +49,19 @@ from jaxtui.model import (
 )
 from jaxtui.model.remark import Fact
 
+if TYPE_CHECKING:
+    from jaxtui.engine.hosts import Follower, Leader
+
 MINIMUM_JAX = (0, 6, 2)
 
 ANSWER_SECONDS = 1.0
 """How long a question that was asked before JAX started is awaited after it has."""
+
+REACH_SECONDS = 0.5
+"""Between two attempts to reach process 0."""
+
+MEET_SECONDS = 30.0
+"""For others to say who they are, once all have joined."""
 
 
 class CannotServeError(Exception):
@@ -65,11 +82,30 @@ class Core:
     Args:
         root: where proc, sys and dev are, for tests.
         topology: a TPU that is not here, whose devices are compiled for.
+        place: of this process among several; ``None`` for what JAX detects.
+        alone: this process works alone, whatever there is.
+        again: as process 0 of several it may be followed by another engine.
     """
 
-    def __init__(self, root: Path = Path("/"), topology: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Path = Path("/"),
+        topology: str | None = None,
+        *,
+        place: Place | None = None,
+        alone: bool = False,
+        again: bool = False,
+    ) -> None:
         self._root = root
         self._topology = topology
+        self._place, self._again = place, again
+        self._alone = alone or topology is not None
+        self._leader: Leader | None = None
+        self._follower: Follower | None = None
+        self._imported: Work | None = None
+        """The work whose files were imported before JAX started."""
+        self._own: tuple[Device, ...] = ()
+        """The devices as this process lists them."""
         self._libtpu = ""
         self._seen: Survey | None = None
         self._cards: list[gpu_memory.GpuMemory] = []
@@ -101,7 +137,7 @@ class Core:
         cards = [*self._cards, *gpu_memory.nvidia(answer)]
         from jaxtui.measure import settings
 
-        known = findings.after(seen, devices, cards)
+        known = findings.after(seen, self._own or devices, cards)
         return findings.sort([*known, *malloc.remarks(), *settings.remarks()])
 
     def _survey(self) -> Survey:
@@ -131,8 +167,94 @@ class Core:
 
         return catalogue()
 
-    def start(self) -> tuple[Host, tuple[Device, ...]]:
-        """Start the backend unless another process has the TPU."""
+    def join(self, say: Callable[[Event], None]) -> Following | None:
+        """Join the other processes, if this is one of several, before JAX starts.
+
+        Args:
+            say: sends an event that belongs to no run, and waits until it is written.
+
+        Returns:
+            Whom this process follows; ``None`` where it is alone or leads.
+        """
+        if self._alone:
+            return None
+        from jaxtui.engine.hosts import Follower, Leader
+        from jaxtui.measure import hosts as distributed
+        from jaxtui.measure.errors import RefusedError
+
+        try:
+            place = self._place or distributed.detect()
+            if place is None or place.processes < 2:
+                return None
+            distributed.check(place)
+            joining = Joining(
+                place=place, names=hosts.names_of(os.environ, place.processes)
+            )
+            say(joining)
+            while place.process and (obstacle := distributed.reach(place)):
+                if obstacle != joining.obstacle:
+                    joining = replace(joining, obstacle=obstacle)
+                    say(joining)
+                time.sleep(REACH_SECONDS)
+            if joining.obstacle:
+                say(replace(joining, obstacle=""))
+            store = distributed.join(place)
+            if place.process:
+                self._follower = Follower(store, place, say, self._again)
+                self._follower.meet(MEET_SECONDS)
+                return self._follower.following
+            self._leader = Leader(store, place, say, self._again)
+            self._leader.meet(MEET_SECONDS)
+        except RefusedError as refused:
+            raise CannotServeError(refused.remark) from refused
+        return None
+
+    def leave(self, *, again: bool) -> bool:
+        """Tell the others that this process is going; whether there are any.
+
+        Args:
+            again: another engine will take its place.
+        """
+        group = self._leader or self._follower
+        if group is not None:
+            group.leave(again=again)
+        return group is not None
+
+    def follow(self) -> None:
+        """Do what process 0 asks for, for as long as there is one."""
+        assert self._follower is not None
+        for number, task in self._follower.tasks():
+            answer = self._follower.answer
+            if task.start:
+                if task.work is not None:
+                    for _ in self.imports(task.work):
+                        pass
+                try:
+                    (host,), devices = self.start()
+                except CannotServeError as error:
+                    answer(number, error.failed)
+                    raise
+                mine = [device for device in devices if device.addressable]
+                answer(number, Member(host=host, devices=tuple(mine)))
+            elif task.work is not None:
+                self._follower.run(number, task.work, self._here)
+            elif task.plan is not None:
+                try:
+                    answer(number, self.plan(task.plan, recipes=task.recipes))
+                # Whoever asks waits for an answer, and shows this one.
+                except Exception as error:
+                    facts: dict[str, Fact] = {"error": f"{error}"}
+                    failed = EngineFailed(remark=Remark("plan-fault", facts, "error"))
+                    answer(number, failed)
+            elif task.memory:
+                answer(number, self.memory())
+
+    def start(self) -> tuple[tuple[Host, ...], tuple[Device, ...]]:
+        """Start the backend unless another process has the TPU.
+
+        Returns:
+            The host of each process, this one's first, and their devices.
+        """
         # Where the look has failed, JAX itself will say that the TPU is held.
         if self._seen and (holders := blocking(self._seen, self._root)):
             raise CannotServeError(_held(holders))
@@ -140,7 +262,8 @@ class Core:
         from jaxtui.measure.host import host
 
         if self._topology is not None:
-            return self._describe(self._topology)
+            described, theirs = self._describe(self._topology)
+            return (described,), theirs
         for name, count in simulated():
             if count > MOST_CPU_DEVICES:
                 facts: dict[str, Fact] = {
@@ -149,12 +272,22 @@ class Core:
                     "most": MOST_CPU_DEVICES,
                 }
                 raise CannotServeError(Remark("cpu-devices", facts, "error"))
+        if self._leader is not None:
+            self._leader.begin(self._imported)
         try:
-            devices = describe()
+            devices = self._own = describe()
         # Backends fail in every way there is, AssertionError included.
         except Exception as error:
             raise CannotServeError(self._explained(error)) from error
-        return host(), devices
+        if self._leader is None:
+            return (host(),), devices
+        from jaxtui.measure.errors import RefusedError
+
+        try:
+            devices, of_all = self._leader.gather(host(), devices)
+        except RefusedError as refused:
+            raise CannotServeError(refused.remark) from refused
+        return of_all, devices
 
     def _describe(self, name: str) -> tuple[Host, tuple[Device, ...]]:
         """The devices of a TPU that is not here."""
@@ -186,10 +319,15 @@ class Core:
         """Say what an experiment would need, and how to do it without jaxtui."""
         from jaxtui.measure.planning import plan
 
-        return plan(experiment, recipes=recipes)
+        if self._leader is None:
+            return plan(experiment, recipes=recipes)
+        return self._leader.plan(
+            experiment, lambda part: plan(part, recipes=recipes), recipes=recipes
+        )
 
     def imports(self, work: Work) -> Iterator[RunEvent]:
         """Import the files whose functions a work times; JAX has not started yet."""
+        self._imported = work
         if isinstance(work, (Experiment, Inspection, Loop, Profiling)):
             # All that measures: a file may replace what it takes from elsewhere.
             from jaxtui.measure import (  # noqa: F401
@@ -205,6 +343,13 @@ class Core:
             yield from own.imports(work)
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
+        """Run a work, on all processes that it needs."""
+        if self._leader is not None:
+            return self._leader.run(work, stop, self._here)
+        return self._here(work, stop)
+
+    def _here(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
+        """Run a work in this process."""
         match work:
             case Experiment():
                 from jaxtui.measure.experiment import run
@@ -243,7 +388,8 @@ class Core:
         """Fresh memory statistics by device name."""
         from jaxtui.measure import devices
 
-        return devices.memory()
+        of_others = self._leader.memory() if self._leader is not None else {}
+        return {**devices.memory(), **of_others}
 
 
 def _held(holders: tuple[Holder, ...], detail: str = "") -> EngineFailed:

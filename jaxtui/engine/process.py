@@ -61,6 +61,18 @@ class EngineOptions:
     """How long it may take until JAX is up before it is killed; 0 for any time."""
     slow_seconds: tuple[float, ...] = SLOW_SECONDS
     """After how long a start that lasts is commented upon."""
+    hosts_seconds: float = 5.0
+    """When those that others keep waiting want to know who is missing."""
+    coordinator: str = ""
+    """``HOST:PORT`` of process 0 of several; without it JAX detects a cluster."""
+    processes: int = 0
+    """How many there are; 0 for what JAX detects, 1 for this one alone."""
+    process: int = 0
+    """The number of this one among them."""
+    this_host: bool = False
+    """Use this host alone, though it is one of several."""
+    again: bool = False
+    """Where other hosts are lost, a later run may form the group anew."""
     environment: Mapping[str, str | None] | None = None
     """Variables to set for it, beyond those of this process; ``None`` takes one away.
     """
@@ -119,6 +131,14 @@ class EngineProcess:
             command += ["--cpu-devices", str(options.cpu_devices)]
         if options.topology is not None:
             command += ["--topology", options.topology]
+        if options.processes:
+            command += ["--num-processes", str(options.processes)]
+            command += ["--process-id", str(options.process)]
+            command += ["--coordinator", options.coordinator]
+        if options.this_host:
+            command.append("--this-host")
+        if options.again:
+            command.append("--again")
         try:
             if sys.platform == "linux":
                 # Some kernels allow less; a smaller pipe works too.

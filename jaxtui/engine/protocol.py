@@ -46,6 +46,9 @@ class MemoryRequest(Record, frozen=True, kw_only=True, tag="Memory"):
 class GoodbyeRequest(Record, frozen=True, kw_only=True, tag="Goodbye"):
     """The UI ends in good order: exit, and leave the terminal alone."""
 
+    again: bool = False
+    """It does not end: it may start another engine."""
+
 
 Request = Union[  # noqa: UP007
     PlanRequest, RunRequest, StopRequest, MemoryRequest, GoodbyeRequest

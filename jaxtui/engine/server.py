@@ -34,16 +34,20 @@ from jaxtui.engine.protocol import (
     StopRequest,
     decode_request,
 )
+from jaxtui.machine import hardware, topologies
+from jaxtui.machine.hosts import is_launched
 from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
     CaseFailed,
     EngineFailed,
+    Event,
     Experiment,
     Failure,
     Hello,
     Logged,
     Memory,
     OpInfo,
+    Place,
     Plan,
     Planned,
     PlannedCase,
@@ -68,6 +72,13 @@ LIBTPU_DEFAULTS = {
 """What libtpu would otherwise ask a metadata server (half a minute per question where
 there is none), print warnings about, or lock for one process of the machine."""
 
+ARRIVALS = {
+    "TF_CPP_MIN_LOG_LEVEL": "0",
+    "TF_CPP_VMODULE": "coordination_service=3",
+}
+"""With these JAX's coordination service logs who has arrived, which nothing else tells;
+jaxlib reads them when it is loaded."""
+
 _END_SECONDS = 1.0
 """How long an ending may take, JAX's own clean-up included."""
 
@@ -86,10 +97,24 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     parser.add_argument("--topology", metavar="NAME")
     parser.add_argument("--generation", type=int, default=1, metavar="N")
     parser.add_argument("--wait", action="store_true")
+    parser.add_argument("--coordinator", default="", metavar="HOST:PORT")
+    parser.add_argument("--num-processes", type=int, default=0, metavar="N")
+    parser.add_argument("--process-id", type=int, default=0, metavar="I")
+    parser.add_argument("--this-host", action="store_true")
+    parser.add_argument("--again", action="store_true")
     options = parser.parse_args(arguments)
     # jax reads all of this when it is imported, so it comes first.
     topology = options.topology
-    changed = engine_environment(os.environ, options.cpu_devices, topology)
+    place: Place | None = None
+    if options.num_processes:
+        place = Place(options.coordinator, options.num_processes, options.process_id)
+    changed = engine_environment(
+        os.environ,
+        options.cpu_devices,
+        topology,
+        several=place is not None and place.processes > 1,
+        this_host=options.this_host,
+    )
     os.environ.update(changed)
     _die_with_parent()
     faulthandler.enable()
@@ -107,7 +132,9 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     os.register_at_fork(after_in_child=lambda: os.close(options.events))
     outbox = Outbox(options.events, options.generation)
     waits = options.wait
-    core = core or Core(topology=topology)
+    core = core or Core(
+        topology=topology, place=place, alone=options.this_host, again=options.again
+    )
     return Server(core, options.requests, outbox, waits=waits).serve()
 
 
@@ -115,6 +142,9 @@ def engine_environment(
     base: Mapping[str, str],
     cpu_devices: int | None = None,
     topology: str | None = None,
+    *,
+    several: bool = False,
+    this_host: bool = False,
 ) -> dict[str, str]:
     """The environment of an engine process; pure, so it can be shown and tested.
 
@@ -123,8 +153,16 @@ def engine_environment(
             platforms and logging stays as it is.
         cpu_devices: Simulate this many CPU devices and use no accelerator.
         topology: Compile for this TPU, and leave the machine's own to others.
+        several: It will be one of several processes.
+        this_host: Use the chips of this host alone, though they are part of a slice.
     """
     changed = dict(base)
+    if (several or is_launched(base)) and not this_host:
+        for name, value in ARRIVALS.items():
+            changed.setdefault(name, value)
+    if this_host:
+        chips = [chip for chip in hardware.chips() if chip.maker == "tpu"]
+        changed |= topologies.alone(len(chips))
     if topology is not None:
         changed = {**LIBTPU_DEFAULTS, **changed, "JAX_PLATFORMS": "cpu"}
     # A warm persistent cache would be read as a compile of a few milliseconds.
@@ -197,14 +235,24 @@ class Server:
             self._outbox.send(self._core.look())
         with _no_garbage_collection():
             self._ops = self._core.load()
-            self._outbox.send(Hello(pid=os.getpid(), ops=self._ops))
+            hello = Hello(pid=os.getpid(), ops=self._ops)
             if not self._waits:
+                self._outbox.send(hello)
+            following = self._core.join(self._tell)
+            if self._waits:
+                self._outbox.send(hello)
+            if following is not None:
+                self._outbox.send(following)
+            elif not self._waits:
                 self._start_backend()
+        if following is not None:
+            self._core.follow()
 
     def _start_backend(self) -> None:
         self._waits = False
-        host, devices = self._core.start()
-        ready = Ready(host=host, devices=devices, ops=self._ops)
+        hosts, devices = self._core.start()
+        of_others = hosts if len(hosts) > 1 else ()
+        ready = Ready(host=hosts[0], devices=devices, ops=self._ops, hosts=of_others)
         with self._harmless():
             findings = self._core.compare(devices)
             ready = msgspec.structs.replace(ready, findings=findings)
@@ -218,9 +266,16 @@ class Server:
         except Exception:
             self._log(traceback.format_exc())
 
-    def _give_up(self, failed: EngineFailed) -> int:
-        self._outbox.send(failed)
+    def _tell(self, event: Event) -> None:
+        """Send an event of the engine's own; it is written when this returns."""
+        self._outbox.send(event)
         self._outbox.drain()
+
+    def _give_up(self, failed: EngineFailed) -> int:
+        self._tell(failed)
+        if self._core.leave(again=False):
+            # JAX would wait for the others.
+            os._exit(EXIT_CANNOT_SERVE)
         return EXIT_CANNOT_SERVE
 
     def _next(self) -> Callable[[], None] | None:
@@ -302,9 +357,11 @@ class Server:
                 self._outbox.send(Logged(line=f"request not understood: {error}"))
                 continue
             if isinstance(request, GoodbyeRequest):
-                self._end()
+                self._end(request)
                 return
             self._take(request)
+        with contextlib.suppress(Exception):  # the others may be gone, too
+            self._core.leave(again=False)
         # The UI is gone without goodbye. With all that a user's code has started here:
         os.killpg(0, signal.SIGKILL)
 
@@ -324,8 +381,11 @@ class Server:
             case MemoryRequest():
                 self._work.put(self._memory)
 
-    def _end(self) -> None:
+    def _end(self, goodbye: GoodbyeRequest) -> None:
         """Goodbye: let an idle timing thread return, so that JAX can clean up."""
+        with contextlib.suppress(Exception):  # the others may be gone
+            if self._core.leave(again=goodbye.again):
+                os._exit(0)
         if not self._idle:
             os._exit(0)
         # SIGALRM ends the process unless it has ended by then.

@@ -8,7 +8,16 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from jaxtui.machine import messages
-from jaxtui.model import EngineFailed, Event, Hello, Logged, Noticed, Record, Remark
+from jaxtui.model import (
+    EngineFailed,
+    Event,
+    Hello,
+    Joining,
+    Logged,
+    Noticed,
+    Record,
+    Remark,
+)
 from jaxtui.model.remark import Fact
 from jaxtui.signals import signal_name
 
@@ -19,6 +28,10 @@ SLICE_SECONDS = 60.0
 """From when on JAX itself says that a TPU may be one host of a slice."""
 
 
+ENDING = ("package-missing", "process-taken", "process-unknown")
+"""What the log says of an end better than the status does."""
+
+
 class Start(Record, frozen=True):
     hardware: str = ""
     """What JAX is to initialise, by name; empty until the engine has looked."""
@@ -27,6 +40,10 @@ class Start(Record, frozen=True):
     """As in ``Noticed``."""
     imported: bool = False
     """JAX is imported; its backend may still be starting."""
+    joining: Joining | None = None
+    """It is one of several processes, which wait for each other."""
+    arrived: tuple[int, ...] = ()
+    """Those that have come, as process 0 hears of them; twice if two say the same."""
     findings: tuple[Remark, ...] = ()
     """What the engine has found out about the machine."""
     logged: tuple[Remark, ...] = ()
@@ -50,8 +67,13 @@ def observe(start: Start, event: Event) -> Start:
             )
         case Hello():
             return replace(start, imported=True)
+        case Joining():
+            return replace(start, joining=event)
         case Logged():
             start = replace(start, log=(*start.log, event.line)[-KEPT_LINES:])
+            process = messages.arrived_process(event.line)
+            if process is not None:
+                return replace(start, arrived=(*start.arrived, process))
             remark = messages.find(event.line, "log")
             if remark is None:
                 return start
@@ -67,6 +89,9 @@ def observe(start: Start, event: Event) -> Start:
 
 def slow(start: Start, elapsed_seconds: float) -> Remark:
     """That the start takes longer than usual, and what is known of why."""
+    if awaits_others(start):
+        facts = {**_others(start), "seconds": elapsed_seconds}
+        return Remark("hosts-awaited", facts, "warning")
     facts = {**_facts(start), "seconds": elapsed_seconds}
     severe = elapsed_seconds >= SLICE_SECONDS
     return Remark("slow-start", facts, "warning" if severe else "info")
@@ -74,8 +99,11 @@ def slow(start: Start, elapsed_seconds: float) -> Remark:
 
 def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
     """That the engine was ended, because it did not start in time."""
-    facts = {**_facts(start), "seconds": limit_seconds}
     log = "\n".join(start.log)
+    if awaits_others(start):
+        facts = {**_others(start), "seconds": limit_seconds}
+        return EngineFailed(remark=Remark("hosts-missing", facts, "error", log))
+    facts = {**_facts(start), "seconds": limit_seconds}
     return EngineFailed(remark=Remark("start-timeout", facts, "error", log))
 
 
@@ -87,7 +115,9 @@ def died(start: Start, returncode: int | None) -> EngineFailed:
         returncode: as ``subprocess`` gives it.
     """
     for remark in start.logged:
-        if remark.code == "package-missing":
+        if remark.code in ENDING:
+            if start.joining is not None:
+                remark = replace(remark, facts={**_others(start), **remark.facts})
             return EngineFailed(remark=remark)
     facts = {**how_ended(returncode), "ready": False}
     words = messages.last_words(start.log)
@@ -106,6 +136,40 @@ def how_ended(returncode: int | None) -> dict[str, Fact]:
     if returncode >= 0:
         return {"status": returncode}
     return {"signal": signal_name(-returncode)}
+
+
+def awaits_others(start: Start) -> bool:
+    """Whether it waits for other processes, as far as that can be told."""
+    return start.joining is not None and bool(
+        start.joining.place.process or missing(start)
+    )
+
+
+def missing(start: Start) -> tuple[int, ...]:
+    """The processes that process 0 waits for."""
+    if start.joining is None:
+        return ()
+    every = range(1, start.joining.place.processes)
+    return tuple(process for process in every if process not in start.arrived)
+
+
+def _others(start: Start) -> dict[str, Fact]:
+    assert start.joining is not None
+    place, names = start.joining.place, start.joining.names
+    absent = (0,) if place.process else missing(start)
+    return {
+        "coordinator": place.coordinator,
+        "process": place.process,
+        "processes": place.processes,
+        "launcher": place.launcher,
+        "missing": absent,
+        "names": tuple(names[each] for each in absent) if names else (),
+        "twice": tuple(
+            sorted({p for p in start.arrived if start.arrived.count(p) > 1})
+        ),
+        "obstacle": start.joining.obstacle,
+        "chips": start.tpu_chips,
+    }
 
 
 def _facts(start: Start) -> dict[str, Fact]:

@@ -110,6 +110,18 @@ MESSAGES = (
         ),
         ("plugin_api", "jaxlib_api"),
     ),
+    # Of the service with which several processes find each other.
+    Message(
+        LOG,
+        Remark("process-taken", severity="error"),
+        re.compile(r"Aborted connect attempt as there is a request from a newer"),
+    ),
+    Message(
+        LOG,
+        Remark("process-unknown", severity="error"),
+        re.compile(r"Unexpected task registered with task\S*?(\d+)\b(?!.*task:)"),
+        ("process",),
+    ),
     Message(
         LOG,
         Remark("slice-waits", severity="warning"),
@@ -257,6 +269,29 @@ def find(text: str, source: Source) -> Remark | None:
                 facts={**message.remark.facts, **facts},
                 detail=text.strip(),
             )
+    return None
+
+
+_ARRIVED = re.compile(
+    r"Task (?:\S*task:)?(\d+) invoked Barrier\w*\(\[Init\]Wait_for_all_tasks"
+)
+_SILENT = re.compile(r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)")
+_LEADERLESS = re.compile(r"Either the leader task|Failed to send RPC to coordination")
+
+
+def arrived_process(line: str) -> int | None:
+    """The process that joins, where process 0 logs one."""
+    found = _ARRIVED.search(line)
+    return int(found[1]) if found else None
+
+
+def lost_processes(log: str) -> Remark | None:
+    """Which process is gone, as jaxlib says in its last lines before it aborts."""
+    if found := _SILENT.search(log):
+        process = int(found[1].rpartition(":")[2])
+        return Remark("host-lost", {"process": process}, "error")
+    if _LEADERLESS.search(log):
+        return Remark("leader-lost", {"process": 0}, "error")
     return None
 
 

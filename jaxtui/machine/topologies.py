@@ -309,16 +309,18 @@ _BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 own topology descriptions)."""
 
 
-def alone(chips: int) -> str:
-    """Settings with which JAX starts on one host of a slice, documented for libtpu.
+def alone(chips: int) -> dict[str, str]:
+    """Variables with which JAX starts on one host of a slice, documented for libtpu.
 
     Args:
         chips: of this host; 0 stands for an unknown number.
     """
-    settings = "TPU_PROCESS_BOUNDS=1,1,1"
+    settings = {
+        "TPU_PROCESS_BOUNDS": "1,1,1",
+        "TPU_WORKER_ID": "0",
+        "TPU_WORKER_HOSTNAMES": "localhost",
+    }
     if bounds := _BOUNDS.get(chips):
-        visible = ",".join(map(str, range(chips)))
-        settings += (
-            f" TPU_CHIPS_PER_PROCESS_BOUNDS={bounds} TPU_VISIBLE_CHIPS={visible}"
-        )
+        settings["TPU_CHIPS_PER_PROCESS_BOUNDS"] = bounds
+        settings["TPU_VISIBLE_CHIPS"] = ",".join(map(str, range(chips)))
     return settings

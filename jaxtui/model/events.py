@@ -7,6 +7,7 @@ from typing import Literal, Union
 from jaxtui.model.base import Phase, Record
 from jaxtui.model.cases import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead
+from jaxtui.model.hosts import Dismissed, Following, HostLost, Joining
 from jaxtui.model.links import LinkMeasured, Links, LinksMeasured
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
 from jaxtui.model.machine import Device, Holder, Host
@@ -141,6 +142,8 @@ class Ready(Record, frozen=True, kw_only=True, tag=True):
     ops: tuple[OpInfo, ...]
     findings: tuple[Remark, ...] = ()
     """What is to be known of the machine, now that JAX's view of it is known too."""
+    hosts: tuple[Host, ...] = ()
+    """Of each process, where there are several: ``host`` is the first of them."""
 
 
 class Noticed(Record, frozen=True, kw_only=True, tag=True):
@@ -230,6 +233,10 @@ EngineEvent = Union[  # noqa: UP007
     Noticed,
     Waiting,
     Ready,
+    Joining,
+    Following,
+    Dismissed,
+    HostLost,
     EngineFailed,
     Planned,
     Memory,

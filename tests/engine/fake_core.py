@@ -111,7 +111,13 @@ class FakeCore:
     def load(self) -> tuple[OpInfo, ...]:
         return OPS
 
-    def start(self) -> tuple[Host, tuple[Device, ...]]:
+    def join(self, say):
+        return None
+
+    def leave(self, *, again):
+        return False
+
+    def start(self) -> tuple[tuple[Host, ...], tuple[Device, ...]]:
         wrong = os.environ.get("FAKE_START", "")
         again = "--generation 1" not in " ".join(sys.argv)
         if wrong == "refuse" or (wrong == "refuse again" and again):
@@ -120,7 +126,7 @@ class FakeCore:
             wrong = "stuck"
         if wrong in ACTS:
             ACTS[wrong]()
-        return HOST, (DEVICE,)
+        return (HOST,), (DEVICE,)
 
     def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         for case in experiment.cases:

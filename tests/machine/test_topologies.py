@@ -108,8 +108,13 @@ def test_one_host_of_a_slice():
     for hosts, count in (("", 1), ("localhost", 1), ("a,b", 2), ("a, b,c,", 3)):
         assert topologies.workers({"TPU_WORKER_HOSTNAMES": hosts}) == count
     assert topologies.workers({}) == 1
-    alone = "TPU_PROCESS_BOUNDS=1,1,1"
-    eight = "TPU_CHIPS_PER_PROCESS_BOUNDS=2,4,1 TPU_VISIBLE_CHIPS=0,1,2,3,4,5,6,7"
-    one = "TPU_CHIPS_PER_PROCESS_BOUNDS=1,1,1 TPU_VISIBLE_CHIPS=0"
-    for chips, settings in ((8, f" {eight}"), (1, f" {one}"), (0, ""), (3, "")):
-        assert topologies.alone(chips) == f"{alone}{settings}"
+    alone = {
+        "TPU_PROCESS_BOUNDS": "1,1,1",
+        "TPU_WORKER_ID": "0",
+        "TPU_WORKER_HOSTNAMES": "localhost",
+    }
+    bounds, visible = "TPU_CHIPS_PER_PROCESS_BOUNDS", "TPU_VISIBLE_CHIPS"
+    eight = {bounds: "2,4,1", visible: "0,1,2,3,4,5,6,7"}
+    one = {bounds: "1,1,1", visible: "0"}
+    for chips, settings in ((8, eight), (1, one), (0, {}), (3, {})):
+        assert topologies.alone(chips) == alone | settings

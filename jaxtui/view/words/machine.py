@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.machine import topologies
 from jaxtui.view.words.base import Facts, Words, ended
 
 COMMAND_CHARACTERS = 60
@@ -148,10 +147,9 @@ def _slice(facts: Facts) -> str:
 def slice_advice(facts: Facts) -> str:
     """What to do on one host of a slice."""
     return (
-        "Start the same command on every host (`gcloud compute tpus tpu-vm ssh NAME"
-        " --worker=all --command=...`), or use this host alone:"
-        f" `{topologies.alone(facts.get('chips') or 0)} jaxtui` (documented for libtpu,"
-        " not tried with jaxtui)."
+        "Run the same command on every host (`gcloud compute tpus tpu-vm ssh NAME"
+        " --worker=all --command=...`), run `jaxtui follow` on the others, or use this"
+        " host alone with --this-host."
     )
 
 

@@ -1,0 +1,49 @@
+"""``jaxtui follow``: lend this host's devices to the jaxtui of process 0."""
+
+from __future__ import annotations
+
+import click
+
+from jaxtui.commands import FINE, CannotRun
+from jaxtui.commands.common import Common, engine_flags
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.terminal import say
+from jaxtui.model import Event, Following
+from jaxtui.view.hosts import following_text
+
+
+@click.command("follow")
+@engine_flags
+@click.pass_obj
+def command(common: Common) -> int:
+    """Do what the jaxtui of process 0 asks for, until that one leaves.
+
+    Start it on every other host, in any order. If a host is lost, it joins the next
+    group at the same address.
+    """
+    if common.start_limit is None:
+        common.start_limit = 0
+    driver = _Follower(common)
+
+    async def run() -> None:
+        async with driver.started() as session, driver.progress():
+            await session.ready()
+
+    driver.drive(run())
+    if driver.interrupted:
+        return FINE
+    raise CannotRun(
+        "There is nobody to follow: this is process 0, or the only one. Give"
+        " --coordinator, --num-processes and --process-id, or start it with a launcher."
+    )
+
+
+class _Follower(Driver):
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
+        self._options.again = True
+
+    def _narrate(self, event: Event) -> None:
+        super()._narrate(event)
+        if isinstance(event, Following):
+            say(following_text(event))

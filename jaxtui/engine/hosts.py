@@ -1,0 +1,632 @@
+"""Engines on several hosts that work as one: process 0 leads, the others follow.
+
+All go through JAX's key-value store (``measure.hosts``). The leader publishes each task
+under the next number; followers wait for that with a time limit, do their part of it
+and put what it yields where the leader reads it. A case of one device is timed by the
+process that has it: processes on machines of their own at the same time, those that
+share a machine one after the other. Idle processes sit in no collective.
+
+A thread of each waits for the one key that ends it: that the leader needs it no longer,
+or that a follower has gone.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from socket import gethostname
+from typing import Any, Union
+
+import jax
+import msgspec
+from msgspec.structs import replace
+
+from jaxtui.engine.active import Ledger
+from jaxtui.machine.hardware import read_text
+from jaxtui.measure.errors import RefusedError, headline
+from jaxtui.measure.hosts import Store
+from jaxtui.model import (
+    HOST,
+    Arrival,
+    Case,
+    CaseFailed,
+    Check,
+    Device,
+    Dismissed,
+    EngineFailed,
+    Event,
+    Experiment,
+    Fact,
+    Failure,
+    Following,
+    Host,
+    HostLost,
+    LinkMeasured,
+    Links,
+    Member,
+    Place,
+    Plan,
+    Progress,
+    Record,
+    Remark,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    Sampled,
+    Work,
+)
+
+EXIT_ALONE = 4
+"""The exit status of an engine whose others have gone."""
+
+WAIT_SECONDS = 1.0
+"""For the next task, over and over: no wait is longer than a look at what else is."""
+
+WATCH_SECONDS = 60.0
+"""Of the thread that waits for the end."""
+
+HARVEST_SECONDS = 0.1
+"""How often the leader looks for what others have measured, between its own turns."""
+
+STOP_LOOK_SECONDS = 0.1
+"""How often a follower looks whether a task is to stop."""
+
+SEND_SECONDS = 0.2
+"""How often a follower sends what it has measured, with up to ``LIVE`` processes."""
+
+LIVE = 64
+"""With more processes nobody looks at each turn of each device: what a turn yields is
+sent no more, and all else less often, so that the leader gets as many messages."""
+
+FAREWELL_SECONDS = 1.0
+"""For followers to hear that they are needed no longer."""
+
+
+class Task(Record, frozen=True, kw_only=True):
+    """What the leader asks for; a field that is set says what."""
+
+    to: tuple[int, ...]
+    """The processes that do it."""
+    start: bool = False
+    """Start the backend, after the files of ``work``."""
+    work: Work | None = None
+    plan: Experiment | None = None
+    recipes: bool = False
+    memory: bool = False
+
+
+class Farewell(Record, frozen=True, kw_only=True):
+    again: bool
+
+
+Answer = Union[Member, EngineFailed, Plan, dict[str, Union[dict[str, int], None]]]  # noqa: UP007
+
+_EVENTS = msgspec.json.Decoder(list[RunEvent])
+
+Say = Callable[[Event], None]
+"""Sends an event that belongs to no run, and waits until it is written."""
+
+
+def _key(*parts: object) -> str:
+    return "/".join(("jaxtui", *map(str, parts)))
+
+
+class Hosts:
+    """What leader and followers have in common.
+
+    Args:
+        store: that all share.
+        place: of this process.
+        say: tells this side's client something, at once.
+        again: the leader may form the group anew.
+    """
+
+    def __init__(self, store: Store, place: Place, say: Say, again: bool) -> None:
+        self._store, self._place, self._say = store, place, say
+        self._again = again
+        self.arrivals: list[Arrival] = []
+        """Of all processes, in their order."""
+
+    def meet(self, seconds: float) -> None:
+        """Tell the others of this process, and hear of theirs.
+
+        Raises:
+            RefusedError: They do not fit.
+        """
+        mine, me = _arrival(self._place), self._place.process
+        self._store.put(_key("arrival", me), msgspec.json.encode(mine))
+        for process in range(self._place.processes):
+            data = self._store.get(_key("arrival", process), seconds)
+            if data is None:
+                facts: dict[str, Fact] = {"process": process, "seconds": seconds}
+                raise RefusedError(Remark("host-silent", facts, "error"))
+            self.arrivals.append(msgspec.json.decode(data, type=Arrival))
+        refusal = differences(self.arrivals)
+        # Whoever goes first takes the store with it.
+        self._store.put(_key("met", me), b"")
+        if refusal is not None:
+            for process in range(self._place.processes if me == 0 else 0):
+                self._store.get(_key("met", process), FAREWELL_SECONDS)
+            raise RefusedError(refusal)
+        threading.Thread(target=self._watch, name="hosts", daemon=True).start()
+
+    def _watch(self) -> None:
+        """Wait for what ends this process."""
+        raise NotImplementedError
+
+    def _end(self, event: Event) -> None:
+        self._say(event)
+        os._exit(EXIT_ALONE)
+
+    def lost(self, process: int, code: str) -> HostLost:
+        facts: dict[str, Fact] = {"process": process}
+        if process < len(self.arrivals):
+            facts["hostname"] = self.arrivals[process].hostname
+        return HostLost(remark=Remark(code, facts, "error"))
+
+
+def differences(arrivals: Sequence[Arrival]) -> Remark | None:
+    """Why these processes cannot work together."""
+    first = arrivals[0]
+    for other in arrivals[1:]:
+        for name in ("processes", "jaxtui", "jax", "jaxlib"):
+            here, there = getattr(first, name), getattr(other, name)
+            if here != there:
+                facts: dict[str, Fact] = {
+                    "what": name,
+                    "process": other.process,
+                    "hostname": other.hostname,
+                    "has": there,
+                    "leader": first.hostname,
+                    "leader_has": here,
+                }
+                return Remark("hosts-differ", facts, "error")
+    return None
+
+
+def _arrival(place: Place) -> Arrival:
+    return Arrival(
+        process=place.process,
+        processes=place.processes,
+        hostname=gethostname(),
+        pid=os.getpid(),
+        boot=read_text(Path("/proc/sys/kernel/random/boot_id")).strip()
+        or gethostname(),
+        jaxtui=str(vars(sys.modules["jaxtui"])["__version__"]),
+        jax=jax.__version__,
+        jaxlib=importlib.metadata.version("jaxlib"),
+    )
+
+
+# The first process.
+
+
+@dataclass
+class Part:
+    """What one process does of a work."""
+
+    process: int
+    work: Work
+    indices: tuple[int, ...] = ()
+    """Of an experiment: which of its cases."""
+
+
+class Leader(Hosts):
+    """Process 0: what it is asked for, all do."""
+
+    def __init__(self, store: Store, place: Place, say: Say, again: bool) -> None:
+        super().__init__(store, place, say, again)
+        self._tasks = 0
+        self._owners: dict[str, int] = {}
+        """The process of each device, by its name."""
+        self._ending = False
+
+    @property
+    def _others(self) -> tuple[int, ...]:
+        return tuple(range(1, self._place.processes))
+
+    # Starting.
+
+    def begin(self, work: Work | None) -> None:
+        """Have all start their backends: each waits for the others in that."""
+        self._publish(Task(to=self._others, start=True, work=work))
+
+    def gather(
+        self, host: Host, devices: Sequence[Device]
+    ) -> tuple[tuple[Device, ...], tuple[Host, ...]]:
+        """The devices and the hosts of all, once the backends are up.
+
+        Args:
+            host: of this process.
+            devices: as this process lists them, those of others too.
+        """
+        hosts, known = [host], {d.name: d for d in devices if d.addressable}
+        for process in self._others:
+            member = self._answer(process, Member)
+            if isinstance(member, EngineFailed):
+                # Its own client has said why; this one says whose fault it is.
+                facts: dict[str, Fact] = {
+                    "process": process,
+                    "hostname": self.arrivals[process].hostname,
+                    "code": member.remark.code,
+                }
+                remark = Remark("host-not-up", facts, "error", member.remark.detail)
+                raise RefusedError(remark)
+            hosts.append(member.host)
+            known |= {device.name: device for device in member.devices}
+        self._owners = {name: one.process_index for name, one in known.items()}
+        return tuple(known[d.name] for d in devices if d.name in known), tuple(hosts)
+
+    # Working.
+
+    def run(
+        self,
+        work: Work,
+        stop: Callable[[], bool],
+        here: Callable[[Work, Callable[[], bool]], Iterator[RunEvent]],
+    ) -> Iterator[RunEvent]:
+        """Run a work on the processes whose devices it needs.
+
+        Args:
+            work: what to do.
+            stop: whether it is to end.
+            here: runs a work in this process.
+        """
+        parts = self._split(work)
+        if [part.process for part in parts] == [0] and parts[0].work == work:
+            yield from here(work, stop)
+            return
+        began = time.perf_counter()
+        waves = self._waves(parts)
+        budget = float(getattr(work, "budget", 0.0))
+        if isinstance(work, Experiment):
+            yield RunStarted(cases=work.cases, budget_seconds=work.share)
+        else:
+            yield RunStarted(budget_seconds=budget)
+        if isinstance(work, Links):
+            for source, target in work.pairs:
+                if self._owner(source) != self._owner(target):
+                    apart = Remark("link-across-hosts")
+                    yield LinkMeasured(source=source, target=target, remarks=(apart,))
+        for number, wave in enumerate(waves):
+            if stop():
+                yield from _not_run(wave)
+                continue
+            later = len(waves) - 1 - number
+            for event in self._wave(wave, len(waves), stop, here):
+                if isinstance(event, Progress):
+                    rest = event.remaining_seconds + later * budget / len(waves)
+                    event = replace(
+                        event,
+                        elapsed_seconds=time.perf_counter() - began,
+                        remaining_seconds=rest,
+                    )
+                yield event
+        yield RunFinished(
+            outcome="cancelled" if stop() else "complete",
+            elapsed_seconds=time.perf_counter() - began,
+        )
+
+    def _split(self, work: Work) -> list[Part]:
+        """The parts of a work, in the order in which their processes come in it."""
+        match work:
+            case Experiment():
+                indices: dict[int, list[int]] = {}
+                for index, case in enumerate(work.cases):
+                    indices.setdefault(self._owner(case.device), []).append(index)
+                return [
+                    Part(
+                        process,
+                        replace(work, cases=tuple(work.cases[i] for i in chosen)),
+                        tuple(chosen),
+                    )
+                    for process, chosen in indices.items()
+                ]
+            case Check():
+                names: dict[int, list[str]] = {}
+                for name in work.devices:
+                    names.setdefault(self._owner(name), []).append(name)
+                return [
+                    Part(process, replace(work, devices=tuple(chosen)))
+                    for process, chosen in names.items()
+                ]
+            case Links():
+                pairs: dict[int, list[tuple[str, str]]] = {}
+                for pair in work.pairs:
+                    process = self._owner(pair[0])
+                    if process == self._owner(pair[1]):
+                        pairs.setdefault(process, []).append(pair)
+                return [
+                    Part(process, replace(work, pairs=tuple(chosen)))
+                    for process, chosen in pairs.items()
+                ]
+            case _:
+                of_one = getattr(work, "case", work)
+                return [Part(self._owner(getattr(of_one, "device", None)), work)]
+
+    def _owner(self, device: str | None) -> int:
+        """Whose a device is; what has none is done here."""
+        return 0 if device in (None, HOST) else self._owners.get(device or "", 0)
+
+    def _waves(self, parts: Sequence[Part]) -> list[list[Part]]:
+        """Which parts run at the same time: those of different machines."""
+        queues: dict[str, list[Part]] = {}
+        for part in parts:
+            machine = self.arrivals[part.process].boot
+            queues.setdefault(machine, []).append(part)
+        most = max(map(len, queues.values()), default=0)
+        return [
+            [queue[number] for queue in queues.values() if number < len(queue)]
+            for number in range(most)
+        ]
+
+    def _wave(
+        self,
+        wave: Sequence[Part],
+        waves: int,
+        stop: Callable[[], bool],
+        here: Callable[[Work, Callable[[], bool]], Iterator[RunEvent]],
+    ) -> Iterator[RunEvent]:
+        parts = [_with_share(part, waves) for part in wave]
+        distant: list[_Distant] = []
+        for part in parts:
+            if part.process:
+                number = self._publish(Task(to=(part.process,), work=part.work))
+                distant.append(_Distant(self._store, number, part))
+        for part in parts:
+            if part.process == 0:
+                due = time.perf_counter() + HARVEST_SECONDS
+                for event in here(part.work, stop):
+                    yield from _placed(part, event)
+                    if time.perf_counter() >= due:
+                        for other in distant:
+                            yield from other.read(0.0)
+                        due = time.perf_counter() + HARVEST_SECONDS
+        while waiting := [other for other in distant if not other.over]:
+            if stop():
+                for other in waiting:
+                    other.stop()
+            yield from waiting[0].read(HARVEST_SECONDS)
+            for other in waiting[1:]:
+                yield from other.read(0.0)
+        for other in distant:
+            other.forget()
+
+    def plan(
+        self,
+        experiment: Experiment,
+        here: Callable[[Experiment], Plan],
+        *,
+        recipes: bool,
+    ) -> Plan:
+        """What an experiment would need, said by those who would run it."""
+        planned: dict[int, Any] = {}
+        grouped = False
+        for part in self._split(experiment):
+            assert isinstance(part.work, Experiment)
+            if part.process == 0:
+                plan: Plan | EngineFailed = here(part.work)
+            else:
+                self._publish(Task(to=(part.process,), plan=part.work, recipes=recipes))
+                plan = self._answer(part.process, Plan)
+            if isinstance(plan, EngineFailed):
+                raise RuntimeError(plan.remark.code)
+            grouped |= plan.grouped
+            planned |= dict(zip(part.indices, plan.cases, strict=True))
+        cases = tuple(planned[index] for index in range(len(experiment.cases)))
+        return Plan(cases=cases, budget_seconds=experiment.budget, grouped=grouped)
+
+    def memory(self) -> dict[str, dict[str, int] | None]:
+        """Fresh memory statistics of the devices of others, by device name."""
+        if self._place.processes > LIVE:
+            return {}
+        self._publish(Task(to=self._others, memory=True))
+        found: dict[str, dict[str, int] | None] = {}
+        for process in self._others:
+            found |= self._answer(process, dict[str, Union[dict[str, int], None]])  # noqa: UP007
+        return found
+
+    def _publish(self, task: Task) -> int:
+        number, self._tasks = self._tasks, self._tasks + 1
+        self._store.put(_key("task", number), msgspec.json.encode(task))
+        return number
+
+    def _answer(self, process: int, kind: Any) -> Any:
+        """What a process answers to the last task: of this kind, or why not."""
+        key = _key("answer", self._tasks - 1, process)
+        while (data := self._store.get(key, WAIT_SECONDS)) is None:
+            pass
+        self._store.delete(key)
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except msgspec.ValidationError:
+            return msgspec.json.decode(data, type=EngineFailed)
+
+    # Ending.
+
+    def leave(self, *, again: bool) -> None:
+        """Tell the others that they are needed no longer; any thread may."""
+        if self._ending:
+            return
+        self._ending = True
+        farewell = Farewell(again=again)
+        self._store.put(_key("farewell"), msgspec.json.encode(farewell))
+        end = time.monotonic() + FAREWELL_SECONDS
+        for process in self._others:
+            self._store.get(_key("gone", process), max(0.0, end - time.monotonic()))
+
+    def _watch(self) -> None:
+        while (data := self._store.get(_key("left"), WATCH_SECONDS)) is None:
+            pass
+        if not self._ending:
+            self.leave(again=self._again)
+            self._end(self.lost(int(data), "host-left"))
+
+
+class _Distant:
+    """A part that another process does."""
+
+    def __init__(self, store: Store, number: int, part: Part) -> None:
+        self._store, self._number, self._part = store, number, part
+        self._next = 0
+        self._stopping = False
+        self.over = False
+
+    def read(self, seconds: float) -> Iterator[RunEvent]:
+        """What it has yielded since; waits so long for something."""
+        while not self.over:
+            key = _key("part", self._number, self._next)
+            data = self._store.get(key, seconds)
+            if data is None:
+                return
+            self._next += 1
+            seconds = 0.0
+            for event in _EVENTS.decode(data):
+                self.over |= isinstance(event, RunFinished)
+                yield from _placed(self._part, event)
+
+    def stop(self) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self._store.put(_key("stop", self._number), b"")
+
+    def forget(self) -> None:
+        self._store.delete(_key("part", self._number))
+
+
+def _placed(part: Part, event: RunEvent) -> Iterator[RunEvent]:
+    """An event of a part as one of the whole."""
+    if isinstance(event, (RunStarted, RunFinished)):
+        return
+    index = getattr(event, "index", None)
+    if index is not None and part.indices:
+        event = replace(event, index=part.indices[index])
+    yield event
+
+
+def _with_share(part: Part, waves: int) -> Part:
+    """The part with its share of a budget that was typed: waves follow each other."""
+    work = part.work
+    if isinstance(work, (Experiment, Check, Links)) and work.budget_seconds is not None:
+        work = replace(work, budget_seconds=work.budget_seconds / waves)
+    return Part(part.process, work, part.indices)
+
+
+def _not_run(wave: Sequence[Part]) -> Iterator[RunEvent]:
+    """The cases of parts that were to run when the run was stopped."""
+    for part in wave:
+        cases: tuple[Case, ...] = ()
+        if isinstance(part.work, Experiment):
+            cases = part.work.cases
+        for index, case in zip(part.indices, cases, strict=True):
+            remark = Remark("stopped", {"before": "turn"}, "error")
+            yield CaseFailed(index=index, failure=Failure(case=case, remark=remark))
+
+
+# The other processes.
+
+
+class Follower(Hosts):
+    """A process that does what the leader asks for, until that needs it no longer."""
+
+    @property
+    def following(self) -> Following:
+        return Following(
+            process=self._place.process,
+            processes=self._place.processes,
+            leader=self.arrivals[0].hostname,
+        )
+
+    def tasks(self) -> Iterator[tuple[int, Task]]:
+        """What is asked of this process, for ever."""
+        number, me = 0, self._place.process
+        while True:
+            try:
+                data = self._store.get(_key("task", number), WAIT_SECONDS)
+            # The store is gone, and the leader with it.
+            except Exception:
+                self._end(self.lost(0, "leader-lost"))
+                return
+            if data is None:
+                continue
+            task = msgspec.json.decode(data, type=Task)
+            if me in task.to:
+                yield number, task
+            number += 1
+
+    def answer(self, number: int, answer: Answer) -> None:
+        key = _key("answer", number, self._place.process)
+        self._store.put(key, msgspec.json.encode(answer))
+
+    def run(
+        self,
+        number: int,
+        work: Work,
+        here: Callable[[Work, Callable[[], bool]], Iterator[RunEvent]],
+    ) -> None:
+        """Do a part of a work, and send what it yields."""
+        interval = SEND_SECONDS * max(1.0, self._place.processes / LIVE)
+        waiting: list[RunEvent] = []
+        sent, due, live = 0, 0.0, self._place.processes <= LIVE
+
+        def send() -> None:
+            nonlocal sent, due
+            self._store.put(_key("part", number, sent), msgspec.json.encode(waiting))
+            waiting.clear()
+            sent, due = sent + 1, time.perf_counter() + interval
+
+        ledger = Ledger(work)
+        finished: RunEvent = ledger.finished("crashed")
+        try:
+            for event in here(work, self._stop(number)):
+                ledger.observe(event)
+                if isinstance(event, RunFinished):
+                    finished = event
+                elif live or not isinstance(event, Sampled):
+                    waiting.append(event)
+                    if time.perf_counter() >= due:
+                        send()
+        # A mistake of jaxtui must not keep the leader waiting.
+        except Exception as error:
+            facts: dict[str, Fact] = {"error": headline(error)}
+            detail = traceback.format_exc()
+            remark = Remark("run-fault", facts, "error", detail)
+            *outcomes, finished = ledger.broken_off(remark)
+            waiting += outcomes
+        waiting.append(finished)
+        send()
+
+    def _stop(self, number: int) -> Callable[[], bool]:
+        stopped, due = False, 0.0
+
+        def stop() -> bool:
+            nonlocal stopped, due
+            if not stopped and (now := time.perf_counter()) >= due:
+                stopped = self._store.get(_key("stop", number), 0.0) is not None
+                due = now + STOP_LOOK_SECONDS
+            return stopped
+
+        return stop
+
+    def leave(self, *, again: bool) -> None:
+        """Tell the leader that this process is going; any thread may."""
+        self._store.put(_key("left"), str(self._place.process).encode(), again=True)
+
+    def _watch(self) -> None:
+        try:
+            while (data := self._store.get(_key("farewell"), WATCH_SECONDS)) is None:
+                pass
+        except Exception:
+            self._end(self.lost(0, "leader-lost"))
+            return
+        farewell = msgspec.json.decode(data, type=Farewell)
+        self._say(Dismissed(again=farewell.again))
+        self._store.put(_key("gone", self._place.process), b"")
+        os._exit(0)

@@ -1,0 +1,76 @@
+"""What launchers leave in the environment of each of several processes.
+
+JAX's own detection decides in the engine; this is what can be known without JAX.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+_PROCESS = {
+    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
+    "SLURM_PROCID": "SLURM_NTASKS",
+    "TPU_WORKER_ID": "TPU_WORKER_HOSTNAMES",
+    "JOB_COMPLETION_INDEX": "",
+}
+"""The variable with the number of this process, by launcher, and that with how many
+there are, or with the names of their hosts."""
+
+MOST_NAMES = 10_000
+"""Of a list of nodes: a slip of the hand may stand for more than a memory holds."""
+
+
+def is_launched(environment: Mapping[str, str]) -> bool:
+    """Whether something seems to have started this process as one of several."""
+    return bool(
+        environment.get("MEGASCALE_NUM_SLICES", "1") != "1"
+        or any(
+            process in environment and environment.get(count, "2") != "1"
+            for process, count in _PROCESS.items()
+        )
+    )
+
+
+def process_of(environment: Mapping[str, str]) -> int:
+    """The number of this process where it was started as one of several, else 0."""
+    for process, count in _PROCESS.items():
+        text = environment.get(process, "")
+        if text.isdigit() and environment.get(count, "2") != "1":
+            return int(text)
+    return 0
+
+
+def names_of(environment: Mapping[str, str], processes: int) -> tuple[str, ...]:
+    """The host of each process, where the environment tells; else empty."""
+    addresses = environment.get("TPU_PROCESS_ADDRESSES", "")
+    listed = addresses or environment.get("TPU_WORKER_HOSTNAMES", "")
+    hosts = [each.strip() for each in listed.split(",") if each.strip()]
+    nodes = [*nodes_of(environment.get("SLURM_STEP_NODELIST", ""))]
+    if not hosts and nodes:
+        # Slurm fills one node after the other, unless it was told otherwise.
+        each, rest = divmod(processes, len(nodes))
+        hosts = [] if rest else [node for node in nodes for _ in range(each)]
+    return tuple(hosts) if len(hosts) == processes else ()
+
+
+def nodes_of(text: str) -> Iterator[str]:
+    """The nodes of a list as Slurm writes it: ``node[001-003,007],login``."""
+    found = 0
+    for prefix, ranges, suffix in re.findall(
+        r"([^,\[\]]+)(?:\[([^\]]*)\])?([^,\[]*)", text
+    ):
+        for part in ranges.split(",") if ranges else [""]:
+            first, _, last = part.partition("-")
+            if last and not (first.isdigit() and last.isdigit()):
+                return
+            numbers = range(int(first), int(last) + 1) if last else ()
+            for middle in (
+                (str(number).zfill(len(first)) for number in numbers)
+                if last
+                else (part,)
+            ):
+                found += 1
+                if found > MOST_NAMES:
+                    return
+                yield f"{prefix}{middle}{suffix}"

@@ -1,0 +1,194 @@
+"""Several hosts as one: who is missing, who does not fit, who is gone."""
+
+from __future__ import annotations
+
+from jaxtui.format import plural
+from jaxtui.view.words.base import Facts, Words
+
+SHOWN = 8
+"""Of many that are missing."""
+
+LAUNCHERS = {
+    "ompi": "Open MPI",
+    "slurm": "Slurm",
+    "gcetpu": "Cloud TPU",
+    "gketpu": "GKE",
+    "k8s": "Kubernetes",
+}
+"""JAX's names for what has started the processes."""
+
+
+def _several(numbers: tuple[int, ...], names: tuple[str, ...]) -> str:
+    """``process 3 (node-3)``, ``processes 1, 2 and 3``."""
+    named = names if len(names) == len(numbers) else ("",) * len(numbers)
+    pairs = zip(numbers, named, strict=True)
+    texts = [f"{each} ({name})" if name else str(each) for each, name in pairs]
+    if len(texts) == 1:
+        return f"process {texts[0]}"
+    if len(texts) > SHOWN:
+        return f"{len(texts)} processes ({', '.join(texts[:SHOWN])} …)"
+    return f"processes {', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _host(facts: Facts) -> str:
+    name = f" ({facts['hostname']})" if facts.get("hostname") else ""
+    return f"process {facts['process']}{name}"
+
+
+def _obstacle(facts: Facts) -> str:
+    where = facts["coordinator"]
+    match facts.get("obstacle"):
+        case "unknown-host":
+            return f"No name service knows {where.rpartition(':')[0]}."
+        case "refused":
+            return f"Nothing listens at {where} yet."
+        case "unreachable":
+            return f"{where} does not answer."
+        case _:
+            return f"{where} answers, but does not let this process in yet."
+
+
+def _awaited(facts: Facts) -> str:
+    waiting = f"Process {facts['process']} of {facts['processes']} has waited"
+    absent = _several(facts["missing"], facts["names"])
+    text = f"{waiting} {facts['seconds']:.0f} s for {absent}."
+    if facts["process"]:
+        text += f" {_obstacle(facts)}"
+    for each in facts["twice"]:
+        text += f" Two processes say that they are process {each}."
+    return text
+
+
+def _missing(facts: Facts) -> str:
+    absent = _several(facts["missing"], facts["names"])
+    text = (
+        f"{absent[0].upper()}{absent[1:]} did not come within {facts['seconds']:g} s."
+    )
+    if facts["process"]:
+        text += f" {_obstacle(facts)}"
+    for each in facts["twice"]:
+        text += f" Two processes said that they were process {each}."
+    return text
+
+
+def _awaited_advice(facts: Facts) -> str:
+    if facts["launcher"]:
+        by = LAUNCHERS.get(facts["launcher"], facts["launcher"])
+        start = f"{by} says that there are {facts['processes']} processes: start the"
+        start += " same command in each of them"
+    else:
+        start = f"Start the same command with --coordinator {facts['coordinator']}"
+        start += f" --num-processes {facts['processes']} and its own --process-id"
+    alone = "--num-processes 1"
+    if facts["launcher"] in ("gcetpu", "gketpu") or facts.get("chips"):
+        alone = "--this-host"
+    return f"{start}, or `jaxtui follow`. {alone} works on this host alone."
+
+
+def _differ(facts: Facts) -> str:
+    what, there = facts["what"], f"process {facts['process']} ({facts['hostname']})"
+    leader = f"process 0 ({facts['leader']})"
+    if what == "processes":
+        return (
+            f"{leader[0].upper()}{leader[1:]} counts"
+            f" {plural(facts['leader_has'], 'process')}, {there} {facts['has']}."
+        )
+    return (
+        f"{leader[0].upper()}{leader[1:]} has {what} {facts['leader_has']}, {there}"
+        f" has {what} {facts['has']}."
+    )
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+_AGAIN = (
+    "Start it there again. What had arrived is kept; r in the app waits for all to"
+    " join again."
+)
+
+WORDS: dict[str, Words] = {
+    "hosts-awaited": Words("waiting", _awaited, _awaited_advice),
+    "hosts-missing": Words(
+        "host missing",
+        _missing,
+        lambda f: (
+            f"{_awaited_advice(f)} --start-limit SECONDS waits longer; 0 for ever."
+        ),
+    ),
+    "process-taken": Words(
+        "index taken",
+        lambda f: (
+            f"Another process came as process {f['process']} of {f['processes']}, too."
+        ),
+        "Give each process its own --process-id.",
+    ),
+    "process-unknown": Words(
+        "too few processes",
+        lambda f: (
+            f"Process 0 at {f['coordinator']} counts fewer processes than"
+            f" {f['processes']}: it has no process {f['process']}."
+        ),
+        "Give the same --num-processes everywhere.",
+    ),
+    "coordinator-port": Words(
+        "port taken",
+        lambda f: (
+            f"Port {f['port']} is taken on this host."
+            if f["taken"]
+            else f"This user may not listen on port {f['port']}."
+        ),
+        "Give --coordinator another port, everywhere the same.",
+    ),
+    "cluster-unreadable": Words(
+        "unclear cluster",
+        lambda f: (
+            f"{LAUNCHERS.get(f['launcher'], f['launcher'])} seems to have started this"
+            f" process, but JAX cannot read its place: {f['error']}."
+        ),
+        "Give --coordinator, --num-processes and --process-id, or --num-processes 1 to"
+        " work alone.",
+    ),
+    "host-silent": Words(
+        "silent host",
+        lambda f: (
+            f"Process {f['process']} joined but said nothing for {f['seconds']:.0f} s."
+        ),
+        "Every process must run the same version of jaxtui.",
+    ),
+    "hosts-differ": Words(
+        "different versions",
+        _differ,
+        lambda f: (
+            "Give the same --num-processes everywhere."
+            if f["what"] == "processes"
+            else "Install the same versions on every host."
+        ),
+    ),
+    "host-not-up": Words(
+        "host not up",
+        lambda f: f"JAX did not start in {_host(f)}; that process says why.",
+    ),
+    "host-left": Words(
+        "host left", lambda f: f"{_capital(_host(f))} has left.", _AGAIN
+    ),
+    "host-lost": Words(
+        "host lost",
+        lambda f: (
+            f"{_capital(_host(f))} is gone: nothing was heard of it for"
+            f" {f['seconds']:g} s."
+        ),
+        _AGAIN,
+    ),
+    "link-across-hosts": Words(
+        "other host",
+        "JAX copies arrays between the devices of one process only.",
+        "Time a collective, such as permute, between hosts.",
+    ),
+    "leader-lost": Words(
+        "leader lost",
+        lambda f: f"{_capital(_host(f))}, which leads, is gone.",
+        "Start it there again; `jaxtui follow` joins it by itself.",
+    ),
+}

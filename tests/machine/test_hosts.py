@@ -1,0 +1,53 @@
+import pytest
+
+from jaxtui.machine.hosts import is_launched, names_of, nodes_of, process_of
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("", []),
+        ("node1", ["node1"]),
+        ("a,b", ["a", "b"]),
+        (
+            "node[001-003,007],login",
+            ["node001", "node002", "node003", "node007", "login"],
+        ),
+        ("rack[1-2]-x", ["rack1-x", "rack2-x"]),
+        ("node[a-b]", []),
+    ],
+)
+def test_nodes_as_slurm_lists_them(text, nodes):
+    assert [*nodes_of(text)] == nodes
+
+
+def test_a_list_of_nodes_has_an_end():
+    assert len([*nodes_of("n[0-999999999]")]) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("environment", "launched", "process"),
+    [
+        ({}, False, 0),
+        ({"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"}, True, 3),
+        ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}, False, 0),
+        ({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, True, 1),
+        ({"TPU_WORKER_ID": "1", "TPU_WORKER_HOSTNAMES": "a,b"}, True, 1),
+        ({"MEGASCALE_NUM_SLICES": "2"}, True, 0),
+        ({"MEGASCALE_NUM_SLICES": "1"}, False, 0),
+    ],
+)
+def test_what_launchers_leave(environment, launched, process):
+    assert is_launched(environment) is launched
+    assert process_of(environment) == process
+
+
+def test_names_of_hosts():
+    tpu = {"TPU_WORKER_HOSTNAMES": "a, b"}
+    assert names_of(tpu, 2) == ("a", "b")
+    assert names_of(tpu, 3) == ()
+    assert names_of({**tpu, "TPU_PROCESS_ADDRESSES": "c:1,d:2"}, 2) == ("c:1", "d:2")
+    slurm = {"SLURM_STEP_NODELIST": "n[1-2]"}
+    assert names_of(slurm, 4) == ("n1", "n1", "n2", "n2")
+    assert names_of(slurm, 3) == ()
+    assert names_of({}, 2) == ()
