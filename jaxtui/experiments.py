@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from jaxtui import format as fmt
 from jaxtui.model import (
+    COMPILED_MODES,
     HOST,
     HOST_MODES,
     Case,
@@ -28,6 +29,8 @@ from jaxtui.model import (
     SelectionError,
     refusal,
 )
+from jaxtui.model.machine import group_name, members
+from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import ARGUMENTS, dtype_of, is_own, parse_specs, short_name
 from jaxtui.selection import SizedOp, first_device
 
@@ -78,6 +81,7 @@ def build(
     seed: int = 0,
     keep_samples: bool = False,
     arguments: str = "",
+    mesh: Mesh | None = None,
     processes: int = 1,
 ) -> Experiment:
     """The experiment of every combination, in the order op, size, dtype, …, inputs.
@@ -105,15 +109,14 @@ def build(
         keep_samples: whether measurements carry every sample.
         arguments: what functions of files are given, as ``parse_arguments``
             makes it; empty if they have a factory.
+        mesh: over which collectives and functions of files run; ``None`` is one axis
+            of all devices for the former, and none for the latter.
         processes: in how many fresh engines every case is timed.
 
     Raises:
         SelectionError: if there is no case, or more than ``MAXIMUM_CASES``, or no
             device, or if no op takes any of the precisions or a dtype.
     """
-    if devices is None:
-        devices = [first_device(known_devices).name]
-    every_way: list[_Way] = [*itertools.product(precisions, devices, modes, inputs)]
     combined = []
     lists: dict[str, tuple[int, int]] = {}
     count = 0
@@ -125,7 +128,13 @@ def build(
         if info.own:  # without typed arguments they are known when they are made
             its_dtypes = (dtype_of(parse_specs(arguments)) if arguments else "",)
             its_sizes = (0,) if arguments else its_sizes
-        ways = dict.fromkeys(_meaningful(way, info) for way in every_way)
+        places = _places(info, devices, known_devices, mesh)
+        every_way = itertools.product(precisions, places, modes, inputs)
+        ways = dict.fromkeys(
+            _meaningful(way, info)
+            for way in every_way
+            if not _is_extra(way, info, places, mesh)
+        )
         combined.append((info, its_sizes, its_dtypes, ways))
         before, _ = lists.get(info.name, (0, 0))
         lists[info.name] = before + len(its_sizes), len(its_dtypes)
@@ -143,8 +152,8 @@ def build(
             f"{taking} takes only default."
         )
     if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
-        places = len(devices) if set(modes) - set(HOST_MODES) else 1
-        others = (len(precisions), places, len(modes), len(inputs))
+        several = len(devices or "1") if set(modes) - set(HOST_MODES) else 1
+        others = (len(precisions), several, len(modes), len(inputs))
         raise SelectionError(
             f"{_product(lists, others, count)}: one run has at most "
             f"{fmt.count(MAXIMUM_CASES)}; shorten a list."
@@ -158,7 +167,7 @@ def build(
             device=device,
             mode=mode,
             inputs=place,
-            params={ARGUMENTS: arguments} if info.own and arguments else None,
+            params=_params(info, arguments, mesh, mode) or None,
         )
         for info, its_sizes, its_dtypes, ways in combined
         for size, dtype, (precision, device, mode, place) in itertools.product(
@@ -175,6 +184,54 @@ def build(
         seed=seed,
         processes=processes,
     )
+
+
+def _params(
+    info: OpInfo, arguments: str, mesh: Mesh | None, mode: Mode
+) -> dict[str, int | float | str]:
+    params: dict[str, int | float | str] = {}
+    if info.own and arguments:
+        params[ARGUMENTS] = arguments
+    if mesh and (info.own or info.collective) and mode not in HOST_MODES:
+        params |= mesh.params
+    return params
+
+
+def _places(
+    info: OpInfo,
+    devices: Sequence[str] | None,
+    known: Sequence[Device],
+    mesh: Mesh | None,
+) -> Sequence[str]:
+    """The devices on which an op runs, of those that were typed.
+
+    What needs a mesh takes groups alone, of all devices unless others were typed. All
+    else that runs on every device at once is dispatched from this process.
+    """
+    first = first_device(known).name
+    whole = group_name(device.name for device in known)
+    if info.collective or (info.own and mesh):
+        if devices is None:
+            return [whole]
+        return [name for name in devices if len(members(name)) > 1] or devices
+    if devices is None:
+        return [first]
+    mine = [device.name for device in known if device.addressable]
+    return [group_name(mine) if name == whole else name for name in devices]
+
+
+def _is_extra(
+    way: _Way, info: OpInfo, places: Sequence[str], mesh: Mesh | None
+) -> bool:
+    """Whether a group stands beside its devices where it can do nothing: only what is
+    jitted and resident runs on all of them at once.
+    """
+    _, device, mode, inputs = way
+    if info.collective or mesh or mode in HOST_MODES or len(members(device)) == 1:
+        return False
+    alone = any(len(members(name)) == 1 for name in places)
+    can = mode in COMPILED_MODES and inputs == "device" and not info.own
+    return alone and not can
 
 
 def _meaningful(way: _Way, info: OpInfo) -> _Way:

@@ -393,8 +393,8 @@ def tick_seconds(value: float) -> str:
     return _tick(value, _SECONDS)
 
 
-def tick_flops_rate(value: float) -> str:
-    """FLOP/s on an axis: ``100G``; the unit stands in the title."""
+def tick_rate(value: float) -> str:
+    """FLOP/s or B/s on an axis: ``100G``; the unit stands in the title."""
     return _tick(value, _si(""))
 
 

@@ -28,6 +28,9 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
+from jaxtui.model import mesh as meshes
+from jaxtui.model.machine import group_name, id_ranges, members
+from jaxtui.model.mesh import Mesh, MeshError
 from jaxtui.model.own import XLA_DTYPES, SpecError, join_specs, parse_spec
 from jaxtui.text import did_you_mean
 
@@ -74,6 +77,8 @@ _MODULE = re.compile(
     r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<names>[^\W\d].*)", re.DOTALL
 )
 """``package.module:name``; a size, which may follow an op, begins with a digit."""
+
+_IDS = re.compile(r"\d{1,9}(?:-\d{1,9})?", re.ASCII)
 
 _ARGUMENT = re.compile(r"(?:[^\s,\[]|\[[^\]]*\]?)+")
 
@@ -284,10 +289,11 @@ def parse_precisions(text: str) -> tuple[Precision, ...]:
 
 
 def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
-    """The device names of a list such as ``cpu:0,tpu:3``, of ``tpu``, or of ``all``.
+    """The names in a list such as ``cpu:0,tpu:3``, of ``tpu``, ``cpu:0-7`` or ``all``.
 
-    A platform alone names all of its devices; only devices that this process can
-    address count.
+    A platform alone names each of its devices, ids with a range the group of them, and
+    ``all`` each device and the group of all. Only devices that this process can address
+    count, but for groups, which may reach beyond it.
 
     Raises:
         SelectionError: if one is not there, or belongs to another process.
@@ -295,11 +301,19 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
     mine = [device for device in devices if device.addressable]
     theirs = {device.name: device for device in devices if not device.addressable}
     names = [device.name for device in mine]
-    chosen: list[str] = []
+    parts: list[str] = []
     for part in (part.strip().lower() for part in text.split(",")):
+        if parts and _IDS.fullmatch(part) and id_ranges(parts[-1]):
+            parts[-1] += f",{part}"  # more ids of the same group
+        else:
+            parts.append(part)
+    chosen: list[str] = []
+    for part in parts:
         of_platform = [device.name for device in mine if device.platform == part]
         if part == "all":
             chosen.extend(names)
+            if len(devices) > 1:
+                chosen.append(group_name(device.name for device in devices))
         elif part in theirs:
             raise SelectionError(
                 f"{part} belongs to process {theirs[part].process_index}: "
@@ -310,25 +324,82 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
                 'JAX does not run on "host": choose the mode numpy for that, and for '
                 f"JAX a device out of {_listed(names)}."
             )
+        elif id_ranges(part) and not part.rpartition(":")[2].isdecimal():
+            chosen.append(_group(part, id_ranges(part), devices))
         else:
             chosen.extend(of_platform or [choose(part, names, "device")])
     return tuple(dict.fromkeys(chosen))
 
 
-def parse_device(text: str | None, devices: Sequence[Device]) -> str:
+def _group(text: str, ids: Sequence[range], devices: Sequence[Device]) -> str:
+    """The name of a group that was typed.
+
+    Raises:
+        SelectionError: a range runs downwards, or one of its devices is not there.
+    """
+    platform = text.partition(":")[0]
+    names = {device.name for device in devices if device.platform == platform}
+    typed = text.partition(":")[2].split(",")
+    for part, run in zip(typed, ids, strict=True):
+        if not run:
+            low, _, high = part.partition("-")
+            raise SelectionError(
+                f'The range "{part}" runs downwards: write {high}-{low}.'
+            )
+        for number in run:  # the first that is missing ends a range without an end
+            if f"{platform}:{number}" not in names:
+                there = group_name(names) if names else _listed([])
+                raise SelectionError(
+                    f'There is no device "{platform}:{number}": there is {there}.'
+                )
+    return group_name(members(text))
+
+
+def parse_mesh(text: str) -> Mesh:
+    """The mesh that a text such as ``2x4`` or ``2x4@y`` describes.
+
+    Raises:
+        SelectionError: it describes none, or names an axis that it has not.
+    """
+    try:
+        return meshes.parse_mesh(text)
+    except MeshError as error:
+        if error.lacks == "axis":
+            raise SelectionError(
+                f'"{text}" has no axis "{error.typed}": there is '
+                f"{_listed(error.known)}."
+            ) from error
+        raise SelectionError(
+            f'"{text}" is not a mesh: write devices per axis such as 8, 2x4 or 2x2x2,'
+            " and behind @ the axes of a collective, as in 2x4@y."
+        ) from error
+
+
+def parse_device(
+    text: str | None, devices: Sequence[Device], *, groups: bool = False
+) -> str:
     """The name of one device such as ``tpu:3``; the first without a text.
+
+    Args:
+        text: as it was typed.
+        devices: the devices that exist.
+        groups: whether a group such as ``tpu:0-7`` will do.
 
     Raises:
         SelectionError: if it is not there, belongs to another process, or is several.
     """
     if text is None:
         return first_device(devices).name
-    found = parse_devices(text, devices)
-    if len(found) > 1:
+    names = parse_devices(text, devices)
+    if groups:  # of "all" that of all
+        names = tuple(name for name in names if len(members(name)) > 1) or names
+    else:
+        names = tuple(dict.fromkeys(each for name in names for each in members(name)))
+    if len(names) > 1:
         raise SelectionError(
-            f'"{text}" is {len(found)} devices: name one, such as {found[0]}.'
+            f'"{text}" is {len(names)} devices: name one, such as {names[0]}.'
         )
-    return found[0]
+    return names[0]
 
 
 def parse_budget(text: str, noun: str = "budget") -> float | None:

@@ -72,6 +72,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.model.machine import members
 from jaxtui.trace import Trace
 
 MAXIMUM_LOG_LINES = 1_000
@@ -448,7 +449,7 @@ def with_past(state: _AnyState, past: Mapping[Case, Sequence[Entry]]) -> _AnySta
 
     def alike(case: Case, entry: Entry) -> bool:
         kind = entry.device.device_kind if entry.device else None
-        return kind == kinds.get(case.device) and processes.same_machine(
+        return kind == kinds.get(members(case.device)[0]) and processes.same_machine(
             host, entry.host
         )
 

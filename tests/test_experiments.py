@@ -10,7 +10,7 @@ import msgspec
 import pexpect
 import pytest
 
-from jaxtui import experiments
+from jaxtui import experiments, selection
 from jaxtui.experiments import MAXIMUM_CASES
 from jaxtui.model import (
     HOST,
@@ -32,6 +32,7 @@ CATALOGUE = (
     op("matmul", "float32", "float16", "bfloat16", "int32", takes_precision=True),
     op("selu", "float32", "float16"),
     op("sigmoid", "float32"),
+    op("permute", "float32", modes=("jit",), collective=True),
 )
 DEVICES = (device("tpu:0"), device("tpu:1"), device("tpu:2", addressable=False))
 MATMUL, SELU = SizedOp("matmul"), SizedOp("selu")
@@ -64,6 +65,34 @@ def test_defaults_are_the_plain_case_and_the_host_has_a_case_once() -> None:
         for mode in ("numpy", "tensorflow")
     ]
     assert len(cases) == 2 + 2 * 2 * 2
+
+
+def test_all_devices_are_each_of_them_and_all_at_once() -> None:
+    every = selection.parse_devices("all", DEVICES)
+    cases = build(devices=every, modes=PAIR, inputs=("device", "host")).cases
+    # Of this process, and only where they can work at once.
+    together = [one for one in cases if one.device == "tpu:0-1"]
+    assert [(one.mode, one.inputs) for one in together] == [("jit", "device")]
+    assert len(cases) == 2 * 2 * 2 + 1
+    typed = build(devices=("tpu:0-1",), modes=PAIR).cases
+    assert [one.mode for one in typed] == [*PAIR]
+
+
+@pytest.mark.parametrize("typed", [None, "all"])
+def test_a_collective_runs_on_all_devices(typed) -> None:
+    devices = selection.parse_devices(typed, DEVICES) if typed else None
+    both = build(SizedOp("permute"), MATMUL, devices=devices)
+    (collective,) = (one for one in both.cases if one.op == "permute")
+    assert (collective.device, collective.params) == ("tpu:0-2", None)
+    meshed = build(SizedOp("permute"), MATMUL, mesh=selection.parse_mesh("1x3@y"))
+    assert [one.params for one in meshed.cases] == [{"mesh": "1x3", "axes": "y"}, None]
+
+
+def test_a_mesh_that_does_not_fit_is_told() -> None:
+    experiment = build(SizedOp("permute"), mesh=selection.parse_mesh("3x4"))
+    (remark,) = experiments.refusals(experiment, CATALOGUE)
+    assert remark.code == "mesh-misfit"
+    assert remark.facts["fits"] == ("3",)
 
 
 def test_cases_come_in_the_order_of_the_lists_and_ops_keep_their_sizes() -> None:

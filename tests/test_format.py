@@ -137,7 +137,7 @@ def test_what_was_published_is_quoted_to_the_digit():
         ),
         (fmt.tick_seconds, {1e-4: "100µs", 10.0**-3: "1ms", 1.5e-3: "1.5ms", 0.0: "0"}),
         (fmt.tick_seconds, {9.999999999999999e-4: "1ms"}),
-        (fmt.tick_flops_rate, {1e11: "100G"}),
+        (fmt.tick_rate, {1e11: "100G"}),
         (fmt.percent, {0.86: "86 %", 0.0042: "0.42 %", 0.0995: "10 %"}),
         (fmt.error, {2.13e-3: "2.1e-3", 0.0: "0"}),
         (fmt.ratio, {88.2: "88×", 4.06: "4.1×", 0.25: "0.25×", 1234.0: "1234×"}),

@@ -33,6 +33,7 @@ from jaxtui.commands.options import (
     Cases,
     dtypes,
     json_flag,
+    mesh,
     modes,
     own_arguments,
     precisions,
@@ -46,6 +47,7 @@ from jaxtui.commands.progress import progress
 from jaxtui.commands.terminal import is_terminal
 from jaxtui.machine import malloc
 from jaxtui.model import Case, Experiment, PlannedCase, SelectionError
+from jaxtui.model.machine import device_of
 from jaxtui.plot import COLORS
 from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
@@ -66,7 +68,8 @@ from jaxtui.view.report import Report
 @valued(
     "--device",
     "DEVICES",
-    "cpu:0, tpu:0,tpu:3, tpu or all.  [default: the first]",
+    "cpu:0, tpu:0,tpu:3 or tpu; several at once: tpu:0-7, or all.  [default: the "
+    "first; of a collective all]",
     type=DEVICE_LIST,
 )
 @modes
@@ -111,6 +114,7 @@ from jaxtui.view.report import Report
 @flag("--samples", "Put every sample into the JSON.")
 @sure_flag
 @own_arguments
+@mesh
 @export_flags("the results", tuple(FORMATS))
 @no_history
 @engine_flags
@@ -395,14 +399,7 @@ class _Pythons:
                 and Side(
                     label=label,
                     host=state.host,
-                    device=next(
-                        (
-                            device
-                            for device in state.devices
-                            if device.name == one.case.device
-                        ),
-                        None,
-                    ),
+                    device=device_of(state.devices, one.case.device),
                     measurement=one.measurement,
                 )
                 for label, state, one in zip(LABELS, states, both, strict=True)

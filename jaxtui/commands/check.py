@@ -32,6 +32,7 @@ from jaxtui.model import (
     Remark,
     SelectionError,
 )
+from jaxtui.model.machine import members
 from jaxtui.selection import parse_devices
 from jaxtui.state import State, with_series
 from jaxtui.view import check as view
@@ -135,7 +136,10 @@ def _chosen(
         CannotRun: if there is none, or the baseline is of other hardware.
     """
     names = parse_devices(devices or "all", state.devices)
-    chosen = tuple(device for device in state.devices if device.name in names)
+    each = {member for name in names for member in members(name)}
+    chosen = tuple(
+        device for device in state.devices if device.addressable and device.name in each
+    )
     if not chosen:
         raise CannotRun("JAX has no device that this process can use.")
     if baseline is not None and state.host is not None:

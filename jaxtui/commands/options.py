@@ -27,6 +27,7 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
+from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import is_own
 from jaxtui.selection import SizedOp
 from jaxtui.view import words
@@ -178,6 +179,14 @@ own_arguments = valued(
 )
 """The arguments of functions of a file, in the form that a case keeps."""
 
+mesh = valued(
+    "--mesh",
+    "MESH",
+    "Devices per axis x, y, z: 2x4; of a collective also its axes: 2x4@y.  [default: "
+    "one axis]",
+    type=Parsed("mesh", selection.parse_mesh),
+)
+
 one_op = click.argument("op", required=False, metavar="OP[:SIZE]")
 """The op of a command that takes one; left out, the command says what there is."""
 
@@ -238,6 +247,7 @@ class Cases:
     """The options that were typed."""
     arg: str | None = None
     """``None`` of a command that takes no function of a file."""
+    mesh: Mesh | None = None
 
     def __post_init__(self) -> None:
         for op in self.op:
@@ -270,7 +280,7 @@ class Cases:
     ) -> Experiment:
         """As ``experiments.build``, with all that was typed."""
         others = not all(is_own(choice.name) for choice in choices)
-        return experiments.build(
+        found = experiments.build(
             choices,
             self.size,
             self.dtype if others or "dtype" in self.typed else None,
@@ -285,8 +295,13 @@ class Cases:
             seed=self.seed,
             keep_samples=self.samples,
             arguments=self.arg or "",
+            mesh=self.mesh,
             processes=self.processes or 1,
         )
+        for remark in experiments.refusals(found, catalogue):
+            if remark.code == "mesh-misfit":  # of every case with a mesh
+                raise SelectionError(words.text(remark))
+        return found
 
     def case(
         self,

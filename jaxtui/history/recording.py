@@ -27,6 +27,7 @@ from jaxtui.model import (
     RunFinished,
     Sampled,
 )
+from jaxtui.model.machine import members
 from jaxtui.model.own import is_own
 
 _Item = tuple[Host, "Device | None", Measurement, float]
@@ -144,7 +145,7 @@ class Recording:
         if self._host is None or measurement.stopped == "crashed":
             return
         name = measurement.case.device
-        device = None if name == HOST else self._devices.get(name)
+        device = None if name == HOST else self._devices.get(members(name)[0])
         self._taken += 1
         self._put((self._host, device, measurement, time.time()))
 

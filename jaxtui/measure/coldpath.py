@@ -97,7 +97,10 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
     if workload.on_return:
         yield "first_call", lambda: _first_call(workload)
         return
-    if workload.op is None:
+    if workload.group:
+        with workload.scope():
+            workload.args = workload.resident()
+    elif workload.op is None:
         workload.args = workload.hosts()
     # What a file has spread over devices nobody sends.
     if workload.devices == 1 and (workload.op or workload.copies()):
@@ -110,7 +113,9 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
     elif cold:
         jax.clear_caches()
     yield "first_call", lambda: _first_call(workload)
-    yield "fetch", lambda: _fetch(workload)
+    # Of what lies on several devices each process has its own parts alone.
+    if not workload.group:
+        yield "fetch", lambda: _fetch(workload)
 
 
 _called: set[int] = set()
@@ -219,7 +224,7 @@ def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
 
 def _look_at_program(workload: Workload, compiled: Any) -> None:
     """What XLA says of what was compiled."""
-    if workload.op is None:
+    if not workload.catalogued:
         workload.xla_count = count(compiled)
     if workload.own and (text := programs.text_of(compiled)) is not None:
         workload.computes = programs.computes(text)
@@ -308,13 +313,13 @@ def _first_call(workload: Workload) -> Transfer:
     result = workload.call(*workload.args)
     workload.wait(result)
     seconds = perf_counter() - start
-    if workload.op is None:
+    if not workload.catalogued:
         workload.devices = max(workload.devices, spread(result))
     if workload.case.mode == "eager":
         # What a function makes at its first call and keeps is no tracer then.
         count_kernels(workload)
     _look_at(workload, result)
-    if workload.op is None and not workload.on_return:
+    if not (workload.catalogued or workload.on_return):
         workload.renew()
     return Transfer(seconds, aliased=False)
 
@@ -324,7 +329,7 @@ def _look_at(workload: Workload, result: Any) -> None:
     if workload.case.mode == "tensorflow":
         result = np.asarray(result)
     arrays = list(arrays_of(result))
-    if workload.op is None:
+    if not workload.catalogued:
         _count(workload)
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):

@@ -15,6 +15,7 @@ import jax
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Device, Remark
+from jaxtui.model.machine import members
 from jaxtui.model.remark import Fact
 
 EXTRA = (
@@ -135,6 +136,11 @@ def find(wanted: str) -> jax.Device:
         return devices[wanted]
     facts: dict[str, Fact] = {"device": wanted, "devices": tuple(devices)}
     raise RefusedError(Remark("device-unknown", facts, "error"))
+
+
+def find_all(wanted: str) -> tuple[jax.Device, ...]:
+    """As ``find``, each device of a group such as ``tpu:0-7``."""
+    return tuple(map(find, members(wanted)))
 
 
 def find_own(wanted: str) -> jax.Device:

@@ -47,6 +47,7 @@ from jaxtui.model import (
     RunEvent,
     WorkFailed,
 )
+from jaxtui.model.machine import members
 from jaxtui.stats import MINIMUM_ROUNDS
 
 PREPARATION_SHARE = 0.7
@@ -198,9 +199,9 @@ class _Run(Runner):
             if refusal is not None:
                 yield self._fail(index, refusal)
                 return None
-            device, known = _device(planned), None
-            if device is not None:
-                known = yield from self.warm_up(device)
+            known = None
+            if group := _devices(planned):
+                known = yield from self.warm_up(group[0])
             made = yield from self._workload(index, planned, pool)
             for event in coldpath.prepare(index, made, cold=self._own_process):
                 if isinstance(event, PhaseStarted):
@@ -214,6 +215,7 @@ class _Run(Runner):
         turns = Turns(
             made,
             queue_depth=known.queue_depth if known else 1,
+            throughput=made.queues,
             results_at_most=planning.results_at_most(planned, made.call_bytes),
         )
         return Record(index, turns, known)
@@ -221,11 +223,16 @@ class _Run(Runner):
     def _workload(
         self, index: int, planned: PlannedCase, pool: Pool
     ) -> Generator[RunEvent, None, workload.Workload]:
-        case, device = planned.case, _device(planned)
+        case, group = planned.case, _devices(planned)
+        device = group[0] if group else None
         source = own.source(case.op)
+        if (collective := ops.COLLECTIVES.get(case.op)) is not None:
+            self.phase = "inputs"
+            return workload.of_collective(case, collective, group, pool.seed)
         if source is None:
             self.phase = "inputs"
-            return workload.of_op(case, ops.get(case.op), device, pool)
+            several = group if len(group) > 1 else ()
+            return workload.of_op(case, ops.get(case.op), device, pool, several)
         self.phase = "import"
         yield PhaseStarted(index=index, phase="import")
         function = own.load(source, device)
@@ -247,11 +254,14 @@ class _Run(Runner):
         return Failure(case=case, remark=Remark("budget-used", facts, "error"))
 
     def _too_slow(self, planned: PlannedCase, end: float) -> Failure | None:
-        case, device = planned.case, _device(planned)
-        if own.source(case.op) is not None:
+        case, group = planned.case, _devices(planned)
+        if own.source(case.op) is not None or case.op in ops.COLLECTIVES:
             # Nothing says how its work grows.
             return None
+        device = group[0] if group else None
         seconds = estimate.of_case(case, device, self._experiment.seed)
+        if seconds is not None and device is not None and device.platform == "cpu":
+            seconds *= len(group)  # on the same cores
         fair = 2 * self._experiment.share / len(self._experiment.cases)
         allowed = min(fair, end - perf_counter())
         if seconds is None or seconds <= allowed:
@@ -322,6 +332,7 @@ class _Run(Runner):
         # Copies for a donation take memory, too: nothing could be told apart.
         large &= not isinstance(made.args, own.Renewed)
         large &= not own.is_given(made.case.op)
+        large &= not made.group
         if not large or not memory.is_known() or self.stop():
             return
         share = (self.remaining + self._reserved) / self._unfinished
@@ -386,6 +397,8 @@ def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
 def _may_allocate(item: Indexed) -> bool:
     """Whether a case may ask malloc for large blocks, before that is known."""
     case = item[1].case
+    if case.op in ops.COLLECTIVES or len(members(case.device)) > 1:
+        return False  # what there is of it is of one device
     if own.source(case.op) is not None:
         return memory.allocates(case, malloc.ALLOCATES_BYTES)
     op = ops.get(case.op)
@@ -395,8 +408,9 @@ def _may_allocate(item: Indexed) -> bool:
     return memory.allocates(case, int(largest))
 
 
-def _device(planned: PlannedCase) -> jax.Device | None:
-    return None if planned.case.device == HOST else devices.find(planned.case.device)
+def _devices(planned: PlannedCase) -> tuple[jax.Device, ...]:
+    """Where it runs; none on the host."""
+    return () if planned.case.device == HOST else devices.find_all(planned.case.device)
 
 
 def _stop_failure(case: Case, before: str) -> Failure:

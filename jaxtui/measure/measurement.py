@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import jax
 import msgspec
-import numpy as np
 
 from jaxtui.measure import activity, notes, sources
 from jaxtui.measure.accuracy import Accuracy
@@ -15,7 +14,15 @@ from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
 from jaxtui.measure.workload import all_finite, arrays_of
-from jaxtui.model import Measurement, MemorySpan, Remark, Sampled, Samples, Stopped
+from jaxtui.model import (
+    CollectiveRates,
+    Measurement,
+    MemorySpan,
+    Remark,
+    Sampled,
+    Samples,
+    Stopped,
+)
 from jaxtui.stats import bins
 
 POINTS_PER_TURN = 200
@@ -79,7 +86,7 @@ class Record:
                 result = workload.call(*workload.args)
                 workload.wait(result)
         if workload.accuracy_of is not None:
-            self.accuracy = workload.accuracy_of(np.asarray(result))
+            self.accuracy = workload.accuracy_of(result)
         else:
             self._finite = all_finite(jax.device_get(list(arrays_of(result))))
 
@@ -120,6 +127,7 @@ class Record:
             memory=None if isinstance(self.memory, Remark) else self.memory,
             source=self._source or msgspec.UNSET,
             free_seconds=turns.free_seconds,
+            collective=self._collective(),
         )
         if keep_samples:
             waits = tuple(x for block in turns.rounds for x in block.ready)
@@ -127,6 +135,22 @@ class Record:
             samples = Samples(ready=waits, dispatch=calls or None)
             made = msgspec.structs.replace(made, samples=samples)
         return made
+
+    def _collective(self) -> CollectiveRates | msgspec.UnsetType:
+        """As nccl-tests has it, whoever else limits the call."""
+        exchange, turns = self.workload.exchange, self.turns
+        if exchange is None:
+            return msgspec.UNSET
+        seconds = turns.pipelined_seconds
+        if seconds is None:
+            seconds = turns.interval.median
+        rate = exchange.size / seconds if seconds > 0 else None
+        return CollectiveRates(
+            participants=exchange.participants,
+            algorithm_bytes_per_second=rate,
+            bus_bytes_per_second=None if rate is None else exchange.factor * rate,
+            wrong=exchange.wrong,
+        )
 
     def stop_reason(self, target: float, *, spread: bool) -> Stopped | None:
         """Why the case is done, if it is; decided after 8, 12, 16, 24 … rounds only.

@@ -16,6 +16,7 @@ from jaxtui.measure.activity import Activity, Behaviour
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.ops.collectives import Exchange
 from jaxtui.measure.own import Renewed
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.sides import Agreement
@@ -261,13 +262,20 @@ def of_workload(
     yield from _of_settings(workload)
     if not finite:
         yield Remark("not-finite", severity="warning")
-    if workload.op is not None:
+    if workload.catalogued:
         yield from _of_dtypes(workload)
-        if workload.op.symmetric and workload.case.mode == "numpy":
-            yield Remark("symmetric")
-    if accuracy is not None:
+    if workload.op and workload.op.symmetric and workload.case.mode == "numpy":
+        yield Remark("symmetric")
+    if (exchange := workload.exchange) is not None:
+        if exchange.size < exchange.asked:
+            facts: Facts = {"asked": exchange.asked, "taken": exchange.size}
+            facts["participants"] = exchange.participants
+            yield Remark("size-rounded", facts)
+        if accuracy is not None:
+            yield from _of_exchange(accuracy, exchange)
+    elif accuracy is not None:
         yield from _of_accuracy(accuracy)
-    if workload.op is None:
+    if not workload.catalogued:
         if agreement is not None:
             yield from _of_agreement(agreement)
         yield own(workload, agreement)
@@ -462,6 +470,14 @@ def _of_dtypes(workload: Workload) -> Iterator[Remark]:
     # That a Fourier transform is complex needs no saying.
     if output != used and not output.startswith("complex"):
         yield Remark("dtype-changed", {"dtype": case.dtype, "result": output})
+
+
+def _of_exchange(accuracy: Accuracy, exchange: Exchange) -> Iterator[Remark]:
+    if accuracy.rows_sampled:
+        yield Remark("elements-sampled", {"elements": accuracy.rows_sampled})
+    if not accuracy.ok:
+        wrong: Facts = {"by": "participants", "wrong": exchange.wrong}
+        yield Remark("wrong-result", wrong, "error")
 
 
 def _of_accuracy(accuracy: Accuracy) -> Iterator[Remark]:

@@ -61,6 +61,23 @@ def of_case(case: Case, device_kind: str, *, matrix: bool) -> Peak | None:
     return peak(device_kind, case.dtype, settings.precision(case), matrix=matrix)
 
 
+def of_group(peak: Peak | None, devices: int) -> Peak | None:
+    """The peak of so many devices of a kind, of which that of one is given."""
+    if peak is None or devices == 1:
+        return peak
+
+    def times(rate: float | None) -> float | None:
+        return None if rate is None else devices * rate
+
+    source = peak.basis.facts if peak.basis else {}
+    return Peak(
+        flops_per_second=times(peak.flops_per_second),
+        bytes_per_second=times(peak.bytes_per_second),
+        source=peak.source,
+        basis=Remark("published", {**source, "devices": devices}),
+    )
+
+
 def best_known(device_kind: str, dtype: str) -> float | None:
     """The best that a product of 16-bit floats is known to have reached, per device.
 

@@ -18,20 +18,27 @@ from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
     HOST,
     INPUTS,
+    ITEMSIZE,
     Case,
     Device,
     Experiment,
     Fact,
     Failure,
+    OpInfo,
     Peak,
     Plan,
     PlannedCase,
     Remark,
     refusal,
 )
+from jaxtui.model.machine import members
+from jaxtui.model.mesh import mesh_of
 
 ALLOWANCE_BYTES = 16 * 2**20
 """For the program itself and what the allocator rounds up."""
+
+CHECKING_BYTES = 64 * 2**20
+"""For checking the result of a collective, a part of it after the other."""
 
 WIDE_BYTES = 16
 """Bytes of an element of a float64 reference and its temporary."""
@@ -53,9 +60,22 @@ class Supply:
         return self.known[name]
 
     def free_bytes(self, name: str) -> int | None:
-        """Free memory where the device of that name computes."""
-        device = None if name == HOST else self.device(name)
-        return devices.free_bytes(device, self.host_bytes)
+        """Free memory where the device of that name computes; of a group that of the
+        one with the least.
+        """
+        if name == HOST:
+            return self.host_bytes
+        found = [
+            devices.free_bytes(self.device(each), self.host_bytes)
+            for each in members(name)
+        ]
+        return min((free for free in found if free is not None), default=None)
+
+    def sharing(self, case: Case) -> int:
+        """How many times over a case needs memory where it computes: those of a CPU
+        share the host's.
+        """
+        return len(members(case.device)) if case.platform == "cpu" else 1
 
 
 def plan(experiment: Experiment, *, recipes: bool = False) -> Plan:
@@ -97,18 +117,26 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
         # Of a function of a file the work is not known before it is compiled.
         host_needed = own.input_bytes(case)
         needed = host_needed + ALLOWANCE_BYTES
+    elif (collective := ops.COLLECTIVES.get(case.op)) is not None:
+        each = collective.memory_bytes(case.size, _participants(case))
+        needed = supply.sharing(case) * each + ALLOWANCE_BYTES
+        host_needed = 2 * case.size + CHECKING_BYTES
     else:
         op = ops.get(case.op)
-        needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
+        needed = supply.sharing(case) * memory_bytes(op, case)
+        host_needed = host_memory_bytes(op, case)
         if device is not None:
             matrix = op.takes_precision
             rate = peaks.of_case(case, device.device_kind, matrix=matrix)
+            rate = peaks.of_group(rate, len(members(case.device)))
+    times = len(members(case.device))
+    flops = op.flops(case.size, case.dtype) if op else None
     return PlannedCase(
         case=case,
         memory_bytes=needed,
         host_memory_bytes=host_needed,
-        flops=op.flops(case.size, case.dtype) if op else None,
-        bytes=op.bytes(case.size, case.dtype) if op else None,
+        flops=None if flops is None else times * flops,
+        bytes=times * op.bytes(case.size, case.dtype) if op else None,
         peak=rate,
         problem=_check_memory(case, needed, host_needed, device, supply),
     )
@@ -119,10 +147,13 @@ def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
 
     Every call of a burst has a result of its own until it is computed.
     """
-    free = Supply().free_bytes(planned.case.device)
+    supply, case = Supply(), planned.case
+    free = supply.free_bytes(case.device)
     if free is None or not result_bytes:
         return None
-    return max(2, int(SHARE * free) // result_bytes)
+    # Each device that has memory of its own has its part of the result.
+    parts = len(members(case.device)) // supply.sharing(case)
+    return max(2, int(SHARE * free) * parts // result_bytes)
 
 
 def _refuse(case: Case, remark: Remark) -> PlannedCase:
@@ -174,6 +205,8 @@ def check(case: Case, supply: Supply) -> Device | None:
         check_op(case)
     else:
         own.check(case)
+        if (remark := refusal(case, OpInfo.of_function(case.op, ""))) is not None:
+            raise RefusedError(remark)
     if case.on_host:
         _check_host(case)
         return None
@@ -183,10 +216,13 @@ def check(case: Case, supply: Supply) -> Device | None:
         raise RefusedError(Remark("inputs-unknown", facts, "error"))
     if case.device == HOST:
         raise RefusedError(Remark("no-jax-device", {"mode": case.mode}, "error"))
-    device = supply.device(case.device)
-    devices.check_own(device)
-    check_platform(case, device.platform)
-    return device
+    group = [supply.device(name) for name in members(case.device)]
+    # Devices of other processes take part in what all of them run.
+    alone = case.op not in ops.COLLECTIVES and not case.on_mesh
+    for device in group if alone else ():
+        devices.check_own(device)
+    check_platform(case, group[0].platform)
+    return group[0]
 
 
 def check_op(case: Case) -> None:
@@ -198,11 +234,22 @@ def check_op(case: Case) -> None:
         raise RefusedError(Remark("op-unknown", facts, "error"))
     if (remark := refusal(case, info)) is not None:
         raise RefusedError(remark)
+    if info.collective:
+        # Each participant has an element at least.
+        least = ITEMSIZE[case.dtype] * _participants(case)
+        if case.size < least:
+            facts = {"op": case.op, "size": case.size, "least": least}
+            facts["means"] = info.size_means
+            raise RefusedError(Remark("size-too-small", facts, "error"))
+
+
+def _participants(case: Case) -> int:
+    return mesh_of(case.params, len(members(case.device))).participants
 
 
 def check_platform(case: Case, platform: str) -> None:
     """Refuse a sound case that cannot run on devices of that platform."""
-    if own.source(case.op) is not None:
+    if own.source(case.op) is not None or case.op in ops.COLLECTIVES:
         return
     op = ops.get(case.op)
     lacking = op.lacks.get(platform, ())
@@ -263,4 +310,7 @@ def _is_crowded(cases: list[Case], supply: Supply) -> bool:
 def _input_bytes(case: Case) -> int:
     if own.source(case.op) is not None:
         return own.input_bytes(case)
-    return ops.get(case.op).input_bytes(case.size, case.dtype)
+    times = len(members(case.device)) if case.platform == "cpu" else 1
+    if case.op in ops.COLLECTIVES:
+        return times * case.size
+    return times * ops.get(case.op).input_bytes(case.size, case.dtype)

@@ -32,6 +32,7 @@ from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
+from jaxtui.measure.ops.collectives import Collective, Exchange
 from jaxtui.measure.own import (
     WIDE,
     Arguments,
@@ -52,6 +53,36 @@ Scope = Callable[[], AbstractContextManager[Any]]
 """Makes the contexts in which calls run: x64, default device."""
 
 _Made = TypeVar("_Made")
+
+
+class Together:
+    """A jitted function, called once on each device with arguments of its own."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *each: tuple[Any, ...]) -> list[Any]:
+        function = self._function
+        return [function(*args) for args in each]
+
+    def trace(self, *each: tuple[Any, ...]) -> _Parts:
+        return _Parts([self._function.trace(*args) for args in each])
+
+
+class _Parts:
+    """A stage of compiling for each device; asked for facts, it gives the first's."""
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._parts = parts
+
+    def lower(self) -> _Parts:
+        return _Parts([part.lower() for part in self._parts])
+
+    def compile(self) -> _Parts:
+        return _Parts([part.compile() for part in self._parts])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parts[0], name)
 
 
 class Pool:
@@ -80,7 +111,9 @@ class Workload:
     call: Call
     """What a program calls: the jitted function once there is one."""
     device: jax.Device | None = None
-    """``None`` on the host."""
+    """``None`` on the host; the first of several."""
+    group: tuple[jax.Device, ...] = ()
+    """All of them, where a case runs on several."""
     args: Sequence[Any] = ()
     """Copies are in ``Renewed`` where a call uses some of them up."""
     keywords: dict[str, Any] = field(default_factory=dict)
@@ -109,9 +142,11 @@ class Workload:
     """The work of one call, by the op's formulas or by XLA's count."""
     peak: Peak | None = None
     accuracy_of: Callable[[Any], Accuracy] | None = None
-    """Holds a result, fetched to the host, against float64; the op of the catalogue."""
+    """Holds a result against float64, or against NumPy; of the catalogue alone."""
     op: Op | None = None
-    """``None`` for what is not of the catalogue."""
+    """``None`` for what is not of the catalogue, and for a collective."""
+    exchange: Exchange | None = None
+    """Of a collective."""
     settings: FileSettings | None = None
     """JAX's configuration as the file of a function sets it; ``scope`` has it."""
 
@@ -145,7 +180,8 @@ class Workload:
     def jitted(self) -> Any:
         """A fresh function, to be traced or called; NumPy has none."""
         assert self.fresh is not None, "a workload of JAX can be traced"
-        return jax.jit(self.fresh(), **self.static)
+        jitted = jax.jit(self.fresh(), **self.static)
+        return Together(jitted) if self.group and self.op else jitted
 
     def use(self, jitted: Any) -> None:
         """Call this."""
@@ -174,6 +210,21 @@ class Workload:
         return self.result_bytes + copied
 
     @property
+    def catalogued(self) -> bool:
+        """Whether jaxtui knows what work it is, and what is right."""
+        return self.op is not None or self.exchange is not None
+
+    @property
+    def queues(self) -> bool:
+        """Whether calls can be in flight together.
+
+        XLA for the CPU runs every part of a program of several devices on one pool of
+        threads. The parts wait for each other there, and those of a few programs fill
+        it: all of them wait for ever, and XLA aborts the process after 40 s.
+        """
+        return not (self.on_cpu and self.devices > 1 and self.op is None)
+
+    @property
     def own(self) -> bool:
         """Whether it is a function of a file or of a package."""
         return self.settings is not None
@@ -194,8 +245,14 @@ class Workload:
         return self.case.mode in COMPILED_MODES and self.case.inputs == "device"
 
 
-def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload:
-    """An op of the catalogue.
+def of_op(
+    case: Case,
+    op: Op,
+    device: jax.Device | None,
+    pool: Pool,
+    group: tuple[jax.Device, ...] = (),
+) -> Workload:
+    """An op of the catalogue, on a device or on each of a group at once.
 
     Raises:
         ImportError: TensorFlow is missing or broken.
@@ -209,30 +266,45 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
             key, lambda: inputs.host_inputs(op, case.size, case.dtype, seed)
         )
 
+    def on(place: jax.Device | None) -> tuple[Any, ...]:
+        key = ("resident", case.op, case.size, case.dtype, place)
+        return pool.once(key, lambda: send(hosts(), place))
+
     def resident() -> tuple[Any, ...]:
-        key = ("resident", case.op, case.size, case.dtype, case.device)
-        return pool.once(key, lambda: send(hosts(), device))
+        return tuple(map(on, group)) if group else on(device)
 
     def accuracy_of(result: Any) -> Accuracy:
         rounds = device is not None and device.platform != "cpu"
-        return accuracy.check(
-            op,
-            case.dtype,
-            case.size,
-            hosts(),
-            result,
-            # Accelerators round the inputs of float32 products; CPUs do not.
-            precision=settings.precision(case) if rounds else "highest",
+        first, *others = map(np.asarray, result if group else [result])
+        # Of the same arguments others have the same result, or they are checked, too.
+        differing = [each for each in others if not np.array_equal(first, each)]
+        checks = (
+            accuracy.check(
+                op,
+                case.dtype,
+                case.size,
+                hosts(),
+                each,
+                # Accelerators round the inputs of float32 products; CPUs do not.
+                precision=settings.precision(case) if rounds else "highest",
+            )
+            for each in (first, *differing)
         )
+        return max(checks, key=lambda check: (not check.ok, check.error or 0.0))
+
+    times = max(1, len(group))
+    flops, moved = op.flops(case.size, case.dtype), op.bytes(case.size, case.dtype)
 
     made = Workload(
         case=case,
         call=op.numpy,
         device=device,
+        group=group,
+        devices=times,
         on_return=device is None,
         hosts=hosts,
-        flops=op.flops(case.size, case.dtype),
-        bytes=op.bytes(case.size, case.dtype),
+        flops=None if flops is None else times * flops,
+        bytes=times * moved,
         accuracy_of=accuracy_of,
         op=op,
     )
@@ -251,8 +323,35 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
         made.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
         made.resident = resident
         matrix = op.takes_precision
-        made.peak = peaks.of_case(case, device.device_kind, matrix=matrix)
+        peak = peaks.of_case(case, device.device_kind, matrix=matrix)
+        made.peak = peaks.of_group(peak, times)
     return made
+
+
+def of_collective(
+    case: Case, op: Collective, group: tuple[jax.Device, ...], seed: int
+) -> Workload:
+    """A collective of the catalogue; its size is then the one that it really has."""
+    exchange = Exchange(op, case, group, seed)
+
+    def accuracy_of(result: Any) -> Accuracy:
+        exchange.wrong, sampled = exchange.count_wrong(result)
+        return Accuracy(None, None, sampled, ok=not exchange.wrong)
+
+    return Workload(
+        case=msgspec.structs.replace(case, size=exchange.size),
+        call=exchange.fresh(),
+        device=group[0],
+        group=group,
+        devices=len(group),
+        wait=wait_for_tree,
+        # The mesh says where everything is.
+        scope=nullcontext,
+        fresh=exchange.fresh,
+        resident=lambda: (exchange.argument(),),
+        accuracy_of=accuracy_of,
+        exchange=exchange,
+    )
 
 
 def of_function(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Literal
 
 from jaxtui.model.base import (
+    COMPILED_MODES,
     HOST_MODES,
     MODES,
     PRECISIONS,
@@ -14,6 +16,8 @@ from jaxtui.model.base import (
     Precision,
     Record,
 )
+from jaxtui.model.machine import members
+from jaxtui.model.mesh import MESH, MeshError, fitting, mesh_of, mesh_text
 from jaxtui.model.own import short_name
 from jaxtui.model.remark import Fact, Remark
 
@@ -23,6 +27,10 @@ operations that nobody counts."""
 
 BUDGET_SECONDS, BUDGET_SECONDS_PER_CASE = 10.0, 1.0
 """For measuring, unless a budget was typed: what rounds need that span six seconds."""
+
+
+MESHES_NAMED = 6
+"""Of those that would fit."""
 
 
 class OpInfo(Record, frozen=True, kw_only=True):
@@ -53,6 +61,8 @@ class OpInfo(Record, frozen=True, kw_only=True):
     arithmetic: Arithmetic = "flops"
     largest: int | None = None
     """The largest size that can be; ``None`` where memory alone limits it."""
+    collective: bool = False
+    """It needs several devices at once; its size is in bytes."""
 
     @classmethod
     def of_function(
@@ -99,6 +109,11 @@ class Case(Record, frozen=True, kw_only=True):
         return self.mode in HOST_MODES
 
     @property
+    def on_mesh(self) -> bool:
+        """Whether a mesh was typed for it."""
+        return MESH in (self.params or {})
+
+    @property
     def platform(self) -> str:
         """``cpu``, ``gpu``, ``tpu``; ``host`` where no device of JAX runs it."""
         return self.device.partition(":")[0]
@@ -116,6 +131,7 @@ class Case(Record, frozen=True, kw_only=True):
             self.mode,
             "on",
             self.device,
+            f"mesh {mesh_text(self.params)}" if self.on_mesh else "",
             "host inputs" if hosted else "",
         )
         return tuple(filter(None, found))
@@ -143,6 +159,8 @@ def refusal(case: Case, info: OpInfo) -> Remark | None:
     if case.mode not in info.modes:
         facts |= {"mode": case.mode, "modes": info.modes}
         return Remark("mode-missing", facts, "error")
+    if (remark := _group_refusal(case, info)) is not None:
+        return remark
     if info.own:
         return None
     if case.size < info.minimum:
@@ -157,6 +175,34 @@ def refusal(case: Case, info: OpInfo) -> Remark | None:
     if case.precision != "default" and not info.takes_precision:
         facts["precision"] = case.precision
         return Remark("no-precision", facts, "error")
+    return None
+
+
+def _group_refusal(case: Case, info: OpInfo) -> Remark | None:
+    """Why the devices of a case cannot do it together."""
+    count = len(members(case.device))
+    facts: dict[str, Fact] = {"op": short_name(case.op), "device": case.device}
+    elsewhere = case.mode not in COMPILED_MODES or case.inputs != "device"
+    if not case.on_mesh and not info.collective:
+        if count > 1 and info.own:
+            return Remark("group-own", facts, "error")
+        if count > 1 and elsewhere:
+            facts |= {"mode": case.mode, "inputs": case.inputs}
+            return Remark("group-mode", facts, "error")
+        return None
+    try:
+        mesh = mesh_of(case.params, count)
+    except MeshError as error:
+        return Remark("mesh-unknown", {**facts, "mesh": error.typed}, "error")
+    if mesh.devices != count:
+        fits = tuple(islice(fitting(count), MESHES_NAMED))
+        facts |= {"mesh": mesh.text, "needed": mesh.devices, "count": count}
+        return Remark("mesh-misfit", {**facts, "fits": fits}, "error")
+    if info.collective and mesh.participants < 2:
+        return Remark("collective-alone", {**facts, "mesh": mesh.text}, "error")
+    if elsewhere:
+        facts |= {"mode": case.mode, "inputs": case.inputs}
+        return Remark("group-mode", facts, "error")
     return None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -96,6 +97,52 @@ class Device(Record, frozen=True, kw_only=True):
         if text.isdigit() and int(text):
             return int(text)
         return _TENSORCORES.get(self.device_kind, 1)
+
+
+_GROUP = re.compile(
+    r"([a-z]+):(\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*)", re.ASCII
+)
+
+
+def group_name(names: Iterable[str]) -> str:
+    """Devices of one platform under one name: ``cpu:0-7``, ``tpu:0-3,8-11``; of a
+    single device its own.
+    """
+    parts = [name.partition(":") for name in names]
+    runs: list[list[int]] = []
+    for number in sorted({int(part[2]) for part in parts}):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    ids = ",".join("-".join(map(str, run)) for run in runs)
+    return f"{parts[0][0]}:{ids}"
+
+
+def id_ranges(name: str) -> tuple[range, ...]:
+    """The ids in the name of a device or a group, as they are written; none of what is
+    neither.
+    """
+    match = _GROUP.fullmatch(name)
+    if match is None:
+        return ()
+    ends = (part.partition("-") for part in match[2].split(","))
+    return tuple(range(int(low), int(high or low) + 1) for low, _, high in ends)
+
+
+def members(name: str) -> tuple[str, ...]:
+    """The devices that the device of a case names: eight of ``cpu:0-7``, one of
+    ``tpu:3``; ``host`` is itself.
+    """
+    ids = [number for run in id_ranges(name) for number in run]
+    platform = name.partition(":")[0]
+    return tuple(f"{platform}:{number}" for number in ids) or (name,)
+
+
+def device_of(devices: Iterable[Device], name: str) -> Device | None:
+    """The device of a case: the first of a group, which are all of one kind."""
+    first = members(name)[0]
+    return next((device for device in devices if device.name == first), None)
 
 
 def chip_count(devices: Sequence[Device]) -> int:

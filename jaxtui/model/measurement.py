@@ -187,6 +187,21 @@ class Processes(Record, frozen=True, kw_only=True):
     """The ends of the interval about processes, as in ``ready``."""
 
 
+class CollectiveRates(Record, frozen=True, kw_only=True):
+    """What a collective moved, as nccl-tests counts it."""
+
+    participants: int
+    """Devices of each group."""
+    algorithm_bytes_per_second: float | None
+    """The size over the seconds of a call; ``None`` before there are any."""
+    bus_bytes_per_second: float | None
+    """That times the factor of the collective: what the links carry, whatever the
+    number of devices."""
+    wrong: int | None
+    """Elements of the results of all participants that are not what NumPy has;
+    ``None`` before they were checked."""
+
+
 class Measurement(Record, frozen=True, kw_only=True):
     """What one case yielded."""
 
@@ -226,6 +241,8 @@ class Measurement(Record, frozen=True, kw_only=True):
     document of a run in which NumPy took turns with it; ``None`` of NumPy itself."""
     source: SourceCode | msgspec.UnsetType = msgspec.UNSET
     """Of a function of a file or of a package."""
+    collective: CollectiveRates | msgspec.UnsetType = msgspec.UNSET
+    """Of a collective."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
 
     @property

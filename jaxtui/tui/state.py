@@ -12,6 +12,7 @@ from jaxtui.state import CaseState, Job
 from jaxtui.view import crossover
 from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
+from jaxtui.view.collectives import rates_of
 from jaxtui.view.curves import METRICS, Metric, sizes, swept
 
 MOST = 8
@@ -136,11 +137,18 @@ def next_picture(state: State) -> tuple[View, Metric]:
     """
     ring: list[tuple[View, Metric]] = []
     for view in _views(state):
-        metrics = METRICS if view == "sweep" else METRICS[:1]
+        metrics = _metrics(state) if view == "sweep" else METRICS[:1]
         ring += [(view, metric) for metric in metrics]
     shown = view_of(state)
     here = (shown, state.metric if shown == "sweep" else METRICS[0])
     return ring[(ring.index(here) + 1) % len(ring)]
+
+
+def _metrics(state: State) -> list[Metric]:
+    """What curves can show; busbw of collectives alone."""
+    cases = state.run.cases if state.run else ()
+    bus = any(rates_of(case.measurement) for case in cases)
+    return [metric for metric in METRICS if bus or metric != "busbw"]
 
 
 def _views(state: State) -> list[View]:

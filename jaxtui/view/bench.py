@@ -27,7 +27,7 @@ from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import Picture, dot
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
-from jaxtui.view import curves, words
+from jaxtui.view import collectives, curves, words
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import Contents, of_report
 from jaxtui.view.figures import (
@@ -233,7 +233,9 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
         table.append(Column("interval", head, ends, rank=4, right=True, least=9))
     if room and (len(cases) > 1 or run.outcome is None):
         table.append(_bars(run, summaries, room))
-    table.append(_rates(measured, units))
+    table += collectives.columns(measured)
+    if not all(map(collectives.rates_of, measured)):
+        table.append(_rates(measured, units))
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
         cells = [_factor(times_numpy(case, run)) for case in cases]
         if any(cells) or run.outcome is None:

@@ -11,6 +11,7 @@ from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import SEVERITY, Verdict, VerdictWord, judge, overall
 from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckTest, Device, Host, Reading, Remark, Unit
+from jaxtui.model.machine import group_name
 from jaxtui.model.measurement import is_vague
 from jaxtui.view import report, words
 from jaxtui.view.chipmap import Mark
@@ -199,8 +200,7 @@ def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
     short = f"{len(names)} devices"
     if len(platforms) > 1:
         return short
-    numbers = fmt.runs([int(name.partition(":")[2]) for name in names])
-    text = f"{platforms.pop()}:{numbers}"
+    text = group_name(names)
     return text if len(text) <= WIDEST_NAMES else short
 
 

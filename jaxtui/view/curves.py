@@ -18,7 +18,7 @@ from jaxtui.model.own import is_own, parts, short_name
 from jaxtui.plot import SERIES, Axis, Color, Mark, Picture, Reading, Series, Value
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval
-from jaxtui.view import calls
+from jaxtui.view import calls, collectives
 from jaxtui.view.figures import (
     against_numpy,
     once_per_run,
@@ -28,7 +28,7 @@ from jaxtui.view.figures import (
 )
 from jaxtui.view.words.crossover import about_text
 
-Metric = Literal["time", "flops", "peak", "numpy"]
+Metric = Literal["time", "flops", "peak", "numpy", "busbw"]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 """What the curves can show, in the order in which the key goes round."""
@@ -41,9 +41,10 @@ MOST = 4
 
 _TICKS: dict[Metric, Callable[[float], str]] = {
     "time": fmt.tick_seconds,
-    "flops": fmt.tick_flops_rate,
+    "flops": fmt.tick_rate,
     "peak": fmt.percent,
     "numpy": fmt.ratio,
+    "busbw": fmt.tick_rate,
 }
 """How the values of each metric stand on an axis."""
 
@@ -243,6 +244,9 @@ def interval_of(case: CaseState, metric: Metric, run: Job) -> Interval | None:
 def _rate(metric: Metric, measured: Measurement) -> float | None:
     if metric == "flops":
         return measured.flops_per_second
+    if metric == "busbw":
+        moved = collectives.rates_of(measured)
+        return moved.bus_bytes_per_second if moved else None
     return share_of_peak(measured)
 
 
@@ -282,8 +286,9 @@ def _text(case: CaseState, metric: Metric, run: Job) -> tuple[fmt.Cell, fmt.Cell
         return ("no figure" if case.status == "done" else ""), ""
     if metric == "numpy":
         return fmt.factor(times_numpy(case, run)), ""
-    if metric == "flops":
-        return fmt.figure(point.median, quantity="FLOP/s"), ""
+    if metric in ("flops", "busbw"):
+        quantity: fmt.Quantity = "FLOP/s" if metric == "flops" else "B/s"
+        return fmt.figure(point.median, quantity=quantity), ""
     if metric == "peak":
         return fmt.percent(point.median), "of peak"
     summary = measured.ready
@@ -310,7 +315,7 @@ def title_of(metric: Metric, cases: Sequence[CaseState]) -> str:
     elif modes[False]:
         others = ", ".join(sorted(modes[False] - modes[True]))
         clocks = f"pipelined, {others or 'some'}: ready"
-    name = "FLOP/s" if metric == "flops" else "% of peak"
+    name = {"flops": "FLOP/s", "busbw": "busbw, B/s"}.get(metric, "% of peak")
     return f"{name} over size · {clocks}"
 
 

@@ -33,6 +33,7 @@ from jaxtui.model import (
     Record,
     Remark,
 )
+from jaxtui.model.machine import members
 from jaxtui.model.own import brief_name
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Color, Picture
@@ -85,7 +86,8 @@ def device_of(state: State, selected: int) -> str | None:
     if state.run is None or not state.run.cases:
         return None
     cases = [entry.case for entry in (state.run.cases[selected], *state.run.cases)]
-    return next((case.device for case in cases if case.device != HOST), "cpu:0")
+    named = next((case.device for case in cases if case.device != HOST), "cpu:0")
+    return members(named)[0]
 
 
 def work_for(state: State, device: str) -> Roofs:

@@ -73,7 +73,7 @@ def picture(
             "FLOP/s over flops per byte",
             log=True,
             limits=_heights(places, series),
-            format=fmt.tick_flops_rate,
+            format=fmt.tick_rate,
         ),
         title=f"roofline of {roofs.device}",
         spots=(

@@ -392,7 +392,10 @@ def test_info_describes_the_op(op: Op) -> None:
 
 
 def test_catalogue_order_and_unknown_names() -> None:
-    assert [info.name for info in ops.catalogue()] == list(ops.OPS)
+    assert [info.name for info in ops.catalogue()] == [
+        *ops.OPS,
+        *ops.COLLECTIVES,
+    ]
     assert next(iter(ops.OPS)) == "matmul"
     with pytest.raises(ValueError, match="did you mean matmul"):
         ops.get("matmull")

@@ -143,7 +143,7 @@ def test_the_case_of_a_size_is_the_one_like_the_selected() -> None:
             assert (found.size, found.mode) == (size, selected.case.mode)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", [each for each in METRICS if each != "busbw"])
 @pytest.mark.parametrize("only_ascii", [False, True])
 def test_points_tell_curves_apart_in_every_look(metric: str, only_ascii: bool) -> None:
     slow = {"flops_per_second": 3e9, "bytes_per_second": 5e7}

@@ -11,6 +11,7 @@ from jaxtui.measure.ops import elementwise as elements
 from jaxtui.measure.ops import linear_algebra as algebra
 from jaxtui.measure.ops import movement, networks, reductions
 from jaxtui.measure.ops.base import Op
+from jaxtui.measure.ops.collectives import COLLECTIVES, Collective
 from jaxtui.measure.ops.plugins import offers
 from jaxtui.model import OpInfo
 from jaxtui.model.own import is_own, short_name
@@ -53,6 +54,8 @@ def get(name: str) -> Op:
         return OPS[name]
     if is_own(name):
         raise ValueError(f"{short_name(name)} is no op: this is for those alone.")
+    if name in COLLECTIVES:
+        raise ValueError(f"{name} is a collective: this is for ops of one device.")
     others = offers()
     if name in others.ops:
         return others.ops[name]
@@ -69,7 +72,9 @@ def get(name: str) -> Op:
 
 def catalogue() -> tuple[OpInfo, ...]:
     """Every op described without JAX, in catalogue order, then those of packages."""
-    return (*(op.info() for op in OPS.values()), *offers().infos)
+    infos = [op.info() for op in OPS.values()]
+    infos += [collective.info() for collective in COLLECTIVES.values()]
+    return (*infos, *offers().infos)
 
 
-__all__ = ["OPS", "Op", "catalogue", "get"]
+__all__ = ["COLLECTIVES", "OPS", "Collective", "Op", "catalogue", "get"]

@@ -17,6 +17,7 @@ from jaxtui.model.remark import Remark
 from jaxtui.view.words import (
     bench,
     check,
+    collectives,
     compare,
     crossover,
     engine,
@@ -57,6 +58,7 @@ class Failed(Protocol):
 _COLUMNS = (
     bench,
     check,
+    collectives,
     compare,
     crossover,
     engine,

@@ -242,6 +242,9 @@ def _wrong_result(facts: Facts) -> str:
             return f"JAX returns {jax}, NumPy returns {numpy}."
         case "finite":
             return "JAX and NumPy disagree on which values are finite."
+        case "participants":
+            wrong = fmt.plural(facts["wrong"], "element")
+            return f"{wrong} of the result are wrong, so its speed means nothing."
     return "The result is wrong, so its speed means nothing."
 
 

@@ -35,6 +35,8 @@ def _published(facts: Facts) -> str:
     parts = [facts["source"]]
     if devices := facts.get("devices_per_chip"):
         parts.append(f"per chip, which is {devices} JAX devices")
+    if count := facts.get("devices"):
+        parts.append(f"times {count} devices")
     if passes := facts.get("passes"):
         count = fmt.plural(passes, "bfloat16 pass")
         parts.append(f"float32 at precision {facts['precision']} is {count}")

@@ -1,0 +1,50 @@
+"""What nccl-tests shows of a collective: algbw, busbw, elements that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxtui import format as fmt
+from jaxtui.model import CollectiveRates, Measurement
+from jaxtui.view.text import Column, Line, Span
+
+
+def rates_of(measured: Measurement | None) -> CollectiveRates | None:
+    """What a collective moved; ``None`` of anything else."""
+    return (measured and measured.collective) or None
+
+
+def columns(measured: Sequence[Measurement | None]) -> Iterator[Column]:
+    """Those that only collectives have; none where there are none.
+
+    Rates follow from the time of a call in a queue, where there is one.
+    """
+    moved = [rates_of(each) for each in measured]
+    if not any(moved):
+        return
+    queued = [
+        each.pipelined_seconds if each and rates else None
+        for each, rates in zip(measured, moved, strict=True)
+    ]
+    if any(queued):
+        yield _column("pipelined", "pipelined", 7, queued, "s")
+    algorithm = [each.algorithm_bytes_per_second if each else None for each in moved]
+    yield _column("algbw", "algbw", 4, algorithm, "B/s")
+    bus = [each.bus_bytes_per_second if each else None for each in moved]
+    yield _column("busbw", "busbw", 1, bus, "B/s")
+    wrong: list[Line] = [
+        (Span(str(each.wrong), "bad" if each.wrong else ""),)
+        if each is not None and each.wrong is not None
+        else ()
+        for each in moved
+    ]
+    yield Column("wrong", "wrong", wrong, rank=2, right=True, least=len("wrong"))
+
+
+def _column(
+    key: str, head: str, rank: int, values: Sequence[float | None], of: fmt.Quantity
+) -> Column:
+    unit = fmt.shared((value or 0.0 for value in values), of)
+    cells: list[Line] = [(Span(unit.text(value)),) if value else () for value in values]
+    head = f"{head} {unit.name}".rstrip()
+    return Column(key, head, cells, rank=rank, right=True, least=len(head))

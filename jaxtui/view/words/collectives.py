@@ -1,0 +1,60 @@
+"""The words of several devices at once: groups, meshes, collectives."""
+
+from __future__ import annotations
+
+from jaxtui import format as fmt
+from jaxtui.view.words.base import Facts, Words
+
+
+def _group_mode(facts: Facts) -> str:
+    given = f"mode {facts['mode']}"
+    if facts["inputs"] == "host":
+        given = "host inputs"
+    return f"{facts['op']} doesn't run on {facts['device']} at once with {given}."
+
+
+WORDS = {
+    "group-own": Words(
+        "one device only",
+        lambda f: (
+            f"{f['op']} is your own function: it runs on one device, or over a mesh."
+        ),
+        "Give --mesh and shard its arguments, as in --arg 'f32[1024,1024]@x,-'.",
+    ),
+    "group-mode": Words("jit only", _group_mode, "Take mode jit and device inputs."),
+    "mesh-unknown": Words(
+        "unknown mesh",
+        lambda f: f'"{f["mesh"]}" is not a mesh.',
+        "Write its sizes and, if you like, axes: 8, 2x4, 2x4@y.",
+    ),
+    "mesh-misfit": Words(
+        "mesh doesn't fit",
+        lambda f: (
+            f"The mesh {f['mesh']} needs {fmt.plural(f['needed'], 'device')};"
+            f" {f['device']} is {f['count']}."
+        ),
+        lambda f: f"These fit: {', '.join(f['fits'])}. Or choose the devices.",
+    ),
+    "collective-alone": Words(
+        "one participant",
+        lambda f: (
+            f"{f['op']} needs at least two devices; on {f['device']}"
+            f" each group of the mesh {f['mesh']} has one."
+        ),
+        "Take more devices, such as --device all, or another axis.",
+    ),
+    "elements-sampled": Words(
+        "sampled check",
+        lambda f: (
+            f"jaxtui checked {fmt.count(f['elements'])} elements of each device's"
+            " result, not all."
+        ),
+    ),
+    "size-rounded": Words(
+        "rounded size",
+        lambda f: (
+            f"{f['asked']} bytes don't divide among {f['participants']} participants:"
+            f" jaxtui took {f['taken']}."
+        ),
+    ),
+}
