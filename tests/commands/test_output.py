@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -12,6 +13,7 @@ from click.shell_completion import ShellComplete
 from jaxtui import cli
 from jaxtui.analysis.examination import begin
 from jaxtui.commands.check import check_line
+from jaxtui.commands.output import Exports, close
 from jaxtui.commands.progress import live_line, progress_line
 from jaxtui.commands.terminal import put, say
 from jaxtui.engine.process import engine_command
@@ -127,6 +129,38 @@ def test_options_before_or_after_a_command_reach_the_engine() -> None:
     assert engine.options.start_limit_seconds == 0
     assert run(engine, "bench", "selu", "--memory", "fresh", "--no-history") == 0
     assert engine.options.environment
+
+
+@pytest.mark.parametrize(
+    ("code", "lost", "files", "ended"),
+    [
+        (0, False, (), 0),
+        (1, False, (), 1),
+        (0, True, (), 1),
+        # What was found out before the engine was lost stays.
+        (2, True, (), 2),
+        (0, False, ("a.csv", "b.csv"), 0),
+        # One that cannot be written does not keep the next from being written.
+        (0, False, ("no folder/a.csv", "b.csv"), 3),
+        (2, True, ("no folder/a.csv", "b.csv"), 3),
+    ],
+)
+def test_the_exit_code_is_that_of_the_worst_and_every_file_is_tried(
+    tmp_path: Path, code: int, lost: bool, files: tuple[str, ...], ended: int
+) -> None:
+    paths = tuple(tmp_path / file for file in files)
+    assert ended == close(
+        document=None,
+        text=lambda: "text",
+        as_json=False,
+        code=code,
+        lost=lost,
+        contents=lambda: {".csv": lambda: "a,b"},
+        exports=Exports(paths),
+    )
+    assert [path.exists() for path in paths] == [
+        path.parent == tmp_path for path in paths
+    ]
 
 
 async def test_what_is_too_wide_for_the_terminal_is_cut_off(

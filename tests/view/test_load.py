@@ -1,5 +1,8 @@
 """A minute of load: what is more than nothing is seen, and no line is too wide."""
 
+from types import SimpleNamespace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +30,27 @@ def test_devices_together_and_a_little_load():
     assert load.gauges([], []) == []
 
 
-def test_this_machine_is_read():
-    reading = machine.read()
-    assert 0 <= reading.cpu <= 1
-    assert 0 < reading.memory_used_bytes < reading.memory_total_bytes
+@pytest.mark.parametrize(
+    ("shares", "rows", "ends"),
+    [
+        # Filled from below, from the top line to the bottom one.
+        ([0.25], 2, [" ", "▄"]),
+        ([1.0], 3, ["█", "█", "█"]),
+        ([0.0], 1, [" "]),
+        # The newest comes last, and what is older than a minute has gone.
+        ([0.0] * 60 + [1.0], 1, ["█"]),
+        ([1.0] * 60 + [0.0], 1, [" "]),
+    ],
+)
+def test_a_curve_stands_on_its_line_and_ends_now(shares, rows, ends):
+    gauge = load.Gauge("cpu", "", tuple(shares), "host")
+    drawn = load.lines([gauge], 120, rows)
+    curves = [span.text for line in drawn for span in line if span.role == "host-curve"]
+    assert [curve[-1] for curve in curves] == ends
+
+
+def test_a_reading_is_a_share_of_all_cores_and_what_is_not_available(monkeypatch):
+    memory = SimpleNamespace(total=100, available=30)
+    monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: memory)
+    monkeypatch.setattr(machine.psutil, "cpu_percent", lambda interval: 50.0)
+    assert machine.read() == Load(0.5, 70, 100)
