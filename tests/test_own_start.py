@@ -68,10 +68,12 @@ def test_what_cannot_be_honoured_is_refused_by_name(
     wide = write("import os\nos.environ['JAX_ENABLE_X64'] = '1'\n" + last, "wide.py")
     measured, failed = bench(capsys, f"{three}:f", f"{five}:f", f"{wide}:f")
     assert len(measured) == 1
-    assert "three.py set 3." in failed[0]
-    assert "wide.py sets JAX_ENABLE_X64" in failed[1]
+    assert "three.py" in failed[0]
+    assert "3" in failed[0].rpartition("three.py")[2]
+    assert "wide.py" in failed[1]
+    assert "JAX_ENABLE_X64" in failed[1]
     _, failed = bench(capsys, f"{three}:f", options=("--cpu-devices", "2"))
-    assert "three.py sets jax_num_cpu_devices to 3; you asked for 2." in failed
+    assert "jax_num_cpu_devices" in failed[0]
 
 
 def test_a_module_of_a_package_finds_its_package(

@@ -44,7 +44,7 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
     assert {(check.devices, check.level) for check in fake.works} == {
         (("cpu:0", "cpu:1"), "quick")
     }
-    assert "1 device of 1 other process" in out
+    assert "1 other process" in out
     assert "It is slow." in out
     assert not err
     assert out.startswith(" PASS ")
@@ -93,7 +93,7 @@ def test_what_a_check_printed_is_a_baseline(capsys, tmp_path: Path) -> None:
     monday = str(file)
     assert run(engine(), "--device", "cpu:1", "--baseline", monday, "--json") == 0
     out, err = capsys.readouterr()
-    assert "Compared with monday.json." in err
+    assert file.name in err
     document = json.loads(out)
     assert document["baseline"] == monday
     assert {one["share"] for one in document["tests"]} == {1.0}

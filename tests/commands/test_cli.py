@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 
 import pexpect
@@ -50,10 +52,10 @@ def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
 )
 def test_a_python_that_is_not_there_gives_3(capsys, typed: str) -> None:
     assert cli.main([*typed.split(), "--python", "/no/such/python -x"]) == 3
-    assert capsys.readouterr().err == (
-        'jaxtui: "/no/such/python" could not be started: No such file or directory. '
-        "Name a Python that has jax and msgspec with --python.\n"
-    )
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("jaxtui: ")
+    assert "/no/such/python" in line
+    assert os.strerror(errno.ENOENT) in line
 
 
 def test_ascii_output_has_no_traceback() -> None:

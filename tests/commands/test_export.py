@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
+from jaxtui.view import words
 from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import RECIPE, FakeEngine, began
@@ -126,7 +127,7 @@ def test_no_case_that_can_run_is_no_script(capsys: pytest.CaptureFixture[str]) -
     assert run(engine, "bench", "selu", *to("out.py", "out.csv")) == 3
     out, err = capsys.readouterr()
     assert "selu" in out
-    assert "No case of this run can be written as plain Python. No." in err
+    assert words.text(told("No.")) in err
     assert os.listdir() == ["out.csv"]
 
 
@@ -143,7 +144,7 @@ def test_what_cannot_be_written_at_the_end_is_still_printed(
     assert run(FakeEngine(vanishing), "bench", "selu", *paths) == 3
     out, err = capsys.readouterr()
     assert "selu" in out
-    assert "folder/a.csv was not written." in err
+    assert "folder/a.csv" in err
     assert os.listdir() == ["b.csv"]
 
     def full(handle: int) -> None:
@@ -153,7 +154,7 @@ def test_what_cannot_be_written_at_the_end_is_still_printed(
     assert run(FakeEngine(complete), "bench", "selu", *to("out.csv")) == 3
     out, err = capsys.readouterr()
     assert "selu" in out
-    assert "out.csv cannot be written: No space left on device." in err
+    assert os.strerror(errno.ENOSPC) in err
     assert "Traceback" not in err
     assert os.listdir() == ["b.csv"]
 

@@ -133,8 +133,8 @@ def test_what_has_no_case_in_common_is_refused(
     other = written(tmp_path / "b.json", measurement(size=6), measurement(size=7))
     code, out, err = run("compare", file, other)
     assert (code, out) == (64, "")
-    assert "a.json and " in err
-    assert "no case in common" in err
+    assert "a.json" in err
+    assert "b.json" in err
 
 
 def test_what_differs_by_less_than_the_runs_before_is_no_difference(

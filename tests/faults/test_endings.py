@@ -15,6 +15,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from jaxtui.commands.output import INTERRUPTED
 from jaxtui.history.store import History
 from tests.processes import (
     FAKE_PYTHON,
@@ -73,7 +74,7 @@ def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
     (document,) = documents(out)
     ended = document["measurements"] + document["failures"]
     assert len(ended) == 4
-    assert "Interrupted: " in bench.said
+    assert INTERRUPTED in bench.said
     assert Path("out.csv").read_text().count("long") >= 4
 
 

@@ -63,7 +63,7 @@ def test_where_it_cannot_be_had_one_sentence_says_so(tmp_path: Path) -> None:
         pytest.skip(f"no C compiler: {error}")
     done = jaxtui(*WORDS, "--memory", "reused", LD_PRELOAD=tmp_path / "other.so")
     assert done.returncode == 0
-    assert done.stderr.count("cannot choose reused memory here") == 1
+    assert len(done.stderr.splitlines()) == 1
     assert "LD_PRELOAD" in done.stderr
     (one,) = json.loads(done.stdout)["measurements"]
     assert one["ready"]["median"] > 0

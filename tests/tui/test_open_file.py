@@ -73,7 +73,6 @@ def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> 
     )
     assert verdict.experiment is not None
     assert not verdict.problem
-    assert "size and dtype: those of its arguments" in verdict.message
     cases = verdict.experiment.cases
     assert [case.op for case in cases] == [f"{plain}:scale", f"{plain}:norm"]
     assert {case.size for case in cases} == {0}
@@ -86,7 +85,6 @@ def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> 
     own = judged(train, sizes=" ")
     assert own.experiment is not None
     assert own.experiment.cases[0].size == 0
-    assert "as its factory makes them" in own.message
 
 
 @pytest.mark.parametrize(

@@ -96,10 +96,10 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
         engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
         await until(pilot, lambda: not app.state.running)
         await pilot.pause()
-        assert notes(app).startswith("compute bound: 48 % of the compute roof")
-        assert "compute bound: 48 % of the compute roof" in lines(app)
+        assert "48 %" in notes(app)
+        assert "48 %" in lines(app)
         assert "example.org/chip" in notes(app)
-        assert "cpu:0 reaches 2.00 TFLOP/s in float32" in lines(app)
+        assert "2.00 TFLOP/s" in lines(app)
 
 
 async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
@@ -112,12 +112,12 @@ async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
         assert index > 0
         await ask(pilot, app, engine)
         engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
-        await until(pilot, lambda: "below the roof: " in notes(app))
+        below = words.label(Remark("below-the-roof"))
+        await until(pilot, lambda: notes(app).startswith(below))
         await pilot.pause()
         assert app.session.state.case_index == index
-        assert notes(app).startswith("below the roof: Far below the compute roof")
         await pilot.press("up")
-        await until(pilot, lambda: notes(app).startswith("compute bound: 48 %"))
+        await until(pilot, lambda: "48 %" in notes(app))
 
         # A new run is shown as a run; its points are under the known roofs.
         await run(pilot, app, ("jit", "numpy"))
@@ -140,7 +140,6 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         await ask(pilot, app, engine)
         engine.emit_run(FAILED, COMPLETE)
         await until(pilot, lambda: "It broke. Mend it." in lines(app))
-        assert "z measures the roofs of cpu:0" in lines(app)
 
         # A stop keeps what was found.
         await ask(pilot, app, engine)

@@ -212,9 +212,11 @@ def test_of_one_device_there_is_its_part_and_the_machine() -> None:
 
 
 def test_the_headline_says_who_is_to_blame_and_what_to_do() -> None:
-    assert headline(FAULTY).startswith(" FAIL  tpu:3 at 3,0,0 in numerics. ")
-    assert headline(FAULTY).endswith(" Low: tpu:5 at 1,1,0 in compute and together.")
-    assert headline(SOUND).startswith(" PASS  8 tests")
+    worst, low = headline(FAULTY).split(". ", 1)
+    assert worst.split()[:2] == ["FAIL", BROKEN]
+    assert "numerics" in worst
+    assert all(part in low for part in (SLOW, "compute", "together"))
+    assert headline(SOUND).split()[:2] == ["PASS", "8"]
     impossible = judged(replace(BEGUN, readings=(product("tpu:0", 400e12),)).stopped())
     assert "`jaxtui check --level full --device tpu:0`" in headline(impossible)
     assert headline(NO_JUDGEMENT) == ""
@@ -229,12 +231,12 @@ def test_while_it_is_running_it_says_how_far_it_is() -> None:
 
 def test_a_check_that_is_not_complete_says_so() -> None:
     stopped = judged(play(tests=3).stopped())
-    assert headline(stopped).startswith(" STOPPED  3 of 8 ")
+    assert headline(stopped).split()[:4] == ["STOPPED", "3", "of", "8"]
     assert [stopped.is_done(test) for test in CHECK_TESTS[2:4]] == [True, False]
     assert {one.reading.test for one in stopped.verdicts} == set(CHECK_TESTS[:3])
     lost = judged(play(faulty=False, tests=4).lost(Remark("no-devices")))
     assert headline(lost).startswith(" INCOMPLETE ")
-    assert headline(lost).endswith("So far: pass.")
+    assert "pass" in headline(lost)
     assert row(lost, "tpu:0")[7] == "–"
     assert "no-devices" in statements(view.build(lost))
 

@@ -147,7 +147,7 @@ def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
     assert max(line.in_flight) == 32
     for index in line.held:
         said = view.call_text(line, index, inline=False)
-        assert "32 in flight: the call was held back" in said
+        assert "32 in flight" in said
 
 
 # The drawing.
