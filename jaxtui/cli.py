@@ -50,6 +50,7 @@ COMMANDS = (
     "learn",
     "links",
     "ops",
+    "profile",
     "roofline",
     "schema",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from jaxtui.model import (
     Case,
@@ -16,6 +17,7 @@ from jaxtui.model import (
     Severity,
     Summary,
 )
+from jaxtui.model.profile import Frame, Gap, Kernel, Profile, Share
 from jaxtui.stats import Pool, median
 from jaxtui.view import words
 
@@ -133,3 +135,57 @@ def told(
 ) -> Remark:
     """Why something failed, or what is to be known, where a test does not care."""
     return Remark("refused", {"error": error, "hint": hint}, severity, detail)
+
+
+FRAMES = tuple(
+    Frame(file="/home/ada/train.py", line=line, function=function)
+    for line, function in ((4, "dense"), (8, "loss"), (13, "step"), (5, "dense"))
+)
+"""Of a profile: two lines of ``dense``, which ``loss`` calls, which ``step`` calls."""
+
+
+def kernel(
+    name: str,
+    *steps: float,
+    stacks: Sequence[Sequence[int]] = ((0, 1, 2),),
+    **more: Any,
+) -> Kernel:
+    """A kernel with its own time in each step; equal parts for several stacks."""
+    shares = (Share(part=1 / len(stacks), stack=tuple(stack)) for stack in stacks)
+    known: dict[str, Any] = {
+        "program": "jit_step(3)",
+        "kind": "compute",
+        "category": name.partition(".")[0],
+        "shape": "f32[8]",
+        "op_name": f"jit(step)/{name}",
+        "total_seconds": sum(steps) / len(steps),
+        "hidden_seconds": 0.0,
+        "count": 1.0,
+        "flops": None,
+        "bytes": None,
+    }
+    return Kernel(name=name, steps=steps, shares=tuple(shares), **known | more)
+
+
+def profiled(*kernels: Kernel, **more: Any) -> Profile:
+    """Two steps of 10 ms of one device."""
+    steps = (10e-3, 10e-3)
+    busy = tuple(sum(each.steps[step] for each in kernels) for step in (0, 1))
+    known: dict[str, Any] = {
+        "source": "train.py:step float32 jit on cpu:0",
+        "devices": ("cpu:0",),
+        "steps": steps,
+        "busy": busy,
+        "frames": FRAMES,
+    }
+    return Profile(kernels=kernels, **known | more)
+
+
+def gap(seconds: float, before: str = "dot.5", **more: Any) -> Gap:
+    known: dict[str, Any] = {
+        "start_seconds": 0.0,
+        "device": "cpu:0",
+        "after": "dot.4",
+        "host": (),
+    }
+    return Gap(seconds=seconds, before=before, **known | more)

@@ -62,9 +62,13 @@ class Row:
 
 
 def best_key(profile: Profile) -> By:
-    """Lines, where there are any."""
-    lines = any(share.stack for each in profile.kernels for share in each.shares)
-    return "line" if lines else "op"
+    """Lines, where they explain most of the time."""
+    spent, known = 0.0, 0.0
+    for each in profile.kernels:
+        spent += each.self_seconds
+        parts = sum(share.part for share in each.shares if share.stack)
+        known += parts * each.self_seconds
+    return "line" if known > spent / 2 else "op"
 
 
 def rows(profile: Profile, by: By) -> list[Row]:

@@ -9,7 +9,7 @@ import msgspec
 
 from jaxtui.commands import FINE, ops
 from jaxtui.commands.terminal import put
-from jaxtui.view import compare, crossover, history, links, program, roofline
+from jaxtui.view import compare, crossover, history, links, profile, program, roofline
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -28,6 +28,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "check": (CheckResults,),
     "compile": (program.Compiled,),
     "hlo": (program.Document,),
+    "profile": (profile.Document,),
     "learn": (Lessons, LessonResults),
     "history": (history.Document,),
     "compare": (compare.Pairs,),

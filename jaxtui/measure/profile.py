@@ -8,16 +8,21 @@ times of all kernels and the idle time add up to the steps.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from jaxtui.measure import hlo, kernels, xspace
 from jaxtui.measure.kernels import DEVICES, HOST
+from jaxtui.model.events import WorkFailed
 from jaxtui.model.profile import (
     Activity,
     Compile,
@@ -44,6 +49,17 @@ MOST_COMPILES = 50
 MOST_MOMENTS = 500
 
 PS = 1e-12
+
+_PACKAGE = Path(__file__).parent.parent
+HIDDEN = (
+    *map(str, (_PACKAGE / "measure").glob("*.py")),
+    *(
+        str(_PACKAGE / n)
+        for n in ("engine", "api.py", "child.py", "measure/ops/base.py")
+    ),
+    "<frozen runpy>",
+)
+"""Who calls what is profiled; the ops of the catalogue are shown."""
 
 COLLECTIVES = (
     "all-gather",
@@ -87,11 +103,6 @@ class Window(NamedTuple):
 def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Profile:
     """The profile of a trace.
 
-    Args:
-        space: the trace.
-        source: what it is of.
-        hidden: how the files begin whose lines are nobody's who reads the profile.
-
     Raises:
         NoProfileError: It has no kernels, or too many events.
         ValueError: It is damaged.
@@ -112,11 +123,11 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
     tally = _Tally(steps, programs)
     for device in devices:
         tally.add([each for each in ran if each.device == device])
-    frames = _Frames(hidden)
+    frames = _Frames()
     rows = tuple(tally.rows(len(devices), frames))
     if not any(share.stack for row in rows for share in row.shares):
         notes.append(Remark("no-lines", {"programs": len(programs.known)}))
-    begin = steps[0].start
+    whole = Window(steps[0].start, steps[-1].end)
     peaks = _peaks(space)
     return Profile(
         source=source,
@@ -127,10 +138,10 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
         busy=tuple(busy * PS / len(devices) for busy in tally.busy),
         kernels=rows,
         frames=tuple(frames.known),
-        gaps=tuple(_gaps(tally.gaps, host, begin)),
-        compiles=tuple(_compiles(host, steps)),
-        transfers=tuple(_transfers(host, far, space)),
-        memory=tuple(_memory(host, begin)),
+        gaps=tuple(_gaps(tally.gaps, host, whole.start)),
+        compiles=tuple(_compiles(host, whole)),
+        transfers=tuple(_transfers(host, far, space, whole)),
+        memory=tuple(_memory(host, whole)),
         flops_per_second=_rate(peaks, "peak_teraflops_per_second", 1e12),
         bytes_per_second=_rate(peaks, "peak_hbm_bw_gigabytes_per_second", 1e9),
         peak_source="trace" if "peak_teraflops_per_second" in peaks else "",
@@ -487,8 +498,7 @@ def _work(
 
 
 class _Frames:
-    def __init__(self, hidden: tuple[str, ...]) -> None:
-        self._hidden = hidden
+    def __init__(self) -> None:
         self.known: dict[Frame, None] = {}
         self._places: dict[Frame, int] = {}
 
@@ -496,7 +506,7 @@ class _Frames:
         return tuple(
             self._place(Frame(file=each.file, line=each.line, function=each.function))
             for each in lines
-            if not each.file.startswith(self._hidden)
+            if not each.file.startswith(HIDDEN)
         )
 
     def _place(self, frame: Frame) -> int:
@@ -580,17 +590,22 @@ def _callers(host: dict[str, list[xspace.Event]]) -> Iterator[list[xspace.Event]
 def _meanwhile(
     gap: Window, threads: Iterable[Sequence[xspace.Event]]
 ) -> Iterator[Activity]:
-    """What the host did, by the innermost events of its threads."""
+    """What the host did, by the innermost events of its threads; without a name what
+    none of them shows.
+    """
     spent: Counter[str] = Counter()
+    unseen = gap.end - gap.start
     for events in threads:
         open_: list[xspace.Event] = []
-        last = gap.start
+        last, before = gap.start, spent.total()
         for event in events:
             if event.end_ps <= gap.start or event.start_ps >= gap.end:
                 continue
             last = _close(open_, last, event.start_ps, gap, spent)
             open_.append(event)
         _close(open_, last, gap.end, gap, spent)
+        unseen = min(unseen, gap.end - gap.start - (spent.total() - before))
+    spent[""] += unseen
     for name, time in spent.most_common(MOST_ACTIVITIES):
         if time > 0:
             yield Activity(name=name, seconds=time * PS)
@@ -611,13 +626,17 @@ def _close(
     return max(now, last)
 
 
-def _compiles(
-    host: dict[str, list[xspace.Event]], steps: Sequence[Window]
-) -> Iterator[Compile]:
+def _compiles(host: dict[str, list[xspace.Event]], whole: Window) -> Iterator[Compile]:
     """Functions that were compiled, in the order of time."""
     found = []
     for events in host.values():
-        compiled = [each for each in events if each.name.startswith("backend_compile")]
+        compiled = [
+            each
+            for each in events
+            if each.name.startswith("backend_compile")
+            and each.end_ps > whole.start
+            and each.start_ps < whole.end
+        ]
         calls = [each for each in events if each.name.startswith("PjitFunction(")]
         for one in compiled:
             around = [
@@ -645,6 +664,7 @@ def _transfers(
     host: dict[str, list[xspace.Event]],
     far: Sequence[kernels.Kernel],
     space: xspace.Space,
+    whole: Window,
 ) -> Iterator[Transfer]:
     counts, seconds = Counter[str](), Counter[str]()
     moved: dict[str, float] = {}
@@ -658,6 +678,8 @@ def _transfers(
     )
     for event in (*(each for events in host.values() for each in events), *streams):
         if not event.name.startswith(_TRANSFERS) or "=>" in event.name:
+            continue
+        if event.end_ps <= whole.start or event.start_ps >= whole.end:
             continue
         name = event.name.partition(" ")[0]
         counts[name] += 1
@@ -681,12 +703,13 @@ def _size(stats: dict[str, Any]) -> float | None:
     return None
 
 
-def _memory(host: dict[str, list[xspace.Event]], begin: int) -> Iterator[Occupancy]:
+def _memory(host: dict[str, list[xspace.Event]], whole: Window) -> Iterator[Occupancy]:
     """What the allocator of the first device says, thinned out."""
     found = []
     for events in host.values():
         for event in events:
-            if event.name.startswith("Memory"):
+            inside = whole.start <= event.start_ps <= whole.end
+            if inside and event.name.startswith("Memory"):
                 stats = dict(event.stats)
                 used = stats.get("bytes_allocated")
                 if isinstance(used, int) and stats.get("index_on_host", 0) == 0:
@@ -697,7 +720,7 @@ def _memory(host: dict[str, list[xspace.Event]], begin: int) -> Iterator[Occupan
         # The highest of those that are left out.
         start = found[place][0]
         used = max(each for _, each in found[place : place + every])
-        yield Occupancy(start_seconds=(start - begin) * PS, bytes=used)
+        yield Occupancy(start_seconds=(start - whole.start) * PS, bytes=used)
 
 
 # The machine.
@@ -722,3 +745,46 @@ def _version(space: xspace.Space) -> str:
         if plane.name == xspace.PROGRAMS:
             return str(plane.stats.get("jax_version", ""))
     return ""
+
+
+# In a process of its own, without JAX: a trace may be any.
+
+
+def load(path: Path) -> Profile:
+    """The profile of a file, or of the latest trace in a folder.
+
+    Raises:
+        NoProfileError: There is none.
+    """
+    facts: dict[str, Fact] = {"path": str(path)}
+    try:
+        files = xspace.files(path)
+        if not files:
+            raise NoProfileError(Remark("trace-not-in-folder", facts, "error"))
+        space = xspace.load(files[0])
+        found = read(space, files[0].name)
+        size = files[0].stat().st_size
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise NoProfileError(Remark("trace-unreadable", facts, "error", why)) from error
+    except xspace.TooLargeError as error:
+        facts |= {"bytes": error.size, "most": xspace.MOST_BYTES}
+        raise NoProfileError(Remark("trace-too-big", facts, "error")) from error
+    except ValueError as error:
+        damaged = Remark("trace-damaged", facts, "error", str(error))
+        raise NoProfileError(damaged) from error
+    if len(files) > 1:
+        more: dict[str, Fact] = {"file": files[0].name, "files": len(files)}
+        notes = (Remark("trace-of-several-hosts", more), *found.notes)
+        found = msgspec.structs.replace(found, notes=notes)
+    return msgspec.structs.replace(found, size_bytes=size)
+
+
+def main() -> int:
+    """Print the profile of the path on the command line, or why there is none."""
+    try:
+        told: Profile | WorkFailed = load(Path(sys.argv[1]))
+    except NoProfileError as error:
+        told = WorkFailed(remark=error.remark)
+    sys.stdout.buffer.write(msgspec.json.encode(told))
+    return 0

@@ -8,7 +8,6 @@ a profile of what was recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from time import perf_counter, sleep
 
 import jax
@@ -32,16 +31,6 @@ MOST_EVENTS = 200_000
 """Of a profile: some 25 MB, read in two seconds."""
 
 SEED = 0
-
-_PACKAGE = Path(__file__).parent.parent
-HIDDEN = (
-    *map(str, (_PACKAGE / "measure").glob("*.py")),
-    *(
-        str(_PACKAGE / name)
-        for name in ("engine", "api.py", "child.py", "measure/ops/base.py")
-    ),
-)
-"""Who calls what is profiled; the ops of the catalogue are shown."""
 
 
 def run_profiling(
@@ -180,6 +169,6 @@ class _Run(Runner):
 
     def _read(self, space: xspace.Space) -> Profile:
         try:
-            return profile.read(space, self.case.label, HIDDEN)
+            return profile.read(space, self.case.label)
         except NoProfileError as error:
             raise RefusedError(error.remark) from error

@@ -28,6 +28,23 @@ class Profiling(WithBudget, frozen=True, kw_only=True, tag=True):
     """For everything; a step that would overrun it is refused."""
 
 
+SCRIPT_SECONDS = 10.0
+"""For so long a program is profiled, unless someone says how long."""
+
+
+class Script(Record, frozen=True, kw_only=True):
+    """What to profile of someone's program."""
+
+    path: str
+    """Of the file, or the name of the module."""
+    module: bool = False
+    after_seconds: float = 0.0
+    """Since the program began; never before it has started JAX itself."""
+    after_steps: int = 0
+    """That it annotates with ``StepTraceAnnotation``."""
+    seconds: float = SCRIPT_SECONDS
+
+
 class Frame(Record, frozen=True, kw_only=True):
     """One line of the user's source."""
 
@@ -92,6 +109,7 @@ class Activity(Record, frozen=True, kw_only=True):
     """What the host did, and for how long."""
 
     name: str
+    """Of an event of the trace; empty for what it shows nothing of."""
     seconds: float
 
 

@@ -14,6 +14,12 @@ _ACTIVITIES = (
     ("TransferToDevice", "the host sends an array"),
     ("DevicePut", "the host sends an array"),
     ("BatchedDevicePut", "the host sends an array"),
+    ("CommonPjRtLoadedExecutable", "the runtime starts a program"),
+    ("ExecuteReplicated", "the runtime starts a program"),
+    ("PjRtCpuExecutable", "the runtime starts a program"),
+    ("TfrtCpuExecutable", "the runtime starts a program"),
+    ("TfrtTpuLoadedExecutable", "the runtime starts a program"),
+    ("AllocateOutput", "the runtime allocates results"),
     ("ParseArguments", "the host reads the arguments of a call"),
 )
 
@@ -85,6 +91,21 @@ def _too_slow(facts: Facts) -> str:
     )
 
 
+def _change(facts: Facts) -> str:
+    before, after = facts["before"], facts["after"]
+    ends = f"{fmt.seconds(before)} before, {fmt.seconds(after)} now"
+    text = f"A step takes {fmt.seconds(after)}."
+    if before:
+        text = f"A step takes {fmt.ratio(after / before)} the time: {ends}."
+    if facts.get("row"):
+        more = "slower" if facts["change"] > 0 else "faster"
+        text += (
+            f" The largest change: {facts['row']} is"
+            f" {fmt.seconds(abs(facts['change']))} {more}."
+        )
+    return text
+
+
 WORDS: dict[str, Words] = {
     "device-waits": Words("device time", _waits),
     "device-works": Words("device time", _dearest),
@@ -124,6 +145,79 @@ WORDS: dict[str, Words] = {
         ),
         "Traces of a CPU before jax 0.8.3 want host_tracer_level=2; a GPU wants CUPTI.",
     ),
+    "trace-not-in-folder": Words(
+        "no trace",
+        lambda facts: (
+            f"{facts['path']} holds no .xplane.pb, the file that jax.profiler.trace"
+            " writes."
+        ),
+    ),
+    "trace-unreadable": Words(
+        "no trace", lambda facts: f"{facts['path']} cannot be read."
+    ),
+    "trace-too-big": Words(
+        "huge trace",
+        lambda facts: (
+            f"{facts['path']} has {fmt.bytes_text(facts['bytes'])}, and jaxtui reads at"
+            f" most {fmt.bytes_text(facts['most'])}."
+        ),
+        "Profile fewer steps.",
+    ),
+    "trace-damaged": Words(
+        "damaged trace",
+        lambda facts: (
+            f"{facts['path']} is no trace of JAX's profiler, or it is damaged."
+        ),
+        lambda facts: (
+            "Name the .xplane.pb beside it."
+            if facts["path"].endswith((".json.gz", ".json"))
+            else ""
+        ),
+    ),
+    "trace-of-several-hosts": Words(
+        "several hosts",
+        lambda facts: (
+            f"The folder has the traces of {facts['files']} hosts; this is"
+            f" {facts['file']}."
+        ),
+        "Name another file to see another host.",
+    ),
+    "reader-died": Words(
+        "reader ended",
+        lambda facts: f"The process that read the trace ended with {facts['status']}.",
+        "If the machine ran out of memory, profile fewer steps.",
+    ),
+    "program-without-jax": Words(
+        "no JAX", "The program ended without starting JAX, so nothing was profiled."
+    ),
+    "program-early": Words(
+        "too early",
+        "The program ended before its profile began.",
+        "Begin earlier with --after.",
+    ),
+    "program-steps": Words(
+        "too few steps",
+        lambda facts: (
+            f"The program annotated {fmt.plural(facts['steps'], 'step')}, and the"
+            f" profile was to begin after {facts['asked']}."
+        ),
+        "Only steps inside jax.profiler.StepTraceAnnotation count; --after takes"
+        " seconds.",
+    ),
+    "program-lost": Words(
+        "trace lost",
+        "The program ended without letting jaxtui write its trace, as os._exit and"
+        " kills do.",
+        "Let the profile end before it with --for.",
+    ),
+    "memory-peak": Words(
+        "device memory",
+        lambda facts: (
+            f"At most {fmt.bytes_text(facts['bytes'])} were in use on the first device,"
+            f" {fmt.seconds(facts['seconds'])} after the first step began."
+        ),
+    ),
+    "profile-change": Words("change", _change),
     "too-many-events": Words(
         "too many events",
         lambda facts: (

@@ -1,0 +1,401 @@
+"""``jaxtui profile``: where the time of a step goes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+import msgspec
+
+from jaxtui import selection
+from jaxtui.analysis.profile import KEYS, By, best_key
+from jaxtui.child import command as child
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
+from jaxtui.commands.common import Common, Number, Whole, engine_flags, flag, valued
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.options import (
+    TYPED,
+    Cases,
+    json_flag,
+    one_device,
+    one_dtype,
+    one_mode,
+    one_of,
+    one_precision,
+    one_size,
+    own_arguments,
+)
+from jaxtui.commands.output import Exports, close, export_flags, rendered
+from jaxtui.commands.terminal import is_terminal, say
+from jaxtui.engine import traces
+from jaxtui.model import Remark, SelectionError, WorkFailed
+from jaxtui.model.profile import (
+    MOST_STEPS,
+    SCRIPT_SECONDS,
+    STEPS,
+    Profile,
+    Profiling,
+    Script,
+)
+from jaxtui.signals import interrupt
+from jaxtui.text import join_painted
+from jaxtui.view import profile as view
+from jaxtui.view import words
+
+RUNNER = "jaxtui.measure.script"
+
+STDERR = 2
+"""The descriptor: a program writes to it and not to what Python has made of it."""
+
+POLL_SECONDS = 0.1
+"""Between two looks whether a program's trace is written."""
+
+OF_CASES = ("steps", "size", "dtype", "precision", "device", "mode", "arg")
+OF_SCRIPTS = ("after", "after_steps", "seconds")
+
+
+class _Command(click.Command):
+    """What follows a program belongs to it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        values = {
+            name
+            for option in self.params
+            if isinstance(option, click.Option) and not option.is_flag
+            for name in option.opts
+        }
+        module, place = False, 0
+        while place < len(args):
+            word = args[place]
+            if not word.startswith("-") or word == "-":
+                if module or is_script(word):
+                    args = [*args[: place + 1], "--", *args[place + 1 :]]
+                break
+            module |= word == "-m"
+            place += 2 if word in values else 1
+        return super().parse_args(ctx, args)
+
+
+def is_script(text: str) -> bool:
+    """Whether it is a program, and no function of a file nor an op."""
+    return text.endswith(".py") or ("/" in text and ":" not in text)
+
+
+@click.command("profile", cls=_Command)
+@click.argument("target", nargs=-1, metavar="OP[:SIZE] | FILE:FUNCTION | SCRIPT [ARGS]")
+@valued(
+    "--load",
+    "PATH",
+    "Read a trace, .xplane.pb or a folder, of any machine.",
+    type=click.Path(path_type=Path),
+)
+@valued(
+    "--by",
+    "KEY",
+    "line, function, op, category or shape.  [default: line]",
+    type=one_of("key", KEYS),
+)
+@valued(
+    "--steps",
+    "N",
+    f"Calls to profile of an op or a function.  [default: {STEPS}]",
+    type=Whole(1, MOST_STEPS),
+)
+@flag("-m", "SCRIPT is a module, as for python -m.")
+@valued(
+    "--after",
+    "SECONDS",
+    "Of a program: begin so long after its start.  [default: with JAX]",
+    type=Number(0),
+)
+@valued(
+    "--after-steps",
+    "N",
+    "Of a program: begin after steps that it annotates with StepTraceAnnotation.",
+    type=Whole(0),
+)
+@valued(
+    "--for",
+    "SECONDS",
+    f"Of a program: profile for so long.  [default: {SCRIPT_SECONDS:.0f}]",
+    type=Number(0.001),
+)
+@valued(
+    "--diff",
+    "FILE",
+    "Compare with a profile that --json has printed.",
+    type=click.Path(path_type=Path),
+)
+@one_size
+@one_dtype("float32")
+@one_precision
+@one_device
+@one_mode("jit, eager, or pallas where the op has it.")
+@own_arguments
+@json_flag
+@export_flags("the profile", view.ENDINGS)
+@engine_flags
+@click.pass_obj
+def command(
+    common: Common,
+    /,
+    *,
+    target: tuple[str, ...],
+    load: Path | None,
+    by: By | None,
+    diff: Path | None,
+    as_json: bool,
+    exports: Exports,
+    m: bool,
+    **options: Any,
+) -> int:
+    """Show where the time of a step goes, by line of your source.
+
+    Profiles an op, a function of your own (train.py:step), a program of yours as it
+    is (train.py --lr 0.1), or reads a trace of any machine (--load).
+    """
+    options["seconds"] = options.pop("for")
+    _refuse_others(target, load, m, options)
+    before = view.read(diff) if diff is not None else None
+    show = _Shown(by, before, as_json=as_json, exports=exports)
+    if load is not None:
+        return show.close(_Read(load).run(), str(load))
+    if m or is_script(target[0]):
+        return _Program(common, target, module=m, options=options).run(show)
+    context = click.get_current_context()
+    typed = [n for n in options if context.get_parameter_source(n) in TYPED]
+    cases = Cases(
+        op=target,
+        size=_listed(options["size"]),
+        dtype=_listed(options["dtype"]),
+        mode=_listed(options["mode"]),
+        precision=_listed(options["precision"]),
+        device=options["device"],
+        typed=frozenset(typed),
+        arg=options["arg"],
+    )
+    return _profile(common, cases, options["steps"] or STEPS, show)
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return () if value is None else (value,)
+
+
+def _refuse_others(
+    target: Sequence[str], load: Path | None, module: bool, options: dict[str, Any]
+) -> None:
+    """Refuse what was typed for another kind of target.
+
+    Raises:
+        SelectionError: or nothing was named.
+    """
+    if load is not None and target:
+        raise SelectionError(
+            f'--load reads a trace: leave out "{target[0]}", or --load.'
+        )
+    if load is None and not target:
+        raise SelectionError(
+            "Name an op, a function such as train.py:step, a program such as train.py,"
+            " or a trace with --load."
+        )
+    program = load is None and (module or is_script(target[0]))
+    context = click.get_current_context()
+    for names, fits, what in (
+        (OF_CASES, load is None and not program, "an op or a function"),
+        (OF_SCRIPTS, program, "a program"),
+    ):
+        for name in names:
+            option = "for" if name == "seconds" else name
+            if not fits and context.get_parameter_source(option) in TYPED:
+                raise SelectionError(
+                    f"--{option.replace('_', '-')} belongs to {what}: leave it out"
+                    " here."
+                )
+    if load is None and not program and len(target) > 1:
+        raise SelectionError(
+            f'One op or function at a time: choose "{target[0]}" or "{target[1]}".'
+        )
+
+
+class _Shown:
+    """What a command does with a profile.
+
+    Args:
+        by: the key of the table.
+        before: another profile, to compare with.
+        as_json: print the document.
+        exports: the files to write.
+    """
+
+    def __init__(
+        self,
+        by: By | None,
+        before: view.Document | None,
+        *,
+        as_json: bool,
+        exports: Exports,
+    ) -> None:
+        self._by, self._before = by, before
+        self.as_json, self._exports = as_json, exports
+
+    def close(
+        self,
+        found: Profile | WorkFailed | None,
+        source: str,
+        driver: Driver | None = None,
+    ) -> int:
+        """Write and print it, or say why there is none; ``None`` was interrupted."""
+        profile = found if isinstance(found, Profile) else None
+        failed = found if isinstance(found, WorkFailed) else None
+        host = driver.state.host if driver else None
+        document = view.document(profile, source, host, failed)
+        if failed is not None and not self.as_json:
+            say("\n".join(filter(None, (words.why(failed), failed.remark.detail))))
+        by = self._by or (best_key(profile) if profile else "line")
+        text = contents = None
+        if profile is not None:
+            report = view.report(profile, by)
+            reports = [report]
+            if self._before is not None:
+                reports = [view.difference(self._before, document, by)]
+
+            def text() -> str:
+                return join_painted([rendered(each) for each in reports], "\n\n")
+
+            contents = partial(view.contents, profile, document, report, by)
+        return close(
+            document=document,
+            text=text,
+            as_json=self.as_json,
+            code=FINE if profile else CASE_FAILED if driver else CANNOT_RUN,
+            lost=driver.lost if driver else False,
+            contents=contents,
+            exports=self._exports,
+        )
+
+
+class _Read:
+    """Reads a trace."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def run(self) -> Profile | WorkFailed | None:
+        return interrupt.run(traces.read(self._path))
+
+
+def _profile(common: Common, cases: Cases, steps: int, show: _Shown) -> int:
+    """An op, or a function of a file."""
+    driver, label = Driver(common), cases.op[0]
+
+    async def run() -> None:
+        nonlocal label
+        async with driver.started() as session, driver.progress():
+            await session.ready(cases.choice)
+            session.refuse("verdicts")
+            ops, devices = session.state.ops, session.state.devices
+            named = selection.parse_device(cases.device, devices)
+            case = cases.case(named, ops, devices)
+            label = case.label
+            await session.run(Profiling(case=case, steps=steps), "profile")
+
+    driver.drive(run())
+    job = driver.state.jobs.get("profile")
+    found = job.result if job and isinstance(job.result, Profile) else None
+    return show.close(found or (job.failed if job else None), label, driver)
+
+
+class _Program:
+    """Someone's program, in a process of its own.
+
+    Args:
+        common: the interpreter, and how many devices to simulate.
+        target: the program and its arguments.
+        module: it is a module.
+        options: of the command line.
+    """
+
+    def __init__(
+        self,
+        common: Common,
+        target: Sequence[str],
+        *,
+        module: bool,
+        options: dict[str, Any],
+    ) -> None:
+        self._common, self._arguments = common, target[1:]
+        if not module and not Path(target[0]).is_file():
+            raise SelectionError(f"There is no file {target[0]}.")
+        self._script = Script(
+            path=target[0],
+            module=module,
+            after_seconds=options["after"] or 0.0,
+            after_steps=options["after_steps"] or 0,
+            seconds=options["seconds"] or SCRIPT_SECONDS,
+        )
+        self._code = FINE
+        self._process: asyncio.subprocess.Process | None = None
+
+    def run(self, show: _Shown) -> int:
+        """The exit code of the program, or the one that its profile has."""
+        shown = interrupt.run(self._run(show), self._stop)
+        return self._code or shown or FINE
+
+    async def _run(self, show: _Shown) -> int:
+        with TemporaryDirectory(prefix="jaxtui-profile-") as folder:
+            environment = dict(os.environ)
+            if self._common.cpu_devices is not None:
+                environment["JAX_NUM_CPU_DEVICES"] = str(self._common.cpu_devices)
+            process = self._process = await asyncio.create_subprocess_exec(
+                *child(RUNNER, self._common.python),
+                folder,
+                msgspec.json.encode(self._script).decode(),
+                *self._arguments,
+                env=environment,
+                # A document on stdout stands there alone.
+                stdout=STDERR if show.as_json else None,
+            )
+            ended = asyncio.create_task(process.wait())
+            shown: int | None = None
+            while not ended.done():
+                await asyncio.wait([ended], timeout=POLL_SECONDS)
+                if shown is None and (Path(folder) / "done").exists():
+                    shown = await self._show(Path(folder), show)
+            code = ended.result()
+            self._code = 128 - code if code < 0 else code
+            if shown is None:
+                shown = await self._show(Path(folder), show)
+            return shown
+
+    async def _show(self, folder: Path, show: _Shown) -> int:
+        found: Profile | WorkFailed
+        if (folder / "done").exists():
+            found = await traces.read(folder)
+        elif (folder / "failed").exists():
+            told = (folder / "failed").read_bytes()
+            found = WorkFailed(remark=msgspec.json.decode(told, type=Remark))
+        else:
+            found = WorkFailed(remark=Remark("program-lost", severity="error"))
+        if isinstance(found, Profile):
+            found = msgspec.structs.replace(found, source=self._script.path)
+        return show.close(found, self._script.path)
+
+    def _stop(self, at_once: bool) -> Any:
+        """The terminal has told the program as well, and it decides when it ends."""
+
+        async def tell() -> None:
+            process = self._process
+            if process is not None and process.returncode is None:
+                told = interrupt.number == signal.SIGINT and is_terminal(sys.stdin)
+                if not told:
+                    process.send_signal(interrupt.number)
+
+        return tell()
