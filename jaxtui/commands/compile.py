@@ -21,7 +21,7 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import close, folded, rendered
 from jaxtui.commands.terminal import say
-from jaxtui.machine.topologies import parse
+from jaxtui.machine.topologies import REFUSALS, parse
 from jaxtui.model import (
     COMPILED_MODES,
     Case,
@@ -146,5 +146,5 @@ def refused_topology(driver: Driver, error: CannotRun) -> None:
         SelectionError: There is no such topology.
     """
     failed = driver.state.failed
-    if failed is not None and failed.remark.code.startswith("topology-"):
+    if failed is not None and failed.remark.code in REFUSALS:
         raise SelectionError(str(error)) from error

@@ -253,6 +253,31 @@ def _chips(layout: str) -> int:
     return math.prod(map(int, layout.split("x")))
 
 
+# What libtpu says of a name that it does not take.
+
+_REFUSALS = {
+    r"Invalid TPU external name: TPU (\S+)": "topology-unknown",
+    r'not divisible by .*chips_per_host_bounds "([^"]+)"': "topology-hosts",
+    r"Invalid topology layout for a single slice: (\S+)": "topology-dimensions",
+    r"Twisted-torus requires wrapping()": "topology-twisted",
+    r'Failed to obtain chip config "([^"]+)"': "topology-configuration",
+    r"Unexpected arguments?: (\S+)": "topology-option",
+}
+"""By what libtpu 0.0.50 writes, with what it is about."""
+
+REFUSALS = frozenset((*_REFUSALS.values(), "topology-refused"))
+"""Codes of a topology that libtpu does not have."""
+
+
+def refusal(text: str, topology: Topology) -> Remark:
+    """Why libtpu refuses a topology, by its own text, which is kept."""
+    for pattern, code in _REFUSALS.items():
+        if found := re.search(pattern, text):
+            facts: dict[str, Fact] = {"topology": topology.name, "value": found[1]}
+            return Remark(code, facts, "error", text)
+    return Remark("topology-refused", {"topology": topology.label}, "error", text)
+
+
 # Links.
 
 CUBE = 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
@@ -13,6 +12,7 @@ import numpy as np
 from jax.experimental import topologies
 from jax.sharding import Mesh, SingleDeviceSharding
 
+from jaxtui.machine.topologies import refusal
 from jaxtui.measure import devices, programs
 from jaxtui.measure.errors import RefusedError, full_text
 from jaxtui.measure.workload import Workload, spread
@@ -37,38 +37,9 @@ def describe(topology: Topology) -> tuple[Device, ...]:
             platform="tpu", topology_name=topology.name, **topology.options
         ).devices
     except Exception as error:  # whatever libtpu raises
-        raise refusal(error, topology) from error
+        raise RefusedError(refusal(full_text(error), topology)) from error
     devices.described = tuple(described)
     return devices.describe()
-
-
-def refusal(error: Exception, topology: Topology) -> RefusedError:
-    """Why libtpu refuses a topology, in a sentence; the original text is kept."""
-    text = full_text(error)
-    facts: dict[str, Fact] = {"topology": topology.name}
-
-    def search(pattern: str) -> bool:
-        if match := re.search(pattern, text):
-            facts["value"] = match[1] if match.groups() else ""
-        return match is not None
-
-    # As libtpu 0.0.50 writes them.
-    if search(r"Invalid TPU external name: TPU (\S+)"):
-        remark = Remark("topology-unknown", facts, "error", text)
-    elif search(r'not divisible by .*chips_per_host_bounds "([^"]+)"'):
-        remark = Remark("topology-hosts", facts, "error", text)
-    elif search(r"Invalid topology layout for a single slice: (\S+)"):
-        remark = Remark("topology-dimensions", facts, "error", text)
-    elif search(r"Twisted-torus requires wrapping"):
-        remark = Remark("topology-twisted", facts, "error", text)
-    elif search(r'Failed to obtain chip config "([^"]+)"'):
-        remark = Remark("topology-configuration", facts, "error", text)
-    elif search(r"Unexpected arguments?: (\S+)"):
-        remark = Remark("topology-option", facts, "error", text)
-    else:
-        facts["topology"] = topology.label
-        remark = Remark("topology-refused", facts, "error", text)
-    return RefusedError(remark)
 
 
 def warm_up(device: Any) -> float:
