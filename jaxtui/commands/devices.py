@@ -94,7 +94,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
                     f'{error} Without it "{name}" is not known, only {names}.'
                 ) from None
     if recorded is not None:
-        source = f"RECORDED: {recorded}, as JAX lists it there; not this machine."
+        source = f"RECORDED: {recorded}, not this machine."
         shown = source, topologies.devices(recorded)
     source, devices = shown or ("", ())
     built = report(None, devices, source=f"{source} ") if source else None

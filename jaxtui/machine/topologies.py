@@ -256,12 +256,14 @@ def _chips(layout: str) -> int:
 # What libtpu says of a name that it does not take.
 
 _REFUSALS = {
-    r"Invalid TPU external name: TPU (\S+)": "topology-unknown",
-    r'not divisible by .*chips_per_host_bounds "([^"]+)"': "topology-hosts",
-    r"Invalid topology layout for a single slice: (\S+)": "topology-dimensions",
-    r"Twisted-torus requires wrapping()": "topology-twisted",
-    r'Failed to obtain chip config "([^"]+)"': "topology-configuration",
-    r"Unexpected arguments?: (\S+)": "topology-option",
+    re.compile(r"Invalid TPU external name: TPU (\S+)"): "topology-unknown",
+    re.compile(r'not divisible by .*chips_per_host_bounds "([^"]+)"'): "topology-hosts",
+    re.compile(
+        r"Invalid topology layout for a single slice: (\S+)"
+    ): "topology-dimensions",
+    re.compile(r"Twisted-torus requires wrapping()"): "topology-twisted",
+    re.compile(r'Failed to obtain chip config "([^"]+)"'): "topology-configuration",
+    re.compile(r"Unexpected arguments?: (\S+)"): "topology-option",
 }
 """By what libtpu 0.0.50 writes, with what it is about."""
 
@@ -272,7 +274,7 @@ REFUSALS = frozenset((*_REFUSALS.values(), "topology-refused"))
 def refusal(text: str, topology: Topology) -> Remark:
     """Why libtpu refuses a topology, by its own text, which is kept."""
     for pattern, code in _REFUSALS.items():
-        if found := re.search(pattern, text):
+        if found := pattern.search(text):
             facts: dict[str, Fact] = {"topology": topology.name, "value": found[1]}
             return Remark(code, facts, "error", text)
     return Remark("topology-refused", {"topology": topology.label}, "error", text)

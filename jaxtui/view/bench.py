@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -79,7 +80,11 @@ def report(
         (row_label(case, run), (*own_notes(case, run), *_failure(case)))
         for case in run.cases
     ]
-    columns = tuple(result_columns(run, room=room, swept=swept))
+    # Flags are never cut here: a figure makes room for them.
+    columns = tuple(
+        replace(column, grows=False) if column.key == "notes" else column
+        for column in result_columns(run, room=room, swept=swept)
+    )
     return Report(
         title=title(run),
         verdict=headline(run),
@@ -453,7 +458,8 @@ def _factor(found: Ratio | None) -> Line:
 
 def _badge(case: CaseState, run: Job) -> Line:
     if case.failure is not None:
-        return (Span(f"✗ {words.sentence(case.failure.remark)}", "bad"),)
+        label = words.label(case.failure.remark)
+        return (Span("✗" if label == status(case) else f"✗ {label}", "bad"),)
     notes = own_notes(case, run)
     if not notes:
         return ()

@@ -11,6 +11,7 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import (
     BUDGET_SECONDS,
+    LEAST_CONFIDENCE,
     SIDES,
     Answer,
     Crossing,
@@ -333,7 +334,12 @@ def columns(search: Search) -> tuple[Column, ...]:
             Column(
                 "repaid",
                 "repaid after",
-                [(Span(calls_text(entry.calls)),) if entry else () for entry in repaid],
+                [
+                    (Span(calls_text(entry.calls)),)
+                    if entry and point.faster
+                    else (Span(fmt.ABSENT, "muted"),)
+                    for point, entry in zip(points, repaid, strict=True)
+                ],
                 rank=2,
                 right=True,
             ),
@@ -353,6 +359,8 @@ def _ends(ratio: Interval | None, most: float) -> Line:
 
 
 def _faster(point: Point, sides: Names) -> Line:
+    if point.ratio is None or point.ratio.confidence < LEAST_CONFIDENCE:
+        return (Span("few rounds", "muted"),)
     if point.faster is None:
         return (Span("no difference", "muted"),)
     return (Span(sides.of(point.faster), point.of(point.faster).case.mode),)

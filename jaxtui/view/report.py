@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, starmap
+from itertools import groupby, starmap, zip_longest
 
 from msgspec.structs import replace
 
@@ -18,7 +18,8 @@ from jaxtui.model.measurement import amount, without_amount
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.text import Painted, join_painted
 from jaxtui.view import words
-from jaxtui.view.text import COLUMNS, Column, Line, Span, ansi, fit, fold, whole
+from jaxtui.view.text import COLUMNS, Column, Line, Span, ansi, fit, fold, plain, whole
+from jaxtui.view.text import Table as Fitted
 
 _SEVERITIES: dict[Severity, str] = {
     "error": "danger",
@@ -156,8 +157,21 @@ def _table(table: Table, width: int | None) -> Iterator[Line]:
     if heads:
         yield (Span(heads, "head"),)
     for row in range(len(table.columns[0].cells)):
-        cells = [fitted.cell(row, place) for place in places]
-        yield _trimmed([span for cell in cells for span in (*cell, blank)])
+        for line in zip_longest(*(_lines(fitted, row, place) for place in places)):
+            cells = (
+                fitted.aligned((), place) if cell is None else cell
+                for place, cell in enumerate(line)
+            )
+            yield _trimmed([span for cell in cells for span in (*cell, blank)])
+
+
+def _lines(table: Fitted, row: int, place: int) -> list[Line]:
+    """A cell; in several lines where its column takes the room that there is."""
+    column, width = table.columns[place], table.widths[place]
+    cell = column.cells[row]
+    if not column.grows or column.tail or len(plain(cell)) <= width:
+        return [table.cell(row, place)]
+    return [table.aligned(line, place) for line in fold(cell, width)]
 
 
 def _trimmed(spans: list[Span]) -> Line:

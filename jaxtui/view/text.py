@@ -359,9 +359,12 @@ class Table:
         line, size = column.cells[row], len(plain(column.cells[row]))
         if column.tail and size > width:
             return (Span("…"), *piece(line, size + 1 - width, size))
-        line = cut(line, width)
-        blank = Span(" " * (width - size))
-        return (blank, *line) if column.right else (*line, blank)
+        return self.aligned(cut(line, width), place)
+
+    def aligned(self, line: Line, place: int) -> Line:
+        """A text as wide as a column."""
+        blank = Span(" " * (self.widths[place] - len(plain(line))))
+        return (blank, *line) if self.columns[place].right else (*line, blank)
 
     def text(self) -> str:
         """The rows under their heads."""

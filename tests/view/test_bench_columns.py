@@ -105,7 +105,7 @@ def test_a_row_says_what_is_different_about_it() -> None:
         CaseState(JIT),
     )
     found = table(run)
-    assert column(found, "notes")[:3] == ["▲2 few rounds", "", "✗ Out of memory."]
+    assert column(found, "notes")[:3] == ["▲2 few rounds", "", "✗ refused"]
     assert column(found, "ready")[2:] == ["failed", "1st call", "waiting"]
     place = keys(found).index("notes")
     assert roles(found.cell(2, place)) == ["bad"]
