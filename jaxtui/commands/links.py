@@ -14,12 +14,11 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE_LIST, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.machine.network import Network
-from jaxtui.model import Fact, Remark, SelectionError
+from jaxtui.model import SelectionError
 from jaxtui.model.links import Links
 from jaxtui.state import State
 from jaxtui.view import links as view
-from jaxtui.view import render, words
-from jaxtui.view.document import encode
+from jaxtui.view import words
 from jaxtui.view.export import Contents
 
 
@@ -79,12 +78,7 @@ def command(
     document = view.document(state.host, links, failed, driver.outcome)
 
     def contents(links: view.Links) -> Contents:
-        report = links.report(state.host, lost=driver.lost)
-        return {
-            ".json": lambda: encode(document).decode(),
-            ".md": lambda: render.markdown(report),
-            ".svg": lambda: render.svg(report),
-        }
+        return view.files(document, links.report(state.host, lost=driver.lost))
 
     def text(links: view.Links) -> str:
         return rendered(links.report(state.host, lost=driver.lost))
@@ -113,8 +107,7 @@ def _work(
     """
     names = selection.parse_devices(device or "all", state.devices)
     if len(names) < 2:
-        there: dict[str, Fact] = {"device": names[0] if names else "none"}
-        alone = words.text(Remark("links-one-device", there))
+        alone = words.text(view.one_device(names))
         raise CannotRun(alone) if device is None else SelectionError(alone)
     chosen = [one for one in state.devices if one.name in names]
     return Links(

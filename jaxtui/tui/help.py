@@ -18,9 +18,11 @@ from jaxtui.tui.devices import DevicesPane
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.learn import LearnPane
+from jaxtui.tui.links import LinksScreen
 from jaxtui.tui.pane import WIDE_COLUMNS, Pane
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
+from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 
@@ -29,8 +31,12 @@ Rows = list[tuple[str, str]]
 
 EVERYWHERE = "On every tab"
 
-PLACES: tuple[type[Pane] | type[Screen[Any]] | type[PlotReader], ...] = (
+PLACES: tuple[
+    type[Pane] | type[Screen[Any]] | type[PlotReader] | type[Hardware], ...
+] = (
     DevicesPane,
+    Hardware,
+    LinksScreen,
     BenchPane,
     PlotReader,
     RecordedScreen,
@@ -40,7 +46,7 @@ PLACES: tuple[type[Pane] | type[Screen[Any]] | type[PlotReader], ...] = (
     Classroom,
     ExportScreen,
 )
-"""Panes and screens with keys of their own; their ``HELP`` is the heading."""
+"""What has keys of its own; its ``HELP`` is the heading."""
 
 WORDS = {
     "id": "a device as JAX names it: platform and number",

@@ -1,13 +1,14 @@
 """The chips drawn where they sit, as text: x to the right, y down, a panel per z.
 
 Chips are told apart by their slice and ``coords``; a chip of a TPU v2, v3 or 7x holds
-two devices, one per core. The roles of the spans are ``chip``, ``selected``,
-``process-0`` to ``process-7``, ``muted``, ``label``, ``simulated``, and those of the
-marks of a health check, each also with ``-selected``.
+two devices, one per core. Devices without coords stand in a grid in the order of their
+ids. The roles of the spans are ``chip``, ``selected``, ``process-0`` to ``process-7``,
+``muted``, ``label``, ``simulated``, and those of marks, each also with ``-selected``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,16 +23,21 @@ SLICE_IDS = 100_000
 PROCESS_ROLES = 8
 """How many processes have a role of their own before the roles repeat."""
 
+ONE_ROW = 4
+"""So many devices without coords stand side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a health check says of a device, beside its number."""
+    """What is said of a device, beside its number."""
 
     text: str
-    """One cell."""
+    """One cell, or none."""
     word: str
-    """What it means."""
+    """What it means, for the legend; empty if the map has a legend of its own."""
     role: str
+    figure: str = ""
+    """What stands below the number where there is room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +58,14 @@ class Panel:
 class ChipMap:
     devices: tuple[Device, ...]
     panels: tuple[Panel, ...]
-    """Empty when the devices have no coords."""
     offsets: dict[int, int]
     """What to add to the drawn ids, by slice; empty when ids are drawn whole."""
+    placed: bool = True
+    """The devices have coords."""
     marks: Mapping[str, Mark] = field(default_factory=dict)
-    """Of every device by its name, or none at all."""
+    """Of devices by name, of some or of none."""
+    legend: Line = ()
+    """What the marks mean, where they have no words."""
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -75,6 +84,8 @@ class ChipMap:
             return f"{mark.role}{'-selected' * (device.name == selected)}"
         if device.name == selected:
             return "selected"
+        if self.marks:
+            return "muted"
         if len(self.processes) == 1:
             return "chip"
         return process_role(self.processes.index(device.process_index))
@@ -88,7 +99,7 @@ def process_role(place: int) -> str:
 def layout(devices: Sequence[Device]) -> ChipMap:
     ordered = tuple(sorted(devices, key=lambda device: device.id))
     if not ordered or any(not device.coords for device in ordered):
-        return ChipMap(ordered, (), {})
+        return ChipMap(ordered, _grid(ordered), {}, placed=False)
     slices: dict[int, list[Device]] = {}
     for device in ordered:
         slices.setdefault(device.slice_index or 0, []).append(device)
@@ -109,6 +120,21 @@ def layout(devices: Sequence[Device]) -> ChipMap:
             rows = tuple(sorted({device.place[1] for device in members}))
             panels.append(Panel(" ".join(title), columns, rows, chips))
     return ChipMap(ordered, tuple(panels), offsets)
+
+
+def _grid(devices: Sequence[Device]) -> tuple[Panel, ...]:
+    """Rows of one length if that is possible, wider than high."""
+    count = len(devices)
+    if not count:
+        return ()
+    side = math.isqrt(count - 1) + 1
+    across = count if count <= ONE_ROW else side
+    across = next((n for n in range(across, 2 * side) if count % n == 0), across)
+    chips: dict[tuple[int, int], tuple[Device, ...]] = {
+        (at % across, at // across): (device,) for at, device in enumerate(devices)
+    }
+    down = -(-count // across)
+    return (Panel("", tuple(range(across)), tuple(range(down)), chips),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +203,7 @@ def render(
         if fits:
             break
     drawing = _Drawing(chipmap, width, styles[-1] if styles else _NARROW, selected)
-    return drawing.lines() or drawing.boxes("too wide to draw by coords")
+    return drawing.lines() or drawing.boxes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +215,15 @@ class _Drawing:
 
     def lines(self) -> list[Line] | None:
         """The whole drawing, or ``None`` when a panel is wider than the lines."""
-        panels, gap = self.chipmap.panels, self.style.gap
-        if not panels:
-            return self.boxes("no coords")
-        digits = max(len(self.chipmap.drawn(device)) for device in self.chipmap.devices)
+        chipmap, panels, gap = self.chipmap, self.chipmap.panels, self.style.gap
+        digits = max(len(chipmap.drawn(device)) for device in chipmap.devices)
+        if self.style.tall > 1:
+            figures = (len(mark.figure) for mark in chipmap.marks.values())
+            digits = max(digits, *figures, 0)
         cores = max(len(chip) for panel in panels for chip in panel.chips.values())
         cell = cores * (digits + 1) - 1 + 2 * self.style.brackets + self.style.more
         margin = 2 + max(len(str(y)) for panel in panels for y in panel.rows)
+        margin = margin if chipmap.placed else 0
         widths = [
             max(len(panel.columns) * (cell + gap) - gap, len(panel.title))
             for panel in panels
@@ -220,7 +248,8 @@ class _Drawing:
             gap.join(str(x).center(cell) for x in panel.columns).ljust(room)
             for panel, room in panels
         )
-        lines.append((Span(f"{'x':>{margin}} {heads}".rstrip(), "muted"),))
+        if self.chipmap.placed:
+            lines.append((Span(f"{'x':>{margin}} {heads}".rstrip(), "muted"),))
         tall = self.style.tall
         for row, y in enumerate(panels[0][0].rows):
             if row and tall > 1:
@@ -228,7 +257,8 @@ class _Drawing:
             for part in range(tall):
                 middle = part == tall // 2
                 name = ("y" if row == 0 else "").ljust(margin - len(str(y))) + str(y)
-                spans = [Span((name if middle else "").ljust(margin + 1), "muted")]
+                name = name if middle and self.chipmap.placed else ""
+                spans = [Span(name.ljust(margin + 1), "muted")]
                 for place, (panel, room) in enumerate(panels):
                     if place:
                         spans.append(Span("  "))
@@ -237,17 +267,23 @@ class _Drawing:
                         if column and gap:
                             cells.append(Span(gap))
                         chip = panel.chips.get((x, y), ())
-                        cells += self._chip(chip, cell, named=middle)
+                        cells += self._chip(chip, cell, part)
                     spans += [*cells, _blank(room, cells)]
                 lines.append(tuple(spans))
         return lines
 
-    def _chip(self, chip: tuple[Device, ...], width: int, *, named: bool) -> list[Span]:
-        """``[0]``, or ``[0 1]`` for a chip with two devices; blank for none."""
+    def _chip(self, chip: tuple[Device, ...], width: int, part: int) -> list[Span]:
+        """One line of ``[0]``, or of ``[0 1]`` for a chip with two devices; blank for
+        none. The name stands in the middle, a figure below it.
+        """
         brackets, spans = self.style.brackets, list[Span]()
+        middle = self.style.tall // 2
         for core, device in enumerate(chip):
             room = (width - 2 * brackets - len(chip) + 1) // len(chip)
-            text = self.chipmap.drawn(device) if named else ""
+            mark = self.chipmap.marks.get(device.name)
+            text = self.chipmap.drawn(device) if part == middle else ""
+            if mark is not None and part == middle + 1:
+                text = mark.figure
             text = text.center(room) if self.style.more else text.rjust(room)
             if brackets and core == 0:
                 text = "[" + text
@@ -261,8 +297,10 @@ class _Drawing:
     def _device(self, text: str, device: Device) -> Span:
         return Span(text, self.chipmap.role(device, self.selected), device.name)
 
-    def boxes(self, reason: str) -> list[Line]:
+    def boxes(self) -> list[Line]:
         """A row of boxes in the order of ids, wrapped."""
+        placed = self.chipmap.placed
+        reason = "too wide to draw by coords" if placed else "no coords"
         whole = replace(
             self,
             chipmap=replace(self.chipmap, panels=(), offsets={}),
@@ -284,9 +322,16 @@ class _Drawing:
         The meaning of the marks comes first, each once.
         """
         chipmap, width, style = self.chipmap, self.width, self.style
-        marks = dict.fromkeys(chipmap.marks.values())
-        legend = [Span(f"{mark.text} {mark.word}", mark.role) for mark in marks]
+        marks = dict.fromkeys(
+            (mark.text, mark.word, mark.role)
+            for mark in chipmap.marks.values()
+            if mark.word
+        )
+        legend = [Span(f"{text} {word}", role) for text, word, role in marks]
         lines = wrap_spans(legend, width, "  ")
+        lines += wrap_spans(chipmap.legend, width, "")
+        if not chipmap.placed and style.spelled:
+            lines += wrap_spans(words("no coords: drawn in id order"), width, " ")
         offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]
         if offsets:
             text = "ids in slice " + ", ".join(offsets)
@@ -298,7 +343,7 @@ class _Drawing:
             if device.name == self.selected and style.describe:
                 lines += wrap_spans(words(where(device)), width, " ")
         simulated = any(device.simulated for device in chipmap.devices)
-        if style.spelled or simulated or not chipmap.panels:
+        if style.spelled or simulated or not chipmap.placed:
             mark = [Span("SIMULATED", "simulated")] * simulated
             lines += wrap_spans([*mark, *words(summary(chipmap.devices))], width, " ")
         return lines

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from jaxtui.format import Unit
 from jaxtui.plot import HEAT
+from jaxtui.view.text import Line, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +33,13 @@ class Scale:
         share = (value - self.low) / (self.high - self.low)
         level = int(min(max(share, 0.0), 1.0) * len(HEAT))
         return f"heat-{min(level, len(HEAT) - 1)}"
+
+    def legend(self, unit: Unit) -> Line:
+        """The colours between the figures that they begin and end with."""
+        swatches = (Span("  ", f"heat-{level}") for level in range(len(HEAT)))
+        low, high = (unit.text(end, 2) for end in (self.low, self.high))
+        return (
+            Span(f"{low} ", "muted"),
+            *swatches,
+            Span(f" {high} {unit.name}", "muted"),
+        )

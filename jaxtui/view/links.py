@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
+from typing import Literal, get_args
 
 import msgspec
 
@@ -26,23 +27,55 @@ from jaxtui.model import links as model
 from jaxtui.model.links import LinkMeasured, LinksMeasured
 from jaxtui.state import Job
 from jaxtui.view import words
+from jaxtui.view.chipmap import Mark
 from jaxtui.view.document import (
     MACHINE,
     SCHEMA,
     Outcome,
     ProblemRow,
+    encode,
     machine,
     problem,
 )
+from jaxtui.view.export import Contents
 from jaxtui.view.heat import Scale
+from jaxtui.view.render import Look, markdown, svg
 from jaxtui.view.report import Report, Statement, Table, gather
-from jaxtui.view.text import Column, Line, Span, columns
+from jaxtui.view.text import Column, Line, Span, columns, fold
 
 MOST_ROWS = 16
 """Of a heat map; more devices share rows, in the order of their ids."""
 
+WIDEST_CELL = 7
+"""Cells of a figure on a screen, however much room there is."""
+
 MOST_LAGS = 10
 """Pairs that are listed because they lag; the others are counted."""
+
+
+Figure = Literal["rate", "latency"]
+"""What a heat map shows: bytes per second, or the time of eight bytes."""
+
+FIGURES: tuple[Figure, ...] = get_args(Figure)
+
+Cell = tuple[int, int]
+"""Of a heat map: its row and its column, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """The cells of a heat map that have a figure."""
+
+    values: Mapping[Cell, float]
+    scale: Scale
+    unit: fmt.Unit
+
+    def cell(self, at: Cell, width: int) -> Line:
+        """A figure in its colour, or a point where there is none."""
+        value = self.values.get(at)
+        if value is None:
+            return (Span("·", "muted"),)
+        return (Span(self.unit.text(value, 2).center(width), self.scale.role(value)),)
 
 
 @dataclass(frozen=True)
@@ -157,11 +190,7 @@ class Links:
             tables.append(Table(columns(head, rows, head)))
         if self.lags:
             tables.append(Table(self._lagging(), "pairs that lag"))
-        rates = self.heat_map(self.rate, "B/s", self.size)
-        latencies = self.heat_map(
-            self.latency, "s", fmt.bytes_text(model.LATENCY_BYTES)
-        )
-        return (*tables, *filter(None, (rates, latencies)))
+        return (*tables, *filter(None, map(self.heat_map, FIGURES)))
 
     def _distances(self) -> list[tuple[fmt.Cell, ...]]:
         """A row for each distance, the nearest first."""
@@ -197,21 +226,37 @@ class Links:
         ]
         return columns(("pair", "bytes/s", "share"), rows, ("bytes/s",))
 
-    def heat_map(
-        self,
-        figure: Callable[[Pair], float | None],
-        quantity: fmt.Quantity,
-        size: str,
-    ) -> Table | None:
+    def heat_map(self, of: Figure) -> Table | None:
         """A row for each device that is copied from, a column for each that is copied
-        to.
-
-        Of more than 16 devices, a group of them shares a row, and a cell has the median
-        of its pairs. ``None`` without a figure.
+        to; ``None`` without a figure.
         """
-        groups = self.groups
-        values: dict[tuple[int, int], list[float]] = {}
-        places = {name: at for at, names in enumerate(groups) for name in names}
+        heat = self.heat(of)
+        if heat is None:
+            return None
+        heads = [Column("from", "", [(Span(ids, "muted"),) for ids in self._rows])]
+        places = range(len(self.groups))
+        cells = [
+            Column(
+                ids,
+                ids.partition("-")[0],
+                [heat.cell((row, column), 3) for row in places],
+                right=True,
+                least=3,
+            )
+            for column, ids in enumerate(self._rows)
+        ]
+        size = model.LATENCY_BYTES if of == "latency" else self.work.nbytes
+        what = fmt.bytes_text(size)
+        title = f"{heat.unit.name}, {what} from the row's device to the column's"
+        return Table((*heads, *cells), title, gap=1)
+
+    def heat(self, of: Figure) -> Heat | None:
+        """The cells of a heat map. Of more than 16 devices, a group of them shares a
+        row, and a cell has the median of its pairs.
+        """
+        figure = self.latency if of == "latency" else self.rate
+        values: dict[Cell, list[float]] = {}
+        places = {name: at for at, names in enumerate(self.groups) for name in names}
         for pair in self.work.pairs:
             if (value := figure(pair)) is not None:
                 cell = (places[pair[0]], places[pair[1]])
@@ -220,31 +265,146 @@ class Links:
         scale = Scale.of(medians.values())
         if scale is None:
             return None
+        quantity: fmt.Quantity = "s" if of == "latency" else "B/s"
         middle = fmt.figure(median(medians.values()), quantity)
         assert isinstance(middle, fmt.Figure)
-        unit = middle.unit
-        rows = [_ids(names) for names in groups]
-        found = [Column("from", "", [(Span(ids, "muted"),) for ids in rows])]
-        for column, ids in enumerate(rows):
-            head = ids.partition("-")[0]
-            cells: list[Line] = []
-            for row in range(len(groups)):
-                value = medians.get((row, column))
-                if value is None:
-                    cells.append((Span("·", "muted"),))
-                else:
-                    text = unit.text(value, 2).center(3)
-                    cells.append((Span(text, scale.role(value)),))
-            found.append(Column(head, head, cells, right=True, least=3))
-        title = f"{unit.name}, {size} from the row's device to the column's"
-        return Table(tuple(found), title, gap=1)
+        return Heat(medians, scale, middle.unit)
 
-    @property
+    @cached_property
     def groups(self) -> list[tuple[str, ...]]:
         """The devices of each row of a heat map."""
         names = [device.name for device in self.devices]
         size = -(-len(names) // MOST_ROWS)
         return [tuple(names[at : at + size]) for at in range(0, len(names), size)]
+
+    @property
+    def _rows(self) -> list[str]:
+        """The ids of each row: ``3``, or ``16-19`` of a group."""
+        found = []
+        for names in self.groups:
+            first, last = (one.rpartition(":")[2] for one in (names[0], names[-1]))
+            found.append(first if len(names) == 1 else f"{first}-{last}")
+        return found
+
+    # On a screen.
+
+    def lines(self, of: Figure, selected: Cell, width: int, height: int) -> list[Line]:
+        """The heat map with one of its cells selected, as large as there is room.
+
+        ``cell_at`` finds the cell at a place of it. There may be more lines than the
+        height.
+        """
+        heat, cell = self.heat(of), self._cell_width(width)
+        rows = self._rows
+        margin = max(map(len, rows)) + 1
+
+        def head(text: str, chosen: bool) -> Span:
+            return Span(text, "strong" if chosen else "muted")
+
+        lines: list[Line] = [
+            (
+                Span(" " * margin),
+                *(
+                    head(f"{ids.partition('-')[0]:^{cell}} ", column == selected[1])
+                    for column, ids in enumerate(rows)
+                ),
+            )
+        ]
+        for row, ids in enumerate(rows):
+            spans = [head(f"{ids:>{margin - 1}} ", row == selected[0])]
+            below = [Span(" " * margin)]
+            for column in range(len(rows)):
+                (span,) = (
+                    heat.cell((row, column), cell) if heat else (Span("·", "muted"),)
+                )
+                role = "selected" if (row, column) == selected else span.role
+                spans += [Span(f"{span.text:^{cell}}", role), Span(" ")]
+                below += [Span(" " * cell, role), Span(" ")]
+            lines += [tuple(spans), tuple(below)][: self.tall(height)]
+        return lines
+
+    def tall(self, height: int) -> int:
+        """Lines of a cell."""
+        return 2 if height > 2 * len(self.groups) else 1
+
+    def cell_at(self, x: int, y: int, width: int, height: int) -> Cell | None:
+        """Which cell of ``lines`` is drawn there."""
+        rows = self._rows
+        margin, cell = max(map(len, rows)) + 1, self._cell_width(width)
+        row, column = (y - 1) // self.tall(height), (x - margin) // (cell + 1)
+        inside = 0 <= row < len(rows) and 0 <= column < len(rows) and x >= margin
+        return (row, column) if inside else None
+
+    def _cell_width(self, width: int) -> int:
+        count = len(self.groups)
+        room = (width - max(map(len, self._rows)) - 1) // count - 1
+        return max(3, min(room, WIDEST_CELL))
+
+    def pairs_of(self, cell: Cell) -> list[Pair]:
+        """The measured pairs of a cell, in its direction."""
+        sources, targets = (self.groups[place] for place in cell)
+        wanted = self.work.pairs
+        return [one for one in wanted if one[0] in sources and one[1] in targets]
+
+    def about(self, cell: Cell, width: int) -> list[Line]:
+        """What is known of a cell, and of the way back."""
+        lines: list[Line] = []
+        for way in (cell, cell[::-1]):
+            pairs = self.pairs_of(way)
+            if len(pairs) == 1:
+                line = (Span(f"{self.label(pairs[0])}  ", "title"), *self._of(pairs[0]))
+            else:
+                ends = " → ".join(self._rows[place] for place in way)
+                count = fmt.plural(len(pairs), "pair") if pairs else "not a pair"
+                rates = list(filter(None, map(self.rate, pairs)))
+                middle = f", median {fmt.rate(median(rates), 'B/s')}" if rates else ""
+                line = (Span(f"{ends}  ", "title"), Span(count + middle))
+            lines += fold(line, width)
+            if cell[0] == cell[1]:
+                break
+        return lines
+
+    def _of(self, pair: Pair) -> Line:
+        """The figures of a pair with their intervals."""
+        link, rate = self.measured.get(pair), self.rate(pair)
+        if link is None or rate is None or link.latency_seconds is None:
+            why = [words.sentence(one) for one in link.remarks] if link else []
+            return (Span(" ".join(why) or "not measured yet", "muted"),)
+        size = self.work.nbytes
+        ends = (size / (link.copy_high or 1), size / (link.copy_low or 1))
+        unit = fmt.common([rate], "B/s")
+        hops = self.network.hops(*pair)
+        parts = [
+            f"{unit.whole(rate)} ({unit.ends(*ends)})",
+            fmt.seconds(link.latency_seconds),
+            *([] if hops is None else [fmt.plural(hops, "hop")]),
+            fmt.plural(link.rounds, "round"),
+        ]
+        share = next((lag.share for lag in self.lags if lag.pair == pair), None)
+        slow = [] if share is None else [f"{fmt.percent(share)} of its like"]
+        known = Span(" · ".join(parts))
+        return (known, *(Span(f" · {text}", "warning") for text in slow))
+
+    def marks(self, of: Figure, cell: Cell) -> tuple[dict[str, Mark], Line]:
+        """What a chip map says of the ways from the selected row: how each device is
+        reached from there; and its legend.
+        """
+        heat, sources = self.heat(of), self.groups[cell[0]]
+        figure = self.latency if of == "latency" else self.rate
+        marks = {name: Mark("", "", "source", "from") for name in sources}
+        if heat is None:
+            return marks, ()
+        for device in self.devices:
+            ways = [figure((source, device.name)) for source in sources]
+            if values := list(filter(None, ways)):
+                value = median(values)
+                text = heat.unit.text(value, 2)
+                if device.name not in sources:
+                    marks[device.name] = Mark("", "", heat.scale.role(value), text)
+        start = Span(f"from {self._rows[cell[0]]}: ", "muted")
+        return marks, (start, *heat.scale.legend(heat.unit))
+
+    # As a whole.
 
     def report(self, host: Host | None, *, lost: bool = False) -> Report:
         kinds = {device.device_kind for device in self.devices}
@@ -259,10 +419,9 @@ class Links:
         )
 
 
-def _ids(names: Sequence[str]) -> str:
-    """``3``, or ``16-19`` of a group."""
-    ids = [name.rpartition(":")[2] for name in (names[0], names[-1])]
-    return "-".join(ids) if len(names) > 1 else ids[0]
+def one_device(names: Sequence[str]) -> Remark:
+    """Why there are no links where there are fewer than two devices."""
+    return Remark("links-one-device", {"device": names[0] if names else None})
 
 
 # The document.
@@ -337,3 +496,12 @@ def document(
         problem=problem(failed),
         outcome=outcome,
     )
+
+
+def files(document: Document, report: Report, look: Look | None = None) -> Contents:
+    """Every kind of file that there is of links."""
+    return {
+        ".json": lambda: encode(document).decode(),
+        ".md": lambda: markdown(report),
+        ".svg": lambda: svg(report, look),
+    }

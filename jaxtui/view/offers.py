@@ -9,10 +9,10 @@ from functools import partial
 from jaxtui.model import Experiment, Host
 from jaxtui.plot import Picture
 from jaxtui.state import Job, State
-from jaxtui.view import bench, scripts
+from jaxtui.view import bench, links, scripts
 from jaxtui.view.bench import collect
 from jaxtui.view.check import Judgement, build
-from jaxtui.view.document import Devices, Results, check_results, encode
+from jaxtui.view.document import Devices, Outcome, Results, check_results, encode
 from jaxtui.view.export import file_stem, of_cases, stamp
 from jaxtui.view.lesson import Page
 from jaxtui.view.render import COLUMNS, LINES, Look, as_svg, markdown, svg
@@ -94,6 +94,18 @@ def of_check(state: State, judged: Judgement, look: Look) -> Offer:
             ".svg": lambda: svg(report(), look),
         },
     )
+
+
+def of_links(state: State, known: links.Links, look: Look) -> Offer:
+    """The links as far as they are known; in the colours of the theme."""
+    job = state.jobs.get("links")
+    outcome: Outcome = "complete"
+    if job is not None and job.outcome != "complete":
+        outcome = "incomplete" if job.outcome == "crashed" else "cancelled"
+    failed = job.failed if job is not None else None
+    document = links.document(state.host, known, failed, outcome)
+    files = links.files(document, known.report(state.host), look)
+    return Offer(_here("links", state), files)
 
 
 def of_devices(state: State) -> Offer:

@@ -41,11 +41,13 @@ from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.history import HistoryPane, HistoryTable
 from jaxtui.tui.learn import LearnPane
+from jaxtui.tui.links import LinksScreen
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.program import ProgramScreen
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.choice import ChoicePopup
+from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
 from tests.fake_engine import FakeEngine, at_once, tpu_devices
@@ -389,6 +391,8 @@ PLACES = {
     "bench": BenchPane,
     "learn": LearnPane,
     "history": HistoryPane,
+    "hardware": Hardware,
+    "links": LinksScreen,
     "timeline": TimelineScreen,
     "class": Classroom,
     "recorded": RecordedScreen,

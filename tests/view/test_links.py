@@ -78,7 +78,7 @@ def test_a_row_for_each_distance() -> None:
 
 def test_a_heat_map_keeps_directions() -> None:
     links = seen(tpu_devices(), {("tpu:2", "tpu:5"): 2.0})
-    table = links.heat_map(links.rate, "B/s", links.size)
+    table = links.heat_map("rate")
     assert table is not None
     assert table.title.startswith("GB/s")
     _, *columns = table.columns

@@ -15,6 +15,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from jaxtui.model import Device
+from jaxtui.plot import HEAT, on_heat
 from jaxtui.tui.themes import SERIES_COLORS
 from jaxtui.tui.widgets.device_table import DeviceMoved
 from jaxtui.view import chipmap
@@ -23,13 +24,25 @@ from jaxtui.view.text import Line, Span, device_at
 
 _COLORS = {
     "chip": "$lane-device",
+    "muted": "$muted",
+    "source": "$foreground",
     **{f"check-{word}": f"$check-{word}" for word in ("pass", "low", "fail", "none")},
     **{
         chipmap.process_role(n): f"$plot-{n % SERIES_COLORS + 1}"
         for n in range(chipmap.PROCESS_ROLES)
     },
 }
-_WORDS = {**_COLORS, "muted": "$muted", "simulated": "bold $text-warning"}
+_HEAT = {
+    f"heat-{level}": (f"rgb{on_heat(level)}", f"rgb{color}")
+    for level, color in enumerate(HEAT)
+}
+"""Of the colours of a heat map: that of the text, and that of the tile."""
+
+_WORDS = {
+    **_COLORS,
+    **{role: f"{text} on {tile}" for role, (text, tile) in _HEAT.items()},
+    "simulated": "bold $text-warning",
+}
 
 SHORTEST = 3
 """Lines that a drawing has at least."""
@@ -61,15 +74,17 @@ class ChipMap(VerticalScroll, can_focus=True):
         devices: Sequence[Device],
         selected: str | None,
         marks: Mapping[str, Mark],
+        legend: Line = (),
     ) -> None:
         """Draw devices; only what differs from the last time.
 
         Args:
             devices: at least one.
             selected: name of one of them.
-            marks: what a health check says of each; may be empty.
+            marks: what is said of some of them; may be empty.
+            legend: what the marks mean, where they have no words.
         """
-        self._drawing.show(tuple(devices), selected, marks)
+        self._drawing.show(tuple(devices), selected, marks, legend)
 
     @property
     def text(self) -> str:
@@ -98,12 +113,16 @@ class _Drawing(Widget):
         devices: tuple[Device, ...],
         selected: str | None,
         marks: Mapping[str, Mark],
+        legend: Line,
     ) -> None:
-        anew = devices != self._devices or marks != self._map.marks
+        anew = devices is not self._devices and devices != self._devices
+        if anew:
+            self._map = chipmap.layout(devices)
+        if not anew and (marks, legend) != (self._map.marks, self._map.legend):
+            anew = True
         if not anew and selected == self._selected:
             return
-        if anew:
-            self._map = replace(chipmap.layout(devices), marks=marks)
+        self._map = replace(self._map, marks=marks, legend=legend)
         self._devices, self._selected = devices, selected
         self.refresh(layout=anew)
 
@@ -143,9 +162,10 @@ class _Drawing(Widget):
         if span.device is None:
             return [(span.text, _WORDS.get(span.role, ""))]
         text, role = span.text, span.role.removesuffix("-selected")
-        color = _COLORS.get(role, "$foreground")
+        plain = "$background", _COLORS.get(role, "$foreground")
+        written, color = _HEAT.get(role, plain)
         chosen = span.device == self._selected
-        inside = "bold reverse" if chosen else f"bold $background on {color}"
+        inside = "bold reverse" if chosen else f"bold {written} on {color}"
         found = []
         if text.startswith("["):
             found.append(("▐", "" if chosen else color))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
 
 from jaxtui.model import Device
-from jaxtui.tui.pane import WIDE_COLUMNS
+from jaxtui.tui.base import base
+from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
@@ -28,8 +32,15 @@ MOST = 20
 """Lines of this at most: a table of many devices scrolls."""
 
 
+_KEYS = (("l", "links", "Links", "Time the copies between all pairs of devices."),)
+
+
 class Hardware(Horizontal):
     """As high and as wide as the devices need, in the room that there is."""
+
+    HELP: ClassVar[str] = "On the devices and their map"
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("hardware", _KEYS, ())
 
     DEFAULT_CSS = """
     Hardware {
@@ -45,6 +56,11 @@ class Hardware(Horizontal):
         self._map = ChipMap()
         self._machine = Paper(id="machine")
         self._drawn: object = None
+
+    def action_links(self) -> None:
+        from jaxtui.tui.links import open_links
+
+        open_links(base(self))
 
     def compose(self) -> ComposeResult:
         with Panel("devices", id="devices-panel"):
@@ -113,7 +129,8 @@ class Hardware(Horizontal):
             drawing = chipmap.render(chipmap.layout(found), inside, 4, device.name)
         if beside.display:
             host = state.host.hostname if state.host else ""
-            beside.entitle(_map_title(found, checked) if mapped else host)
+            links = [hint(self, "links")] if len(found) > 1 else []
+            beside.entitle(_map_title(found, checked) if mapped else host, links)
             rows = max(rows, min(len(drawing), 2 * rows) if mapped else len(summary))
         below = 7 if checked else 6 if room.height < LOW else LEAST
         height = max(4, min(rows + 2, room.height - below, MOST))

@@ -32,6 +32,7 @@ STYLES = {
     "warning": "bold $text-warning",
     "head": "underline",
     "chosen": "bold $text-accent",
+    "selected": "bold reverse",
     "code": "$text-secondary",
     "block": "$text-secondary",
     "a": "bold $plot-1",

@@ -89,7 +89,9 @@ WORDS: dict[str, Words] = {
     "links-no-room": Words("no room", _no_room, "Take a smaller --size."),
     "links-one-device": Words(
         "one device",
-        lambda f: f"A link needs two devices: there is only {f['device']}.",
+        lambda f: (
+            f"A link needs two devices: there is only {f['device'] or 'no device'}."
+        ),
         "`--cpu-devices 8` simulates eight.",
     ),
     "links-lost": Words(
