@@ -492,3 +492,20 @@ async def test_a_run_that_is_left_between_two_processes_was_stopped(
     assert session.state.run.outcome == "cancelled"
     assert medians(session.state.run) == (3.0, 1.0)
     assert not session.state.busy
+
+
+@pytest.mark.parametrize("held", [False, True])
+async def test_a_request_that_cannot_be_served_does_not_hide_who_holds_the_device(
+    opened: Opened, held: bool
+) -> None:
+    engine, session = opened
+    if held:
+        engine.held()
+        await soon(session.until(lambda state: state.engine == "failed"))
+    session.unavailable(EngineUnavailableError(Remark("engine-closed")))
+    failed = session.state.failed
+    assert failed is not None
+    assert session.state.engine == "failed"
+    assert [holder.pid for holder in failed.holders] == ([4242] if held else [])
+    assert session.state.message == failed.remark
+    assert (failed.remark.code == "engine-closed") is not held

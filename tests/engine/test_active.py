@@ -15,6 +15,7 @@ from jaxtui.model import (
     Loop,
     PhaseStarted,
 )
+from tests.processes import alive
 from tests.records import told
 
 SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
@@ -111,3 +112,12 @@ def test_what_hung_is_told_with_its_phase():
     (failed, _) = loop.died(CRASH)
     assert failed.remark.code == "overdue"
     assert failed.remark.facts == {"seconds": 63.0, "phase": "trace", "work": "loop"}
+
+
+async def test_a_forced_stop_returns_when_the_engine_is_gone(open_engine, experiment):
+    engine = await open_engine(grace_seconds=0.0)
+    pid = await engine.pid()
+    await engine.run(experiment(("stuck", 1)))
+    await engine.until(PhaseStarted, when=lambda event: event.phase == "turn")
+    await engine.stop()
+    assert not alive(pid)

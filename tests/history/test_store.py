@@ -17,7 +17,13 @@ import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.history.store import VERSION, Filter, History, HistoryError
+from jaxtui.history.store import (
+    EARLIER,
+    VERSION,
+    Filter,
+    History,
+    HistoryError,
+)
 from jaxtui.model import Remark
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
@@ -162,6 +168,24 @@ def test_filters(history: History, wanted: Filter, sizes: set[int]) -> None:
     assert history.count(wanted) == len(sizes)
     assert history.delete(wanted) == len(sizes)
     assert history.count() == 3 - len(sizes)
+
+
+def test_the_past_of_a_case_is_what_its_host_measured_before_the_newest_first(
+    history: History,
+) -> None:
+    elsewhere = msgspec.structs.replace(HOST, hostname="elsewhere")
+    ids = [
+        insert(history, HOST, DEVICE, measurement(), at) for at in range(1, EARLIER + 4)
+    ]
+    insert(history, elsewhere, DEVICE, measurement(), 2.0)
+    insert(history, HOST, DEVICE, measurement(size=9), 2.0)
+    case = measurement().case
+    past = history.earlier([case], HOST.hostname)[case]
+    assert [entry.id for entry in past] == ids[: -EARLIER - 1 : -1]
+    # One that is looked at is not part of its own past.
+    third = history.entry(ids[2])
+    assert [entry.id for entry in history.before(third)] == [ids[1], ids[0]]
+    assert history.before(history.entry(ids[0])) == ()
 
 
 def test_of_several_all_are_kept_or_none(history: History) -> None:

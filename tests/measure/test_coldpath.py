@@ -7,9 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxtui.measure import coldpath, inputs
 
@@ -77,3 +80,29 @@ def test_a_warm_compilation_cache_is_detected(tmp_path: Path) -> None:
 
     assert "cached-compile" not in flags()
     assert "cached-compile" in flags()
+
+
+def test_a_copy_is_timed_without_what_it_copies_and_is_one_if_any_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, array = [0.0], jnp.zeros(3)
+
+    def fresh() -> Any:
+        now[0] += 9.0
+        return [array]
+
+    def copied(source: Any, *_: Any) -> Any:
+        now[0] += 0.01
+        return source
+
+    shared = iter([True, False, True, True, True] * 2)
+    monkeypatch.setattr(coldpath, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(coldpath, "shares_memory", lambda *_: next(shared))
+    monkeypatch.setattr(coldpath.jax, "device_put", copied)
+    monkeypatch.setattr(coldpath.np, "asarray", copied)
+    for transfer in (
+        coldpath.to_device(fresh, jax.devices()[0]),
+        coldpath.to_host(fresh),
+    ):
+        assert transfer.seconds == pytest.approx(0.01)
+        assert not transfer.aliased

@@ -39,9 +39,11 @@ def both(brief: None) -> dict[tuple[str, str], Measurement]:
 def test_sides_that_differ_are_noted_on_both(
     both: dict[tuple[str, str], Measurement], name: str, mode: str
 ) -> None:
-    said = facts(both[name, mode].notes)
+    notes = both[name, mode].notes
+    said = facts(notes)
     flags = {"wrong-result", "inaccurate"} & {*said}
     assert flags == ({EXPECTED[name]} - {None}), said
+    assert {note.severity for note in notes if note.code in flags} <= {"error"}
     compared = said["own"]["compared"]
     assert compared == INCOMPARABLE.get(name, "values")
 

@@ -118,6 +118,8 @@ def test_a_hint_is_the_key_of_a_binding_and_a_click_presses_it() -> None:
     assert words.plain == "f 100 jit: Enter notes · a calls · b"
     pressed = [words.plain[span.start : span.end] for span in words.spans]
     assert pressed == ["Enter notes", "a calls"]
+    for span, key in zip(words.spans, ("enter", "a"), strict=True):
+        assert f"simulate_key('{key}')" in str(span.style)
 
 
 async def test_a_hint_of_what_no_key_does_is_a_mistake() -> None:
