@@ -38,6 +38,7 @@ from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
 
 COMMANDS = (
+    "audit",
     "bench",
     "check",
     "compare",

@@ -9,7 +9,16 @@ import msgspec
 
 from jaxtui.commands import FINE, ops
 from jaxtui.commands.terminal import put
-from jaxtui.view import compare, crossover, history, links, profile, program, roofline
+from jaxtui.view import (
+    audit,
+    compare,
+    crossover,
+    history,
+    links,
+    profile,
+    program,
+    roofline,
+)
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -19,6 +28,7 @@ from jaxtui.view.document import (
 )
 
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
+    "audit": (audit.Document,),
     "devices": (Devices,),
     "ops": (ops.Document,),
     "bench": (Results, compare.Turns),

@@ -15,6 +15,7 @@ import msgspec
 from jaxtui.model.base import Record
 from jaxtui.model.remark import Remark
 from jaxtui.view.words import (
+    audit,
     bench,
     check,
     collectives,
@@ -56,6 +57,7 @@ class Failed(Protocol):
 
 
 _COLUMNS = (
+    audit,
     bench,
     check,
     collectives,

@@ -1,0 +1,405 @@
+"""What is wrong with how a program timed itself: findings from what was seen."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import Generic, TypeVar
+
+from jaxtui.model import Fact, Remark
+from jaxtui.model.audit import (
+    Audit,
+    Compile,
+    Execution,
+    Finding,
+    Place,
+    Site,
+    Span,
+    Transfer,
+    Wait,
+    Witness,
+)
+
+TOLERANCE_SECONDS = 50e-6
+"""The runtime writes that a kernel has ended up to 30 µs after a wait for it returned
+(measured on an idle CPU)."""
+
+LATE_SECONDS = 0.02
+"""The same where the thread that writes it has lost its core: a few turns of the
+scheduler. It counts where the program did wait after its last call."""
+
+SHARE = 0.01
+"""Of a span: what changes its figure by less is not told."""
+
+GRAINS = 100
+"""A span of so many grains of its clock is read to one per cent."""
+
+TRANSFER_BYTES = 64 * 1024
+"""The latency of PCIe is some 10 µs, in which 16 GB/s move 160 KB: what is smaller
+costs no more than a scalar of the result would."""
+
+_Event = TypeVar("_Event", Execution, Compile, Transfer, Wait)
+
+
+@dataclass
+class _Seen:
+    """One span, and what happened in it."""
+
+    span: Span
+    work: Sequence[Execution]
+    """Asked for in it."""
+    before: Sequence[Execution]
+    """Asked for before it, and not over when it began."""
+    compiles: Sequence[Compile]
+    transfers: Sequence[Transfer]
+    waits: Sequence[Wait]
+    is_traced: bool
+    """The device was watched until the end of the span."""
+
+    @cached_property
+    def late(self) -> float:
+        """Seconds from its end until its work was done; 0 where that was awaited."""
+        if not self.work or not self.is_traced:
+            return 0.0
+        stop = self.span.stop_seconds
+        late = max(execution.end_seconds for execution in self.work) - stop
+        called = max(execution.called_seconds for execution in self.work)
+        ends = [(each.start_seconds, each.end_seconds) for each in self.waits]
+        ends += [(each.start_seconds, each.end_seconds) for each in self.transfers]
+        waited = any(called <= begun and end <= stop for begun, end in ends)
+        return late if self._counts(late, waited) else 0.0
+
+    @cached_property
+    def busy(self) -> float:
+        """Seconds of it that earlier work took of the device."""
+        if not self.before or not self.is_traced:
+            return 0.0
+        start = self.span.start_seconds
+        end = max(execution.end_seconds for execution in self.before)
+        called = max(execution.called_seconds for execution in self.before)
+        waited = any(
+            called <= wait.start_seconds and wait.end_seconds <= start
+            for wait in self.waits
+        )
+        if not self._counts(end - start, waited):
+            return 0.0
+        return min(end, self.end) - start
+
+    def _counts(self, seconds: float, waited: bool) -> bool:
+        least = LATE_SECONDS if waited else TOLERANCE_SECONDS
+        return seconds > max(least, SHARE * self.span.seconds)
+
+    @cached_property
+    def compiling(self) -> float:
+        """Seconds in which the host traced, lowered or compiled."""
+        total, reached = 0.0, self.span.start_seconds
+        for compiled in self.compiles:
+            end = min(compiled.end_seconds, self.span.stop_seconds)
+            total += max(0.0, end - max(reached, compiled.start_seconds))
+            reached = max(reached, end)
+        return total
+
+    @property
+    def end(self) -> float:
+        """When its work was done."""
+        return self.span.stop_seconds + self.late
+
+    @property
+    def corrected(self) -> float | None:
+        """What it would have read, had its work alone been timed, compiled before."""
+        if not self.is_traced:
+            return None
+        return self.end - self.span.start_seconds - self.compiling - self.busy
+
+
+def judge(witness: Witness, source: Callable[[Place], str]) -> Audit:
+    """The findings about every pair of lines between which a program measured.
+
+    Args:
+        witness: what was seen of the program.
+        source: the text of a line of it; empty where there is none.
+    """
+    groups: dict[tuple[Place, Place], list[_Seen]] = defaultdict(list)
+    for seen in _spans(witness):
+        groups[seen.span.begin, seen.span.end].append(seen)
+    timed = {
+        places: spans
+        for places, spans in groups.items()
+        if any(seen.work or seen.compiles for seen in spans)
+    }
+    warm = Counter(
+        program
+        for spans in timed.values()
+        for program in {
+            execution.program
+            for seen in spans
+            if not seen.compiles
+            for execution in seen.work
+        }
+    )
+    findings = [
+        *_idle_waits(witness.waits),
+        *(
+            finding
+            for spans in timed.values()
+            for finding in _of_site(spans, warm, source)
+        ),
+    ]
+    sites = (_site(spans) for spans in timed.values())
+    return Audit(
+        script=witness.script,
+        sites=tuple(sorted(sites, key=lambda site: _order(site.begin))),
+        findings=tuple(sorted(findings, key=lambda finding: _order(finding.place))),
+        remarks=(*_unjudged(witness, groups), *witness.remarks),
+    )
+
+
+def _order(place: Place) -> tuple[str, int]:
+    return place.file, place.line
+
+
+def _unjudged(witness: Witness, groups: object) -> Iterator[Remark]:
+    if witness.jax is None:
+        yield Remark("audit-no-jax", severity="warning")
+    elif not groups:
+        yield Remark("audit-no-spans", severity="warning")
+
+
+def _spans(witness: Witness) -> Iterator[_Seen]:
+    executions = sorted(witness.executions, key=lambda each: each.called_seconds)
+    called = [execution.called_seconds for execution in executions]
+    # The device computes in order, so what is not over began lately.
+    done: list[float] = []
+    for execution in executions:
+        done.append(max(execution.end_seconds, done[-1] if done else 0.0))
+    compiles = _Timeline(witness.compiles)
+    transfers, waits = _Timeline(witness.transfers), _Timeline(witness.waits)
+    last = witness.traced_seconds[1] if witness.traced_seconds else 0.0
+    for span in witness.spans:
+        start, stop = span.start_seconds, span.stop_seconds
+        first = bisect_left(called, start)
+        unfinished = bisect_left(done, start)
+        yield _Seen(
+            span,
+            _by(span.thread, executions[first : bisect_left(called, stop)]),
+            [
+                each
+                for each in _by(span.thread, executions[unfinished:first])
+                if each.end_seconds > start
+            ],
+            compiles.within(start, stop),
+            transfers.within(start, stop),
+            waits.within(start - LATE_SECONDS, stop),
+            stop <= last,
+        )
+
+
+def _by(thread: int, executions: Sequence[Execution]) -> Sequence[Execution]:
+    """Those of a thread, and of threads that measure nothing themselves."""
+    return [each for each in executions if each.thread in (None, thread)]
+
+
+class _Timeline(Generic[_Event]):
+    """Events by their starts."""
+
+    def __init__(self, events: Iterable[_Event]) -> None:
+        self._events: list[_Event] = sorted(
+            events, key=lambda event: event.start_seconds
+        )
+        self._starts = [event.start_seconds for event in self._events]
+
+    def within(self, start: float, stop: float) -> Sequence[_Event]:
+        first = bisect_left(self._starts, start)
+        return self._events[first : bisect_left(self._starts, stop)]
+
+
+def _site(spans: Sequence[_Seen]) -> Site:
+    busy: dict[str, float] = defaultdict(float)
+    for seen in spans:
+        for execution in seen.work:
+            busy[execution.function] += execution.end_seconds - execution.start_seconds
+    corrected = [seen.corrected for seen in spans if seen.corrected is not None]
+    span = spans[0].span
+    return Site(
+        begin=span.begin,
+        end=span.end,
+        count=len(spans),
+        clock=span.clock,
+        functions=tuple(sorted(busy, key=lambda name: -busy[name])),
+        read_seconds=median(seen.span.seconds for seen in spans),
+        corrected_seconds=median(corrected) if corrected else None,
+    )
+
+
+# Findings.
+
+
+def _idle_waits(waits: Iterable[Wait]) -> Iterator[Finding]:
+    places = Counter((wait.place, wait.on) for wait in waits if wait.on)
+    for (place, on), count in places.items():
+        facts: dict[str, Fact] = {"type": on, "times": count}
+        yield _finding(place, "idle-wait", facts, 0.0)
+
+
+def _of_site(
+    spans: Sequence[_Seen], warm: Counter[str], source: Callable[[Place], str]
+) -> Iterator[Finding]:
+    begin, end = spans[0].span.begin, spans[0].span.end
+    count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
+    late = [seen for seen in spans if seen.late]
+    # One of several that were awaited lost its core.
+    if 2 * len(late) >= len(spans):
+        facts = count | {
+            "affected": len(late),
+            "functions": _functions(late),
+            "read_seconds": median(seen.span.seconds for seen in late),
+            "early_seconds": median(seen.late for seen in late),
+            "corrected_seconds": median(seen.corrected or 0.0 for seen in late),
+        }
+        yield _finding(end, "unawaited", facts, median(seen.late for seen in late))
+    busy = [seen for seen in spans if seen.busy]
+    # After a span that was not awaited the next one starts busy by itself.
+    apart = {*_functions(late)}.isdisjoint(
+        each.function for seen in busy for each in seen.before
+    )
+    if 2 * len(busy) >= len(spans) and apart:
+        functions = Counter(each.function for seen in busy for each in seen.before)
+        facts = count | {
+            "affected": len(busy),
+            "functions": tuple(name for name, _ in functions.most_common(3)),
+            "busy_seconds": median(seen.busy for seen in busy),
+        }
+        yield _finding(begin, "started-busy", facts, median(s.busy for s in busy))
+    yield from _compiles(spans, warm, count, source)
+    yield from _transfers(spans, count)
+    if not late:
+        yield from _few(spans, warm, count)
+
+
+def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
+    """Those that were not over at the end of a span, the last first."""
+    ends: dict[str, float] = {}
+    for seen in spans:
+        for each in seen.work:
+            if each.end_seconds > seen.span.stop_seconds:
+                ends[each.function] = each.end_seconds
+    return tuple(sorted(ends, key=lambda name: -ends[name]))[:3]
+
+
+def _compiles(
+    spans: Sequence[_Seen],
+    warm: Counter[str],
+    count: dict[str, Fact],
+    source: Callable[[Place], str],
+) -> Iterator[Finding]:
+    compiling = [seen for seen in spans if seen.compiles and _matters(seen)]
+    if not compiling:
+        return
+    begin, end = spans[0].span.begin, spans[0].span.end
+    times = Counter(
+        (each.function, each.place) for seen in compiling for each in seen.compiles
+    )
+    (function, place), most = times.most_common(1)[0]
+    seconds = sum(seen.compiling for seen in compiling)
+    if most > 1:
+        reasons = [
+            each.reason
+            for seen in compiling
+            for each in seen.compiles
+            if (each.function, each.place) == (function, place)
+        ]
+        facts = count | {"function": function, "times": most, "seconds": seconds}
+        yield _finding(end, "recompiles", facts, seconds, reasons[-1])
+        return
+    # Who times the same program again without it wanted to know what it costs.
+    programs = {execution.program for execution in compiling[0].work}
+    if len(spans) == 1 and any(warm[program] for program in programs):
+        return
+    if compiling == spans[:1] and _drops_first(end, source):
+        return
+    first = compiling[0]
+    facts = count | {
+        "functions": tuple({name: None for name, _ in times})[:3],
+        "compile_seconds": seconds,
+        "read_seconds": first.span.seconds,
+        "corrected_seconds": first.corrected,
+    }
+    yield _finding(begin, "first-call", facts, seconds)
+
+
+def _matters(seen: _Seen) -> bool:
+    return seen.compiling > SHARE * seen.span.seconds
+
+
+def _drops_first(end: Place, source: Callable[[Place], str]) -> bool:
+    """Whether the list to which this line appends is used without its first entry."""
+    name, appends, _ = source(end).partition(".append(")
+    text = source(Place(end.file, 0))
+    return bool(appends) and f"{name.strip()}[1:" in text
+
+
+def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Finding]:
+    begin, end = spans[0].span.begin, spans[0].span.end
+    to_device = [
+        each for seen in spans for each in seen.transfers if each.place is None
+    ]
+    sent = spans[0].span.host_bytes
+    if to_device and sent >= TRANSFER_BYTES:
+        seconds = sum(each.end_seconds - each.start_seconds for each in to_device)
+        facts = count | {
+            "direction": "to device",
+            "bytes": sent,
+            "times": len(to_device),
+            "seconds": seconds,
+        }
+        yield _finding(begin, "transfer", facts, seconds)
+    fetched: dict[Place, list[Transfer]] = defaultdict(list)
+    for seen in spans:
+        for each in seen.transfers:
+            if each.place is not None and (each.bytes or 0) >= TRANSFER_BYTES:
+                fetched[each.place].append(each)
+    for place, each_time in fetched.items():
+        seconds = sum(each.end_seconds - each.start_seconds for each in each_time)
+        facts = count | {
+            "direction": "to host",
+            "bytes": max(each.bytes or 0 for each in each_time),
+            "times": len(each_time),
+            "seconds": seconds,
+            "end_line": end.line,
+        }
+        yield _finding(place, "transfer", facts, seconds)
+
+
+def _few(
+    spans: Sequence[_Seen], warm: Counter[str], count: dict[str, Fact]
+) -> Iterator[Finding]:
+    """Too short for its clock, or done once."""
+    span = spans[0].span
+    seconds = median(seen.span.seconds for seen in spans)
+    if seconds < GRAINS * span.grain_seconds and any(seen.work for seen in spans):
+        facts = count | {
+            "read_seconds": seconds,
+            "grain_seconds": span.grain_seconds,
+            "clock": span.clock,
+        }
+        yield _finding(span.end, "too-short", facts, span.grain_seconds)
+    elif len(spans) == 1 and not spans[0].compiles:
+        # The program is not timed elsewhere, and not in a loop inside of the span.
+        work = spans[0].work
+        runs = Counter(execution.program for execution in work)
+        if runs and max(runs.values()) == 1 and all(warm[name] == 1 for name in runs):
+            longest = max(work, key=lambda each: each.end_seconds - each.start_seconds)
+            facts = count | {"function": longest.function, "read_seconds": seconds}
+            yield _finding(span.end, "one-repeat", facts, 0.0)
+
+
+def _finding(
+    place: Place, code: str, facts: dict[str, Fact], seconds: float, detail: str = ""
+) -> Finding:
+    return Finding(
+        place=place, remark=Remark(code, facts, "warning", detail), seconds=seconds
+    )

@@ -1,0 +1,139 @@
+"""``jaxtui audit``: is this program timed right?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import signal
+import sys
+import tempfile
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from jaxtui import child
+from jaxtui.analysis import audit as analysis
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
+from jaxtui.commands.common import Common, not_started, python_flag
+from jaxtui.commands.options import json_flag
+from jaxtui.commands.output import close, rendered
+from jaxtui.commands.terminal import in_colour, say
+from jaxtui.model import Remark, SelectionError
+from jaxtui.model.audit import Audit, Witness
+from jaxtui.signals import interrupt
+from jaxtui.text import join_painted
+from jaxtui.view import audit as view
+from jaxtui.view.text import ansi
+
+
+@click.command(
+    "audit",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("script", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]…")
+@click.option(
+    "-m", "module", metavar="MODULE", help="Run a module, as `python -m` does."
+)
+@json_flag
+@python_flag("Python to run the program with; it needs jax and msgspec.")
+@click.pass_obj
+def command(
+    common: Common, /, *, script: tuple[str, ...], module: str | None, as_json: bool
+) -> int:
+    """Run a program and find mistakes in how it times JAX.
+
+    The program runs unchanged, with its own arguments, output and exit status. jaxtui
+    watches its clocks and what the device does meanwhile, and says for each timed
+    stretch what it read and what the work took. With --json its output goes to stderr.
+
+    Exit codes: 0 no mistake, 1 mistakes, 3 the program itself failed.
+    """
+    program = ("-m", module, *script) if module is not None else script
+    if not program:
+        raise SelectionError("Name a program, as in `jaxtui audit train.py`.")
+    if module is None:
+        _check(Path(program[0]))
+    with tempfile.TemporaryDirectory(prefix="jaxtui-audit-") as folder:
+        result = Path(folder) / "witness.json"
+        arguments = (
+            *child.command("jaxtui.measure.audit", common.python),
+            str(result),
+            *program,
+        )
+        status = _run(arguments, as_json=as_json)
+        witness = _read(result)
+    name = module if module is not None else program[0]
+    if witness is None:
+        lost = Remark("audit-lost", {"status": status}, "error")
+        audit = Audit(script=name, sites=(), findings=(), remarks=(lost,))
+    else:
+        audit = analysis.judge(witness, view.source)
+    host = view.HostRow(
+        hostname=platform.node(),
+        python=platform.python_version(),
+        jax=witness.jax if witness is not None else None,
+    )
+
+    def text() -> str:
+        lines = [ansi(line, colour=in_colour()) for line in view.excerpts(audit)]
+        return join_painted([rendered(view.report(audit)), *lines], "\n").rstrip("\n")
+
+    code = CASE_FAILED if audit.findings else FINE
+    if status != 0 or witness is None:
+        code = CANNOT_RUN
+        if not interrupt.happened:
+            say(f"jaxtui: {name} ended with exit status {status}.")
+    return close(
+        document=view.document(audit, host, status),
+        # A program that failed before it timed anything was not judged.
+        text=text if status == 0 or audit.sites else None,
+        as_json=as_json,
+        code=code,
+    )
+
+
+def _check(path: Path) -> None:
+    """Raises ``SelectionError`` if this is no file that can be read."""
+    if path.is_dir():
+        raise SelectionError(f"{path} is a folder: name a Python file.")
+    if not path.exists():
+        raise SelectionError(f"There is no file {path}.")
+    if not os.access(path, os.R_OK):
+        raise SelectionError(f"{path} cannot be read: permission denied.")
+
+
+def _run(arguments: tuple[str, ...], *, as_json: bool) -> int:
+    """The exit status of the program; that of a signal as shells count it."""
+    process: asyncio.subprocess.Process | None = None
+
+    async def work() -> int:
+        nonlocal process
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *arguments, stdout=sys.stderr if as_json else None
+            )
+        except OSError as error:
+            raise not_started(arguments[0], error) from error
+        status = await process.wait()
+        return 128 - status if status < 0 else status
+
+    def stop(again: bool) -> Coroutine[Any, Any, None] | None:
+        async def forward() -> None:
+            # A terminal sends Ctrl-C to the program as well.
+            if process is not None and (again or interrupt.number != signal.SIGINT):
+                process.send_signal(signal.SIGKILL if again else interrupt.number)
+
+        return forward()
+
+    return interrupt.run(work(), stop) or 0
+
+
+def _read(result: Path) -> Witness | None:
+    try:
+        return msgspec.json.decode(result.read_bytes(), type=Witness)
+    except (OSError, msgspec.DecodeError):
+        return None

@@ -1,0 +1,101 @@
+"""Runs someone's program in this process as ``python`` would, and knows when it ends.
+
+The program has its own arguments, its own ``__main__`` and its own folder first on the
+path. Nothing of jaxtui may have imported JAX before it does.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import ModuleType, TracebackType
+
+BROKEN_OFF = 130
+"""The exit status of Python after Ctrl-C, as shells show it."""
+
+
+def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
+    """Run a program to its end and return its exit status.
+
+    Args:
+        arguments: those of ``python``: a path, or ``-m`` and a module, and what follows
+            is the program's own.
+        ended: called once when the program is over, however that came: also by
+            ``os._exit``, which runs nothing else; not in a process that it has forked.
+    """
+    pid, over, leave = os.getpid(), threading.Event(), os._exit
+
+    def end() -> None:
+        if os.getpid() == pid and not over.is_set():
+            over.set()
+            ended()
+
+    def exit_at_once(status: int) -> None:
+        end()
+        leave(status)
+
+    os._exit = exit_at_once  # type: ignore[assignment]
+    try:
+        status = _status(arguments)
+        # What the program still runs in threads belongs to it.
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+    except KeyboardInterrupt:
+        status = BROKEN_OFF
+    finally:
+        os._exit = leave
+    end()
+    return status
+
+
+def _status(arguments: Sequence[str]) -> int:
+    try:
+        if arguments[0] == "-m":
+            sys.argv = [*arguments[1:]]
+            sys.path.insert(0, os.getcwd())
+            # What ``python -m`` itself calls, but for the module of that name here.
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        else:
+            _run_file(arguments)
+    except SystemExit as ending:
+        if ending.code is None or isinstance(ending.code, int):
+            return ending.code or 0
+        sys.stderr.write(f"{ending.code}\n")
+        return 1
+    except KeyboardInterrupt as interrupt:
+        _show(interrupt)
+        return BROKEN_OFF
+    except BaseException as error:  # it is the program's
+        _show(error)
+        return 1
+    return 0
+
+
+def _run_file(arguments: Sequence[str]) -> None:
+    path = arguments[0]
+    sys.argv = [*arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    main = ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
+    with open(path, "rb") as file:
+        code = compile(file.read(), os.path.abspath(path), "exec")
+    exec(code, main.__dict__)
+
+
+def _show(error: BaseException) -> None:
+    """The traceback as Python shows it, without the frames of who runs the program."""
+    frames = error.__traceback__
+    while frames is not None and _is_ours(frames):
+        frames = frames.tb_next
+    sys.excepthook(type(error), error.with_traceback(frames), frames)
+
+
+def _is_ours(frames: TracebackType) -> bool:
+    file = frames.tb_frame.f_code.co_filename
+    return file in (__file__, runpy.__file__) or file == "<frozen runpy>"

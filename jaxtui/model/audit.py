@@ -1,0 +1,154 @@
+"""What a program that timed itself was seen to do: spans, calls, compiles, transfers.
+
+All seconds count from the first reading of a clock, on one clock of the host.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jaxtui.model.base import Record
+from jaxtui.model.remark import Remark
+
+Direction = Literal["to host", "to device"]
+
+
+class Place(Record, frozen=True):
+    """A line of the program."""
+
+    file: str
+    """Absolute."""
+    line: int
+    """Counts from 1."""
+
+
+class Span(Record, frozen=True, kw_only=True):
+    """One reading of a clock subtracted from another."""
+
+    begin: Place
+    """Where the clock was read first; of a library such as ``timeit``, its caller."""
+    end: Place
+    start_seconds: float
+    stop_seconds: float
+    thread: int
+    clock: str
+    """``time.perf_counter``."""
+    grain_seconds: float
+    """What this clock cannot tell apart, or costs to read: the larger."""
+    host_bytes: int = 0
+    """Of the NumPy arrays that are named in the lines between."""
+
+    @property
+    def seconds(self) -> float:
+        """What the program read."""
+        return self.stop_seconds - self.start_seconds
+
+
+class Execution(Record, frozen=True, kw_only=True):
+    """One run of a compiled program, from the call that asked for it."""
+
+    function: str
+    """As ``jax.jit`` names it."""
+    program: str
+    """Its module and number: functions may have one name, as ``<lambda>``."""
+    called_seconds: float
+    """When the host handed it over: the middle of the call."""
+    start_seconds: float
+    end_seconds: float
+    """When the last of its kernels was done."""
+    thread: int | None = None
+    """That called it, where it reads clocks itself."""
+
+
+class Compile(Record, frozen=True, kw_only=True):
+    """Tracing, lowering and compiling of one function."""
+
+    function: str
+    start_seconds: float
+    end_seconds: float
+    place: Place | None = None
+    """The line that called it."""
+    reason: str = ""
+    """JAX's own explanation of why the cache had no such program, as it came."""
+
+
+class Transfer(Record, frozen=True, kw_only=True):
+    """An array that crossed between host and device without being told to."""
+
+    direction: Direction
+    start_seconds: float
+    end_seconds: float
+    bytes: int | None = None
+    """``None`` where the trace does not say."""
+    place: Place | None = None
+
+
+class Wait(Record, frozen=True, kw_only=True):
+    """The program waited for a result, or meant to."""
+
+    place: Place
+    start_seconds: float
+    end_seconds: float
+    on: str = ""
+    """The type of what it waited for, where that is no array of JAX: there is nothing
+    to wait for in it."""
+
+
+class Witness(Record, frozen=True, kw_only=True, tag=True):
+    """Everything that was seen while a program ran."""
+
+    script: str
+    jax: str | None
+    """Its version; ``None`` if the program never imported it."""
+    seconds: float
+    """How long the program ran."""
+    spans: tuple[Span, ...] = ()
+    executions: tuple[Execution, ...] = ()
+    compiles: tuple[Compile, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    traced_seconds: tuple[float, float] | None = None
+    """From when to when kernels were seen; ``None`` if they never were."""
+    remarks: tuple[Remark, ...] = ()
+    """What could not be seen, and why."""
+
+
+# What follows from it.
+
+
+class Site(Record, frozen=True, kw_only=True):
+    """A pair of lines between which the program measured."""
+
+    begin: Place
+    end: Place
+    count: int
+    """Spans: how often it did."""
+    clock: str
+    functions: tuple[str, ...]
+    """What ran in them, the longest first."""
+    read_seconds: float
+    """The median of what the program read."""
+    corrected_seconds: float | None
+    """The median of what the work of these spans took; ``None`` where nobody saw it."""
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    """A mistake in how something was timed."""
+
+    place: Place
+    """The line that makes it."""
+    remark: Remark
+    """Its code is the kind."""
+    seconds: float
+    """By how much the reading is wrong, or may be."""
+
+
+class Audit(Record, frozen=True, kw_only=True):
+    """How a program times itself."""
+
+    script: str
+    sites: tuple[Site, ...]
+    """With work of JAX in them, in the order of the program."""
+    findings: tuple[Finding, ...]
+    remarks: tuple[Remark, ...] = ()
+    """What could not be judged, and why."""

@@ -1,0 +1,262 @@
+"""Findings from what was seen of a program, by hand-made spans and runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxtui.analysis.audit import judge
+from jaxtui.model.audit import (
+    Audit,
+    Compile,
+    Execution,
+    Place,
+    Span,
+    Transfer,
+    Wait,
+    Witness,
+)
+
+START, STOP, OTHER = (Place("/a.py", line) for line in (1, 3, 7))
+MS = 1e-3
+
+
+def span(start: float, stop: float, *, grain: float = 1e-7, thread: int = 0) -> Span:
+    return Span(
+        begin=START,
+        end=STOP,
+        start_seconds=start,
+        stop_seconds=stop,
+        thread=thread,
+        clock="time.perf_counter",
+        grain_seconds=grain,
+    )
+
+
+def run(
+    called: float, end: float, program: str = "jit_f(1)", thread: int | None = None
+) -> Execution:
+    return Execution(
+        function="f",
+        program=program,
+        called_seconds=called,
+        start_seconds=called,
+        end_seconds=end,
+        thread=thread,
+    )
+
+
+def compiled(start: float, end: float, function: str = "f") -> Compile:
+    return Compile(function=function, start_seconds=start, end_seconds=end, place=START)
+
+
+def waited(start: float, end: float, on: str = "") -> Wait:
+    return Wait(place=OTHER, start_seconds=start, end_seconds=end, on=on)
+
+
+def audit(*spans: Span, source: str = "", **seen: object) -> Audit:
+    witness = Witness(
+        script="a.py",
+        jax="0",
+        seconds=10.0,
+        spans=spans,
+        traced_seconds=(0.0, 10.0),
+        **seen,  # type: ignore[arg-type]
+    )
+    return judge(witness, lambda place: source)
+
+
+def kinds(judged: Audit) -> list[str]:
+    return [finding.remark.code for finding in judged.findings]
+
+
+AGAIN = run(5.0, 5.001)
+"""So that nothing is done once."""
+
+
+@pytest.mark.parametrize(
+    ("late", "waits", "found"),
+    [
+        (40e-6, (), []),  # within the tolerance
+        (60e-6, (), ["unawaited"]),
+        (96 * MS, (), ["unawaited"]),
+        # The thread that writes ends lost its core, and the program had waited.
+        (15 * MS, (waited(1.0005, 1.001),), []),
+        (96 * MS, (waited(1.0005, 1.001),), ["unawaited"]),
+        # It waited for what came before.
+        (15 * MS, (waited(0.9995, 1.0001),), ["unawaited"]),
+    ],
+)
+def test_work_that_is_not_done_when_the_clock_stops(
+    late: float, waits: tuple[Wait, ...], found: list[str]
+) -> None:
+    judged = audit(
+        span(1.0, 1.001),
+        executions=(run(1.0001, 1.0003), run(1.0002, 1.001 + late)),
+        waits=waits,
+    )
+    assert kinds(judged) == found
+    if found:
+        [finding] = judged.findings
+        assert finding.place == STOP
+        assert finding.seconds == pytest.approx(late)
+        facts = finding.remark.facts
+        assert facts["corrected_seconds"] == pytest.approx(1 * MS + late)
+        assert facts["read_seconds"] == pytest.approx(1 * MS)
+
+
+def test_a_hundredth_of_a_span_is_not_told() -> None:
+    runs = (run(1.1, 1.2), run(1.5, 2.009))
+    assert kinds(audit(span(1.0, 2.0), executions=runs)) == []
+
+
+def test_one_late_span_of_three_is_no_finding() -> None:
+    spans = [span(float(n), n + 0.001) for n in (1, 2, 3)]
+    runs = [run(s.start_seconds + 1e-4, s.stop_seconds) for s in spans]
+    late = [*runs[:2], run(3.0001, 3.5)]
+    assert kinds(audit(*spans, executions=tuple(late))) == []
+
+
+def test_earlier_work_that_still_runs_when_the_clock_starts() -> None:
+    runs = (run(0.9, 1.02, "jit_g(2)"), run(1.001, 1.029), run(1.002, 1.03))
+    judged = audit(span(1.0, 1.03), executions=runs)
+    assert kinds(judged) == ["started-busy"]
+    [site] = judged.sites
+    assert judged.findings[0].place == START
+    assert judged.findings[0].seconds == pytest.approx(20 * MS)
+    assert site.corrected_seconds == pytest.approx(10 * MS)
+
+
+def test_a_span_that_was_not_awaited_explains_the_busy_start_of_the_next() -> None:
+    spans = [span(1 + n * MS, 1 + n * MS + 1e-4) for n in range(4)]
+    runs = tuple(run(s.start_seconds + 5e-5, 1 + 0.1 * n) for n, s in enumerate(spans))
+    assert kinds(audit(*spans, executions=runs)) == ["unawaited"]
+
+
+def test_the_work_of_another_thread_that_measures_itself_is_its_own() -> None:
+    mine, theirs = span(1.0, 1.01, thread=1), span(1.0, 1.1, thread=2)
+    runs = (
+        *(run(1.001, 1.009, thread=1) for _ in range(2)),
+        *(run(1.002, 1.09, thread=2) for _ in range(2)),
+    )
+    assert kinds(audit(mine, theirs, executions=runs)) == []
+    unknown = tuple(run(1.002, 1.09) for _ in range(2))
+    assert kinds(audit(mine, executions=unknown)) == ["unawaited"]
+
+
+def test_compiling_inside_the_first_span() -> None:
+    first, second = span(1.0, 1.5), span(2.0, 2.1)
+    judged = audit(
+        first,
+        second,
+        executions=(run(1.4, 1.5), run(2.0001, 2.1)),
+        compiles=(compiled(1.01, 1.4),),
+    )
+    assert kinds(judged) == ["first-call"]
+    facts = judged.findings[0].remark.facts
+    assert facts["compile_seconds"] == pytest.approx(0.39)
+    assert facts["corrected_seconds"] == pytest.approx(0.11)
+    # Its figure is not used.
+    kept = audit(
+        first,
+        second,
+        source="times.append(clock() - start)\nprint(sum(times[1:]))",
+        executions=(run(1.4, 1.5), run(2.0001, 2.1)),
+        compiles=(compiled(1.01, 1.4),),
+    )
+    assert kinds(kept) == []
+
+
+@pytest.mark.parametrize(("program", "found"), [("f", []), ("g", ["first-call"])])
+def test_compiling_is_timed_on_purpose_where_the_program_is_timed_again(
+    program: str, found: list[str]
+) -> None:
+    apart = span(3.0, 3.1)
+    apart = Span(**{**_fields(apart), "begin": OTHER, "end": OTHER})
+    judged = audit(
+        span(1.0, 1.5),
+        apart,
+        executions=(run(1.4, 1.5, "f"), run(3.01, 3.09, program), AGAIN),
+        compiles=(compiled(1.01, 1.4),),
+    )
+    assert [kind for kind in kinds(judged) if kind == "first-call"] == found
+
+
+def _fields(record: Span) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+def test_one_function_compiled_twice_from_one_line() -> None:
+    both = (compiled(1.01, 1.2), compiled(1.21, 1.4))
+    runs = (run(1.2, 1.21), run(1.4, 1.5))
+    judged = audit(span(1.0, 1.5), executions=runs, compiles=both)
+    assert kinds(judged) == ["recompiles"]
+    assert judged.findings[0].remark.facts["times"] == 2
+    apart = (compiled(1.01, 1.2), compiled(1.21, 1.4, "g"))
+    judged = audit(span(1.0, 1.5), executions=runs, compiles=apart)
+    assert kinds(judged) == ["first-call"]
+
+
+@pytest.mark.parametrize(("size", "found"), [(65_536, ["transfer"]), (65_535, [])])
+def test_a_result_that_is_fetched_before_the_clock_stops(
+    size: int, found: list[str]
+) -> None:
+    fetched = Transfer(
+        direction="to host",
+        start_seconds=1.003,
+        end_seconds=1.008,
+        bytes=size,
+        place=OTHER,
+    )
+    runs = (run(1.001, 1.002), run(1.0011, 1.002))
+    judged = audit(span(1.0, 1.01), executions=runs, transfers=(fetched,))
+    assert kinds(judged) == found
+    assert [finding.place for finding in judged.findings] == [OTHER] * len(found)
+
+
+def test_a_wait_for_nothing() -> None:
+    runs = (run(1.001, 1.002), run(1.0011, 1.002))
+    waits = (waited(1.003, 1.0031, "ndarray"), waited(1.004, 1.0041, "ndarray"))
+    judged = audit(span(1.0, 1.01), executions=runs, waits=waits)
+    assert kinds(judged) == ["idle-wait"]
+    assert judged.findings[0].remark.facts == {"type": "ndarray", "times": 2}
+
+
+@pytest.mark.parametrize(("grain", "found"), [(0.9e-5, []), (1.1e-5, ["too-short"])])
+def test_a_span_is_too_short_for_a_coarse_clock(grain: float, found: list[str]) -> None:
+    spans = [span(float(n), n + 1 * MS, grain=grain) for n in (1, 2)]
+    runs = tuple(run(s.start_seconds + 1e-4, s.stop_seconds) for s in spans)
+    assert kinds(audit(*spans, executions=runs)) == found
+
+
+def test_what_is_timed_once() -> None:
+    once = audit(span(1.0, 1.01), executions=(run(1.001, 1.009),))
+    assert kinds(once) == ["one-repeat"]
+    looped = audit(span(1.0, 1.01), executions=(run(1.001, 1.004), run(1.005, 1.009)))
+    assert kinds(looped) == []
+
+
+def test_after_the_trace_has_ended_nobody_knows_whether_work_was_done() -> None:
+    witness = Witness(
+        script="a.py",
+        jax="0",
+        seconds=10.0,
+        spans=(span(1.0, 1.001),),
+        executions=(run(1.0001, 1.5), run(1.0002, 1.5)),
+        traced_seconds=(0.0, 0.9),
+    )
+    judged = judge(witness, lambda place: "")
+    assert judged.findings == ()
+    assert judged.sites[0].corrected_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("jax", "spans", "code"),
+    [(None, (), "audit-no-jax"), ("0", (), "audit-no-spans")],
+)
+def test_a_program_that_cannot_be_judged(
+    jax: str | None, spans: tuple[Span, ...], code: str
+) -> None:
+    judged = judge(
+        Witness(script="a.py", jax=jax, seconds=1.0, spans=spans), lambda place: ""
+    )
+    assert [remark.code for remark in judged.remarks] == [code]

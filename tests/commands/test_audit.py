@@ -1,0 +1,144 @@
+"""``jaxtui audit`` on programs: what it finds, what it leaves alone, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.processes import PROGRAM, environment, jaxtui
+
+PROGRAMS = Path(__file__).with_name("audited")
+
+
+def document(*arguments: object, **options: Any) -> tuple[int, dict[str, Any], str]:
+    ended = jaxtui("audit", "--json", *arguments, JAX_PLATFORMS="cpu", **options)
+    return ended.returncode, json.loads(ended.stdout), ended.stderr
+
+
+def test_every_planted_mistake_is_found_and_none_is_invented() -> None:
+    path = PROGRAMS / "mistakes.py"
+    planted = {
+        (line.rpartition("  # ")[2], number)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "  # " in line
+    }
+    code, audit, printed = document(path)
+    found = {(finding["kind"], finding["line"]) for finding in audit["findings"]}
+    assert found == planted
+    assert code == 1
+    assert audit["notes"] == []
+    assert len(printed.splitlines()) > len(planted)  # the program's own output
+    by_kind = {finding["kind"]: finding for finding in audit["findings"]}
+    assert by_kind["unawaited"]["seconds"] > 0
+    assert by_kind["first-call"]["fix"] == [
+        "+    jax.block_until_ready(late(x))  # compiles"
+    ]
+    compiled = by_kind["first-call"]["facts"]
+    assert compiled["corrected_seconds"] < compiled["read_seconds"]
+
+
+def test_a_program_that_times_itself_well_has_no_finding() -> None:
+    code, audit, _ = document(PROGRAMS / "clean.py")
+    assert audit["findings"] == []
+    assert audit["notes"] == []
+    assert code == 0
+    assert len(audit["spans"]) == 7
+    for span in audit["spans"][1:]:
+        assert span["corrected_seconds"] <= span["read_seconds"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"),
+    [
+        ("import sys; sys.exit(0)", 0, 0),
+        ("raise SystemExit('no')", 1, 3),
+        ("import os; os._exit(7)", 7, 3),
+        ("1 / 0", 1, 3),
+        ("def f(:", 1, 3),
+        ("\0", 1, 3),
+        ("import os\nif not os.fork(): os._exit(4)", 0, 0),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, 3),
+        ("import sys; assert sys.argv[1:] == ['--json', 'x']", 0, 0),
+        ("assert __name__ == '__main__' and __file__.endswith('program.py')", 0, 0),
+    ],
+)
+def test_the_exit_status_is_the_programs_own(
+    tmp_path: Path, text: str, status: int, code: int
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    ended, audit, _ = document(path, "--json", "x")
+    assert (audit["status"], ended) == (status, code)
+    assert [note["flag"] for note in audit["notes"]] == [
+        "audit-lost" if status == 137 else "audit-no-jax"
+    ]
+
+
+def test_a_traceback_has_no_frame_of_jaxtui(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("def f():\n    raise KeyError('boom')\n\nf()\n")
+    _, _, printed = document(path)
+    assert printed.count("  File ") == 2
+    assert printed.index("program.py") < printed.index("KeyError: 'boom'")
+
+
+def test_a_module_is_run_as_python_m_does(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    (tmp_path / "package" / "__main__.py").write_text(
+        "import sys\nassert (__name__, __package__) == ('__main__', 'package')\n"
+        "assert sys.argv[1:] == ['-v'], sys.argv\n"
+    )
+    ended = jaxtui("audit", "-m", "package", "-v", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("nowhere.py",), (".",)])
+def test_what_is_no_program_is_refused(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    ended = jaxtui("audit", *arguments, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout) == (64, "")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_program_that_never_ends_is_judged_when_it_is_stopped(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import time\nstart = time.time()\nprint(time.time() - start, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen(
+        [*PROGRAM, "audit", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+        encoding="utf-8",
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    if number == signal.SIGINT:  # a terminal sends it to both
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+
+
+def test_another_python_may_run_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import sys; sys.exit(3 if sys.flags.utf8_mode else 0)")
+    python = f"{sys.executable} -X utf8"
+    ended = jaxtui("audit", "--json", "--python", python, path)
+    assert json.loads(ended.stdout)["status"] == 3
