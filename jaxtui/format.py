@@ -379,18 +379,18 @@ def tick_size(value: float) -> str:
     return size(round(value))
 
 
-def _tick(value: float, units: Sequence[tuple[float, str]]) -> str:
+def _tick(value: float, units: Sequence[tuple[float, str]], blank: str = "") -> str:
     if value == 0:
         return "0"
     if not math.isfinite(value):
         return ABSENT
     unit = _fitting(value, units, 4)
-    return f"{value / unit.factor:.4g}{unit.name}"
+    return f"{value / unit.factor:.4g}{blank}{unit.name}"
 
 
 def tick_seconds(value: float) -> str:
-    """A time on an axis: ``100µs``, ``1ms``."""
-    return _tick(value, _SECONDS)
+    """A time on an axis: ``100 µs``, ``1 ms``."""
+    return _tick(value, _SECONDS, " ")
 
 
 def tick_rate(value: float) -> str:

@@ -135,8 +135,11 @@ def test_what_was_published_is_quoted_to_the_digit():
             fmt.tick_size,
             {4096: "4k", 256: "256", 1536: "1.5k", 2**20: "1M", 1e6: "1e6"},
         ),
-        (fmt.tick_seconds, {1e-4: "100µs", 10.0**-3: "1ms", 1.5e-3: "1.5ms", 0.0: "0"}),
-        (fmt.tick_seconds, {9.999999999999999e-4: "1ms"}),
+        (
+            fmt.tick_seconds,
+            {1e-4: "100 µs", 10.0**-3: "1 ms", 1.5e-3: "1.5 ms", 0.0: "0"},
+        ),
+        (fmt.tick_seconds, {9.999999999999999e-4: "1 ms"}),
         (fmt.tick_rate, {1e11: "100G"}),
         (fmt.percent, {0.86: "86 %", 0.0042: "0.42 %", 0.0995: "10 %"}),
         (fmt.error, {2.13e-3: "2.1e-3", 0.0: "0"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -96,8 +97,8 @@ def test_packages_offer_ops_that_are_timed_by_name(
     out = capsys.readouterr().out
     assert "Add as we do it." in out
     assert "One step of ours.\n    Offered by the package offering." in out
-    assert "broken of the package offering cannot be loaded: AttributeError" in out
-    assert "number of the package offering cannot be loaded: TypeError" in out
+    assert re.search(r"broken .*\n.*offering.*AttributeError", out)
+    assert re.search(r"number .*\n.*offering.*TypeError", out)
     assert "matmul" in out
     assert bench("our-add:100", "our-step", "broken", "--json") == 1
     found = json.loads(capsys.readouterr().out)

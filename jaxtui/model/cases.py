@@ -54,7 +54,7 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """How it can be executed: ``pallas`` and ``tensorflow`` where it has that form."""
     own: bool = False
     """A function whose arguments decide about size and dtype; it has no formulas."""
-    problem: str = ""
+    problem: Remark | None = None
     """Why an op that a package offers cannot be run."""
     package: str = ""
     """The installed package that offers it; empty for one of jaxtui."""
@@ -66,7 +66,7 @@ class OpInfo(Record, frozen=True, kw_only=True):
 
     @classmethod
     def of_function(
-        cls, name: str, summary: str, problem: str = "", package: str = ""
+        cls, name: str, summary: str, problem: Remark | None = None, package: str = ""
     ) -> OpInfo:
         """A function of a file or a package, of which only its factory knows more."""
         return cls(
@@ -148,8 +148,7 @@ def refusal(case: Case, info: OpInfo) -> Remark | None:
     """
     facts: dict[str, Fact] = {"op": short_name(case.op)}
     if info.problem:
-        facts["problem"] = info.problem
-        return Remark("op-not-loaded", facts, "error")
+        return info.problem
     if not info.own and case.dtype not in info.dtypes:
         facts |= {"dtype": case.dtype, "dtypes": info.dtypes}
         return Remark("dtype-missing", facts, "error")

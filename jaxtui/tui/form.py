@@ -38,6 +38,7 @@ from jaxtui.tui.values import (
 )
 from jaxtui.tui.widgets.choice import Choice, Entry
 from jaxtui.tui.widgets.panel import Panel
+from jaxtui.view import words
 from jaxtui.view.text import meter, plain
 
 OPEN = "Open file…"
@@ -83,7 +84,7 @@ class OpChoice(Choice):
             Entry(
                 op.name,
                 op.name,
-                op.problem or op.summary,
+                words.text(op.problem) if op.problem else op.summary,
                 broken=bool(op.problem),
                 markable=not op.problem and not op.own,
             )

@@ -494,7 +494,8 @@ def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
     head, *lines = whole(columns(names, rows)).lines()
     found = [head]
     for op, line in zip(ops, lines, strict=True):
-        found += [line, f"    {op.problem or op.summary}"]
+        about = words.text(op.problem) if op.problem else op.summary
+        found += [line, f"    {about}"]
         if more := [mode for mode in op.modes if mode not in USUAL_MODES]:
             found.append(f"    Modes beyond the usual: {', '.join(more)}.")
         if op.package and not op.problem:

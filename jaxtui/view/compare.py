@@ -282,7 +282,7 @@ def _intervals(pair: Pair) -> Table:
     return Table(tuple(found))
 
 
-BAR = 22
+BAR = 20
 """Cells of the bars of intervals."""
 
 FAR = 10.0

@@ -273,7 +273,7 @@ LONGEST_NAME = 10
 
 def columns(search: Search) -> tuple[Column, ...]:
     """What a call takes on both sides at each size, who is faster, and after how many
-    calls the first one is repaid.
+    calls the first one pays off.
     """
     sides, points = names(search.first, search.second), search.points
     heads = sides if max(map(len, sides)) <= LONGEST_NAME else FIRST_AND_SECOND
@@ -333,7 +333,7 @@ def columns(search: Search) -> tuple[Column, ...]:
             ),
             Column(
                 "repaid",
-                "repaid after",
+                "pays off after",
                 [
                     (Span(calls_text(entry.calls)),)
                     if entry and point.faster

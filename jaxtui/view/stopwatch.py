@@ -379,7 +379,7 @@ def cold(case: CaseState, numpy: CaseState | None) -> Line:
     if not (mine and mine.ready and theirs and theirs.ready):
         return head
     calls = break_even_calls(first, mine.ready.median, theirs.ready.median)
-    text = "compile never repaid: NumPy is faster"
+    text = "compile never pays off: NumPy is faster"
     if calls is not None:
-        text = f"compile repaid after {fmt.plural(calls, 'call')}"
+        text = f"compile pays off after {fmt.plural(calls, 'call')}"
     return (*head, Span(f" · {text}"))

@@ -111,7 +111,7 @@ async def test_the_first_minute(size: tuple[int, int]) -> None:
         assert app.query_one("#first-factor").display is (size != SMALL)
         assert app.query_one(Figure).value.endswith("x")
         assert {line.split()[2] for line in lines[:3]} == {"µs", "ms", "s"}
-        assert "compile repaid after" in lines[3]
+        assert "compile pays off after" in lines[3]
         assert app.screen.region.contains_region(panel.region)
         assert "TFLOP/s" in table.text
         plot = app.query_one("#first-plot", PlotView)

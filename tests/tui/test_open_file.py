@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
+from jaxtui.model import Case, Inspected, Inspection, Loop, Ready, Remark
 from jaxtui.tui import values
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen
@@ -23,6 +23,7 @@ from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.values import Meaning, Values
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
+from jaxtui.view.words import text as text_of
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.tui.driving import app_on, plain, until, until_done, until_ready
 
@@ -145,8 +146,10 @@ def test_a_sweep_needs_sizes(
 
 
 async def test_the_list_has_ops_what_cannot_be_loaded_and_choices_before() -> None:
-    problem = "theirs of the package p cannot be loaded: ImportError: no such thing."
-    broken = msgspec.structs.replace(OPS[1], name="theirs", own=True, problem=problem)
+    facts = {"op": "theirs", "package": "p", "error": "ImportError: no such thing"}
+    remark = Remark("op-not-loaded", {**facts}, "error")
+    problem = text_of(remark)
+    broken = msgspec.structs.replace(OPS[1], name="theirs", own=True, problem=remark)
     choice = OpChoice("op")
     choice.ops = (*OPS, broken)
     choice.opened = ("/p/train.py:a,b",)

@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from jaxtui.tui import themes
+from jaxtui.tui.widgets.load import LoadPanel
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
 
@@ -33,7 +34,10 @@ def test_screen(
     theme: str,
     keys: tuple[str, ...],
     snap_compare: Callable[..., bool],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The load of this machine is another one each time.
+    monkeypatch.setattr(LoadPanel, "read", lambda panel: None)
     app = app_on(FakeEngine(devices=tpu_devices()), clock=lambda: 0.0)
 
     async def drive(pilot: Pilot[None]) -> None:

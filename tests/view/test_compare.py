@@ -52,8 +52,8 @@ def test_the_points_of_intervals_lie_where_the_scale_says() -> None:
     a, b = (line for line in drawn if "•" in line)
     (head,) = (line for line in drawn if "ready" in line)
     bars = head.index("interval") + len("interval")
-    assert abs(a.index("•") - head.index("2ms", bars)) <= 2
-    assert abs(b.index("•") - head.index("4ms", bars)) <= 2
+    assert abs(a.index("•") - head.index("2 ms", bars)) <= 2
+    assert abs(b.index("•") - head.index("4 ms", bars)) <= 2
 
 
 def test_of_several_pairs_the_answers_are_counted() -> None:

@@ -151,7 +151,7 @@ def test_a_report_fits_its_width(sides: tuple[Case, Case], width: int | None) ->
     head = next(line for line in text if line.split()[:1] == ["size"])
     shown = head.split()
     assert "faster" in shown
-    assert ("repaid" in shown) == (width != 60)
+    assert ("pays" in shown) == (width != 60)
 
 
 def test_a_document_has_codes_facts_and_figures() -> None:

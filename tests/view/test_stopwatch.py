@@ -108,9 +108,9 @@ def test_the_factor_of_the_first_minute_has_its_interval(
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (1e-5, "compile never repaid: NumPy is faster"),
-        (1.0, "compile repaid after 1 call"),
-        (0.1, "compile repaid after 4 calls"),
+        (1e-5, "compile never pays off: NumPy is faster"),
+        (1.0, "compile pays off after 1 call"),
+        (0.1, "compile pays off after 4 calls"),
     ],
 )
 def test_after_how_many_calls_the_compile_is_repaid(seconds: float, words: str) -> None:

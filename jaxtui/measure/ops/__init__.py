@@ -60,9 +60,7 @@ def get(name: str) -> Op:
     if name in others.ops:
         return others.ops[name]
     if name in others.functions or others.problem(name):
-        raise ValueError(
-            others.problem(name) or f"{name} is a function: this is for ops alone."
-        )
+        raise ValueError(f"{name} is no op that can be run: this is for those alone.")
     known = [*OPS, *others.ops]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(near)}?" if near else "it is none of these:"

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from jaxtui.measure.ops.base import Op
-from jaxtui.model import OpInfo
+from jaxtui.model import Fact, OpInfo, Remark
 from jaxtui.text import visible
 
 GROUP = "jaxtui.ops"
@@ -42,9 +42,9 @@ class Offers:
     infos: list[OpInfo] = field(default_factory=list)
     """All of them described, those that cannot be run with the reason."""
 
-    def problem(self, name: str) -> str:
-        """Why the op of that name cannot be run; empty if nothing is wrong."""
-        return next((info.problem for info in self.infos if info.name == name), "")
+    def problem(self, name: str) -> Remark | None:
+        """Why the op of that name cannot be run; ``None`` if nothing is wrong."""
+        return next((info.problem for info in self.infos if info.name == name), None)
 
 
 @functools.cache
@@ -58,8 +58,8 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offers:
     for point in sorted(points, key=lambda point: point.name):
         package = _package(point)
         if not NAMES.fullmatch(point.name) or point.name in names:
-            said = f"{package} offers an op with a name that will not do: {point.name}"
-            print(visible(said), file=sys.stderr)  # noqa: T201
+            line = f"{package}: no name for an op: {point.name}"
+            print(visible(line), file=sys.stderr)  # noqa: T201
             continue
         names.add(point.name)
         try:
@@ -67,11 +67,10 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offers:
         # A package may fail in every way there is, sys.exit included.
         except (Exception, SystemExit) as error:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
-            said = f"{point.name} of the package {package} cannot be loaded: {what}."
-            found.infos.append(
-                OpInfo.of_function(point.name, "It cannot be loaded.", said, package)
-            )
-            print(visible(said), file=sys.stderr)  # noqa: T201
+            facts: dict[str, Fact] = {"op": point.name, "package": package}
+            problem = Remark("op-not-loaded", {**facts, "error": what}, "error")
+            found.infos.append(OpInfo.of_function(point.name, "", problem, package))
+            print(visible(f"{package}: {point.name}: {what}"), file=sys.stderr)  # noqa: T201
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
 from jaxtui.view.words.check import BOUNDS
+from jaxtui.view.words.engine import AGAIN, incomplete
 
 TORUS = (
     "v4, v5p and TPU7x in slices of whole 4x4x4 cubes, other TPUs along an axis as"
@@ -86,7 +87,7 @@ WORDS: dict[str, Words] = {
             f" distance and direction. {BOUNDS[f['bound']]}"
         ),
     ),
-    "links-no-room": Words("no room", _no_room, "Take a smaller --size."),
+    "links-no-room": Words("no room", _no_room, "Choose a smaller --size."),
     "links-one-device": Words(
         "one device",
         lambda f: (
@@ -94,9 +95,5 @@ WORDS: dict[str, Words] = {
         ),
         "`--cpu-devices 8` simulates eight.",
     ),
-    "links-lost": Words(
-        "incomplete",
-        "The engine was lost on the way: this is what had arrived.",
-        "Run it again.",
-    ),
+    "links-lost": Words("incomplete", incomplete("run"), AGAIN),
 }

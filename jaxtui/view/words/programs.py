@@ -215,7 +215,12 @@ WORDS: dict[str, Words] = {
         lambda f: f"There is no op {f['op']}.{did_you_mean(f['op'], f['ops'])}",
         "`jaxtui ops` lists them.",
     ),
-    "op-not-loaded": Words("op not loaded", lambda f: f["problem"]),
+    "op-not-loaded": Words(
+        "op not loaded",
+        lambda f: (
+            f"Cannot load {f['op']} of the package {f['package']}: {ended(f['error'])}"
+        ),
+    ),
     "dtype-missing": Words(
         "dtype not supported",
         lambda f: f"{f['op']} doesn't run in {f['dtype']}.",
