@@ -208,14 +208,15 @@ def _places(
     What needs a mesh takes groups alone, of all devices unless others were typed. All
     else that runs on every device at once is dispatched from this process.
     """
-    first = first_device(known).name
+    if not known:
+        first_device(known)
     whole = group_name(device.name for device in known)
     if info.collective or (info.own and mesh):
         if devices is None:
             return [whole]
         return [name for name in devices if len(members(name)) > 1] or devices
     if devices is None:
-        return [first]
+        return [first_device(known).name]
     mine = [device.name for device in known if device.addressable]
     return [group_name(mine) if name == whole else name for name in devices]
 

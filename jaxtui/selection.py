@@ -80,7 +80,9 @@ _MODULE = re.compile(
 
 _IDS = re.compile(r"\d{1,9}(?:-\d{1,9})?", re.ASCII)
 
-_ARGUMENT = re.compile(r"(?:[^\s,\[]|\[[^\]]*\]?)+")
+_ARGUMENT = re.compile(
+    r"(?:[^\s,\[@]|\[[^\]]*\]?|@[xyz\-](?:,[xyz\-](?![\w\[]))*|@)+", re.IGNORECASE
+)
 
 _Text = TypeVar("_Text", bound=str)
 
@@ -534,6 +536,8 @@ _SPECS = {
     "f32[1024,1024], bf16[8,128], or s32[] for a single number.",
     "dtype": f"has an unknown dtype. Choose one of {', '.join(XLA_DTYPES)}.",
     "elements": "has no elements, so there is nothing to time.",
+    "axes": "is sharded in no way that a mesh has. Behind @ write an axis (x, y, z) or"
+    " - for each dimension, each axis once: bf16[8192,8192]@x,y or f32[64,128]@x,-.",
 }
 
 

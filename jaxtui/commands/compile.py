@@ -11,6 +11,7 @@ from jaxtui.commands.options import (
     LIMIT,
     Cases,
     json_flag,
+    mesh,
     one_dtype,
     one_mode,
     one_op,
@@ -46,6 +47,7 @@ from jaxtui.view import program, words
 @one_precision
 @one_mode("jit, or pallas where the op has it.")
 @own_arguments
+@mesh
 @valued("--limit", "SECONDS", "Give it up after this time.  [default: 600]", type=LIMIT)
 @flag("--hlo", "Print the whole optimised HLO, too.")
 @json_flag
@@ -64,7 +66,8 @@ def command(
 ) -> int:
     """Compile an op for a TPU that is not here, and say what it would need.
 
-    It may be a function of your own, file.py:name, which is compiled for one device.
+    It may be a function of your own, file.py:name, which is compiled for one device, or
+    over a --mesh of them, or a collective such as all_reduce, compiled for all.
     Needs libtpu, and no TPU: pip install "jaxtui[topology]".
     """
     if not cases.op or topology is None:
@@ -84,7 +87,8 @@ def command(
         async with compiling.started() as session, compiling.progress():
             await session.ready(cases.choice)
             state = session.state
-            compiling.case = cases.case(state.devices[0].name, state.ops, state.devices)
+            first = None if cases.spans(state.ops) else state.devices[0].name
+            compiling.case = cases.case(first, state.ops, state.devices)
             seconds = limit or LIMIT_SECONDS
             inspection = Inspection(case=compiling.case, limit_seconds=seconds)
             await session.run(inspection, "inspection")

@@ -14,6 +14,7 @@ from jaxtui.commands.options import (
     LIMIT,
     Cases,
     json_flag,
+    mesh,
     one_device,
     one_dtype,
     one_mode,
@@ -56,6 +57,7 @@ TEXTS = ("jaxpr", "stablehlo", "hlo")
     type=one_of("stage", (*TEXTS, "all")),
 )
 @own_arguments
+@mesh
 @valued(
     "--limit",
     "SECONDS",
@@ -95,7 +97,9 @@ def command(
             await session.ready(cases.choice)
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
-            named = selection.parse_device(cases.device, devices)
+            named = cases.device
+            if named or not cases.spans(ops):
+                named = selection.parse_device(named, devices, groups=True)
             hlo.case = cases.case(named, ops, devices)
             inspection = Inspection(case=hlo.case, limit_seconds=limit or LIMIT_SECONDS)
             await session.run(inspection, "inspection")

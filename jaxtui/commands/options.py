@@ -298,14 +298,24 @@ class Cases:
             mesh=self.mesh,
             processes=self.processes or 1,
         )
+        if self.mesh and not any(case.on_mesh for case in found.cases):
+            raise SelectionError(
+                "--mesh is for collectives and functions of your own: name one, as in"
+                " `jaxtui bench all_reduce --mesh 2x4`."
+            )
         for remark in experiments.refusals(found, catalogue):
-            if remark.code == "mesh-misfit":  # of every case with a mesh
+            if remark.code.startswith(("mesh-", "sharded-")):  # typed, for every case
                 raise SelectionError(words.text(remark))
         return found
 
+    def spans(self, catalogue: Sequence[OpInfo]) -> bool:
+        """Whether the only op runs on several devices at once."""
+        info = experiments.op_info(self.choice(catalogue).name, catalogue)
+        return self.mesh is not None or (info is not None and info.collective)
+
     def case(
         self,
-        device: str,
+        device: str | None,
         catalogue: Sequence[OpInfo],
         known_devices: Sequence[Device] = (),
     ) -> Case:
@@ -315,7 +325,8 @@ class Cases:
             SelectionError: if there is no such op, or it has no such dtype or mode.
         """
         choices = (self.choice(catalogue),)
-        found = self.experiment(choices, (device,), catalogue, known_devices)
+        named = None if device is None else (device,)
+        found = self.experiment(choices, named, catalogue, known_devices)
         for remark in experiments.refusals(found, catalogue):
             raise SelectionError(words.text(remark))
         return found.cases[0]

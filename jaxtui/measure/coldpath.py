@@ -352,6 +352,8 @@ def _count(workload: Workload) -> None:
         # Op by op XLA counts the work of all of them, however they share it.
         workload.xla_count = programs.NOTHING
     counted = workload.xla_count
+    if workload.group:  # it is that of one device's program
+        counted = workload.xla_count = counted.times(len(workload.group))
     if counted.is_whole:
         workload.flops, workload.bytes = counted.flops, counted.bytes
     workload.compiled_flops = counted.flops

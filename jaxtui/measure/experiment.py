@@ -238,7 +238,9 @@ class _Run(Runner):
         function = own.load(source, device)
         self.phase = "inputs"
         yield PhaseStarted(index=index, phase="inputs")
-        return workload.of_function(function, case, device, pool)
+        return workload.of_function(
+            function, case, device, pool, group if case.on_mesh else ()
+        )
 
     def _out_of_time(self, case: Case, end: float, share: float) -> Failure | None:
         if self.stop():

@@ -9,14 +9,24 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import msgspec
+from jax.sharding import Sharding, SingleDeviceSharding
 
 from jaxtui.measure import ahead, devices, ops, own, peaks, planning, programs
 from jaxtui.measure.coldpath import Stages
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Pool, Workload, of_op, own_scope, spread
+from jaxtui.measure.workload import (
+    Pool,
+    Workload,
+    of_collective,
+    of_op,
+    own_scope,
+    shardings,
+    spread,
+)
 from jaxtui.model import (
     HOST_MODES,
     Case,
@@ -53,13 +63,25 @@ def run_inspection(
     return _Run(inspection, stop).events()
 
 
-def of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
-    """A function with its arguments; those that were typed are shapes alone."""
+def of_function(
+    function: own.Function,
+    case: Case,
+    device: jax.Device,
+    group: tuple[jax.Device, ...] = (),
+) -> Workload:
+    """A function with its arguments; those that were typed are shapes alone.
+
+    With a group they lie on a mesh of these devices.
+    """
     as_is = own.jitted(function.call) if case.mode == "jit" else None
     with own_scope(function, case, device):
+        typed = own.specs(case)
+        places: list[Sharding] = [SingleDeviceSharding(device)] * len(typed)
+        if group:
+            places = [*shardings(case, group)]
         shapes = tuple(
-            programs.array_shape(spec.shape, spec.dtype, device)
-            for spec in own.specs(case)
+            jax.ShapeDtypeStruct(spec.shape, jnp.dtype(spec.dtype), sharding=place)
+            for spec, place in zip(typed, places, strict=True)
         )
         arguments = own.Arguments(shapes, {}, case.size)
         dtype = own_dtype(own.specs(case)) if shapes else ""
@@ -123,14 +145,25 @@ class _Run(Runner):
             raise RefusedError(Remark("no-program", {"mode": case.mode}, "error"))
         # Memory is not asked for: nothing is allocated.
         planning.check(case, planning.Supply())
-        self._device = devices.find(case.device)
+        group = devices.find_all(case.device)
+        collective = ops.COLLECTIVES.get(case.op)
+        if len(group) > 1 and not collective and not case.on_mesh:
+            facts: dict[str, Fact] = {"device": case.device}
+            raise RefusedError(Remark("program-of-each", facts, "error"))
+        self._device = group[0]
         here = self._device not in devices.described
         if here:
             yield from self.warm_up(self._device)
         else:
             yield self.progress("compiler-warm-up")
             self._warm_up = ahead.warm_up(self._device)
-        if source is None:
+        if collective is not None:
+            workload = of_collective(case, collective, group, SEED)
+            self._workload = workload
+            assert workload.exchange is not None
+            argument = (workload.exchange.shape,)
+            workload.args, workload.resident = argument, lambda: argument
+        elif source is None:
             op = ops.get(case.op)
             workload = self._workload = of_op(case, op, self._device, Pool(SEED))
             with workload.scope():
@@ -144,15 +177,16 @@ class _Run(Runner):
             function = own.load(source, place)
             self.phase = "inputs"
             yield self.progress("inputs")
-            workload = self._workload = of_function(function, case, place)
+            meshed = group if case.on_mesh else ()
+            workload = self._workload = of_function(function, case, place, meshed)
             workload.peak = peaks.of_case(
                 workload.case, self._device.device_kind, matrix=True
             )
-            if not here:
+            if not here and not meshed:
                 ahead.place(workload, self._device)
         stages = self._stages = Stages(workload)
         if not stages.names:
-            facts: dict[str, Fact] = {"name": short_name(case.op)}
+            facts = {"name": short_name(case.op)}
             raise RefusedError(Remark("compiled-already", facts, "error"))
         for stage in stages.names[:1] if case.mode == "eager" else stages.names:
             self.phase = stage
@@ -161,7 +195,7 @@ class _Run(Runner):
                 stages.run(stage)
         if case.mode == "eager":
             yield from self._each_step()
-        elif here and case.mode == "jit":
+        elif here and case.mode == "jit" and len(group) == 1:
             few = stages.traced and len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
             # Op by op nothing says how devices would share it.
             few = few and spread(workload.args) == 1

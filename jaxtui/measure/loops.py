@@ -51,6 +51,7 @@ from jaxtui.model import (
     Remark,
     RunEvent,
 )
+from jaxtui.model.machine import members
 from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
@@ -402,6 +403,9 @@ def plan(loop: Loop) -> PlannedCase:
     case = loop.case
     if case.mode in HOST_MODES:
         raise RefusedError(Remark("loop-on-host", {"mode": case.mode}, "error"))
+    if len(members(case.device)) > 1:
+        group: dict[str, Fact] = {"device": case.device}
+        raise RefusedError(Remark("loop-on-group", group, "error"))
     if not 1 <= loop.calls <= MAXIMUM_LOOP_CALLS:
         calls: dict[str, Fact] = {"calls": loop.calls, "most": MAXIMUM_LOOP_CALLS}
         raise RefusedError(Remark("loop-calls", calls, "error"))

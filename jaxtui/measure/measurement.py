@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 import msgspec
 
 from jaxtui.measure import activity, notes, sources
@@ -88,7 +87,7 @@ class Record:
         if workload.accuracy_of is not None:
             self.accuracy = workload.accuracy_of(result)
         else:
-            self._finite = all_finite(jax.device_get(list(arrays_of(result))))
+            self._finite = all_finite(arrays_of(result))
 
     def measurement(
         self, stopped: Stopped | None, *, keep_samples: bool = False

@@ -527,4 +527,5 @@ def _as_is(workload: Workload) -> Iterator[Remark]:
     if isinstance(workload.args, Renewed):
         yield Remark("donated", {"arguments": tuple(workload.args.used)})
     if workload.devices > 1:
-        yield Remark("sharded", {"devices": workload.devices})
+        facts: Facts = {"devices": workload.devices, "mesh": bool(workload.group)}
+        yield Remark("sharded", facts)

@@ -23,6 +23,7 @@ import importlib
 import importlib.util
 import inspect
 import linecache
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,7 @@ from jaxtui.model import (
     RunEvent,
     RunStarted,
 )
+from jaxtui.model.mesh import mesh_of
 from jaxtui.model.own import (
     ARGS,
     ARGUMENTS,
@@ -470,8 +472,14 @@ def check(case: Case) -> None:
 
 
 def input_bytes(case: Case) -> int:
-    """Bytes of the arguments, as far as they are known before any code has run."""
-    return sum(spec.nbytes for spec in specs(case))
+    """Bytes of the arguments on each device, as far as they are known before any code
+    has run.
+    """
+    sizes = mesh_of(case.params, 1).sizes if case.on_mesh else {}
+    return sum(
+        spec.nbytes // math.prod(sizes.get(axis, 1) for axis in spec.axes)
+        for spec in specs(case)
+    )
 
 
 # The arguments: whatever a function takes. Arrays of NumPy among them are put on the

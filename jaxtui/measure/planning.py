@@ -115,8 +115,9 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
     rate: Peak | None = None
     if own.source(case.op) is not None:
         # Of a function of a file the work is not known before it is compiled.
-        host_needed = own.input_bytes(case)
-        needed = host_needed + ALLOWANCE_BYTES
+        each = own.input_bytes(case)
+        host_needed = sum(spec.nbytes for spec in own.specs(case))
+        needed = supply.sharing(case) * each + ALLOWANCE_BYTES
     elif (collective := ops.COLLECTIVES.get(case.op)) is not None:
         each = collective.memory_bytes(case.size, _participants(case))
         needed = supply.sharing(case) * each + ALLOWANCE_BYTES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from jaxtui.measure import peaks
 from jaxtui.measure.devices import probe
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import Case
-from jaxtui.model.programs import Fusion, Program, ProgramMemory
+from jaxtui.model.own import XLA_DTYPES, itemsize
+from jaxtui.model.programs import Exchanged, Fusion, Program, ProgramMemory
 
 _COMPUTATION = re.compile(
     r"^(ENTRY )?%?([\w.\-]+) [^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL
@@ -93,6 +95,12 @@ class Count(NamedTuple):
     libraries: tuple[str, ...] = ()
     """What it leaves to libraries, whose work XLA does not know."""
 
+    def times(self, devices: int) -> Count:
+        """Of all devices that run the program."""
+        flops = None if self.flops is None else devices * self.flops
+        moved = None if self.bytes is None else devices * self.bytes
+        return self._replace(flops=flops, bytes=moved)
+
     @property
     def is_whole(self) -> bool:
         """Whether it is the whole work."""
@@ -150,6 +158,7 @@ def read(compiled: Any, device_kind: str) -> Program:
         kernels=None if found is None else sum(found.values()),
         instructions=found or {},
         fusions=() if text is None else fusions(text),
+        collectives=() if text is None else collectives(text),
         xla_flops=_number(known, "flops"),
         xla_bytes=_number(known, "bytes accessed"),
         xla_transcendentals=_number(known, "transcendentals"),
@@ -271,6 +280,91 @@ def fusions(text: str) -> tuple[Fusion, ...]:
                 )
             )
     return tuple(found)
+
+
+_EXCHANGE = re.compile(
+    r"^\s+(?:ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) "
+    r"(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all"
+    r"|collective-permute|collective-broadcast)(-start)?\((.*)$",
+    re.MULTILINE,
+)
+_ARRAY = re.compile(r"\b(" + "|".join(XLA_DTYPES) + r")\[([\d,]*)\]")
+_GROUPS = re.compile(
+    r"replica_groups=(?P<mesh>mesh\[[^\]]*\](?: ?\{[^}]*\})?)"
+    r"|replica_groups=(?P<iota>\[[\d,]+\]<=\[[\d,]+\](?:T\([\d,]+\))?)"
+    r"|(?:replica_groups|source_target_pairs)=(?P<lists>\{(?:\{[\d,]*\},?)*\})"
+)
+_AXIS = re.compile(r"'([^']+)'(?:=(\d+))?")
+
+
+def collectives(text: str) -> tuple[Exchanged, ...]:
+    """Every collective of a program, wherever it stands."""
+    found: list[Exchanged] = []
+    for name, shape, kind, start, rest in _EXCHANGE.findall(text):
+        sizes = [
+            math.prod(map(int, filter(None, dims.split(","))))
+            * itemsize(XLA_DTYPES[dtype])
+            for dtype, dims in _ARRAY.findall(shape)
+        ]
+        # The first half of an asynchronous one has its operands in its type, too.
+        both = start and kind != "all-reduce"
+        size = max(sizes, default=0) if both else sum(sizes)
+        match = _GROUPS.search(rest)
+        groups, participants = _grouped(match) if match else (None, None)
+        if kind == "reduce-scatter" and not both:
+            size *= participants or 1
+        found.append(
+            Exchanged(
+                name=name,
+                kind=kind,
+                bytes=size,
+                groups=groups,
+                participants=participants,
+                replica_groups=match[0].partition("=")[2] if match else "",
+            )
+        )
+    return tuple(found)
+
+
+def _grouped(match: re.Match[str]) -> tuple[int | None, int | None]:
+    """How many groups, and devices of each."""
+    if mesh := match["mesh"]:
+        axes, _, over = mesh.partition("]")
+        sizes = {axis: int(size or 1) for axis, size in _AXIS.findall(axes)}
+        named = [axis for axis, _ in _AXIS.findall(over)] or [*sizes]
+        # A part of an axis has a name of its own, which is not among them.
+        if not sizes.keys() >= {*named}:
+            return None, None
+        each = math.prod(sizes[axis] for axis in named)
+        return math.prod(sizes.values()) // each, each
+    if iota := match["iota"]:
+        shape = [int(size) for size in iota[1:].partition("]")[0].split(",")]
+        return math.prod(shape[:-1]), shape[-1]
+    lists = [
+        [int(number) for number in part.split(",") if number]
+        for part in re.findall(r"\{([\d,]*)\}", match["lists"])
+    ]
+    if match[0].startswith("source_target_pairs"):
+        lists = _rings({pair[0]: pair[1] for pair in lists if len(pair) == 2})
+    if not lists or not lists[0]:
+        return None, None
+    return len(lists), len(lists[0])
+
+
+def _rings(following: dict[int, int]) -> list[list[int]]:
+    """Chains of devices each of which sends to the next."""
+    waiting, rings = {*following, *following.values()}, list[list[int]]()
+    starts = [*(waiting - {*following.values()}), *sorted(following)]
+    for start in starts:
+        ring: list[int] = []
+        at: int | None = start
+        while at in waiting:
+            waiting.discard(at)
+            ring.append(at)
+            at = following.get(at)
+        if ring:
+            rings.append(ring)
+    return rings
 
 
 def _in_control(program: Module) -> tuple[str, ...]:

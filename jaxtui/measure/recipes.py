@@ -16,13 +16,16 @@ from typing import Any
 
 import jax
 
-from jaxtui.measure import ops, own
+from jaxtui.measure import devices, ops, own
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import FOREIGN, draw_code
 from jaxtui.measure.ops.base import Op
+from jaxtui.measure.ops.collectives import Exchange
 from jaxtui.measure.own import WIDE
 from jaxtui.model import COMPILED_MODES, Case, Recipe
-from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+from jaxtui.model.machine import members
+from jaxtui.model.mesh import mesh_of
+from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY, WHOLE
 from jaxtui.model.remark import Fact, Remark
 
 COLUMNS = 88
@@ -43,10 +46,21 @@ TO_DEVICE = (
 )
 """What a file has made with JAX stays where that has put it."""
 
+ON_EACH = "lambda *each, f=FUNCTION: [f(*args) for args in each]"
+"""Calls a function on each device of a group."""
+
+ON_MESH = (
+    "[jax.device_put(x, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("
+    "*axes))) for x, axes in zip(ARRAYS, AXES)]"
+)
+"""Divides arrays over the axes of a mesh."""
+
 
 def recipe(case: Case, seed: int = 0) -> Recipe:
     """How to run a case that can run here."""
     source = own.source(case.op)
+    if (collective := ops.COLLECTIVES.get(case.op)) is not None:
+        return _of_collective(collective, case, seed)
     if source is None:
         return _of_op(ops.get(case.op), case, seed)
     return _of_file(source, case, seed)
@@ -71,6 +85,8 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
     ]
     names = [*inspect.signature(op.numpy).parameters][: len(codes)]
     lines = _draw(names, codes, seed, _place(case))
+    if len(members(case.device)) > 1:
+        lines.insert(0, f"devices = {_devices_code(case)}")
     if case.mode == "tensorflow":
         lines.insert(0, 'tf.config.set_visible_devices([], "GPU")')
     return _recipe(
@@ -81,6 +97,37 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
         arguments=lines,
         wide=case.dtype == "float64",
     )
+
+
+def _of_collective(op: ops.Collective, case: Case, seed: int) -> Recipe:
+    exchange = Exchange(op, case, devices.find_all(case.device), seed)
+    axes = mesh_of(case.params, len(members(case.device))).over
+    elements = f"rng.integers(-8, 9, {exchange.shape.size}).astype(jnp.{case.dtype})"
+    sharding = "jax.sharding.NamedSharding(mesh, spread)"
+    lines = [
+        *_mesh_code(case),
+        "spread = jax.sharding.PartitionSpec(mesh.axis_names)",
+        *_draw(["x"], [elements], seed, f"jax.device_put({{}}, {sharding})"),
+    ]
+    mapped = f"functools.partial({op.name}, axes={axes!r}), mesh=mesh"
+    return _recipe(
+        case,
+        op.name,
+        f"jax.shard_map({mapped}, in_specs=spread, out_specs=spread)",
+        function=source_of(op.form, op.name),
+        arguments=lines,
+        wide=False,
+    )
+
+
+def _mesh_code(case: Case) -> list[str]:
+    """The lines that make ``mesh``; it is ``device_mesh``."""
+    mesh = mesh_of(case.params, len(members(case.device)))
+    made = f"jax.make_mesh({mesh.shape}, {mesh.names}, devices=devices)"
+    return [
+        f"devices = {_devices_code(case)}",
+        f"mesh = jax.sharding.Mesh({made}.devices, {mesh.names})",
+    ]
 
 
 def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
@@ -95,7 +142,16 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
                 for code, spec in zip(codes, typed, strict=True)
             ]
         names = [f"x{number}" for number in range(len(codes))]
-        arguments = _draw(names, codes, seed, _place(case))
+        place = _place(case)
+        if case.on_mesh:
+            axes = [
+                tuple(None if axis == WHOLE else axis for axis in spec.axes)
+                for spec in typed
+            ]
+            place = ON_MESH.replace("ARRAYS", "{}").replace("AXES", str(axes))
+        arguments = _draw(names, codes, seed, place)
+        if case.on_mesh:
+            arguments = [*_mesh_code(case), *arguments]
     else:
         factory, named = _factory(source, text, case, seed)
         host = case.on_host or case.inputs == "host"
@@ -140,14 +196,16 @@ def _recipe(
     if case.on_host:
         wait = "lambda result: None"
     else:
-        device, index = _device(case)
-        if device != jax.devices()[0] and (tree or case.inputs == "host"):
+        indices = _indices(case)
+        group = len(indices) > 1
+        elsewhere = devices.find_all(case.device)[0] != jax.devices()[0]
+        if elsewhere and not group and (tree or case.inputs == "host"):
             # Neither says by itself where it wants to be computed.
             settings.append(("jax_default_device", _device_code(case)))
         if wide:
             settings.append(("jax_enable_x64", "True"))
-        if case.platform == "cpu" and index:
-            facts: dict[str, Fact] = {"device": case.device, "count": index + 1}
+        if case.platform == "cpu" and max(indices):
+            facts: dict[str, Fact] = {"device": case.device, "count": max(indices) + 1}
             remarks.append(Remark("simulated-devices-needed", facts))
         if case.mode == "pallas" and case.platform == "cpu":
             remarks.append(Remark("kernel-interpreted", severity="warning"))
@@ -158,6 +216,9 @@ def _recipe(
             put = f"jax.device_put(args, {_device_code(case)})"
             call = f"lambda *args, f={call}: f(*{put})"
         if tree:
+            wait = "jax.block_until_ready"
+        elif group and case.op not in ops.COLLECTIVES:
+            call = ON_EACH.replace("FUNCTION", call)
             wait = "jax.block_until_ready"
     if named:
         call = f"functools.partial({call}, **keywords)"
@@ -175,22 +236,34 @@ def _recipe(
     )
 
 
-def _device(case: Case) -> tuple[jax.Device | None, int]:
-    platform, _, number = case.device.partition(":")
-    for index, device in enumerate(jax.devices(platform)):
-        if device.id == int(number):
-            return device, index
-    return None, int(number)
+def _indices(case: Case) -> list[int]:
+    """The places of its devices among those of their platform."""
+    places = {name: index for index, name in enumerate(_names(case.platform))}
+    return [places[name] for name in members(case.device)]
+
+
+def _names(platform: str) -> list[str]:
+    return [devices.name(device) for device in jax.devices(platform)]
 
 
 def _device_code(case: Case) -> str:
-    return f'jax.devices("{case.platform}")[{_device(case)[1]}]'
+    return f'jax.devices("{case.platform}")[{_indices(case)[0]}]'
+
+
+def _devices_code(case: Case) -> str:
+    indices = _indices(case)
+    every = f'jax.devices("{case.platform}")'
+    if indices == [*range(indices[0], indices[-1] + 1)]:
+        return f"{every}[{indices[0]}:{indices[-1] + 1}]"
+    return f"[{every}[i] for i in {indices}]"
 
 
 def _place(case: Case) -> str:
     """How a list of NumPy arrays becomes the arguments."""
     if case.mode == "tensorflow":
         return "[tf.constant(each) for each in {}]"
+    if len(members(case.device)) > 1:
+        return "[jax.device_put({}, device) for device in devices]"
     resident = not case.on_host and case.inputs == "device"
     return f"jax.device_put({{}}, {_device_code(case)})" if resident else "{}"
 

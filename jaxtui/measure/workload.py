@@ -7,7 +7,7 @@ a call is, and what the result is compared with. ``coldpath`` makes it callable,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import msgspec
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxtui.measure import (
     accuracy,
@@ -32,7 +33,7 @@ from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
-from jaxtui.measure.ops.collectives import Collective, Exchange
+from jaxtui.measure.ops.collectives import Collective, Exchange, device_mesh
 from jaxtui.measure.own import (
     WIDE,
     Arguments,
@@ -46,7 +47,8 @@ from jaxtui.measure.own import (
 from jaxtui.measure.programs import NOTHING, Count
 from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
-from jaxtui.model.own import short_name
+from jaxtui.model.mesh import mesh_of
+from jaxtui.model.own import WHOLE, short_name
 from jaxtui.model.remark import Fact, Remark
 
 Scope = Callable[[], AbstractContextManager[Any]]
@@ -355,11 +357,16 @@ def of_collective(
 
 
 def of_function(
-    function: Function, case: Case, device: jax.Device | None, pool: Pool
+    function: Function,
+    case: Case,
+    device: jax.Device | None,
+    pool: Pool,
+    group: tuple[jax.Device, ...] = (),
 ) -> Workload:
     """A function of a file or a package, whose arguments are made now.
 
-    Its size may be 0 and its dtype empty before.
+    Its size may be 0 and its dtype empty before. With a group it runs over a mesh of
+    these devices.
 
     Raises:
         RefusedError: There are no arguments, or they are not what the case can have.
@@ -376,7 +383,11 @@ def of_function(
     def arguments() -> Arguments:
         with scope():
             made = own.make(function, case, pool.seed)
-            return made if device is None else own.settle(function, case, made, device)
+            if device is None:
+                return made
+            if group:
+                return _sharded(case, group, made)
+            return own.settle(function, case, made, device)
 
     if device is None:
         return _of_numpy_function(function, case, arguments(), scope)
@@ -400,6 +411,7 @@ def of_function(
         case=case,
         call=call,
         device=device,
+        group=group,
         keywords=made.keywords,
         wait=wait_for_tree,
         scope=scope,
@@ -412,12 +424,31 @@ def of_function(
         resident=lambda: made.args,
         settings=function.settings,
         # XLA's count does not say what kind of flops they are.
-        peak=peaks.of_case(case, device.device_kind, matrix=True),
+        peak=peaks.of_group(
+            peaks.of_case(case, device.device_kind, matrix=True), max(1, len(group))
+        ),
     )
     hosted = case.inputs == "host" and case.mode == "eager"
     there.use(sending if hosted else call)
     there.devices = spread([made.args, made.keywords])
     return there
+
+
+def shardings(case: Case, group: Sequence[jax.Device]) -> Iterator[NamedSharding]:
+    """How the typed arguments of a function are divided over its mesh."""
+    mesh = device_mesh(mesh_of(case.params, len(group)), tuple(group))
+    for spec in specs(case):
+        axes = (None if axis == WHOLE else axis for axis in spec.axes)
+        yield NamedSharding(mesh, PartitionSpec(*axes))
+
+
+def _sharded(case: Case, group: Sequence[jax.Device], made: Arguments) -> Arguments:
+    """Drawn arguments as arrays of the mesh; each process makes its own parts."""
+    arrays = (
+        jax.make_array_from_callback(host.shape, sharding, host.__getitem__)
+        for host, sharding in zip(made.args, shardings(case, group), strict=True)
+    )
+    return replace(made, args=tuple(arrays))
 
 
 def spread(tree: Any) -> int:
@@ -509,9 +540,19 @@ def arrays_of(result: Any) -> Iterator[Any]:
             yield leaf
 
 
-def all_finite(arrays: list[Any]) -> bool:
-    """Whether no array of floating-point numbers holds nan or infinity."""
+def all_finite(arrays: Iterable[Any]) -> bool:
+    """Whether no array of floating-point numbers holds nan or infinity; of one that is
+    spread over processes, the parts of this one.
+    """
     return all(
-        not jnp.issubdtype(array.dtype, np.inexact) or bool(np.isfinite(array).all())
+        bool(np.isfinite(np.asarray(part)).all())
         for array in arrays
+        if jnp.issubdtype(array.dtype, np.inexact)
+        for part in _parts_here(array)
     )
+
+
+def _parts_here(array: Any) -> list[Any]:
+    if not isinstance(array, jax.Array):
+        return [array]
+    return [shard.data for shard in array.addressable_shards]

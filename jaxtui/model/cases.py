@@ -18,7 +18,7 @@ from jaxtui.model.base import (
 )
 from jaxtui.model.machine import members
 from jaxtui.model.mesh import MESH, MeshError, fitting, mesh_of, mesh_text
-from jaxtui.model.own import short_name
+from jaxtui.model.own import ARGUMENTS, WHOLE, parse_specs, short_name
 from jaxtui.model.remark import Fact, Remark
 
 Arithmetic = Literal["flops", "moves", "uncounted"]
@@ -183,6 +183,8 @@ def _group_refusal(case: Case, info: OpInfo) -> Remark | None:
     facts: dict[str, Fact] = {"op": short_name(case.op), "device": case.device}
     elsewhere = case.mode not in COMPILED_MODES or case.inputs != "device"
     if not case.on_mesh and not info.collective:
+        if info.own and not case.on_host and (remark := _shard_refusal(case)):
+            return remark
         if count > 1 and info.own:
             return Remark("group-own", facts, "error")
         if count > 1 and elsewhere:
@@ -197,11 +199,40 @@ def _group_refusal(case: Case, info: OpInfo) -> Remark | None:
         fits = tuple(islice(fitting(count), MESHES_NAMED))
         facts |= {"mesh": mesh.text, "needed": mesh.devices, "count": count}
         return Remark("mesh-misfit", {**facts, "fits": fits}, "error")
+    if info.own and (remark := _shard_refusal(case)):
+        return remark
     if info.collective and mesh.participants < 2:
-        return Remark("collective-alone", {**facts, "mesh": mesh.text}, "error")
+        facts |= {"mesh": mesh.text, "count": count}
+        return Remark("collective-alone", facts, "error")
     if elsewhere:
         facts |= {"mode": case.mode, "inputs": case.inputs}
         return Remark("group-mode", facts, "error")
+    return None
+
+
+def _shard_refusal(case: Case) -> Remark | None:
+    """Why the typed arguments of a function cannot be divided among its devices."""
+    try:
+        specs = parse_specs(str((case.params or {}).get(ARGUMENTS, "")))
+        sizes = mesh_of(case.params, 1).sizes if case.on_mesh else {}
+    except ValueError:  # told elsewhere
+        return None
+    if case.on_mesh and not specs:
+        return Remark("mesh-without-arguments", {"op": short_name(case.op)}, "error")
+    for spec in specs:
+        facts: dict[str, Fact] = {"argument": spec.text}
+        for length, axis in zip(spec.shape, spec.axes, strict=False):
+            if axis == WHOLE:
+                continue
+            facts["axis"] = axis
+            if not sizes:
+                return Remark("sharded-without-mesh", facts, "error")
+            facts |= {"mesh": mesh_text(case.params), "axes": tuple(sizes)}
+            if axis not in sizes:
+                return Remark("sharded-axis-unknown", facts, "error")
+            if length % sizes[axis]:
+                facts |= {"length": length, "devices": sizes[axis]}
+                return Remark("sharded-unevenly", facts, "error")
     return None
 
 

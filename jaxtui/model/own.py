@@ -10,6 +10,8 @@ import math
 import re
 from typing import Literal, NamedTuple
 
+from jaxtui.model.mesh import NAMES
+
 ARGUMENTS = "args"
 """The parameter of a case that holds its typed arguments, separated by blanks."""
 
@@ -40,7 +42,13 @@ XLA_DTYPES = {
 
 _ALIASES = {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
 _NAMES = {**XLA_DTYPES, **_ALIASES, **{name: name for name in XLA_DTYPES.values()}}
-_SPEC = re.compile(r"(\w+)\[\s*((?:\d+\s*(?:,\s*\d+\s*)*)?)\](?:\{[\d,]*\})?", re.ASCII)
+_SPEC = re.compile(
+    r"(\w+)\[\s*((?:\d+\s*(?:,\s*\d+\s*)*)?)\](?:\{[\d,]*\})?(?:@([\w,\-]*))?",
+    re.ASCII,
+)
+
+WHOLE = "-"
+"""In place of an axis: the dimension is not divided."""
 
 _BITS = re.compile(r"\d+")
 
@@ -49,12 +57,15 @@ class SpecError(ValueError):
     """A text describes no argument.
 
     Args:
-        lacks: what it has not: any sense (``argument``), a known ``dtype``, or
-            ``elements``.
+        lacks: what it has not: any sense (``argument``), a known ``dtype``,
+            ``elements``, or ``axes`` that a mesh has, each once and no more of them
+            than dimensions.
         typed: the text.
     """
 
-    def __init__(self, lacks: Literal["argument", "dtype", "elements"], typed: str):
+    def __init__(
+        self, lacks: Literal["argument", "dtype", "elements", "axes"], typed: str
+    ) -> None:
         super().__init__(lacks, typed)
         self.lacks, self.typed = lacks, typed
 
@@ -65,6 +76,9 @@ class Spec(NamedTuple):
     dtype: str
     """NumPy's name of it."""
     shape: tuple[int, ...]
+    axes: tuple[str, ...] = ()
+    """Of a mesh, by which its dimensions are divided, or ``WHOLE``; the rest is whole,
+    too."""
 
     @property
     def elements(self) -> int:
@@ -80,7 +94,8 @@ class Spec(NamedTuple):
     def text(self) -> str:
         """As XLA writes it."""
         short = {name: xla for xla, name in XLA_DTYPES.items()}[self.dtype]
-        return f"{short}[{','.join(map(str, self.shape))}]"
+        axes = f"@{','.join(self.axes)}" if self.axes else ""
+        return f"{short}[{','.join(map(str, self.shape))}]{axes}"
 
 
 def is_own(op: str) -> bool:
@@ -144,10 +159,15 @@ def parse_spec(text: str) -> Spec:
     dtype = _NAMES.get(match[1].lower())
     if dtype is None:
         raise SpecError("dtype", text)
-    spec = Spec(dtype, tuple(int(size) for size in match[2].split(",") if size.strip()))
-    if 0 in spec.shape:
+    shape = tuple(int(size) for size in match[2].split(",") if size.strip())
+    if 0 in shape:
         raise SpecError("elements", text)
-    return spec
+    axes = () if match[3] is None else tuple(match[3].lower().split(","))
+    divided = [axis for axis in axes if axis != WHOLE]
+    known = set(divided) <= {*NAMES} and len(set(divided)) == len(divided)
+    if match[3] is not None and not (known and divided and len(axes) <= len(shape)):
+        raise SpecError("axes", text)
+    return Spec(dtype, shape, axes)
 
 
 def parse_specs(text: str) -> tuple[Spec, ...]:

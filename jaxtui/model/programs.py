@@ -24,6 +24,22 @@ class Fusion(Record, frozen=True, kw_only=True):
     name or rearrange values."""
 
 
+class Exchanged(Record, frozen=True, kw_only=True):
+    """A collective that XLA put into the program of each device."""
+
+    name: str
+    kind: str
+    """XLA's word: ``all-reduce``, ``all-gather``, ``collective-permute`` …"""
+    bytes: int
+    """Of the largest buffer of one device: what is reduced, gathered or sent."""
+    groups: int | None
+    """How many groups work side by side; ``None`` where XLA's text is not known."""
+    participants: int | None
+    """Devices of each group."""
+    replica_groups: str
+    """Who works with whom, as XLA writes it, by place in the mesh."""
+
+
 class ProgramMemory(Record, frozen=True, kw_only=True):
     """Bytes of device memory that one call needs, by XLA's ``memory_analysis``."""
 
@@ -51,6 +67,8 @@ class Program(Record, frozen=True, kw_only=True):
     """How many of each kind, the most frequent first."""
     fusions: tuple[Fusion, ...] = ()
     """In the bodies of loops, too."""
+    collectives: tuple[Exchanged, ...] = ()
+    """In the bodies of loops and inside of fusions, too."""
     xla_flops: float | None = None
     xla_bytes: float | None = None
     xla_transcendentals: float | None = None

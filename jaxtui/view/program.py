@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,8 +19,8 @@ from jaxtui.model import (
     Topology,
     WorkFailed,
 )
-from jaxtui.model.machine import chip_count
-from jaxtui.model.programs import Bound, EagerStep, Program, ProgramMemory
+from jaxtui.model.machine import chip_count, members
+from jaxtui.model.programs import Bound, EagerStep, Exchanged, Program, ProgramMemory
 from jaxtui.model.remark import Fact
 from jaxtui.view import chipmap
 from jaxtui.view.document import SCHEMA, ProblemRow, problem
@@ -34,6 +35,10 @@ _TABLES = re.compile(
     r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d+ [^\n]*\n)*\n*",
     re.MULTILINE,
 )
+
+
+GROUPS_COLUMNS = 48
+"""Of a list that may name thousands of devices; the document has all of it."""
 
 
 class TopologyRow(Record, frozen=True, kw_only=True):
@@ -74,7 +79,7 @@ def report(
         verdict=_verdict(inspected, label, here=topology is None),
         tables=tuple(_tables(inspected)),
         remarks=gather((), _remarks(inspected, here=topology is None)),
-        host=_compiled_for(topology, host, devices) if topology else "",
+        host=_compiled_for(inspected.case, topology, host, devices) if topology else "",
     )
 
 
@@ -115,6 +120,8 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
             for fusion in program.fusions
         ]
         yield Table(columns(head, fusions, grows=head[2]))
+    if program.collectives:
+        yield _collectives(program.collectives)
     if len(inspected.steps) > 1:
         head = ("eager step", "kernels", "reads and writes")
         steps = [
@@ -135,6 +142,25 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
         ("compile", fmt.figure(inspected.compile_seconds)),
     ]
     yield Table(columns(("stage", "time"), stages, right=("time",)))
+
+
+def _collectives(found: Sequence[Exchanged]) -> Table:
+    """Who exchanges how much with whom; equal ones share a row."""
+    rows = Counter(
+        (
+            each.kind,
+            fmt.figure(each.bytes, "memory"),
+            f"{each.groups} × {each.participants}" if each.groups else fmt.ABSENT,
+            fmt.shorten(each.replica_groups, GROUPS_COLUMNS),
+        )
+        for each in found
+    )
+    head = ("collective", "bytes", "groups", "replica groups")
+    table = [
+        (kind if count == 1 else f"{count} {kind}", *rest)
+        for (kind, *rest), count in rows.items()
+    ]
+    return Table(columns(head, table, right=head[1:3], grows=head[3]))
 
 
 def _counted(names: Mapping[str, int]) -> str:
@@ -179,6 +205,9 @@ def _memory(needed: ProgramMemory) -> Table:
 
 def _remarks(inspected: Inspected, *, here: bool) -> Iterator[Remark]:
     program, peak = inspected.program, inspected.peak
+    count = len(members(inspected.case.device))
+    if count > 1:
+        yield Remark("per-device", {"devices": count})
     least, by = inspected.bound
     if least is not None and peak is not None and by is not None:
         facts: dict[str, Fact] = {
@@ -191,7 +220,7 @@ def _remarks(inspected: Inspected, *, here: bool) -> Iterator[Remark]:
         yield Remark("lower-bound", facts)
         if inspected.flops and peak.flops_per_second is None:
             yield Remark("compute-peak-unknown", {"dtype": inspected.case.dtype})
-    elif not here:
+    elif not here and count == 1:
         own = inspected.bytes is None
         kind = {"device_kind": inspected.device_kind}
         yield Remark("traffic-unknown") if own else Remark("peaks-unknown", {**kind})
@@ -211,12 +240,13 @@ def _remarks(inspected: Inspected, *, here: bool) -> Iterator[Remark]:
 
 
 def _compiled_for(
-    row: TopologyRow, host: Host | None, devices: Sequence[Device]
+    case: Case, row: TopologyRow, host: Host | None, devices: Sequence[Device]
 ) -> str:
     parts = [Topology(name=row.name, options=row.options).label]
     if devices:
         parts[0] += f": {devices[0].device_kind}, {chipmap.summary(devices)}"
-    parts.append("compiled for one device")
+    count = len(members(case.device))
+    parts.append(f"compiled for {'one device' if count == 1 else f'{count} devices'}")
     if host is not None:
         parts += [f"libtpu {host.platform_version}", f"jax {host.jax}"]
     return " · ".join(parts)
@@ -290,6 +320,7 @@ class Compiled(Record, frozen=True, kw_only=True):
     bound_by: Bound | None
     kernels: int | None
     instructions: dict[str, int] | None
+    collectives: tuple[Exchanged, ...] | None
     hlo: str | None
     source: str | None
     """Of the peak."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as changed
+
 import jax
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from jaxtui.measure import ops, planning, workload
-from jaxtui.measure.ops.collectives import Exchange, mapped
-from jaxtui.model import Case, Experiment
+from jaxtui.measure import ops, planning, programs, workload
+from jaxtui.measure.inspection import run_inspection
+from jaxtui.measure.ops.collectives import Exchange
+from jaxtui.measure.own import specs as own_specs
+from jaxtui.model import Case, Experiment, Inspection, WorkFailed
+from jaxtui.model.machine import members
 from jaxtui.model.mesh import parse_mesh
-from tests.measure.running import case, measured
+from jaxtui.view import scripts
+from tests.measure.running import case, measured, own
 
 DEVICES = "cpu:0-3"
 
@@ -119,10 +126,9 @@ def test_rates_follow_from_size_and_time(brief, op, factor):
 
 
 def test_a_wrong_result_is_an_error(brief, monkeypatch):
-    def one_off(form, mesh, takes, gives):
-        return mapped(lambda x: form(x) + 1, mesh, takes, gives)
-
-    monkeypatch.setattr(ops.collectives, "mapped", one_off)
+    form = ops.COLLECTIVES["permute"].form
+    wrong = changed(ops.COLLECTIVES["permute"], form=lambda x, axes: form(x, axes) + 1)
+    monkeypatch.setitem(ops.COLLECTIVES, "permute", wrong)
     (got,) = measured(collective("permute", dtype="int32"))
     assert got.collective.wrong == 4 * 1024
     assert got.has("wrong-result")
@@ -175,8 +181,9 @@ def test_together_every_device_does_the_work(brief):
     assert group.error_vs_float64 == single.error_vs_float64
     assert group.phases.transfer is None
     # The rate is that of all; it is None of what the host hands over too slowly.
-    rate = pytest.approx(group.flops / group.work_seconds)
-    assert group.flops_per_second in (None, rate)
+    seconds = group.pipelined_seconds, group.ready.median
+    rates = [pytest.approx(group.flops / each) for each in seconds if each]
+    assert group.flops_per_second in (None, *rates)
 
 
 def test_together_results_lie_on_their_devices():
@@ -200,3 +207,128 @@ def test_memory_counts_for_every_device():
     one, three = planning.plan(Experiment(cases=asked)).cases
     assert three.memory_bytes == 3 * one.memory_bytes
     assert three.flops == 3 * one.flops
+
+
+# Functions whose arguments are divided over a mesh.
+
+
+def sharded(args: str, mesh: str = "2x2", name: str = "product") -> Case:
+    params = {"args": args} if args else {}
+    typed = own(name, device=DEVICES)
+    return replace(typed, params={**params, **parse_mesh(mesh).params})
+
+
+def test_a_function_runs_over_a_mesh(brief):
+    (got,) = measured(sharded("f32[64,32]@x,y f32[32,16]@-,y"))
+    assert got.case.dtype == "float32"
+    assert got.has("sharded")
+    assert got.flops == pytest.approx(2 * 64 * 32 * 16)  # of all devices
+    assert got.phases.transfer is None
+    assert got.pipelined_seconds is None
+
+
+def test_arguments_lie_where_their_axes_say():
+    asked = sharded("f32[64,32]@x,y f32[32,16]@-,y f32[8]@y f32[4]")
+    shardings = workload.shardings(asked, jax.devices()[:4])
+    assert [
+        sharding.shard_shape(spec.shape)
+        for sharding, spec in zip(shardings, own_specs(asked), strict=True)
+    ] == [(32, 16), (32, 8), (4,), (4,)]
+    assert planning.plan_case(asked, planning.Supply()).problem is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        (sharded("f32[63,32]@x"), "sharded-unevenly"),
+        (sharded("f32[64,32]@z"), "sharded-axis-unknown"),
+        (sharded("f32[64,32]@x", "3x4"), "mesh-misfit"),
+        (own("product", "f32[64,32]@x"), "sharded-without-mesh"),
+        (own("product", "f32[64,32]", device=DEVICES), "group-own"),
+        (sharded(""), "mesh-without-arguments"),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(asked, code):
+    (planned,) = planning.plan(Experiment(cases=(asked,))).cases
+    assert planned.problem.remark.code == code
+
+
+# In plain Python, and as programs.
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(collective(op, mesh="2x2@y") for op in ops.COLLECTIVES),
+        collective("all_reduce", dtype="bfloat16"),
+        case("matmul", 16, device="cpu:1,3"),
+        sharded("f32[64,32]@x,y f32[32,16]@-,y"),
+    ],
+    ids=str,
+)
+def test_plain_python_does_the_same(asked):
+    (planned,) = planning.plan(Experiment(cases=(asked,)), recipes=True).cases
+    recipe = planned.recipe
+    names: dict[str, object] = {}
+    lines = [scripts.IMPORTS[module] for module in recipe.modules]
+    lines += [recipe.function, *recipe.arguments]
+    lines += [f"f, wait = {recipe.call}, {recipe.wait}", "wait(f(*args))"]
+    lines += ["result = f(*args)"]
+    exec("\n".join(lines), names)
+    leaves = jax.tree.leaves(names["result"])
+    group = {each for leaf in leaves for each in leaf.devices()}
+    assert len(group) == len(members(asked.device))
+
+
+@pytest.mark.parametrize("op", ops.COLLECTIVES)
+def test_the_program_has_the_collective_and_its_groups(op):
+    asked = collective(op, mesh="2x2@y")
+    *_, inspected, _ = run_inspection(Inspection(case=asked))
+    (exchanged,) = inspected.program.collectives
+    kinds = {"reduce_scatter": "reduce-scatter", "permute": "collective-permute"}
+    assert exchanged.kind == kinds.get(op, op.replace("_", "-"))
+    assert (exchanged.groups, exchanged.participants) == (2, 2)
+    assert exchanged.bytes == 4096
+
+
+def test_each_device_of_a_group_has_the_same_program():
+    asked = case("selu", 100, device=DEVICES)
+    failed = [
+        event
+        for event in run_inspection(Inspection(case=asked))
+        if isinstance(event, WorkFailed)
+    ]
+    assert [event.remark.code for event in failed] == ["program-of-each"]
+
+
+LINE = "  %x.1 = {shape} {op}(%p), channel_id=1, {groups}, metadata={{}}"
+
+
+@pytest.mark.parametrize(
+    ("shape", "op", "groups", "expected"),
+    [
+        ("f32[8,4]{1,0}", "all-reduce", "replica_groups={{0,1},{2,3}}", (128, 2, 2)),
+        ("bf16[8]{0}", "all-gather", "replica_groups=[2,4]<=[8]", (16, 2, 4)),
+        ("bf16[8]{0}", "all-gather", "replica_groups=[4,2]<=[2,4]T(1,0)", (16, 4, 2)),
+        ("bf16[8]{0}", "reduce-scatter", "replica_groups=[2,4]<=[8]", (64, 2, 4)),
+        (
+            "f32[8]{0:T(8,128)S(1)}",
+            "all-gather",
+            "replica_groups=mesh['axis_0'=4,'axis_1'=2] {'axis_0'}",
+            (32, 2, 4),
+        ),
+        ("f32[8]{0}", "all-reduce", "replica_groups=mesh['x'=8]", (32, 1, 8)),
+        (
+            "(f32[8]{0}, f32[8]{0}, u32[], u32[])",
+            "collective-permute-start",
+            "source_target_pairs={{0,1},{1,0},{2,3},{3,2}}",
+            (32, 2, 2),
+        ),
+        ("(f32[2], f32[2])", "all-reduce", "replica_groups={}", (16, None, None)),
+        ("f32[2]", "all-to-all", "replica_groups=new{1}", (8, None, None)),
+    ],
+)
+def test_groups_are_read_as_xla_writes_them(shape, op, groups, expected):
+    text = LINE.format(shape=shape, op=op, groups=groups)
+    (found,) = programs.collectives(f"ENTRY %main {{\n{text}\n}}\n")
+    assert (found.bytes, found.groups, found.participants) == expected

@@ -8,7 +8,6 @@ devices (``doc/PERFORMANCE.md`` of nccl-tests has the factors).
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.experimental import mesh_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxtui.measure.ops.arguments import Array
@@ -173,29 +171,17 @@ COLLECTIVES: dict[str, Collective] = {
 
 
 def device_mesh(mesh: meshes.Mesh, devices: tuple[jax.Device, ...]) -> Mesh:
-    """The devices as ``jax.make_mesh`` places them: along the links of a TPU."""
+    """The devices as ``jax.make_mesh`` places them, along the links of a TPU.
+
+    What it makes is not taken: since jax 0.9 a function would have to say how each of
+    its operations is sharded.
+    """
     try:
-        placed = mesh_utils.create_device_mesh(
-            mesh.shape, devices, allow_split_physical_axes=True
-        )
+        placed = jax.make_mesh(mesh.shape, mesh.names, devices=devices).devices
     # Of a part of a slice, or of a shape that its links do not have.
     except (ValueError, NotImplementedError, AssertionError):
         placed = np.array(devices).reshape(mesh.shape)
     return Mesh(placed, mesh.names)
-
-
-def mapped(
-    form: Callable[..., Any], mesh: Mesh, takes: PartitionSpec, gives: PartitionSpec
-) -> Callable[..., Any]:
-    """``jax.shard_map``, or what it was before jax 0.6.1."""
-    shard_map: Any = getattr(jax, "shard_map", None)
-    if shard_map is None:
-        module = importlib.import_module("jax.experimental.shard_map")
-        shard_map = module.shard_map
-    function: Callable[..., Any] = shard_map(
-        form, mesh=mesh, in_specs=takes, out_specs=gives
-    )
-    return function
 
 
 class Place(NamedTuple):
@@ -250,7 +236,11 @@ class Exchange:
             return form(x, axes)
 
         bound.__name__ = bound.__qualname__ = self.op.name
-        return mapped(bound, self._mesh, self._spread, self._spread)
+        spread = self._spread
+        mapped: Callable[..., Any] = jax.shard_map(
+            bound, mesh=self._mesh, in_specs=spread, out_specs=spread
+        )
+        return mapped
 
     @property
     def shape(self) -> jax.ShapeDtypeStruct:

@@ -300,6 +300,11 @@ def _donated(facts: Facts) -> str:
 
 
 def _sharded(facts: Facts) -> str:
+    if facts.get("mesh"):
+        return (
+            f"It runs over a mesh of {facts['devices']} devices; rates are those of all"
+            " together."
+        )
     return (
         f"Its file spreads it over {facts['devices']} devices. XLA counts the work of"
         " one device, so rates are per device."

@@ -27,6 +27,48 @@ WORDS = {
         lambda f: f'"{f["mesh"]}" is not a mesh.',
         "Write its sizes and, if you like, axes: 8, 2x4, 2x4@y.",
     ),
+    "mesh-without-arguments": Words(
+        "arguments needed",
+        lambda f: f"{f['op']} runs over a mesh only with typed arguments.",
+        "Give each with --arg, as in --arg 'f32[1024,1024]@x,-'.",
+    ),
+    "sharded-without-mesh": Words(
+        "mesh needed",
+        lambda f: f"{f['argument']} is sharded over {f['axis']}, but there is no mesh.",
+        "Give one, as in --mesh 2x4.",
+    ),
+    "sharded-axis-unknown": Words(
+        "unknown axis",
+        lambda f: (
+            f"{f['argument']} is sharded over {f['axis']}, an axis that the mesh"
+            f" {f['mesh']} doesn't have: there is {', '.join(f['axes'])}."
+        ),
+    ),
+    "sharded-unevenly": Words(
+        "uneven shards",
+        lambda f: (
+            f"{f['argument']}: a dimension of {f['length']} doesn't divide among the"
+            f" {f['devices']} devices of axis {f['axis']} in the mesh {f['mesh']}."
+        ),
+        "Take a multiple, or leave the dimension whole with -.",
+    ),
+    "program-of-each": Words(
+        "same program",
+        lambda f: f"Every device of {f['device']} runs the same program.",
+        "Name one device.",
+    ),
+    "loop-on-group": Words(
+        "one device only",
+        lambda f: f"The timeline shows one device, and {f['device']} is several.",
+        "Choose one of them.",
+    ),
+    "per-device": Words(
+        "one of several",
+        lambda f: (
+            f"{fmt.count(f['devices'])} devices run this program: kernels, flops, bytes"
+            " and memory are those of one."
+        ),
+    ),
     "mesh-misfit": Words(
         "mesh doesn't fit",
         lambda f: (
@@ -38,8 +80,12 @@ WORDS = {
     "collective-alone": Words(
         "one participant",
         lambda f: (
-            f"{f['op']} needs at least two devices; on {f['device']}"
-            f" each group of the mesh {f['mesh']} has one."
+            f"{f['op']} needs at least two devices; "
+            + (
+                f"{f['device']} is one."
+                if f["count"] == 1
+                else f"each group of the mesh {f['mesh']} has one."
+            )
         ),
         "Take more devices, such as --device all, or another axis.",
     ),
