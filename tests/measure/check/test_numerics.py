@@ -327,6 +327,16 @@ ENTRY %main {{
 """
 
 
+def test_a_gpu_that_contradicts_itself_does_not_say_what_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(numerics, "GPU_PLATFORMS", ("cpu",))
+    change(monkeypatch, "cpu:1", now_and_then(1))
+    read = readings(events(check("numerics", devices=2)))
+    assert ":" in of("cpu:0", read)[PRODUCT].digest
+    assert of("cpu:1", read)[PRODUCT].digest == ""
+
+
 def test_the_digest_of_a_program_is_that_of_its_kernels() -> None:
     device: Any = type("Gpu", (), {"platform": "gpu"})()
 

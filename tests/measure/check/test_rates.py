@@ -329,3 +329,20 @@ def test_a_device_that_fails_in_the_race_is_out(
     machine = readings(events(check("together", 2)))[-1]
     assert machine.device is None
     assert machine.remarks == (Remark("too-few-devices"),)
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(1.0, 2), (0.005, 4), (1e-6, 8)])
+def test_a_round_is_long_enough_to_be_timed_where_silicon_is_not_shared(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int
+) -> None:
+    def run_alone(member: together.Member) -> None:
+        member.alone = [seconds * member.calls]
+
+    monkeypatch.setattr(together.Member, "run_alone", run_alone)
+    monkeypatch.setattr(base, "shares_silicon", lambda devices: False)
+    found = Context(check("together", 2), Survey(), never)
+    members: list[together.Member] = []
+    doing = list(together._prepare(found, members))
+    assert [event.devices for event in doing] == [("cpu:0",), ("cpu:1",)]
+    # The first one decides: all do the same work.
+    assert [member.calls for member in members] == [calls, calls]
