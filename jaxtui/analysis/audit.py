@@ -42,7 +42,7 @@ TRANSFER_BYTES = 64 * 1024
 """The latency of PCIe is some 10 µs, in which 16 GB/s move 160 KB: what is smaller
 costs no more than a scalar of the result would."""
 
-_Event = TypeVar("_Event", Execution, Compile, Transfer, Wait)
+_Event = TypeVar("_Event", bound=Compile | Transfer | Wait)
 
 
 @dataclass
@@ -56,7 +56,8 @@ class _Seen:
     """Asked for before it, and not over when it began."""
     compiles: Sequence[Compile]
     transfers: Sequence[Transfer]
-    waits: Sequence[Wait]
+    waits: _Timeline[Wait | Transfer]
+    """Of the whole program: a transfer waits as well."""
     is_traced: bool
     """The device was watched until the end of the span."""
 
@@ -68,9 +69,7 @@ class _Seen:
         stop = self.span.stop_seconds
         late = max(execution.end_seconds for execution in self.work) - stop
         called = max(execution.called_seconds for execution in self.work)
-        ends = [(each.start_seconds, each.end_seconds) for each in self.waits]
-        ends += [(each.start_seconds, each.end_seconds) for each in self.transfers]
-        waited = any(called <= begun and end <= stop for begun, end in ends)
+        waited = self._waited(called, stop)
         return late if self._counts(late, waited) else 0.0
 
     @cached_property
@@ -81,13 +80,15 @@ class _Seen:
         start = self.span.start_seconds
         end = max(execution.end_seconds for execution in self.before)
         called = max(execution.called_seconds for execution in self.before)
-        waited = any(
-            called <= wait.start_seconds and wait.end_seconds <= start
-            for wait in self.waits
-        )
+        waited = self._waited(called, start)
         if not self._counts(end - start, waited):
             return 0.0
         return min(end, self.end) - start
+
+    def _waited(self, called: float, end: float) -> bool:
+        """Whether it waited after its last call."""
+        waits = self.waits.within(called, end)
+        return any(wait.end_seconds <= end for wait in waits)
 
     def _counts(self, seconds: float, waited: bool) -> bool:
         least = LATE_SECONDS if waited else TOLERANCE_SECONDS
@@ -177,7 +178,9 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
     for execution in executions:
         done.append(max(execution.end_seconds, done[-1] if done else 0.0))
     compiles = _Timeline(witness.compiles)
-    transfers, waits = _Timeline(witness.transfers), _Timeline(witness.waits)
+    transfers = _Timeline(witness.transfers)
+    everything: list[Wait | Transfer] = [*witness.waits, *witness.transfers]
+    waits = _Timeline(everything)
     last = witness.traced_seconds[1] if witness.traced_seconds else 0.0
     for span in witness.spans:
         start, stop = span.start_seconds, span.stop_seconds
@@ -193,7 +196,7 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
             ],
             compiles.within(start, stop),
             transfers.within(start, stop),
-            waits.within(start - LATE_SECONDS, stop),
+            waits,
             stop <= last,
         )
 

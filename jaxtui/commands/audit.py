@@ -74,7 +74,7 @@ def command(
         audit = analysis.judge(witness, view.source)
     host = view.HostRow(
         hostname=platform.node(),
-        python=platform.python_version(),
+        python=witness.python if witness is not None else None,
         jax=witness.jax if witness is not None else None,
     )
 

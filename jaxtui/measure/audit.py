@@ -19,6 +19,7 @@ import importlib.util
 import linecache
 import logging
 import os
+import platform
 import re
 import signal
 import sys
@@ -34,12 +35,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, perf_counter_ns
 from types import CodeType, FrameType, ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from jaxtui.measure import as_main, xspace
-from jaxtui.measure.kernels import DEVICES, HOST, Kernel, of_plane, start_of
+from jaxtui.measure.kernels import DEVICES, HOST, start_of
 from jaxtui.measure.xspace import Event, Space
 from jaxtui.model import Remark
 from jaxtui.model.audit import (
@@ -51,6 +52,9 @@ from jaxtui.model.audit import (
     Wait,
     Witness,
 )
+
+if TYPE_CHECKING:
+    from jaxtui.measure.trace import Part
 
 TRACE_SECONDS = 60.0
 """How long kernels are watched. Tracing costs some 50 bytes an event, and reading them
@@ -525,6 +529,7 @@ class Watch:
         version = getattr(self._jax, "__version__", None)
         return Witness(
             script=name,
+            python=platform.python_version(),
             jax=None if version is None else str(version),
             seconds=ran,
             spans=tuple(self._span(*pair) for pair in self._spans),
@@ -749,7 +754,9 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
     Raises:
         ValueError: It is damaged, too large, or without marks.
     """
-    kernels: list[Kernel] = []
+    from jaxtui.measure.trace import MissingTraceError, parts
+
+    runs: dict[Hashable, list[Part]] = defaultdict(list)
     host: list[list[Event]] = []
     count = 0
     for plane in space.planes:
@@ -764,7 +771,11 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
             lines[line.name] += events
             if plane.name == HOST:
                 host.append(events)
-        kernels += of_plane(plane.name, lines)
+        try:
+            for key, part in parts(plane.name, lines):
+                runs[key].append(part)
+        except MissingTraceError as error:
+            raise ValueError(error.remark.code) from error
     marked = [
         (int(event.name.removeprefix(MARK)), event)
         for events in host
@@ -790,7 +801,7 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
     times = [clock.of(event.start_ps) for _, event in marked]
     return _Seen(
         (min(times), max(times)),
-        tuple(_executions(kernels, calls, clock)),
+        tuple(_executions(list(runs.values()), calls, clock)),
         tuple(
             Transfer(
                 direction="to device",
@@ -830,7 +841,7 @@ def _puts(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _executions(
-    kernels: Sequence[Kernel], calls: Sequence[_Asked], clock: _Clock
+    runs: Sequence[Sequence[Part]], calls: Sequence[_Asked], clock: _Clock
 ) -> Iterator[Execution]:
     """Runs of programs with the calls that asked for them.
 
@@ -838,16 +849,11 @@ def _executions(
     these, as of the call that was being compiled when it began, a run was asked for
     when it began, at the latest.
     """
-    runs: dict[tuple[str, Hashable], list[Kernel]] = defaultdict(list)
-    for kernel in kernels:
-        runs[kernel.program, kernel.run].append(kernel)
     waiting: dict[str, deque[_Asked]] = defaultdict(deque)
     for call in sorted(calls, key=lambda call: call.event.start_ps):
         waiting[_module(call.event.name)].append(call)
-    for (program, _), parts in sorted(
-        runs.items(), key=lambda run: min(part.start for part in run[1])
-    ):
-        start = min(part.start for part in parts)
+    for run in sorted(runs, key=lambda run: min(part.start for part in run)):
+        program, start = run[0].program, min(part.start for part in run)
         queue = waiting[_module(program)]
         name, asked, thread = program, start, None
         if queue and queue[0].event.start_ps <= start:
@@ -860,7 +866,7 @@ def _executions(
             program=program,
             called_seconds=clock.of(asked),
             start_seconds=clock.of(start),
-            end_seconds=clock.of(max(part.end for part in parts)),
+            end_seconds=clock.of(max(part.end for part in run)),
             thread=thread,
         )
 

@@ -176,7 +176,7 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     Raises:
         MissingTraceError: It is too large, empty, or without its marks.
     """
-    groups: dict[Hashable, list[_Part]] = defaultdict(list)
+    groups: dict[Hashable, list[Part]] = defaultdict(list)
     marked: list[Any] = []
     count = 0
     for plane in data.planes:
@@ -192,7 +192,7 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
         if plane.name == HOST:
             every = sorted(chain(*lines.values()), key=start_of)
             marked = [event for event in every if event.name == MARK]
-        for key, part in _parts(plane.name, lines):
+        for key, part in parts(plane.name, lines):
             groups[key].append(part)
     if not groups or len(marked) != len(marks):
         raise MissingTraceError(Remark("trace-incomplete"))
@@ -203,7 +203,7 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     )
     middle = event.start_ps + event.duration_ps // 2
     clock = Clock(middle, 1e-9 * (mark.before + mark.after) / 2)
-    runs = (_merge(parts, clock) for parts in groups.values())
+    runs = (_merge(group, clock) for group in groups.values())
     return Trace(tuple(sorted(runs, key=attrgetter("start"))), count)
 
 
@@ -218,7 +218,7 @@ class Clock(NamedTuple):
         return self.seconds + 1e-12 * (picoseconds - self.picoseconds)
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """A run, or what one of its kernels or devices was of it; picoseconds."""
 
     program: str
@@ -226,7 +226,7 @@ class _Part(NamedTuple):
     end: int
 
 
-def _parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, _Part]]:
+def parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, Part]]:
     """What a plane has of runs, with what tells those apart.
 
     Parts of one run, its kernels on CPU or its devices where it is sharded, have the
@@ -241,7 +241,7 @@ def _parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, 
             run_id = dict(event.stats).get("run_id")
             key = (event.name, (plane, index) if run_id is None else run_id)
             end = event.start_ps + event.duration_ps
-            yield key, _Part(event.name, event.start_ps, end)
+            yield key, Part(event.name, event.start_ps, end)
         return
     numbers: Counter[str] = Counter()
     begins: dict[str, str] = {}
@@ -256,12 +256,12 @@ def _parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, 
             again = kernel.name == begins.setdefault(program, kernel.name)
             numbers[program] += again
             run = numbers[program]
-        yield (program, run), _Part(program, kernel.start, kernel.end)
+        yield (program, run), Part(program, kernel.start, kernel.end)
 
 
-def _merge(parts: Sequence[_Part], clock: Clock) -> Run:
-    start, end = min(part.start for part in parts), max(part.end for part in parts)
-    return Run(parts[0].program, clock.of(start), clock.of(end))
+def _merge(group: Sequence[Part], clock: Clock) -> Run:
+    start, end = min(part.start for part in group), max(part.end for part in group)
+    return Run(group[0].program, clock.of(start), clock.of(end))
 
 
 # What the device did for each call of a loop.

@@ -98,8 +98,9 @@ class Witness(Record, frozen=True, kw_only=True, tag=True):
     """Everything that was seen while a program ran."""
 
     script: str
+    python: str
     jax: str | None
-    """Its version; ``None`` if the program never imported it."""
+    """Their versions; ``None`` if the program never imported JAX."""
     seconds: float
     """How long the program ran."""
     spans: tuple[Span, ...] = ()

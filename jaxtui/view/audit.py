@@ -61,7 +61,7 @@ class HostRow(Record, frozen=True, kw_only=True):
     """Where the program ran."""
 
     hostname: str
-    python: str
+    python: str | None
     jax: str | None
 
 

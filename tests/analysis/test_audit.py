@@ -56,6 +56,7 @@ def waited(start: float, end: float, on: str = "") -> Wait:
 def audit(*spans: Span, source: str = "", **seen: object) -> Audit:
     witness = Witness(
         script="a.py",
+        python="3",
         jax="0",
         seconds=10.0,
         spans=spans,
@@ -238,6 +239,7 @@ def test_what_is_timed_once() -> None:
 def test_after_the_trace_has_ended_nobody_knows_whether_work_was_done() -> None:
     witness = Witness(
         script="a.py",
+        python="3",
         jax="0",
         seconds=10.0,
         spans=(span(1.0, 1.001),),
@@ -257,6 +259,7 @@ def test_a_program_that_cannot_be_judged(
     jax: str | None, spans: tuple[Span, ...], code: str
 ) -> None:
     judged = judge(
-        Witness(script="a.py", jax=jax, seconds=1.0, spans=spans), lambda place: ""
+        Witness(script="a.py", python="3", jax=jax, seconds=1.0, spans=spans),
+        lambda place: "",
     )
     assert [remark.code for remark in judged.remarks] == [code]
