@@ -153,7 +153,19 @@ class JaxtuiApp(BaseApp):
     Tabs Underline { display: none; }
     Tab { height: 1; padding: 0 1; }
     Tab.-active { text-style: bold reverse; }
-    .-tall LoadPanel { border: round $panel-border; height: 5; }
+    .-tall LoadPanel, #top.-single LoadPanel { border: round $panel-border; }
+    .-tall LoadPanel { height: 5; }
+    CommandPalette {
+        background: $background 60%;
+        & > Vertical { width: 80; max-width: 100%; }
+        #--input { height: 3; border: round $panel-lit; background: $background; }
+        #--results { height: auto; background: $background; }
+        SearchIcon { display: none; }
+        CommandInput { height: 1; border: none; padding: 0 1; }
+        CommandList {
+            border: round $panel-border; background: $background; padding: 0 1;
+        }
+    }
     """
     COMMANDS: ClassVar = {Palette}
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -95,6 +95,9 @@ class DevicesPane(CasePane):
     DEFAULT_CSS = """
     DevicesPane {
         height: 1fr;
+        #top { height: auto; }
+        #top.-single { layout: horizontal; }
+        #top.-single Hardware { width: auto; }
         #below { height: 1fr; }
         #details-panel { height: 100%; width: 1fr; display: none; }
         #details { height: 1fr; }
@@ -122,8 +125,9 @@ class DevicesPane(CasePane):
         self._facts = Paper(id="facts")
 
     def compose(self) -> ComposeResult:
-        yield self._hardware
-        yield LoadPanel()
+        with Vertical(id="top"):
+            yield self._hardware
+            yield LoadPanel()
         with Horizontal(id="below"):
             yield self._first
             with (
@@ -211,6 +215,11 @@ class DevicesPane(CasePane):
         self.set_class(wide, "-beside")
         self.set_class(not wide, "-instead")
         self._hardware.show(self.state, self.judged, self.size)
+        single = self._hardware.is_single
+        self.query_one("#top").set_class(single, "-single")
+        load = self.query_one(LoadPanel)
+        load.styles.height = self._hardware.styles.height if single else None
+        load.set_class(bool(self.state.devices), "-known")
         device = self.state.device
         panel = self.query_one("#details-panel", Panel)
         panel.entitle(f"details · {device.name}" if device else "details")
@@ -402,6 +411,7 @@ class FirstMinute(Panel):
 
     def on_resize(self) -> None:
         self.set_class(self.content_size.width >= 70, "-wide")
+        self.query_ancestor(DevicesPane).draw()
 
     @property
     def text(self) -> str:
@@ -420,7 +430,8 @@ class FirstMinute(Panel):
         """
         case = _shown_case(state)
         self._entitle(state, offer, case)
-        self._words.show(partial(_lines, state, offer, findings, case))
+        height = self.content_size.height
+        self._words.show(partial(_lines, state, offer, findings, case, height))
         said = stopwatch.of_case(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
         off_by = stopwatch.off_by(case) if case is not None else None
@@ -469,10 +480,11 @@ def _lines(
     offer: Experiment | None,
     findings: Sequence[Remark],
     case: CaseState | None,
+    height: int,
     width: int,
 ) -> list[Line]:
     if case is None or state.run is None:
-        return _before(state, offer, findings, width)
+        return _before(state, offer, findings, height, width)
     if case.failure is not None:
         return devices.failure_lines(case.failure, width)
     numpy = figures.numpy_of(case, state.run)
@@ -486,15 +498,22 @@ def _lines(
 
 
 def _before(
-    state: State, offer: Experiment | None, findings: Sequence[Remark], width: int
+    state: State,
+    offer: Experiment | None,
+    findings: Sequence[Remark],
+    height: int,
+    width: int,
 ) -> list[Line]:
     """What Enter does, or why nothing can be done yet."""
+    lines: list[Line] = []
     if state.engine == "failed" and state.failed is not None:
         lines = devices.failure_lines(state.failed, width)
     else:
-        lines = stopwatch.lines(stopwatch.BEFORE, width)
         line = Span("Enter ", "title"), Span(_offer_text(state, offer))
-        lines += fold(line, width)
+        lines = fold(line, width)
+        room = 0 if findings else height - len(lines) - 1
+        drawn = stopwatch.sketch(width, room)
+        lines += [()] * (len(drawn) < room) + drawn
     for finding in findings:
         lines += [(), *_finding(finding, width)]
     return lines

@@ -14,12 +14,12 @@ from textual.widgets import Static
 
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
-from jaxtui.tui.devices import DevicesPane
+from jaxtui.tui.devices import WIDER, DevicesPane
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.links import LinksScreen
-from jaxtui.tui.pane import WIDE_COLUMNS, Pane
+from jaxtui.tui.pane import Pane
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.hardware import Hardware
@@ -160,10 +160,9 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen {
         align: center middle;
         #help {
-            width: 78; max-width: 100%; height: 100%; background: $background;
+            width: 118; max-width: 100%; height: 100%; background: $background;
         }
         VerticalScroll { width: 1fr; height: 100%; }
-        &.-wide #help { width: 118; }
     }
     """
 
@@ -174,7 +173,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         keys = list(sections(self._here, self.app).items())
         said = list(words(self._here).items())
-        wide = self.app.size.width >= WIDE_COLUMNS
+        wide = self.app.size.width >= WIDER
         columns = [keys, said] if wide else [[keys[0], said[0], *keys[1:], said[1]]]
         with Horizontal(id="help"):
             for column in columns:

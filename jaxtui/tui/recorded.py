@@ -17,11 +17,11 @@ from textual.widgets import Static
 from jaxtui.machine import topologies
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.choice import ChoicePopup
+from jaxtui.tui.widgets.choice import ChoicePopup, Entry
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
-from jaxtui.view import devices
+from jaxtui.view import chipmap, devices
 from jaxtui.view.text import fit
 
 _PLACE = Offset(1, 2)
@@ -159,5 +159,10 @@ def choose(app: BaseApp, shown: str | None) -> None:
         else:
             app.push_screen(RecordedScreen(chosen[0]))
 
-    popup = ChoicePopup(names, (shown or names[0],), _PLACE, multiple=False)
+    entries = []
+    for name in names:
+        found = topologies.devices(name)
+        about = f"{devices.title(found)}: {chipmap.summary(found)}"
+        entries.append(Entry(name, name, about))
+    popup = ChoicePopup(entries, (shown or names[0],), _PLACE, multiple=False)
     app.push_screen(popup, show)

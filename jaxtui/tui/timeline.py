@@ -37,7 +37,7 @@ from jaxtui.view import timeline as view
 from jaxtui.view.lanes import Shot, Timeline, timeline
 from jaxtui.view.report import Report, statement_lines
 from jaxtui.view.stopwatch import Clocks
-from jaxtui.view.text import Line, Span, fold
+from jaxtui.view.text import Line, Span, fold, piece, plain
 
 _FOOTER = (
     ("escape,q", "close", "Back", "Back to the tabs."),
@@ -98,7 +98,9 @@ class FiguresPanel(Panel):
         over = until is None or until >= clocks.work
 
         def lines(width: int) -> list[Line]:
-            last = fold(verdict, width)[:1] if over else [(Span("…", "muted"),)]
+            first = fold(verdict, width)[0] if over else (Span("…", "muted"),)
+            # Where the next part did not fit, its separator stays away, too.
+            last = [piece(first, 0, len(plain(first).rstrip(" ·")))]
             return [*stopwatch.loop_lines(clocks, width, until=until), *last]
 
         self.query_one(Paper).show(lines)

@@ -334,7 +334,7 @@ def of_device(check: Judgement, name: str) -> Report:
     device = short_names([name], check.devices)
     return Report(
         title=f"{device} in the check",
-        tables=(_figures(check, verdicts),) if verdicts else (),
+        tables=(_figures(check, verdicts, of_one=True),) if verdicts else (),
         remarks=_statements(check, verdicts),
     )
 
@@ -444,7 +444,9 @@ def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
     return "; ".join(texts)
 
 
-def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
+def _figures(
+    check: Judgement, verdicts: Sequence[Verdict], *, of_one: bool = False
+) -> Table:
     """A row for each figure, test by test; what was skipped is a remark."""
     shown = [
         row
@@ -455,7 +457,7 @@ def _figures(check: Judgement, verdicts: Sequence[Verdict]) -> Table:
     names = [_who(row, len(check.devices)) for row in shown]
     whats = [row.first.reading.what for row in shown]
     widest = max(map(len, whats), default=0)
-    one_device = len({*names} - {"machine"}) < 2 and len(check.devices) < 2
+    one_device = of_one or (len({*names} - {"machine"}) < 2 and len(check.devices) < 2)
     looks = [LOOKS[row.word] for row in shown]
 
     def column(

@@ -154,8 +154,12 @@ class _Style:
     """Lines of a chip; its numbers stand in the middle one."""
 
 
+_TALLEST = 12
+"""Lines of a chip where there is room for them."""
+
 _ROOMY = (
-    _Style(2, True, more=6, tall=3),
+    # Square, as a cell is twice as high as it is wide.
+    *(_Style(2, True, more=2 * tall, tall=tall) for tall in range(_TALLEST, 2, -1)),
     _Style(1, True, more=4, tall=3),
     _Style(1, True, more=4),
     _Style(1, True, more=2),

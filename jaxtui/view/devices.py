@@ -26,6 +26,7 @@ from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap, words
 from jaxtui.view.document import machine
+from jaxtui.view.load import NEARLY_FULL
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, fold, meter, plain
 from jaxtui.view.words.machine import process
@@ -203,9 +204,6 @@ def _process(device: Device) -> str:
 METER = 8
 """Cells of a meter of memory."""
 
-NEARLY_FULL = 0.9
-"""The share of its memory from which on a device is said to be full."""
-
 
 def _memory(devices: Sequence[Device]) -> Column | None:
     """What is used of how much, in the unit of the largest memory."""
@@ -348,7 +346,7 @@ def host_facts(host: Host) -> list[tuple[str, str]]:
 
 
 def host_summary(host: Host, width: int) -> list[Line]:
-    """What stands beside a device that has no place on a map: the host, in short."""
+    """What stands below a device that has no place on a map: the host, in short."""
     cores = None if host.cpu_count is None else plural(host.cpu_count, "core")
     memory = None if host.memory_bytes is None else fmt.bytes_text(host.memory_bytes)
     facts = " · ".join(filter(None, (cores, memory)))

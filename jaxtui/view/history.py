@@ -14,6 +14,7 @@ from jaxtui.model import PHASES, Measurement, Record, Remark
 from jaxtui.model.base import dtype_label
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
+from jaxtui.plot import SERIES
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.text import visible
 from jaxtui.view.document import SCHEMA, encode, machine
@@ -162,7 +163,7 @@ def _role(name: str, text: str, row: Row) -> str:
         # A list does not know how many rounds there were.
         wide = is_vague(row.ci_low or 0.0, row.ci_high or 0.0, 1.0)
         return "unknown" if wide else "value"
-    return "numpy" if (name, text) == ("mode", "numpy") else "label"
+    return text if name == "mode" and text in SERIES else "label"
 
 
 # One measurement.

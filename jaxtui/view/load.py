@@ -1,4 +1,4 @@
-"""A minute of load as gauges: a name, how it went, and the figure now."""
+"""The last seconds of load as gauges: a name, a meter, the figure now, and a curve."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from jaxtui import format as fmt
 from jaxtui.machine.load import Load
 from jaxtui.model import Device
-from jaxtui.view.text import Line, Span, cut
+from jaxtui.view.text import Line, Span, bar, cut
 
-SECONDS = 60
-"""Readings that are kept, one a second: a minute fits the width of a small terminal."""
+NEARLY_FULL = 0.9
+"""The share of a memory from which on it is said to be full."""
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 
-_NAME, _FIGURE = 7, 14
-"""Cells of a gauge beside its curve: ``memory``, and `` 11.2/15.7 GiB``."""
+_GAP = 3
+"""Blanks between two gauges."""
 
-_GAP = 2
+_LEAST = 30
+"""Cells of a gauge beside others; with less room they stand below each other."""
 
-_LEAST = 4
-"""Cells of a curve; with less room there are figures alone."""
+_FIGURES_ALONE = 10
+"""Cells for meter and curve below which there are neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +32,27 @@ class Gauge:
     shares: tuple[float, ...]
     """From 0 to 1, one a second, the newest last."""
     role: str
+    widest: int
+    """Cells that its figure takes at most."""
 
 
 def gauges(loads: Sequence[Load], devices: Sequence[Sequence[Device]]) -> list[Gauge]:
     """The host's processors and memory, then the memory of the devices together.
 
     Args:
-        loads: of the last minute, the newest last.
+        loads: of the last seconds, the newest last.
         devices: the devices as they were at each of these seconds.
     """
     if not loads:
         return []
     now = loads[-1]
-    used = fmt.bytes_used(now.memory_used_bytes, now.memory_total_bytes)
-    memory = tuple(load.memory_used_bytes / load.memory_total_bytes for load in loads)
-    found = [
-        Gauge("cpu", fmt.percent(now.cpu), tuple(load.cpu for load in loads), "host"),
-        Gauge("memory", used, memory, "host"),
-    ]
+    busy = tuple(load.cpu for load in loads)
+    cpu = Gauge("cpu", f"{100 * now.cpu:.0f} %", busy, "host", 5)
     sums = [(_sum(each, "used"), _sum(each, "limit")) for each in devices]
+    memory = [(load.memory_used_bytes, load.memory_total_bytes) for load in loads]
+    found = [cpu, _memory("memory", memory, "host")]
     if sums and sums[-1][1]:
-        shares = tuple(part / whole if whole else 0.0 for part, whole in sums)
-        name = devices[-1][0].platform
-        found.append(Gauge(name, fmt.bytes_used(*sums[-1]), shares, "device"))
+        found.append(_memory(devices[-1][0].platform, sums, "device"))
     return found
 
 
@@ -62,29 +61,69 @@ def _sum(devices: Sequence[Device], which: str) -> int:
     return sum(getattr(device, name) or 0 for device in devices)
 
 
+def _memory(name: str, used: Sequence[tuple[int, int]], role: str) -> Gauge:
+    shares = tuple(part / whole if whole else 0.0 for part, whole in used)
+    now, limit = used[-1]
+    widest = len(fmt.bytes_used(limit, limit))
+    full = shares[-1] >= NEARLY_FULL
+    role = "danger" if full else role
+    return Gauge(name, fmt.bytes_used(now, limit), shares, role, widest)
+
+
 def lines(found: Sequence[Gauge], width: int, rows: int) -> list[Line]:
-    """The gauges side by side, each ``rows`` lines high."""
+    """The gauges in so many lines: side by side, or below each other if that is narrow.
+
+    Each is a meter with its figure, and its curve, which fills what is left: the rest
+    of the line where there is only one, or the lines below it.
+    """
     if not found:
         return []
     share = (width - _GAP * (len(found) - 1)) // len(found)
-    room = min(SECONDS, share - _NAME - _FIGURE)
-    if room < _LEAST:
+    name = max(len(gauge.name) for gauge in found) + 1
+    if share < _LEAST and rows >= len(found):
+        each, more = divmod(rows, len(found))
+        return [
+            line
+            for place, gauge in enumerate(found)
+            for line in _gauge(gauge, width, each + (place < more), name)
+        ]
+    if share < name + max(gauge.widest for gauge in found) + _FIGURES_ALONE:
         figures = "  ".join(f"{gauge.name} {gauge.figure}" for gauge in found)
-        return [*[()] * (rows - 1), cut((Span(figures, "value"),), width)]
-    drawn: list[Line] = []
-    for row in reversed(range(rows)):
-        spans: list[Span] = []
-        for gauge in found:
-            if spans:
-                spans.append(Span(" " * (_GAP + share - room - _NAME - _FIGURE)))
-            cells = "".join(_cell(part * rows - row) for part in gauge.shares[-room:])
-            spans += (
-                Span(("" if row else gauge.name).ljust(_NAME), "muted"),
-                Span(cells.rjust(room), f"{gauge.role}-curve"),
-                Span(("" if row else gauge.figure).rjust(_FIGURE), "value"),
-            )
-        drawn.append(tuple(spans))
-    return drawn
+        return [cut((Span(figures, "value"),), width), *[()] * (rows - 1)]
+    drawn = [_gauge(gauge, share, rows, len(gauge.name) + 1) for gauge in found]
+    between = Span(" " * _GAP)
+    return [
+        tuple(span for part in row for span in (between, *part))[1:]
+        for row in zip(*drawn, strict=True)
+    ]
+
+
+def _gauge(gauge: Gauge, width: int, rows: int, name: int) -> list[Line]:
+    head = Span(gauge.name.ljust(name), "muted")
+    figure = Span(gauge.figure.rjust(gauge.widest + 1), "value")
+    room = width - name - gauge.widest - 1
+    length = room if rows > 1 else room // 2
+    meter = bar(gauge.shares[-1], length)
+    track = Span("░" * (length - len(meter)), "muted")
+    if rows == 1:
+        beside = _curve(gauge.shares, room - length - 1, 1, gauge.role)[0]
+        return [(head, Span(meter, gauge.role), track, Span(" "), *beside, figure)]
+    below = _curve(gauge.shares, width, rows - 1, gauge.role)
+    return [(head, Span(meter, gauge.role), track, figure), *below]
+
+
+def _curve(shares: Sequence[float], width: int, rows: int, role: str) -> list[Line]:
+    """Filled from below, a cell a second; where nothing was read yet there are dots."""
+    role = role if role == "danger" else f"{role}-curve"
+    kept = shares[-width:]
+    blank = width - len(kept)
+    return [
+        (
+            Span((" " if row else "·") * blank, "muted"),
+            Span("".join(_cell(share * rows - row) for share in kept), role),
+        )
+        for row in reversed(range(rows))
+    ]
 
 
 def _cell(height: float) -> str:

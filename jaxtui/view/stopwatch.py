@@ -246,6 +246,42 @@ def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> lis
     return found
 
 
+def sketch(width: int, height: int) -> list[Line]:
+    """What a call does on host and device, and when two clocks of it stop: before
+    there are figures, so not to scale. Where there is no room, the clocks in words.
+    """
+    label = max(len(one.label) for one in BEFORE) + 1
+    words = {one.label: one.parts[0] for one in BEFORE}
+    end = width - label - max(map(len, words.values())) - 1
+    tall = min(5, (height - 4) // 3)
+    if tall < 1 or end < 20:
+        return lines(BEFORE, width)
+    call = max(3, end // 10)
+
+    def row(name: str, begin: int, stop: int, role: str, text: str = "") -> Line:
+        drawn = "█" * (stop - begin) + " " * (stop > begin)
+        head = Span(name.ljust(label), "muted"), Span(" " * begin)
+        return (*head, Span(drawn, role), Span(text, "muted"))
+
+    lanes = [row("host", 0, call, "host", "calls, and goes on")]
+    lanes += [row("", 0, call, "host")] * (tall - 1)
+    lanes += [row("device", call - 1, end, "device", "computes")]
+    lanes += [row("", call - 1, end, "device")] * (2 * tall - 2)
+    ends = (
+        Span(" " * (label + call - 1)),
+        Span("╷", "host"),
+        Span(" " * (end - call - 1)),
+        Span("╷", "device"),
+    )
+    return [
+        *lanes,
+        ends,
+        row("stopwatch", 0, call, "host", words["stopwatch"]),
+        row("truth", 0, end, "device", words["truth"]),
+        row("NumPy", 0, 0, "numpy", words["NumPy"]),
+    ]
+
+
 def _fitting(parts: Sequence[str], room: int) -> str:
     text = ""
     for part in parts:

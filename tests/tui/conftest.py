@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from jaxtui.tui import loops
+from jaxtui.tui.widgets.load import LoadPanel
 
 TICK_SECONDS = 0.01
 """Between two redraws of the apps that are tested."""
@@ -19,6 +20,8 @@ def _same_terminal_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr(loops, "SETTLE_SECONDS", 0.001)
+    # The load of the machine that runs the tests.
+    monkeypatch.setattr(LoadPanel, "read", lambda _: None)
 
 
 @pytest.fixture(autouse=True)

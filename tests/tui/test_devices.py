@@ -76,10 +76,10 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
         engine.become_ready()
         await until_ready(pilot, app)
         assert "CPU only" in plain(app, StatusLine)
-        # One device without a place: what machine it is stands beside it.
+        # One device without a place: what machine it is stands below it.
         machine = app.query_one("#machine", Paper)
         await until(pilot, lambda: "AMD EPYC 7B12" in machine.text)
-        assert not app.query_one(ChipMap).display
+        assert not app.query_one("#map-panel").display
         engine.devices = cpu_devices(4, simulated=True)
         engine.become_ready()
         await until(pilot, lambda: "SIMULATED" in plain(app, StatusLine))

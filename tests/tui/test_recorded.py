@@ -27,7 +27,7 @@ async def test_the_list_fits_the_smallest_terminal_also_when_it_becomes_so() -> 
             await pilot.resize_terminal(80, height)
             await until(pilot, lambda: app.screen.size.height == height)  # noqa: B023
             await until(pilot, lambda: box.region.bottom <= height)  # noqa: B023
-        assert box.region.height == 16
+        assert box.region.height == 19
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

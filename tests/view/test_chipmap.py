@@ -262,6 +262,6 @@ def test_a_roomy_map_uses_the_room_and_not_more(name, width, height):
 
 def test_sixteen_chips_fill_a_terminal():
     drawn = layout(devices("v5litepod-16"))
-    roomy = render(drawn, 60, 33, roomy=True)
-    assert len(roomy) > 15
-    assert max(len(plain(line)) for line in roomy) > 40
+    roomy = render(drawn, 76, 34, roomy=True)
+    assert len(roomy) > 30
+    assert max(len(plain(line)) for line in roomy) > 70

@@ -130,7 +130,24 @@ def test_without_figures_there_is_what_is_being_done() -> None:
     waiting = drawn(CaseState(JIT), CaseState(NUMPY, doing="first_call"))
     said = ["stopwatch waiting", "truth waiting", "NumPy first call", ""]
     assert [" ".join(line.split()) for line in waiting] == said
-    assert texts(stopwatch.lines(stopwatch.BEFORE, 60))[0].endswith("call returns")
+
+
+@pytest.mark.parametrize("width", [30, 56, 74, 116])
+@pytest.mark.parametrize("height", [0, 3, 7, 12, 40])
+def test_before_a_run_lanes_and_clocks_end_together(width: int, height: int) -> None:
+    lines = texts(stopwatch.sketch(width, height))
+    assert all(len(line) <= width for line in lines)
+    names = [line.split()[0] for line in lines if line[0] != " "]
+    clocks = ["stopwatch", "truth", "NumPy"]
+    if height < 7 or width < 56:
+        assert names == clocks
+        return
+    assert len(lines) <= height
+    assert names == ["host", "device", *clocks]
+    ends = {line.rindex("█") for line in lines if "█" in line}
+    assert len(ends) == 2
+    ticks = next(line for line in lines if "╷" in line)
+    assert {place for place, char in enumerate(ticks) if char == "╷"} == ends
 
 
 def test_a_case_that_is_host_bound_and_numpys_failure_say_so() -> None:

@@ -1,4 +1,4 @@
-"""The devices as a table, and beside it their map, or what machine they are in."""
+"""The devices as a table, and beside it their map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
 from jaxtui.view import chipmap, devices
-from jaxtui.view.text import Column, Line, fit, plain
+from jaxtui.view.text import Column, fit, plain
 
 LOW = 14
 """Lines of the tab below which there is no room for the map."""
@@ -56,6 +56,9 @@ class Hardware(Horizontal):
         self._map = ChipMap()
         self._machine = Paper(id="machine")
         self._drawn: object = None
+        self.is_single = False
+        """Whether there is one device without a place, and so no map: the machine
+        stands below it, and there is room beside both."""
 
     def action_links(self) -> None:
         from jaxtui.tui.links import open_links
@@ -65,9 +68,9 @@ class Hardware(Horizontal):
     def compose(self) -> ComposeResult:
         with Panel("devices", id="devices-panel"):
             yield self.table
+            yield self._machine
         with Panel("map", id="map-panel"):
             yield self._map
-            yield self._machine
 
     def show(self, state: State, judged: check_view.Judgement, room: Size) -> None:
         """Draw what differs.
@@ -84,10 +87,12 @@ class Hardware(Horizontal):
             return
         self._drawn = drawn
         self.table.pages_below = checked
+        mapped = len(found) > 1 or (device is not None and device.coords is not None)
+        roomy = room.height >= LOW and (room.width >= WIDE_COLUMNS or not checked)
+        self.is_single = roomy and device is not None and not mapped
+        self._machine.display = self.is_single
         beside = self.query_one("#map-panel", Panel)
-        beside.display = room.height >= LOW and bool(
-            found and (room.width >= WIDE_COLUMNS or not checked)
-        )
+        beside.display = roomy and mapped
         if device is None:
             head = (
                 "JAX did not start" if state.engine == "failed" else "JAX is starting"
@@ -95,7 +100,6 @@ class Hardware(Horizontal):
             self.table.show((), (Column("id", head, ()),), None)
             self.styles.height = 3
             return
-        mapped = len(found) > 1 or device.coords is not None
         hints = [
             hint(self, "check('quick')"),
             hint(self, "recorded", "other TPUs"),
@@ -104,8 +108,8 @@ class Hardware(Horizontal):
         title = f"devices · {devices.title(found)}"
         words = 6 + max(len(title), hints_width(hints))
         width = room.width
-        if beside.display:
-            width = max(words, width - _width_beside(found, mapped))
+        if beside.display or self.is_single:
+            width = max(words, width - (_width_beside(found) if mapped else 36))
         if checked:
             grid = check_view.grid(judged, found)
             columns, gap = fit(grid, width - 4, 1).columns, 1
@@ -118,35 +122,29 @@ class Hardware(Horizontal):
         panel.entitle(title, hints)
         natural = sum(one.width + gap for one in columns) - gap + 5
         fitted = min(max(natural, words), width)
-        panel.styles.width = fitted if beside.display else "1fr"
-        rows, inside = len(found) + 1, room.width - fitted - 4
-        summary = devices.host_summary(state.host, inside) if state.host else []
-        self._machine.show(lambda _: summary)
-        drawing: list[Line] = []
+        alone = not beside.display and not self.is_single
+        panel.styles.width = "1fr" if alone else fitted
+        rows = len(found) + 1
+        if self.is_single:
+            summary = devices.host_summary(state.host, fitted - 4) if state.host else []
+            self._machine.show(lambda _: summary)
+            rows += len(summary)
         if mapped:
+            inside = room.width - fitted - 4
             marks = check_view.marks(judged, found) if checked else {}
             self._map.show(found, device.name, marks)
-            drawing = chipmap.render(chipmap.layout(found), inside, 4, device.name)
-        if beside.display:
-            host = state.host.hostname if state.host else ""
             links = [hint(self, "links")] if len(found) > 1 else []
-            beside.entitle(_map_title(found, checked) if mapped else host, links)
-            rows = max(rows, min(len(drawing), 2 * rows) if mapped else len(summary))
+            beside.entitle(_map_title(found, checked), links)
+            if beside.display:
+                layout = chipmap.layout(found)
+                drawing = chipmap.render(layout, inside, 4, device.name)
+                rows = max(rows, min(len(drawing), 2 * rows))
         below = 7 if checked else 6 if room.height < LOW else LEAST
-        height = max(4, min(rows + 2, room.height - below, MOST))
-        self.styles.height = height
-        # A map without places says little: the machine stands below it if it can.
-        spare = height - 2 - len(drawing)
-        self._map.display = mapped
-        self._machine.display = not mapped or (
-            device.coords is None and spare >= len(summary)
-        )
+        self.styles.height = max(4, min(rows + 2, room.height - below, MOST))
 
 
-def _width_beside(found: tuple[Device, ...], mapped: bool) -> int:
+def _width_beside(found: tuple[Device, ...]) -> int:
     """Cells for the panel beside the table, borders included."""
-    if not mapped:
-        return 36
     drawn = chipmap.render(chipmap.layout(found), 40, 4)
     return max(26, *(len(plain(line)) + 5 for line in drawn))
 

@@ -18,12 +18,12 @@ from jaxtui.view.text import Line
 if TYPE_CHECKING:
     from jaxtui.machine.load import Load
 
-MINUTE = 60
-"""Readings, one a second."""
+READINGS = 240
+"""That are kept, one a second: a cell each on a wide screen."""
 
 
 class LoadPanel(Panel):
-    """A line; in a tall terminal a panel."""
+    """A line; in a tall terminal, or beside a single device, a panel."""
 
     DEFAULT_CSS = """
     LoadPanel {
@@ -33,9 +33,9 @@ class LoadPanel(Panel):
     """
 
     def __init__(self) -> None:
-        super().__init__("load · last minute", id="load-panel")
-        self._loads: deque[Load] = deque(maxlen=MINUTE)
-        self._devices: deque[Sequence[Device]] = deque(maxlen=MINUTE)
+        super().__init__("load", id="load-panel")
+        self._loads: deque[Load] = deque(maxlen=READINGS)
+        self._devices: deque[Sequence[Device]] = deque(maxlen=READINGS)
         self._paper = Paper(id="load")
 
     def compose(self) -> ComposeResult:
@@ -49,19 +49,22 @@ class LoadPanel(Panel):
         self._draw()
 
     def read(self) -> None:
-        """Take a reading and draw the last minute; nothing while it is not in view."""
+        """Take a reading and draw the last ones; nothing while it is not in view."""
         app = base(self)
         state = app.session.state
         # Not before JAX is up: it needs the processor more.
         if not state.devices:
             return
         from jaxtui.machine import load
+        from jaxtui.view import document
 
         self._loads.append(load.read())
         self._devices.append(state.devices)
         if state.accelerator is not None and not state.busy:
             app.background(app.session.engine.refresh_memory, "memory", exclusive=True)
-        self.add_class("-known")
+        self.entitle(
+            document.machine(state.host, "hostname", "cpu", by=" · ") or "load"
+        )
         if self.screen is app.screen:
             self._draw()
 

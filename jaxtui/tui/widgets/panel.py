@@ -138,6 +138,9 @@ class PanelList(OptionList):
         padding: 0; text-wrap: nowrap; text-overflow: ellipsis;
         border: none;
         &:focus { border: none; }
+        &:focus > .option-list--option-highlighted {
+            background: $primary 35%; color: $foreground;
+        }
     }
     """
 
