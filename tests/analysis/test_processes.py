@@ -76,7 +76,7 @@ def test_figures_are_the_processes_medians_and_counts_their_sums() -> None:
     parts = [
         measurement(
             CASE,
-            records.summary(each, n=100),
+            records.summary(each, n=100 * int(each)),
             dispatch=records.summary(each / 2),
             phases=Phases(compile=each, fetch=None),
             pipelined_seconds=each,
@@ -98,7 +98,9 @@ def test_figures_are_the_processes_medians_and_counts_their_sums() -> None:
     assert found.memory.fresh == 2.0
     assert found.samples == Samples(ready=(1.0, 3.0, 2.0), dispatch=(1.0, 3.0, 2.0))
     assert found.ready is not None
-    assert (found.ready.mean, found.ready.max) == (2.0, 3.0)
+    # A process with more calls counts more.
+    assert found.ready.mean == pytest.approx(14 / 6)
+    assert (found.ready.n, found.ready.max) == (600, 3.0)
     # A rate that one process may not show is not shown.
     parts[1] = msgspec.structs.replace(parts[1], flops_per_second=None)
     assert folded(*parts).flops_per_second is None
@@ -201,7 +203,9 @@ def test_only_whole_runs_of_the_same_case_count_and_each_of_their_processes() ->
     (other,) = of(8.5)
     other = msgspec.structs.replace(other, case=case(size=5))
     broken = of(8.5, stopped="cancelled")
-    assert earlier_runs(measured, [other, *broken]) is None
+    # What other programs took is no property of the case.
+    busy = of(8.5, notes=(Remark("contended"),))
+    assert earlier_runs(measured, [other, *broken, *busy]) is None
     note = earlier_runs(measured, [folded(*of(1.0, 3.0, 7.0))])
     assert note is not None
     assert note.facts == {"low": 0.001, "high": 0.007, "runs": 3}

@@ -17,9 +17,20 @@ import pytest
 from jaxtui import cli
 from jaxtui.history.recording import Past, Recording
 from jaxtui.history.store import Filter, History
-from jaxtui.model import Case, CaseMeasured, Event, Measurement, Remark
+from jaxtui.model import (
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    Ending,
+    Event,
+    Failure,
+    Measurement,
+    Remark,
+    RunFinished,
+)
 from jaxtui.tui.run import Recorder
 from tests import fake_engine, records
+from tests.analysis.figures import sampled
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, READY, held, insert, measurement
@@ -70,6 +81,51 @@ def test_what_an_engine_was_measuring_when_it_died_is_not(data: Path) -> None:
     history, _ = keep(msgspec.structs.replace(measurement(), stopped="crashed"))
     assert history.count() == 0
     assert not history.path.exists()
+
+
+def ended(outcome: Ending) -> RunFinished:
+    return RunFinished(outcome=outcome, elapsed_seconds=1.0)
+
+
+SEEN = measurement()
+SAMPLED = sampled(0, 1, msgspec.structs.replace(SEEN, stopped=None), 1.0)
+NOTHING = sampled(0, 1, msgspec.structs.replace(SEEN, ready=None), 1.0)
+FAILED = CaseFailed(index=0, failure=Failure(case=SEEN.case, remark=records.told()))
+
+
+@pytest.mark.parametrize(
+    ("events", "stopped"),
+    [
+        ((SAMPLED, ended("cancelled")), ["cancelled"]),
+        ((SAMPLED,), ["cancelled"]),
+        ((SAMPLED, measured(SEEN), ended("complete")), ["target"]),
+        ((NOTHING, ended("cancelled")), []),
+        ((SAMPLED, FAILED, ended("cancelled")), []),
+        # A death is never evidence.
+        ((SAMPLED, ended("crashed")), []),
+    ],
+)
+def test_of_a_case_that_only_its_run_has_ended_what_there_is_is_kept(
+    data: Path, events: tuple[Event, ...], stopped: list[str]
+) -> None:
+    keeper = Recording(pytest.fail)
+    for event in (READY, *events):
+        keeper.observe(event)
+    assert keeper.close() is None
+    history = History()
+    rows = history.page().rows
+    assert [history.entry(row.id).measurement.stopped for row in rows] == stopped
+
+
+def test_a_measurement_has_the_device_of_its_case(data: Path) -> None:
+    second = msgspec.structs.replace(DEVICE, id=1, device_kind="another")
+    keeper = Recording(pytest.fail)
+    keeper.observe(msgspec.structs.replace(READY, devices=(DEVICE, second)))
+    for device in ("cpu:0", "cpu:1", "host"):
+        keeper.observe(measured(measurement(device=device)))
+    assert keeper.close() is None
+    rows = History().page().rows
+    assert [row.device_kind for row in rows] == ["", "another", "cpu"]
 
 
 def test_what_cannot_be_written_is_said_once_and_not_told(
