@@ -124,9 +124,12 @@ def judge(witness: Witness, source: Callable[[Place], str]) -> Audit:
         witness: what was seen of the program.
         source: the text of a line of it; empty where there is none.
     """
-    groups: dict[tuple[Place, Place], list[_Seen]] = defaultdict(list)
+    # A function that times others has a caller that wants to know what compiling costs,
+    # and another that does not.
+    groups: dict[tuple[Place | None, ...], list[_Seen]] = defaultdict(list)
     for seen in _spans(witness):
-        groups[seen.span.begin, seen.span.end].append(seen)
+        span = seen.span
+        groups[span.begin, span.end, span.caller].append(seen)
     timed = {
         places: spans
         for places, spans in groups.items()
@@ -230,6 +233,7 @@ def _site(spans: Sequence[_Seen]) -> Site:
     return Site(
         begin=span.begin,
         end=span.end,
+        caller=span.caller,
         count=len(spans),
         clock=span.clock,
         functions=tuple(sorted(busy, key=lambda name: -busy[name])),

@@ -249,7 +249,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.started = perf_counter()
-        self._spans: list[tuple[Reading, Reading]] = []
+        self._spans: list[tuple[Reading, Reading, Place | None]] = []
         self._lost_spans = 0
         self._arrays: dict[tuple[Place, Place], int] = {}
         """Bytes of NumPy's arrays that are named between two lines."""
@@ -302,11 +302,8 @@ class Watch:
 
     def line_of(self, frame: FrameType | None) -> Place | None:
         """The innermost line of the program."""
-        while frame is not None:
-            if self._is_program(frame.f_code):
-                return Place(frame.f_code.co_filename, frame.f_lineno)
-            frame = frame.f_back
-        return None
+        own = self._frame(frame)
+        return Place(own.f_code.co_filename, own.f_lineno) if own else None
 
     def _is_program(self, code: CodeType) -> bool:
         known = self._codes.get(code)
@@ -321,15 +318,18 @@ class Watch:
         if os.getpid() != self._pid or begin.clock is not end.clock:
             return
         if len(self._spans) < MOST_SPANS:
-            self._spans.append((begin, end))
+            frame = self._frame(sys._getframe(1))
+            outer = self._frame(frame.f_back) if frame is not None else None
+            caller = self.line_of(outer)
+            self._spans.append((begin, end, caller))
             where = begin.place, end.place
             if where not in self._arrays:
-                self._arrays[where] = _arrays(*where, self._frame())
+                self._arrays[where] = _arrays(*where, frame)
         else:
             self._lost_spans += 1
 
-    def _frame(self) -> FrameType | None:
-        frame: FrameType | None = sys._getframe(2)
+    def _frame(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost frame of the program."""
         while frame is not None and not self._is_program(frame.f_code):
             frame = frame.f_back
         return frame
@@ -532,7 +532,7 @@ class Watch:
             python=platform.python_version(),
             jax=None if version is None else str(version),
             seconds=ran,
-            spans=tuple(self._span(*pair) for pair in self._spans),
+            spans=tuple(self._span(*span) for span in self._spans),
             executions=seen.executions,
             compiles=tuple(self._compiles()),
             transfers=(*self._transfers, *seen.puts),
@@ -541,10 +541,11 @@ class Watch:
             remarks=tuple(remarks),
         )
 
-    def _span(self, begin: Reading, end: Reading) -> Span:
+    def _span(self, begin: Reading, end: Reading, caller: Place | None) -> Span:
         return Span(
             begin=begin.place,
             end=end.place,
+            caller=caller,
             start_seconds=begin.seconds - self.started,
             stop_seconds=end.seconds - self.started,
             thread=end.thread,

@@ -28,6 +28,8 @@ class Span(Record, frozen=True, kw_only=True):
     begin: Place
     """Where the clock was read first; of a library such as ``timeit``, its caller."""
     end: Place
+    caller: Place | None = None
+    """The line that called the function in which the clock was read."""
     start_seconds: float
     stop_seconds: float
     thread: int
@@ -118,10 +120,11 @@ class Witness(Record, frozen=True, kw_only=True, tag=True):
 
 
 class Site(Record, frozen=True, kw_only=True):
-    """A pair of lines between which the program measured."""
+    """A pair of lines between which the program measured, for one who asked for it."""
 
     begin: Place
     end: Place
+    caller: Place | None
     count: int
     """Spans: how often it did."""
     clock: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -28,6 +29,8 @@ class SpanRow(Record, frozen=True, kw_only=True):
     file: str
     start_line: int
     stop_line: int
+    called_from: int | None
+    """The line that called the function in which the clock is read."""
     count: int
     clock: str
     functions: tuple[str, ...]
@@ -117,6 +120,7 @@ def _span_row(site: Site) -> SpanRow:
         file=site.begin.file,
         start_line=site.begin.line,
         stop_line=site.end.line,
+        called_from=site.caller.line if site.caller is not None else None,
         count=site.count,
         clock=site.clock,
         functions=site.functions,
@@ -157,10 +161,11 @@ def _verdict(audit: Audit) -> Line:
 
 
 def _table(sites: Sequence[Site]) -> Table:
+    several = Counter((site.begin, site.end) for site in sites)
     head = ("lines", "times", "it read", "it took", "ratio", "function")
     rows = [
         (
-            _lines(site),
+            _lines(site, named=several[site.begin, site.end] > 1),
             str(site.count),
             fmt.seconds(site.read_seconds),
             fmt.ABSENT
@@ -180,13 +185,14 @@ def _ratio(site: Site) -> str:
     return f"{site.corrected_seconds / site.read_seconds:.3g}×"
 
 
-def _lines(site: Site) -> str:
-    name = os.path.basename(site.begin.file)
+def _lines(site: Site, *, named: bool) -> str:
+    """``train.py:12–15``; with the line that called it where there are several."""
+    lines = _at(site.begin)
     if site.begin.file != site.end.file:
-        return f"{_at(site.begin)}–{_at(site.end)}"
-    if site.begin.line == site.end.line:
-        return f"{name}:{site.begin.line}"
-    return f"{name}:{site.begin.line}–{site.end.line}"
+        lines += f"–{_at(site.end)}"
+    elif site.begin.line != site.end.line:
+        lines += f"–{site.end.line}"
+    return f"{lines} from {site.caller.line}" if named and site.caller else lines
 
 
 def _at(place: Place) -> str:

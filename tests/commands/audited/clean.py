@@ -50,6 +50,17 @@ for _ in range(3):
     print(float(loss), time.monotonic() - start)
 
 
+def seconds(function, *args):
+    begin = time.perf_counter()
+    jax.block_until_ready(function(*args))
+    return time.perf_counter() - begin
+
+
+cube = jax.jit(lambda x: x @ x @ x)
+print("compile", seconds(cube, x))
+print(min(seconds(cube, x) for _ in range(5)))
+
+
 def work():
     for _ in range(5):
         start = time.perf_counter()
