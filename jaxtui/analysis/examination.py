@@ -51,10 +51,12 @@ BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
         "dispatch": 2.0,
         "numerics": 15.0,
         "together": 15.0,
+        "collectives": 10.0,
     },
 }
-"""Seconds of measuring, compiling not included. Those of ``quick`` add up to less than
-ten; compute is long at ``full`` because chips throttle after tens of seconds."""
+"""The tests of each level, and their seconds of measuring, compiling not included.
+Those of ``quick`` add up to less than ten; compute is long at ``full`` because chips
+throttle after tens of seconds."""
 
 ALLOWANCE_SECONDS = 60.0
 """What a test may take beyond its budget before its devices count as hanging: XLA
@@ -161,6 +163,11 @@ class Examination:
         )
 
 
+def of_level(level: CheckLevel) -> tuple[CheckTest, ...]:
+    """The tests of a level, in their order."""
+    return tuple(test for test in CHECK_TESTS if test in BUDGETS[level])
+
+
 def longest_seconds(level: CheckLevel) -> float:
     """How long the longest test of a level measures, compiling not included."""
     return max(BUDGETS[level].values())
@@ -182,7 +189,7 @@ def begin(
             devices=names,
             budget_seconds=BUDGETS[level][test],
         )
-        for test in CHECK_TESTS
+        for test in of_level(level)
     )
     return Examination(devices, tuple(checks), level, limit=limit)
 

@@ -14,7 +14,12 @@ from jaxtui.analysis.baseline import (
     differences,
 )
 from jaxtui.analysis.check import EXIT_CODES
-from jaxtui.analysis.examination import Examination, begin, longest_seconds
+from jaxtui.analysis.examination import (
+    Examination,
+    begin,
+    longest_seconds,
+    of_level,
+)
 from jaxtui.commands import FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.engine import Driver
@@ -24,7 +29,6 @@ from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import say
 from jaxtui.model import (
     CHECK_LEVELS,
-    CHECK_TESTS,
     Check,
     CheckLevel,
     Device,
@@ -221,9 +225,10 @@ class _Check(Driver):
         job = self.state.jobs.get("check")
         if job is None or not isinstance(job.work, Check):
             return "Interrupted before the first test."
-        number = CHECK_TESTS.index(job.work.test) + 1
+        tests = of_level(job.work.level)
+        number = tests.index(job.work.test) + 1
         return (
-            f"Interrupted in test {number} of {len(CHECK_TESTS)}, {job.work.test}: "
+            f"Interrupted in test {number} of {len(tests)}, {job.work.test}: "
             "these are the results so far."
         )
 

@@ -20,8 +20,9 @@ CheckTest = Literal[
     "dispatch",
     "numerics",
     "together",
+    "collectives",
 ]
-"""What is tested; design.md and the README say how."""
+"""What is tested, each at some level; design.md and the README say how."""
 
 CheckLevel = Literal["quick", "full"]
 """About ten seconds for a device, or some minutes."""

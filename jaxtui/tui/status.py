@@ -9,6 +9,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from jaxtui import format as fmt
+from jaxtui.analysis.examination import of_level
 from jaxtui.model import CHECK_TESTS, Remark
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import check, roofline, words
@@ -83,9 +84,10 @@ class StatusLine(Widget):
         """
         test, job = self.state.test, self.state.job
         if test is not None:
-            place = CHECK_TESTS.index(test) + 1
+            exam = self.state.exam
+            tests = CHECK_TESTS if exam is None else of_level(exam.level)
             passed = fmt.duration(now - self._checking_since)
-            return f"test {place} of {len(CHECK_TESTS)}, {passed}"
+            return f"test {tests.index(test) + 1} of {len(tests)}, {passed}"
         if job is None:
             return ""
         elapsed = job.before_seconds + now - self._since

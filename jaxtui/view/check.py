@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from jaxtui import format as fmt
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import SEVERITY, Verdict, VerdictWord, judge, overall
-from jaxtui.analysis.examination import Examination
+from jaxtui.analysis.examination import Examination, of_level
 from jaxtui.model import CHECK_TESTS, CheckTest, Device, Host, Reading, Remark, Unit
 from jaxtui.model.machine import group_name
 from jaxtui.model.measurement import is_vague
@@ -54,7 +54,7 @@ WAITING = Span("…", "muted")
 
 _LEAST_SAID: tuple[CheckTest, ...] = (
     *("present", "memory", "dispatch", "transfer"),
-    *("together", "numerics", "bandwidth", "compute"),
+    *("collectives", "together", "numerics", "bandwidth", "compute"),
 )
 """The tests, those first whose cell says least where all is well."""
 
@@ -67,6 +67,7 @@ _DOING: Mapping[CheckTest, str] = {
     "dispatch": "timing calls",
     "numerics": "comparing results with float64",
     "together": "working on all devices at once",
+    "collectives": "exchanging between all devices",
 }
 
 _QUANTITIES: dict[Unit, fmt.Quantity] = {
@@ -224,6 +225,11 @@ class Judgement:
         return () if self.exam is None else self.exam.devices
 
     @property
+    def tests(self) -> tuple[CheckTest, ...]:
+        """Those of its level."""
+        return CHECK_TESTS if self.exam is None else of_level(self.exam.level)
+
+    @property
     def running(self) -> bool:
         return self.exam is not None and self.exam.outcome is None
 
@@ -355,7 +361,7 @@ def _headline(check: Judgement) -> Line:
         return ()
     if check.running:
         head = Span("STOPPING " if check.stopping else "CHECKING ", "title")
-        bar = meter(progress(check), 2 * len(CHECK_TESTS))
+        bar = meter(progress(check), 2 * len(check.tests))
         line = (head, *bar, Span(f" {doing(check)}"))
         so_far = Span(" so far: ", "muted"), Span(LOOKS[word].word, word)
         return (*line, *so_far) if check.verdicts else line
@@ -363,8 +369,8 @@ def _headline(check: Judgement) -> Line:
     if exam.outcome == "complete":
         badge = Span(f" {LOOKS[word].word.upper()} ", f"badge-{word}")
         return badge, Span(advice)
-    read = sum(bool(check.of_test(test)) for test in CHECK_TESTS)
-    title, text = " STOPPED ", f" {read} of {len(CHECK_TESTS)} tests have readings."
+    read = sum(bool(check.of_test(test)) for test in check.tests)
+    title, text = " STOPPED ", f" {read} of {len(check.tests)} tests have readings."
     if exam.outcome == "incomplete":
         lost = words.sentence(Remark("incomplete", {"during": "check"}))
         title, text = " INCOMPLETE ", f" {lost}"
@@ -375,8 +381,8 @@ def _headline(check: Judgement) -> Line:
 
 def progress(check: Judgement) -> float:
     """The share of the tests that are done."""
-    place = 0 if check.test is None else CHECK_TESTS.index(check.test)
-    return place / len(CHECK_TESTS)
+    place = 0 if check.test is None else check.tests.index(check.test)
+    return place / len(check.tests)
 
 
 def doing(check: Judgement) -> str:
@@ -384,7 +390,7 @@ def doing(check: Judgement) -> str:
     test, exam = check.test, check.exam
     if test is None or exam is None:
         return ""
-    number = f"{test} {CHECK_TESTS.index(test) + 1} of {len(CHECK_TESTS)}"
+    number = f"{test} {check.tests.index(test) + 1} of {len(check.tests)}"
     return f"{number}, {work_of(exam)}"
 
 
@@ -594,7 +600,7 @@ def grid(check: Judgement, devices: Sequence[Device]) -> tuple[Column, ...]:
     """
     names = Column("id", "id", tuple((Span(device.name),) for device in devices))
     columns = [names]
-    for test in CHECK_TESTS:
+    for test in check.tests:
         spans = [_cell(check, device.name, test) for device in devices]
         room = max(len(test), *(len(span.text) for span in spans))
         cells = tuple((Span(span.text.center(room), span.role),) for span in spans)

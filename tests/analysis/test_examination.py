@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from jaxtui.analysis.check import judge, overall
-from jaxtui.analysis.examination import Examination, begin, limit_seconds
+from jaxtui.analysis.examination import (
+    Examination,
+    begin,
+    limit_seconds,
+    of_level,
+)
 from jaxtui.model import (
     CHECK_LEVELS,
-    CHECK_TESTS,
     CheckDoing,
     CheckDone,
     CheckRead,
@@ -86,7 +90,7 @@ def numbers_of(exam: Examination, kind: str) -> str:
 @pytest.mark.parametrize("level", CHECK_LEVELS)
 def test_every_test_is_planned_once(level: str) -> None:
     checks = begin(tpus(3), level).waiting  # type: ignore[arg-type]
-    assert tuple(check.test for check in checks) == CHECK_TESTS
+    assert tuple(check.test for check in checks) == of_level(level)
     for check in checks:
         assert check.devices == ALL
         assert limit_seconds(check) > check.budget
@@ -103,7 +107,7 @@ def test_the_whole_flow() -> None:
             exam = played(step, exam)
             assert exam.next_work is None
         exam = played("complete", exam)
-    assert tuple(seen) == CHECK_TESTS
+    assert tuple(seen) == of_level("quick")
     assert (exam.outcome, len(exam.readings)) == ("complete", 24)
     assert (exam.check, exam.at_work, exam.doing) == (None, (), None)
     assert overall(judge(exam.readings, exam.devices)) == "pass"

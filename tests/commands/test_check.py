@@ -40,7 +40,7 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
     fake = engine(devices=(*cpu_devices(2), theirs), findings=(finding,))
     assert run(fake) == 0
     out, err = capsys.readouterr()
-    assert [check.test for check in fake.works] == list(CHECK_TESTS)
+    assert [check.test for check in fake.works] == list(examination.of_level("quick"))
     assert {(check.devices, check.level) for check in fake.works} == {
         (("cpu:0", "cpu:1"), "quick")
     }

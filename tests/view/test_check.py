@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from jaxtui.analysis.check import Verdict, judge
-from jaxtui.analysis.examination import Examination, begin
+from jaxtui.analysis.examination import Examination, begin, of_level
 from jaxtui.model import CHECK_TESTS, CheckDoing, Expected, Reading, Remark, RunStarted
 from jaxtui.view import check as view
 from jaxtui.view.check import NO_JUDGEMENT, Judgement, judged
@@ -201,7 +201,7 @@ def test_others_on_the_cores_are_told_once() -> None:
 def test_of_one_device_there_is_its_part_and_the_machine() -> None:
     found = view.of_device(FAULTY, SLOW)
     tests = [test for (test,) in cells(found.tables[0], "test") if test]
-    assert tests == list(CHECK_TESTS)
+    assert tests == list(of_level("quick"))
     assert "odd-one-out" not in statements(found)
     assert "behind-the-others" in statements(found)
     few = judged(begin(DEVICES[:7], "quick"))
@@ -285,8 +285,8 @@ def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
 
 
 def test_where_there_is_no_room_those_that_say_least_go_first() -> None:
-    assert heads(FAULTY, 76) == list(CHECK_TESTS)
-    assert heads(FAULTY, 56) == [*CHECK_TESTS[2:5], *CHECK_TESTS[6:]]
+    assert heads(FAULTY, 76) == list(of_level("quick"))
+    assert heads(FAULTY, 56) == [*CHECK_TESTS[2:5], *CHECK_TESTS[6:8]]
     # What is wrong keeps its column.
     late = reading(test="dispatch", device="tpu:1", **wrong())
     exam = play(faulty=False)

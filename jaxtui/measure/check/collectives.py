@@ -1,0 +1,115 @@
+"""Each collective once between all devices: is it right, and how fast are the links?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+from jaxtui import format as fmt
+from jaxtui.measure import coldpath, workload
+from jaxtui.measure.check.base import (
+    Context,
+    TroubleError,
+    reading,
+    translate_errors,
+)
+from jaxtui.measure.devices import name
+from jaxtui.measure.ops.collectives import COLLECTIVES, Collective
+from jaxtui.measure.turns import Turns, take_turns
+from jaxtui.model import (
+    Case,
+    CheckDoing,
+    CheckDone,
+    CheckRead,
+    Fact,
+    Reading,
+    Remark,
+    RunEvent,
+)
+from jaxtui.model.machine import group_name
+
+SIZE = 16 * 1024**2
+"""Bytes of the largest buffer of a device: far more than what latency decides."""
+
+SHARED_SIZE = 1024**2
+"""Where devices share one memory, and every byte is copied by the same cores."""
+
+DTYPE = "float32"
+
+LEAST_ROUNDS = 3
+
+
+def test(context: Context) -> Iterator[RunEvent]:
+    """Compile and check each, then let all of them take turns."""
+    names = tuple(map(name, context.devices))
+    if len(names) == 1:
+        skipped = reading("collectives", None, "all", remarks=(Remark("one-device"),))
+        yield CheckRead(reading=skipped)
+        yield CheckDone(device=names[0])
+        return
+    yield CheckDoing(devices=names, doing="compiling")
+    series: dict[str, Turns] = {}
+    for op in COLLECTIVES.values():
+        if context.stop():
+            return
+        case = Case(
+            op=op.name,
+            size=SHARED_SIZE if context.shared else SIZE,
+            dtype=DTYPE,
+            device=group_name(names),
+            mode="jit",
+        )
+        what = f"{op.name} {fmt.bytes_text(case.size)} {DTYPE}"
+        try:
+            series[what] = _prepare(context, op, case, what)
+        except TroubleError as trouble:
+            failed = reading("collectives", None, what, remarks=(trouble.remark,))
+            yield CheckRead(reading=failed)
+    yield CheckDoing(devices=names)
+    seconds, turns = context.check.budget_seconds, [*series.values()]
+    end = perf_counter() + seconds
+
+    def over() -> bool:
+        rounds = min((each.rounds_taken for each in turns), default=LEAST_ROUNDS)
+        return context.stop() or (rounds >= LEAST_ROUNDS and perf_counter() > end)
+
+    for _ in take_turns(turns, seconds, stop=over, seed=context.check.seed):
+        pass
+    if context.stop():
+        return
+    for what, each in series.items():
+        yield CheckRead(reading=_reading(what, each))
+    yield from (CheckDone(device=each) for each in names)
+
+
+def _prepare(context: Context, op: Collective, case: Case, what: str) -> Turns:
+    """Ready for its turns, and its first result checked.
+
+    Raises:
+        TroubleError: It cannot be done.
+    """
+    with translate_errors(case, what, "compile"):
+        made = workload.of_collective(case, op, context.devices, context.check.seed)
+        for _ in coldpath.make_ready(made):
+            pass
+        assert made.accuracy_of is not None
+        made.accuracy_of(made.call(*made.args))
+    return Turns(made, throughput=made.queues)
+
+
+def _reading(what: str, turns: Turns) -> Reading:
+    exchange = turns.workload.exchange
+    assert exchange is not None
+    wrong: tuple[Remark, ...] = ()
+    if exchange.wrong:
+        facts: dict[str, Fact] = {"by": "participants", "wrong": exchange.wrong}
+        wrong = (Remark("wrong-result", facts, "error"),)
+    return reading(
+        "collectives",
+        None,
+        what,
+        turns.per_call,
+        per=exchange.factor * exchange.size,
+        unit="bytes/s",
+        remarks=wrong,
+    )
