@@ -134,8 +134,8 @@ def main(
         except Declined as answer:
             say(str(answer))
             code = CASE_FAILED
-        except Followed:
-            code = FINE
+        except Followed as answer:
+            code = interrupt.code if interrupt.happened else answer.code
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
         except Exception as error:

@@ -74,9 +74,16 @@ class RunRefusedError(Exception):
 
 
 class FollowedError(Exception):
-    """Nothing can be asked for: the engine did what another process asked for, and
-    that has ended in good order.
+    """Nothing can be asked for: the engine did what another process asked for.
+
+    Args:
+        lost: That process is gone, or this one's engine, which the events have said;
+            otherwise it has ended in good order.
     """
+
+    def __init__(self, *, lost: bool) -> None:
+        super().__init__("lost" if lost else "")
+        self.lost = lost
 
 
 class Session(Generic[_State]):
@@ -223,20 +230,19 @@ class Session(Generic[_State]):
         """Follow process 0 for as long as it needs this one.
 
         Raises:
-            FollowedError: It does not any more.
-            EngineUnavailableError: It is gone, or cannot be followed.
+            FollowedError: It does not any more, or is gone.
+            EngineUnavailableError: It cannot be followed again.
         """
         while True:
             while self.state.engine not in ("released", "failed"):
                 await self._next()
             if self.state.failed is not None:
                 raise EngineUnavailableError(self.state.failed.remark)
-            dismissed, message = self.state.dismissed, self.state.message
+            dismissed = self.state.dismissed
             if dismissed is not None and not dismissed.again:
-                raise FollowedError
+                raise FollowedError(lost=False)
             if dismissed is None and not self.engine.again:
-                why = message if isinstance(message, Remark) else ENDED
-                raise EngineUnavailableError(why)
+                raise FollowedError(lost=True)
             self._starting()
             await self.engine.release()  # until it is gone
             await self.engine.start()

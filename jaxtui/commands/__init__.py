@@ -26,7 +26,15 @@ class Declined(Exception):  # noqa: N818  (it is an answer, too)
 
 
 class Followed(Exception):  # noqa: N818  (it is an answer, too)
-    """Another process had the command: this one did its part, and prints nothing."""
+    """Another process had the command: this one did its part, and prints nothing.
+
+    Args:
+        code: With which it ends.
+    """
+
+    def __init__(self, code: int) -> None:
+        super().__init__(str(code))
+        self.code = code
 
 
 class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming error)

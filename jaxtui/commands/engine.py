@@ -8,10 +8,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 from jaxtui import experiments
-from jaxtui.commands import CannotRun, Declined, Followed
+from jaxtui.commands import CASE_FAILED, FINE, CannotRun, Declined, Followed
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import say
+from jaxtui.engine.active import HOST_GONE
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
 from jaxtui.model import (
@@ -19,6 +20,7 @@ from jaxtui.model import (
     EngineFailed,
     Event,
     Experiment,
+    Remark,
     Topology,
     Waiting,
 )
@@ -56,6 +58,8 @@ class Driver:
         self._record = record and common.record
         self._session: Session[State] | None = None
         self._lost = False
+        self._told: Remark | None = None
+        """Why the last engine died, once that was said."""
 
     @property
     def session(self) -> Session[State]:
@@ -99,9 +103,12 @@ class Driver:
             Followed: if the command is that of another process.
         """
         try:
-            return interrupt.run(work, stop or self.stop)
+            result = interrupt.run(work, stop or self.stop)
+            if self.state.following is not None:
+                raise Followed(FINE)
+            return result
         except FollowedError as error:
-            raise Followed from error
+            raise Followed(CASE_FAILED if error.lost else FINE) from error
         except RunRefusedError as error:
             raise CannotRun(words.text(error.remark)) from error
         except (CannotRun, EngineUnavailableError) as error:
@@ -115,7 +122,8 @@ class Driver:
             if not worked:
                 raise CannotRun(text) from error
             self._lost = True
-            say(text)
+            if error.remark != self._told:
+                say(text)
             return None
 
     @asynccontextmanager
@@ -176,7 +184,9 @@ class Driver:
             case EngineFailed() as failed if not state.devices:
                 raise CannotRun(failure_text(failed, state.findings))
             case EngineDied(remark=remark):
-                say(words.sentence(remark))
+                gone = remark.code in HOST_GONE
+                say(words.text(remark) if gone else words.sentence(remark))
+                self._told = remark
             case Waiting(remark=remark):
                 say(finding_text(remark))
 

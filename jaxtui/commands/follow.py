@@ -30,7 +30,7 @@ def command(common: Common) -> int:
             await session.ready()
 
     driver.drive(run())
-    if driver.interrupted:
+    if driver.interrupted:  # before it had whom to follow
         return FINE
     raise CannotRun(
         "There is nobody to follow: this is process 0, or the only one. Give"

@@ -33,6 +33,9 @@ from jaxtui.model.remark import Fact
 PATIENCE_SECONDS = 60.0
 """How far beyond its budget foreign code may go without a sign of life."""
 
+HOST_GONE = ("host-left", "host-lost", "leader-lost")
+"""The codes of an engine's end that is another process's doing."""
+
 
 def has_files(work: Work) -> bool:
     """Whether it times functions of files."""
@@ -166,4 +169,7 @@ class ActiveRun:
         if self.stopping:
             return [self.ledger.finished("cancelled")]
         remark = self.overdue or Remark("engine-died", {**how, "ready": True}, "error")
+        if remark.code in HOST_GONE and isinstance(self.work, Experiment):
+            # No case is to blame, and what it has measured stays.
+            return [self.ledger.finished("crashed")]
         return self.ledger.broken_off(remark)

@@ -271,6 +271,8 @@ class EngineClient:
             pass  # it was to end, or has said why
         elif not connection.ready:
             connection.failed = startup.died(connection.start, connection.returncode)
+            if (lost := connection.others_lost()) is not None:
+                connection.failed = EngineFailed(remark=lost)
             self._emit(None, connection.failed)
         else:
             if run is not None and run.ledger.current is not None:

@@ -25,6 +25,8 @@ from jaxtui.engine.protocol import (
     encode,
 )
 from jaxtui.machine import messages
+from jaxtui.machine.hosts import heartbeat_seconds
+from jaxtui.machine.packages import version_numbers as numbers
 from jaxtui.model import (
     Dismissed,
     EngineFailed,
@@ -203,7 +205,8 @@ class Connection:
 
     def others_lost(self) -> Remark | None:
         """Which other process is gone, if that is why this one has ended."""
-        if self.lost is not None or not self.several:
+        joining = self.several or self.start.joining is not None
+        if self.lost is not None or not joining:
             return self.lost
         remark = messages.lost_processes("\n".join(self._last_lines))
         if remark is None:
@@ -214,6 +217,8 @@ class Connection:
         elif lost == 0:
             name = self._leader
         facts = {**remark.facts, "hostname": name}
+        if not self.hosts or numbers(self.hosts[0].jax) >= (0, 7):
+            facts["seconds"] = heartbeat_seconds(os.environ)
         return msgspec.structs.replace(remark, facts=facts)
 
     def kill(self) -> None:

@@ -148,7 +148,10 @@ class Hosts:
                 facts: dict[str, Fact] = {"process": process, "seconds": seconds}
                 raise RefusedError(Remark("host-silent", facts, "error"))
             self.arrivals.append(msgspec.json.decode(data, type=Arrival))
-        refusal = differences(self.arrivals)
+            # Who counts more processes than there are must not wait for them.
+            if differences([self.arrivals[0], mine]):
+                break
+        refusal = differences([*self.arrivals, mine])
         # Whoever goes first takes the store with it.
         self._store.put(_key("met", me), b"")
         if refusal is not None:

@@ -80,6 +80,9 @@ def observe(start: Start, event: Event) -> Start:
             if remark.code == "slice-waits":
                 facts = {**remark.facts, "chips": start.tpu_chips}
                 remark = replace(remark, facts=facts)
+            if start.joining is not None and remark.code in ENDING:
+                facts = {**_others(start), **remark.facts}
+                remark = replace(remark, facts=facts, detail="")
             if remark in start.logged:
                 return start
             return replace(start, logged=(*start.logged, remark))
@@ -99,11 +102,11 @@ def slow(start: Start, elapsed_seconds: float) -> Remark:
 
 def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
     """That the engine was ended, because it did not start in time."""
-    log = "\n".join(start.log)
     if awaits_others(start):
         facts = {**_others(start), "seconds": limit_seconds}
-        return EngineFailed(remark=Remark("hosts-missing", facts, "error", log))
+        return EngineFailed(remark=Remark("hosts-missing", facts, "error"))
     facts = {**_facts(start), "seconds": limit_seconds}
+    log = "\n".join(start.log)
     return EngineFailed(remark=Remark("start-timeout", facts, "error", log))
 
 
@@ -116,8 +119,6 @@ def died(start: Start, returncode: int | None) -> EngineFailed:
     """
     for remark in start.logged:
         if remark.code in ENDING:
-            if start.joining is not None:
-                remark = replace(remark, facts={**_others(start), **remark.facts})
             return EngineFailed(remark=remark)
     facts = {**how_ended(returncode), "ready": False}
     words = messages.last_words(start.log)

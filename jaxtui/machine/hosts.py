@@ -17,8 +17,21 @@ _PROCESS = {
 """The variable with the number of this process, by launcher, and that with how many
 there are, or with the names of their hosts."""
 
+HEARTBEAT_SECONDS = 10
+"""A process that is silent for so long is dead to the others; JAX waits 100 s, and
+before 0.7.0 nothing else can be asked for."""
+
+HEARTBEAT = "JAXTUI_HEARTBEAT"
+"""The variable that says otherwise, in whole seconds."""
+
 MOST_NAMES = 10_000
 """Of a list of nodes: a slip of the hand may stand for more than a memory holds."""
+
+
+def heartbeat_seconds(environment: Mapping[str, str]) -> int:
+    """After how long a silent process is dead to the others."""
+    text = environment.get(HEARTBEAT, "")
+    return int(text) if text.isdigit() and int(text) else HEARTBEAT_SECONDS
 
 
 def is_launched(environment: Mapping[str, str]) -> bool:

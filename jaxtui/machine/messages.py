@@ -19,7 +19,7 @@ from jaxtui.model.remark import Fact
 Source = Literal["log", "start", "case"]
 """A line that the engine printed, an exception of JAX's start, or one of a case."""
 
-TRANSIENT = ("slice-waits", "slow-start")
+TRANSIENT = ("hosts-awaited", "slice-waits", "slow-start")
 """Codes of what is over when JAX is up."""
 
 UNSUPPORTED = ("unsupported", "precision-unsupported")

@@ -16,15 +16,9 @@ import jax
 from jax._src import distributed
 from jax._src.clusters import ClusterEnv
 
+from jaxtui.machine.hosts import heartbeat_seconds
 from jaxtui.measure.errors import RefusedError, headline
 from jaxtui.model import Fact, Place, Remark
-
-HEARTBEAT_SECONDS = 10
-"""A process that is silent for so long is dead to the others; JAX waits 100 s, and
-before 0.7.0 nothing else can be said."""
-
-HEARTBEAT = "JAXTUI_HEARTBEAT"
-"""The variable that says otherwise, in whole seconds."""
 
 LOOK_SECONDS = 1.0
 """For one attempt to reach process 0."""
@@ -34,12 +28,6 @@ JOIN_SECONDS = 86_400
 
 DETECTION_SECONDS = 30
 """For the name of process 0 to become known to the name service."""
-
-
-def heartbeat_seconds() -> int:
-    """After how long a silent process is dead to the others."""
-    text = os.environ.get(HEARTBEAT, "")
-    return int(text) if text.isdigit() and int(text) else HEARTBEAT_SECONDS
 
 
 def detect() -> Place | None:
@@ -118,7 +106,7 @@ def join(place: Place) -> Store:
         jax.config.update("jax_enable_preemption_service", False)
     more: dict[str, Any] = {}
     if jax.__version_info__ >= (0, 7):
-        more["heartbeat_timeout_seconds"] = heartbeat_seconds()
+        more["heartbeat_timeout_seconds"] = heartbeat_seconds(os.environ)
     jax.distributed.initialize(
         place.coordinator,
         place.processes,

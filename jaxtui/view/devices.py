@@ -435,7 +435,8 @@ def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
     lines += [
         finding_text(finding)
         for finding in findings
-        if finding.severity != "info" and finding != remark
+        if finding.severity != "info"
+        and finding.code not in (remark.code, "hosts-awaited")
     ]
     if remark.detail:
         original = [line for line in remark.detail.splitlines() if line]

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -15,13 +17,31 @@ from typing import Any
 
 import pytest
 
-from tests.processes import LIMIT_SECONDS, PROGRAM, documents, marked
+from tests.processes import (
+    LIMIT_SECONDS,
+    PROGRAM,
+    Running,
+    children,
+    documents,
+    marked,
+    wait_until,
+)
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="reads /proc"
 )
 
 MARK = "JAXTUI_TEST_GROUP"
+
+SLURM = {
+    "SLURM_JOB_ID": str(os.getpid()),
+    "SLURM_STEP_NODELIST": "localhost",
+    "SLURM_NTASKS": "2",
+    "SLURM_PROCID": "0",
+    "SLURM_LOCALID": "0",
+    "SLURM_STEP_NUM_NODES": "1",
+}
+"""What Slurm leaves for one of two processes."""
 
 
 def free_port() -> int:
@@ -37,31 +57,38 @@ class Group:
         self.address = f"127.0.0.1:{free_port()}"
         self.mark = str(folder)
         self._folder = folder
+        folder.mkdir(exist_ok=True)
+        self.environment = {
+            **os.environ,
+            "JAX_PLATFORMS": "cpu",
+            "JAX_NUM_CPU_DEVICES": "1",
+            "XLA_FLAGS": "",
+            "JAXTUI_HEARTBEAT": "2",
+            MARK: self.mark,
+        }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(
-        self, name: str, *command: object, process: int, count: int = 2, **more: str
-    ) -> subprocess.Popen[bytes]:
-        """Start one; without ``process`` it stands alone."""
-        place = ("--coordinator", self.address, "--num-processes", str(count))
-        return self.spawn(name, *command, *place, "--process-id", str(process), **more)
+    def start(self, name: str, *command: object, process: int, count: int = 2) -> None:
+        """Start one that is told its place."""
+        self.launch(name, *PROGRAM, *command, *self.place(process, count))
 
-    def spawn(
-        self, name: str, *command: object, **more: str
-    ) -> subprocess.Popen[bytes]:
-        variables = {"JAX_PLATFORMS": "cpu", "JAXTUI_HEARTBEAT": "2", MARK: self.mark}
+    def place(self, process: int, count: int = 2) -> tuple[str, ...]:
+        """The options that say which of them a process is."""
+        at = ("--coordinator", self.address, "--process-id", str(process))
+        return (*at, "--num-processes", str(count))
+
+    def launch(self, name: str, *command: object, **more: str) -> None:
         with (
             open(self._folder / f"{name}.out", "wb") as out,
             open(self._folder / f"{name}.err", "wb") as err,
         ):
             self.processes[name] = subprocess.Popen(
-                [*PROGRAM, *map(str, command)],
+                [*map(str, command)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env={**os.environ, **variables, **more},
+                env={**self.environment, **more},
             )
-        return self.processes[name]
 
     def code(self, name: str) -> int:
         return self.processes[name].wait(LIMIT_SECONDS)
@@ -76,21 +103,26 @@ class Group:
         (found,) = documents(self.out(name))
         return dict(found)
 
-    @property
-    def left(self) -> list[int]:
-        """Whatever of them is still there."""
-        return marked(f"{MARK}={self.mark}")
+    def lead(self, *command: str) -> Running:
+        """Process 0 of two on a terminal, until it measures."""
+        running = Running(*command, *self.place(0), env=self.environment)
+        self.processes["0"] = running.process
+        running.until("at most")
+        return running
+
+    def end(self) -> None:
+        for process in self.processes.values():
+            with contextlib.suppress(OSError):
+                process.kill()
+            process.wait()
+        assert marked(f"{MARK}={self.mark}") == []
 
 
 @pytest.fixture
 def group(tmp_path: Path) -> Iterator[Group]:
     group = Group(tmp_path)
     yield group
-    for process in group.processes.values():
-        with contextlib.suppress(OSError):
-            process.kill()
-        process.wait()
-    assert group.left == []
+    group.end()
 
 
 def test_a_bench_over_two_processes_is_one_document(group: Group) -> None:
@@ -107,8 +139,126 @@ def test_a_bench_over_two_processes_is_one_document(group: Group) -> None:
     assert devices == ["cpu:0", "cpu:1", "cpu:2048", "cpu:2049"]
 
 
-def test_different_versions_are_refused_on_both_sides(group: Group) -> None:
-    group.start("0", "devices", process=0, count=2)
-    group.start("1", "devices", process=1, count=3)
-    assert [group.code("0"), group.code("1")] == [3, 3]
-    assert group.out("0") == group.out("1") == ""
+BENCH = ("bench", "selu", "--size", "1000", "--device", "all", "--budget", "60")
+"""Over as soon as a test ends it."""
+
+
+@pytest.mark.parametrize(
+    ("who", "what", "number", "codes"),
+    [
+        ("1", "engine", signal.SIGKILL, (1, 1)),
+        ("0", "engine", signal.SIGKILL, (1, 1)),
+        ("1", "engine", signal.SIGSTOP, (1, 1)),
+        ("1", "command", signal.SIGTERM, (1, 143)),
+        ("1", "command", signal.SIGHUP, (1, 129)),
+        ("0", "command", signal.SIGTERM, (143, 0)),
+        ("0", "command", signal.SIGHUP, (129, 0)),
+        ("0", "command", signal.SIGKILL, (-9, 0)),
+    ],
+)
+def test_who_ends_during_a_work_ends_all_and_what_arrived_is_kept(
+    group: Group, who: str, what: str, number: int, codes: tuple[int, int]
+) -> None:
+    group.start("1", *BENCH, process=1)
+    leader = group.lead(*BENCH, "--json")
+    command = group.processes[who].pid
+    (engine,) = children(command)
+    os.kill(engine if what == "engine" else command, number)
+    first, out = leader.ended()
+    if number == signal.SIGSTOP:
+        os.kill(engine, signal.SIGCONT)
+    assert (first, group.code("1")) == codes, leader.said + group.err("1")
+    assert group.out("1") == ""
+    if first > 0:
+        (found,) = documents(out)
+        outcome = "incomplete" if first == 1 else "cancelled"
+        assert found["outcome"] == outcome
+        # A death that is the host's own is not evidence of the case that it timed.
+        ended = {one["code"] for one in found["failures"]}
+        assert ended <= {"engine-died", "broken-off", "stopped"}, ended
+        assert ("engine-died" in ended) is (who == "0" and what == "engine")
+
+
+def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
+    """Every group at once, as most of it is waiting."""
+    groups = {
+        name: Group(tmp_path / name)
+        for name in ("nobody", "nowhere", "taken", "twice", "few", "counts")
+    }
+    limit = ("devices", "--start-limit", "12")
+    with contextlib.ExitStack() as stack:
+        for group in groups.values():
+            stack.callback(group.end)
+        alone = groups["nobody"]
+        nodes = {"SLURM_STEP_NODELIST": "localhost,node9"}
+        alone.launch("0", *PROGRAM, *limit, **{**SLURM, **nodes})
+        away = groups["nowhere"]
+        away.start("1", *limit, process=1)
+        port = int(groups["taken"].address.rpartition(":")[2])
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+        groups["taken"].start("0", *limit, process=0)
+        for name, process in (("0", 0), ("1", 1)):
+            groups["twice"].start(name, "follow", process=process, count=3)
+        groups["few"].start("0", *limit, process=0)
+        groups["few"].start("3", *limit, process=3, count=4)
+        groups["counts"].start("0", *limit, process=0, count=2)
+        groups["counts"].start("1", *limit, process=1, count=3)
+        # The second one comes when the first is there.
+        wait_until(lambda: groups["twice"].err("0"), "a word of who waits")
+        groups["twice"].start("again", "follow", process=1, count=3)
+        assert groups["twice"].code("1") == 3
+        assert "process 1 " in groups["twice"].err("1")
+        groups.pop("twice").end()
+        for name, group in groups.items():
+            codes = {each: group.code(each) for each in group.processes}
+            assert set(codes.values()) == {3}, (name, codes)
+            assert not any(map(group.out, group.processes))
+        assert "node9" in alone.err("0")
+        assert away.address in away.err("1")
+        assert f"{port}" in groups["taken"].err("0")
+        assert "no process 3" in groups["few"].err("3")
+        for each in ("0", "1"):
+            assert "counts 2 processes" in groups["counts"].err(each)
+
+
+def test_who_waits_can_be_interrupted(group: Group) -> None:
+    for process in (0, 1):
+        group.start(f"{process}", "follow", process=process, count=3)
+    wait_until(lambda: group.err("0") and group.err("1"), "a word of who waits")
+    for process in group.processes.values():
+        process.send_signal(signal.SIGINT)
+    assert [group.code("0"), group.code("1")] == [130, 130]
+
+
+def test_a_follower_joins_again_where_the_leader_was_lost(group: Group) -> None:
+    group.start("1", "follow", process=1)
+    leader = group.lead(*BENCH)
+    (engine,) = children(leader.process.pid)
+    os.kill(engine, signal.SIGKILL)
+    assert leader.ended()[0] == 1
+    group.start("again", "devices", "--json", process=0)
+    assert [group.code("again"), group.code("1")] == [0, 0]
+    processes = [one["process_index"] for one in group.document("again")["devices"]]
+    assert processes == [0, 1]
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs Open MPI")
+def test_open_mpi_prints_one_document(group: Group) -> None:
+    run = ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2")
+    command = ("devices", "--json", "--cpu-devices", "2")
+    group.launch("mpi", *run, *PROGRAM, *command)
+    assert group.code("mpi") == 0
+    devices = group.document("mpi")["devices"]
+    assert [one["id"] for one in devices] == [0, 1, 2048, 2049]
+
+
+def test_slurm_prints_one_document(group: Group) -> None:
+    for process in ("1", "0"):
+        command = ("devices", "--json")
+        place = {"SLURM_PROCID": process, "SLURM_LOCALID": process}
+        group.launch(process, *PROGRAM, *command, **{**SLURM, **place})
+    assert [group.code("0"), group.code("1")] == [0, 0]
+    assert (group.out("1"), group.err("1")) == ("", "")
+    assert len(group.document("0")["devices"]) == 2

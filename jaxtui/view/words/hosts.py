@@ -42,17 +42,17 @@ def _obstacle(facts: Facts) -> str:
             return f"No name service knows {where.rpartition(':')[0]}."
         case "refused":
             return f"Nothing listens at {where} yet."
-        case "unreachable":
-            return f"{where} does not answer."
         case _:
-            return f"{where} answers, but does not let this process in yet."
+            return f"{where} does not answer."
 
 
 def _awaited(facts: Facts) -> str:
-    waiting = f"Process {facts['process']} of {facts['processes']} has waited"
     absent = _several(facts["missing"], facts["names"])
+    if facts["process"] and not facts["obstacle"]:
+        absent = f"the others; {facts['coordinator']} answers"
+    waiting = f"Process {facts['process']} of {facts['processes']} has waited"
     text = f"{waiting} {facts['seconds']:.0f} s for {absent}."
-    if facts["process"]:
+    if facts["process"] and facts["obstacle"]:
         text += f" {_obstacle(facts)}"
     for each in facts["twice"]:
         text += f" Two processes say that they are process {each}."
@@ -104,8 +104,8 @@ def _capital(text: str) -> str:
 
 
 _AGAIN = (
-    "Start it there again. What had arrived is kept; r in the app waits for all to"
-    " join again."
+    "What had arrived is kept. Start the command again on all hosts; in the app, r"
+    " forms the group again."
 )
 
 WORDS: dict[str, Words] = {
@@ -176,8 +176,8 @@ WORDS: dict[str, Words] = {
     "host-lost": Words(
         "host lost",
         lambda f: (
-            f"{_capital(_host(f))} is gone: nothing was heard of it for"
-            f" {f['seconds']:g} s."
+            f"{_capital(_host(f))} has been silent for {f.get('seconds', 100)} s and"
+            " counts as gone."
         ),
         _AGAIN,
     ),
