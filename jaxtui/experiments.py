@@ -208,7 +208,7 @@ def _places(
     """The devices on which an op runs, of those that were typed.
 
     What needs a mesh takes groups alone, of all devices unless others were typed. All
-    else that runs on every device at once is dispatched from this process.
+    else that runs on every device at once is dispatched from the process of these.
     """
     if not known:
         first_device(known)
@@ -219,8 +219,13 @@ def _places(
         return [name for name in devices if len(members(name)) > 1] or devices
     if devices is None:
         return [first_device(known).name]
-    mine = [device.name for device in known if device.addressable]
-    return [group_name(mine) if name == whole else name for name in devices]
+    hosts: dict[int, list[str]] = {}
+    for device in known:
+        if device.addressable:
+            hosts.setdefault(device.process_index, []).append(device.name)
+    groups = [*map(group_name, hosts.values())]
+    placed = (groups if name == whole else [name] for name in devices)
+    return [*dict.fromkeys(itertools.chain.from_iterable(placed))]
 
 
 def _is_extra(

@@ -33,7 +33,13 @@ from jaxtui.model.remark import Fact
 PATIENCE_SECONDS = 60.0
 """How far beyond its budget foreign code may go without a sign of life."""
 
-HOST_GONE = ("host-left", "host-lost", "leader-lost")
+HOST_GONE = (
+    "collective-broken",
+    "collective-not-entered",
+    "host-left",
+    "host-lost",
+    "leader-lost",
+)
 """The codes of an engine's end that is another process's doing."""
 
 

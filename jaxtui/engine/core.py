@@ -51,6 +51,7 @@ from jaxtui.model.remark import Fact
 
 if TYPE_CHECKING:
     from jaxtui.engine.hosts import Follower, Leader
+    from jaxtui.measure.pace import Pace
 
 MINIMUM_JAX = (0, 6, 2)
 
@@ -237,7 +238,7 @@ class Core:
                 mine = [device for device in devices if device.addressable]
                 answer(number, Member(host=host, devices=tuple(mine)))
             elif task.work is not None:
-                self._follower.run(number, task.work, self._here)
+                self._follower.run(number, task, self._here)
             elif task.plan is not None:
                 try:
                     answer(number, self.plan(task.plan, recipes=task.recipes))
@@ -348,13 +349,22 @@ class Core:
             return self._leader.run(work, stop, self._here)
         return self._here(work, stop)
 
-    def _here(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
-        """Run a work in this process."""
+    def _here(
+        self, work: Work, stop: Callable[[], bool], pace: Pace | None = None
+    ) -> Iterator[RunEvent]:
+        """Run a work in this process.
+
+        Args:
+            work: what to do.
+            stop: whether it is to end.
+            pace: of the processes that do the same at the same time.
+        """
         match work:
             case Experiment():
                 from jaxtui.measure.experiment import run
+                from jaxtui.measure.pace import ALONE
 
-                return run(work, stop=stop)
+                return run(work, stop=stop, pace=pace or ALONE)
             case Loop():
                 from jaxtui.measure.loops import run_loop
 

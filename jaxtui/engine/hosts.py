@@ -4,7 +4,8 @@ All go through JAX's key-value store (``measure.hosts``). The leader publishes e
 under the next number; followers wait for that with a time limit, do their part of it
 and put what it yields where the leader reads it. A case of one device is timed by the
 process that has it: processes on machines of their own at the same time, those that
-share a machine one after the other. Idle processes sit in no collective.
+share a machine one after the other. A case of devices of several processes is run by
+all of these in step (``measure.pace``). Idle processes sit in no collective.
 
 A thread of each waits for the one key that ends it: that the leader needs it no longer,
 or that a follower has gone.
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 import jax
 import msgspec
@@ -30,8 +31,10 @@ from msgspec.structs import replace
 
 from jaxtui.engine.active import Ledger
 from jaxtui.machine.hardware import read_text
+from jaxtui.machine.hosts import heartbeat_seconds
 from jaxtui.measure.errors import RefusedError, headline
 from jaxtui.measure.hosts import Store
+from jaxtui.measure.pace import Pace
 from jaxtui.model import (
     HOST,
     Arrival,
@@ -62,6 +65,7 @@ from jaxtui.model import (
     Sampled,
     Work,
 )
+from jaxtui.model.machine import members
 
 EXIT_ALONE = 4
 """The exit status of an engine whose others have gone."""
@@ -84,6 +88,13 @@ SEND_SECONDS = 0.2
 LIVE = 64
 """With more processes nobody looks at each turn of each device: what a turn yields is
 sent no more, and all else less often, so that the leader gets as many messages."""
+
+ENTER_HEARTBEATS = 6
+"""How far a process may be behind the others in a collective before it counts as
+stuck. What keeps it may be a compile; gloo itself gives up after 30 s."""
+
+LOOK_SECONDS = 0.5
+"""How often it is looked for such a process."""
 
 FAREWELL_SECONDS = 1.0
 """For followers to hear that they are needed no longer."""
@@ -109,6 +120,11 @@ class Farewell(Record, frozen=True, kw_only=True):
 Answer = Union[Member, EngineFailed, Plan, dict[str, Union[dict[str, int], None]]]  # noqa: UP007
 
 _EVENTS = msgspec.json.Decoder(list[RunEvent])
+
+_Value = TypeVar("_Value")
+
+Here = Callable[[Work, Callable[[], bool], "Pace | None"], Iterator[RunEvent]]
+"""Runs a work in this process until it is to stop, in step with others."""
 
 Say = Callable[[Event], None]
 """Sends an event that belongs to no run, and waits until it is written."""
@@ -168,11 +184,21 @@ class Hosts:
         self._say(event)
         os._exit(EXIT_ALONE)
 
-    def lost(self, process: int, code: str) -> HostLost:
-        facts: dict[str, Fact] = {"process": process}
+    def give_up(self, remark: Remark) -> None:
+        """End this process and all others, because one of them is lost."""
+        raise NotImplementedError
+
+    def pace(self, number: int, processes: Sequence[int]) -> _Step | None:
+        """Of a task that several processes do in step; ``None`` of one alone."""
+        if len(processes) < 2:
+            return None
+        return _Step(self, self._store, number, processes, self._place.process)
+
+    def lost(self, process: int, code: str, **facts: Fact) -> Remark:
+        """That another process is lost, by its name."""
         if process < len(self.arrivals):
             facts["hostname"] = self.arrivals[process].hostname
-        return HostLost(remark=Remark(code, facts, "error"))
+        return Remark(code, {"process": process, **facts}, "error")
 
 
 def differences(arrivals: Sequence[Arrival]) -> Remark | None:
@@ -213,9 +239,10 @@ def _arrival(place: Place) -> Arrival:
 
 @dataclass
 class Part:
-    """What one process does of a work."""
+    """What one process does of a work, or several in step."""
 
-    process: int
+    processes: tuple[int, ...]
+    """The first of them says what came of it."""
     work: Work
     indices: tuple[int, ...] = ()
     """Of an experiment: which of its cases."""
@@ -273,7 +300,7 @@ class Leader(Hosts):
         self,
         work: Work,
         stop: Callable[[], bool],
-        here: Callable[[Work, Callable[[], bool]], Iterator[RunEvent]],
+        here: Here,
     ) -> Iterator[RunEvent]:
         """Run a work on the processes whose devices it needs.
 
@@ -283,8 +310,8 @@ class Leader(Hosts):
             here: runs a work in this process.
         """
         parts = self._split(work)
-        if [part.process for part in parts] == [0] and parts[0].work == work:
-            yield from here(work, stop)
+        if [part.processes for part in parts] == [(0,)] and parts[0].work == work:
+            yield from here(work, stop, None)
             return
         began = time.perf_counter()
         waves = self._waves(parts)
@@ -321,23 +348,23 @@ class Leader(Hosts):
         """The parts of a work, in the order in which their processes come in it."""
         match work:
             case Experiment():
-                indices: dict[int, list[int]] = {}
+                indices: dict[tuple[int, ...], list[int]] = {}
                 for index, case in enumerate(work.cases):
-                    indices.setdefault(self._owner(case.device), []).append(index)
+                    indices.setdefault(self._owners_of(case), []).append(index)
                 return [
                     Part(
-                        process,
+                        processes,
                         replace(work, cases=tuple(work.cases[i] for i in chosen)),
                         tuple(chosen),
                     )
-                    for process, chosen in indices.items()
+                    for processes, chosen in indices.items()
                 ]
             case Check():
                 names: dict[int, list[str]] = {}
                 for name in work.devices:
                     names.setdefault(self._owner(name), []).append(name)
                 return [
-                    Part(process, replace(work, devices=tuple(chosen)))
+                    Part((process,), replace(work, devices=tuple(chosen)))
                     for process, chosen in names.items()
                 ]
             case Links():
@@ -347,51 +374,67 @@ class Leader(Hosts):
                     if process == self._owner(pair[1]):
                         pairs.setdefault(process, []).append(pair)
                 return [
-                    Part(process, replace(work, pairs=tuple(chosen)))
+                    Part((process,), replace(work, pairs=tuple(chosen)))
                     for process, chosen in pairs.items()
                 ]
             case _:
                 of_one = getattr(work, "case", work)
-                return [Part(self._owner(getattr(of_one, "device", None)), work)]
+                return [Part((self._owner(getattr(of_one, "device", None)),), work)]
 
     def _owner(self, device: str | None) -> int:
         """Whose a device is; what has none is done here."""
         return 0 if device in (None, HOST) else self._owners.get(device or "", 0)
 
+    def _owners_of(self, case: Case) -> tuple[int, ...]:
+        """The processes of a case; one alone where it may not reach beyond that."""
+        found = sorted({self._owner(name) for name in members(case.device)})
+        return tuple(found)
+
     def _waves(self, parts: Sequence[Part]) -> list[list[Part]]:
-        """Which parts run at the same time: those of different machines."""
+        """Which parts run at the same time: those of different machines.
+
+        What several processes do in step is done while all others are idle.
+        """
         queues: dict[str, list[Part]] = {}
         for part in parts:
-            machine = self.arrivals[part.process].boot
-            queues.setdefault(machine, []).append(part)
+            if len(part.processes) == 1:
+                machine = self.arrivals[part.processes[0]].boot
+                queues.setdefault(machine, []).append(part)
         most = max(map(len, queues.values()), default=0)
-        return [
+        waves = [
             [queue[number] for queue in queues.values() if number < len(queue)]
             for number in range(most)
         ]
+        return [*waves, *([part] for part in parts if len(part.processes) > 1)]
 
     def _wave(
         self,
         wave: Sequence[Part],
         waves: int,
         stop: Callable[[], bool],
-        here: Callable[[Work, Callable[[], bool]], Iterator[RunEvent]],
+        here: Here,
     ) -> Iterator[RunEvent]:
         parts = [_with_share(part, waves) for part in wave]
         distant: list[_Distant] = []
-        for part in parts:
-            if part.process:
-                number = self._publish(Task(to=(part.process,), work=part.work))
-                distant.append(_Distant(self._store, number, part))
-        for part in parts:
-            if part.process == 0:
+        numbers: dict[int, int] = {}
+        for place, part in enumerate(parts):
+            if part.processes != (0,):
+                task = Task(to=part.processes, work=part.work)
+                numbers[place] = self._publish(task)
+                if part.processes[0]:
+                    distant.append(_Distant(self._store, numbers[place], part))
+        for place, part in enumerate(parts):
+            if part.processes[0] == 0:
+                pace = self.pace(numbers.get(place, 0), part.processes)
                 due = time.perf_counter() + HARVEST_SECONDS
-                for event in here(part.work, stop):
+                for event in here(part.work, stop, pace):
                     yield from _placed(part, event)
                     if time.perf_counter() >= due:
                         for other in distant:
                             yield from other.read(0.0)
                         due = time.perf_counter() + HARVEST_SECONDS
+                if pace is not None:
+                    pace.close()
         while waiting := [other for other in distant if not other.over]:
             if stop():
                 for other in waiting:
@@ -414,11 +457,12 @@ class Leader(Hosts):
         grouped = False
         for part in self._split(experiment):
             assert isinstance(part.work, Experiment)
-            if part.process == 0:
+            first = part.processes[0]
+            if first == 0:
                 plan: Plan | EngineFailed = here(part.work)
             else:
-                self._publish(Task(to=(part.process,), plan=part.work, recipes=recipes))
-                plan = self._answer(part.process, Plan)
+                self._publish(Task(to=(first,), plan=part.work, recipes=recipes))
+                plan = self._answer(first, Plan)
             if isinstance(plan, EngineFailed):
                 raise RuntimeError(plan.remark.code)
             grouped |= plan.grouped
@@ -468,9 +512,12 @@ class Leader(Hosts):
     def _watch(self) -> None:
         while (data := self._store.get(_key("left"), WATCH_SECONDS)) is None:
             pass
+        self.give_up(msgspec.json.decode(data, type=Remark))
+
+    def give_up(self, remark: Remark) -> None:
         if not self._ending:
             self.leave(again=self._again)
-            self._end(self.lost(int(data), "host-left"))
+            self._end(HostLost(remark=remark))
 
 
 class _Distant:
@@ -519,7 +566,7 @@ def _with_share(part: Part, waves: int) -> Part:
     work = part.work
     if isinstance(work, (Experiment, Check, Links)) and work.budget_seconds is not None:
         work = replace(work, budget_seconds=work.budget_seconds / waves)
-    return Part(part.process, work, part.indices)
+    return Part(part.processes, work, part.indices)
 
 
 def _not_run(wave: Sequence[Part]) -> Iterator[RunEvent]:
@@ -555,7 +602,7 @@ class Follower(Hosts):
                 data = self._store.get(_key("task", number), WAIT_SECONDS)
             # The store is gone, and the leader with it.
             except Exception:
-                self._end(self.lost(0, "leader-lost"))
+                self._end(HostLost(remark=self.lost(0, "leader-lost")))
                 return
             if data is None:
                 continue
@@ -568,13 +615,20 @@ class Follower(Hosts):
         key = _key("answer", number, self._place.process)
         self._store.put(key, msgspec.json.encode(answer))
 
-    def run(
-        self,
-        number: int,
-        work: Work,
-        here: Callable[[Work, Callable[[], bool]], Iterator[RunEvent]],
-    ) -> None:
-        """Do a part of a work, and send what it yields."""
+    def run(self, number: int, task: Task, here: Here) -> None:
+        """Do a part of a work, and send what it yields, unless another one does."""
+        work = task.work
+        assert work is not None
+        pace = self.pace(number, task.to)
+        if pace is not None and task.to[0] != self._place.process:
+            try:
+                for _ in here(work, self._stop(number), pace):
+                    pass
+                pace.close()
+            # It has told the others, who end.
+            except Exception as error:
+                pace.fail(error)
+            return
         interval = SEND_SECONDS * max(1.0, self._place.processes / LIVE)
         waiting: list[RunEvent] = []
         sent, due, live = 0, 0.0, self._place.processes <= LIVE
@@ -588,7 +642,7 @@ class Follower(Hosts):
         ledger = Ledger(work)
         finished: RunEvent = ledger.finished("crashed")
         try:
-            for event in here(work, self._stop(number)):
+            for event in here(work, self._stop(number), pace):
                 ledger.observe(event)
                 if isinstance(event, RunFinished):
                     finished = event
@@ -605,6 +659,8 @@ class Follower(Hosts):
             waiting += outcomes
         waiting.append(finished)
         send()
+        if pace is not None:
+            pace.close()
 
     def _stop(self, number: int) -> Callable[[], bool]:
         stopped, due = False, 0.0
@@ -620,16 +676,106 @@ class Follower(Hosts):
 
     def leave(self, *, again: bool) -> None:
         """Tell the leader that this process is going; any thread may."""
-        self._store.put(_key("left"), str(self._place.process).encode(), again=True)
+        self._tell(self.lost(self._place.process, "host-left"))
+
+    def give_up(self, remark: Remark) -> None:
+        self._tell(remark)
+        self._end(HostLost(remark=remark))
+
+    def _tell(self, remark: Remark) -> None:
+        self._store.put(_key("left"), msgspec.json.encode(remark), again=True)
 
     def _watch(self) -> None:
         try:
             while (data := self._store.get(_key("farewell"), WATCH_SECONDS)) is None:
                 pass
         except Exception:
-            self._end(self.lost(0, "leader-lost"))
+            self._end(HostLost(remark=self.lost(0, "leader-lost")))
             return
         farewell = msgspec.json.decode(data, type=Farewell)
         self._say(Dismissed(again=farewell.again))
         self._store.put(_key("gone", self._place.process), b"")
         os._exit(0)
+
+
+# Several in step.
+
+
+class _Step(Pace):
+    """Of processes that do a task in step; the first of them decides."""
+
+    shared = True
+
+    def __init__(
+        self,
+        group: Hosts,
+        store: Store,
+        number: int,
+        processes: Sequence[int],
+        process: int,
+    ) -> None:
+        self._group, self._store, self._number = group, store, number
+        self._others, self._process = processes[1:], process
+        self._decides = process == processes[0]
+        self._step, self._since = 0, time.monotonic()
+        self._watching = self._decides
+        if self._decides:
+            threading.Thread(target=self._watch, name="step", daemon=True).start()
+
+    def decide(self, value: Callable[[], _Value], kind: Any) -> _Value:
+        key = self._next()
+        if self._decides:
+            decided = value()
+            self._store.put(key, msgspec.json.encode(decided))
+            return decided
+        found: _Value = msgspec.json.decode(self._await(key), type=kind)
+        return found
+
+    def gather(self, value: _Value, kind: Any) -> list[_Value]:
+        key = self._next()
+        if not self._decides:
+            self._store.put(f"{key}/{self._process}", msgspec.json.encode(value))
+            return [value]
+        others = (self._await(f"{key}/{process}") for process in self._others)
+        return [value, *(msgspec.json.decode(data, type=kind) for data in others)]
+
+    def fail(self, error: BaseException) -> None:
+        remark = self._group.lost(
+            self._process, "collective-broken", error=headline(error)
+        )
+        self._group.give_up(remark)
+
+    def close(self) -> None:
+        """The end of the task: all have read what was decided."""
+        self.gather(0, int)
+        self._watching = False
+        if self._decides:
+            self._store.delete(_key("step", self._number))
+
+    def _next(self) -> str:
+        self._step, self._since = self._step + 1, time.monotonic()
+        if not self._decides:
+            at = _key("at", self._number, self._process)
+            self._store.put(at, str(self._step).encode(), again=True)
+        return _key("step", self._number, self._step)
+
+    def _await(self, key: str) -> bytes:
+        while (data := self._store.get(key, WAIT_SECONDS)) is None:
+            pass
+        return data
+
+    def _watch(self) -> None:
+        """Look for a process that is behind the others for too long."""
+        limit = ENTER_HEARTBEATS * heartbeat_seconds(os.environ)
+        while self._watching:
+            time.sleep(LOOK_SECONDS)
+            step = self._step
+            if time.monotonic() - self._since < limit:
+                continue
+            for process in self._others:
+                at = self._store.get(_key("at", self._number, process), 0.0)
+                if int(at or 0) < step and step == self._step and self._watching:
+                    lost = self._group.lost(
+                        process, "collective-not-entered", seconds=limit
+                    )
+                    self._group.give_up(lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from time import perf_counter
 
@@ -23,7 +24,8 @@ from jaxtui.measure import (
     workload,
 )
 from jaxtui.measure.failures import FAULTS, explain
-from jaxtui.measure.measurement import Record
+from jaxtui.measure.measurement import OfProcess, Record
+from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import (
     SPREAD_SECONDS,
@@ -42,9 +44,11 @@ from jaxtui.model import (
     Fact,
     Failure,
     PhaseStarted,
+    Plan,
     PlannedCase,
     Remark,
     RunEvent,
+    Stopped,
     WorkFailed,
 )
 from jaxtui.model.machine import members
@@ -77,6 +81,7 @@ def run(
     *,
     stop: Callable[[], bool] = never,
     own_process: bool = True,
+    pace: Pace = ALONE,
 ) -> Iterator[RunEvent]:
     """Time every case of an experiment.
 
@@ -87,15 +92,21 @@ def run(
         stop: Asked between turns and phases; once true, the run ends as ``cancelled``.
         own_process: Whether this process is jaxtui's own. In another's JAX's
             caches are left alone, so that the first call of an eager case may be warm.
+        pace: Of the processes that run it at the same time.
     """
-    return _Run(experiment, stop, own_process).events()
+    return _Run(experiment, stop, own_process, pace).events()
 
 
 class _Run(Runner):
     def __init__(
-        self, experiment: Experiment, stop: Callable[[], bool], own_process: bool
+        self,
+        experiment: Experiment,
+        stop: Callable[[], bool],
+        own_process: bool,
+        pace: Pace,
     ) -> None:
         super().__init__(experiment.share, stop)
+        self._pace = pace
         self.cases = cases = experiment.cases
         self._experiment = experiment
         self._own_process = own_process
@@ -113,7 +124,7 @@ class _Run(Runner):
 
     def work(self) -> Iterator[RunEvent]:
         experiment = self._experiment
-        plan = planning.plan(experiment)
+        plan = self._pace.decide(lambda: planning.plan(experiment), Plan)
         viable: list[Indexed] = []
         for index, planned in enumerate(plan.cases):
             if planned.problem is None:
@@ -194,22 +205,35 @@ class _Run(Runner):
         case, self.phase = planned.case, "prepare"
         yield CaseStarted(index=index, case=case)
         try:
-            refusal = self._out_of_time(case, end, share)
-            refusal = refusal or self._too_slow(planned, end)
+            refusal = self._pace.decide(
+                lambda: (
+                    self._out_of_time(case, end, share) or self._too_slow(planned, end)
+                ),
+                Failure | None,
+            )
             if refusal is not None:
                 yield self._fail(index, refusal)
                 return None
             known = None
             if group := _devices(planned):
-                known = yield from self.warm_up(group[0])
+                known = yield from self.warm_up(_own(group))
             made = yield from self._workload(index, planned, pool)
             for event in coldpath.prepare(index, made, cold=self._own_process):
                 if isinstance(event, PhaseStarted):
                     self.phase = event.phase
+                    # Whoever fails before it would leave the others waiting in it.
+                    first = self.phase == "first_call"
+                    if first and (failure := self._settled(None)) is not None:
+                        yield self._fail(index, failure)
+                        return None
                     yield self.progress(self.phase, case.label)
                 yield event
+            failure = self._settled(None)
         except FAULTS as error:
-            yield self._fail(index, explain(error, case, self.phase))
+            own_failure = explain(error, case, self.phase)
+            failure = self._settled(own_failure) or own_failure
+        if failure is not None:
+            yield self._fail(index, failure)
             return None
         yield PhaseStarted(index=index, phase="waiting")
         turns = Turns(
@@ -217,8 +241,17 @@ class _Run(Runner):
             queue_depth=known.queue_depth if known else 1,
             throughput=made.queues,
             results_at_most=planning.results_at_most(planned, made.call_bytes),
+            pace=self._pace,
         )
         return Record(index, turns, known)
+
+    def _settled(self, failure: Failure | None) -> Failure | None:
+        """The failure of whichever process has one."""
+        if not self._pace.shared:
+            return failure
+        failures = self._pace.gather(failure, Failure | None)
+        first = next(filter(None, failures), None)
+        return self._pace.decide(lambda: first, Failure | None)
 
     def _workload(
         self, index: int, planned: PlannedCase, pool: Pool
@@ -285,6 +318,7 @@ class _Run(Runner):
             seed=self._experiment.seed,
             faults=FAULTS,
             announce=True,
+            pace=self._pace,
         ):
             record = by_turns[one]
             if not one.warm:
@@ -300,17 +334,26 @@ class _Run(Runner):
             now = perf_counter()
             if not self._typed:
                 end += self._extend(max(0.0, now + _missing_seconds(turns) - end))
-            target = self._experiment.target_half_width
-            reason = record.stop_reason(target, spread=now >= spread)
-            # A round of all must still fit, or the last would overrun the budget.
-            if reason is None and now + one.call_seconds > end:
-                reason = "budget"
+            reason = self._pace.decide(
+                partial(self._stop_reason, record, now, spread, end),
+                Stopped | None,
+            )
             if reason is not None:
                 one.done, record.stopped = True, reason
         self._compare(records)
         for record in records:
             if record.turns.fault is None:
                 yield from self._finish(record)
+
+    def _stop_reason(
+        self, record: Record, now: float, spread: float, end: float
+    ) -> Stopped | None:
+        target = self._experiment.target_half_width
+        reason = record.stop_reason(target, spread=now >= spread)
+        # A round of all must still fit, or the last would overrun the budget.
+        if reason is None and now + record.turns.call_seconds > end:
+            return "budget"
+        return reason
 
     def _compare(self, records: Sequence[Record]) -> None:
         """Hold both sides of a function of a file against each other."""
@@ -353,15 +396,19 @@ class _Run(Runner):
             case = record.workload.case
             yield self._fail(record.index, _stop_failure(case, "sample"))
             return
-        if not self.stop():
+        if not self._pace.decide(self.stop, bool):
             yield PhaseStarted(index=record.index, phase="check")
+            failure: Failure | None = None
             try:
                 record.check()
             except FAULTS as error:
                 failure = explain(error, record.workload.case, "check")
+            if (failure := self._settled(failure)) is not None:
                 yield self._fail(record.index, failure)
                 return
             yield from self._take_span(record)
+        if self._pace.shared:
+            record.share(self._pace.gather(record.of_process, OfProcess))
         self._unfinished -= 1
         keep = self._experiment.keep_samples
         yield CaseMeasured(
@@ -413,6 +460,12 @@ def _may_allocate(item: Indexed) -> bool:
 def _devices(planned: PlannedCase) -> tuple[jax.Device, ...]:
     """Where it runs; none on the host."""
     return () if planned.case.device == HOST else devices.find_all(planned.case.device)
+
+
+def _own(group: Sequence[jax.Device]) -> jax.Device:
+    """The first of them that is of this process."""
+    mine = jax.process_index()
+    return next((one for one in group if one.process_index == mine), group[0])
 
 
 def _stop_failure(case: Case, before: str) -> Failure:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
+import jax
 import msgspec
 
 from jaxtui.measure import activity, notes, sources
@@ -15,6 +17,7 @@ from jaxtui.measure.turns import Turns, is_checkpoint, is_due
 from jaxtui.measure.workload import all_finite, arrays_of
 from jaxtui.model import (
     CollectiveRates,
+    Fact,
     Measurement,
     MemorySpan,
     Remark,
@@ -29,6 +32,15 @@ POINTS_PER_TURN = 200
 
 NOISE_FLOOR_ROUNDS = 32
 """Rounds, some ten seconds, before an interval counts as no longer narrowing."""
+
+
+class OfProcess(msgspec.Struct, frozen=True):
+    """What one of several processes has of a case that all of them ran."""
+
+    ready: float
+    """Its median, on its own clock."""
+    wrong: int | None
+    """Elements of the results on its devices."""
 
 
 class Record:
@@ -51,6 +63,7 @@ class Record:
         """Of a function of a file, known after the turns as well."""
         self._runtime = runtime
         self._finite = True
+        self._of_others: Remark | None = None
         self._made: Measurement | None = None
         self._half_widths: dict[int, float] = {}
 
@@ -79,7 +92,9 @@ class Record:
         workload = self.workload
         with workload.scope():
             if workload.own:
-                seconds, holds = self.turns.call_seconds, self.turns.holds_two
+                decide = self.turns.pace.decide
+                seconds = decide(lambda: self.turns.call_seconds, float)
+                holds = decide(lambda: self.turns.holds_two, bool)
                 self.behaviour, result = activity.look(workload, seconds, holds=holds)
             else:
                 result = workload.call(*workload.args)
@@ -88,6 +103,31 @@ class Record:
             self.accuracy = workload.accuracy_of(result)
         else:
             self._finite = all_finite(arrays_of(result))
+
+    @property
+    def of_process(self) -> OfProcess:
+        exchange = self.workload.exchange
+        wrong = exchange.wrong if exchange is not None else None
+        return OfProcess(self.turns.interval.median, wrong)
+
+    def share(self, each: Sequence[OfProcess]) -> None:
+        """Take in what the other processes have: their clocks are never compared."""
+        if len(each) < 2:
+            return
+        ready = [one.ready for one in each]
+        facts: dict[str, Fact] = {
+            "process": jax.process_index(),
+            "processes": len(each),
+            "low": min(ready),
+            "high": max(ready),
+        }
+        self._of_others = Remark("of-processes", facts)
+        exchange = self.workload.exchange
+        if exchange is not None and exchange.wrong is not None:
+            exchange.wrong = sum(one.wrong or 0 for one in each)
+            if self.accuracy is not None:
+                right = not exchange.wrong
+                self.accuracy = dataclasses.replace(self.accuracy, ok=right)
 
     def measurement(
         self, stopped: Stopped | None, *, keep_samples: bool = False
@@ -105,6 +145,8 @@ class Record:
             workload, self.accuracy, self.agreement, finite=self._finite
         )
         codes = {remark.code for remark in doubts}
+        if self._of_others is not None:
+            doubts.append(self._of_others)
         made = Measurement(
             case=workload.case,
             phases=workload.phases,

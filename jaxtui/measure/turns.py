@@ -26,6 +26,7 @@ from jaxtui.measure import clocks
 from jaxtui.measure.activity import Activity
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.contention import Meter
+from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Summary
 from jaxtui.stats import Interval, Pool, median
@@ -98,6 +99,7 @@ class Turns:
         warm_up_seconds: float = WARM_UP_SECONDS,
         burst_seconds: float = BURST_SECONDS,
         rests: bool = False,
+        pace: Pace = ALONE,
     ) -> None:
         """Take what is called; nothing is run yet.
 
@@ -111,8 +113,10 @@ class Turns:
             burst_seconds: Of work in the longer burst.
             rests: Whether its turns wait for NumPy's threads although NumPy may be what
                 it runs; those of JAX always do.
+            pace: Of those that call it at the same time.
         """
         self.workload = workload
+        self.pace = pace
         self.done = False
         """Gets no more turns."""
         self.fault: BaseException | None = None
@@ -232,6 +236,7 @@ class Turns:
         workload = self.workload
         call, args = workload.call, workload.args
         self.warm = True
+        self.call_seconds = self.pace.decide(lambda: self.call_seconds, float)
         self._find_guard()
         with self._scope():
             eager = workload.case.mode == "eager"
@@ -245,13 +250,14 @@ class Turns:
             affordable = WARM_UP_SECONDS_AT_MOST / max(self.call_seconds, 1e-9)
             least = max(1, min(WARM_UP_CALLS, int(affordable)))
             block = self._calls(self.warm_up_seconds, least)
-            self.call_seconds = median(block.ready[len(block.ready) // 2 :])
+            last = block.ready[len(block.ready) // 2 :]
+            self.call_seconds = self.pace.decide(lambda: median(last), float)
             self.warmed_up = len(block.ready) > 1
             self._free(1)
             if self._latency and not workload.on_return:
                 probes = PROBE_CALLS if self.call_seconds < SLOW_CALL_SECONDS else 2
                 self.ready_share = clocks.ready_at_return(call, args, probes)
-        self.burst = self._plan_burst()
+        self.burst = self.pace.decide(self._plan_burst, tuple[int, int])
 
     def turn(self, kind: Kind, seconds: float) -> None:
         """One turn: about ``seconds``, a tenth more or less by chance.
@@ -284,8 +290,13 @@ class Turns:
     def _throughput_turn(self, seconds: float) -> None:
         workload, (few, many) = self.workload, self.burst
         taken: dict[int, list[float]] = {few: [], many: []}
-        spent = 0.0
-        while not taken[many] or spent < seconds:
+        spent, pairs = 0.0, 0
+        if self.pace.shared:
+            pair = sum(self.burst) * self.call_seconds
+            pairs = self.pace.decide(lambda: max(1, int(seconds / pair)), int)
+        while not taken[many] or (
+            len(taken[many]) < pairs if pairs else spent < seconds
+        ):
             for count in self._random.sample(self.burst, 2):
                 burst = clocks.burst(workload.call, workload.args, workload.wait, count)
                 taken[count].append(burst)
@@ -296,6 +307,12 @@ class Turns:
 
     def _calls(self, seconds: float, least: int = 1) -> Block:
         workload = self.workload
+        if self.pace.shared:
+            each = max(self.call_seconds, 1e-7)
+            least = self.pace.decide(lambda: max(least, int(seconds / each)), int)
+            seconds = 0.0
+            # All begin at the same time: the last to hear of it is waited for here.
+            workload.wait(workload.call(*workload.args))
         block = clocks.calls(
             workload.call, workload.args, workload.wait, seconds, least=least
         )
@@ -346,6 +363,7 @@ def take_turns(
     seed: int = 0,
     faults: tuple[type[BaseException], ...] = (),
     announce: bool = False,
+    pace: Pace = ALONE,
 ) -> Iterator[Turns]:
     """Give all workloads turns; yields the one that has just had a round.
 
@@ -360,22 +378,33 @@ def take_turns(
         faults: What a turn may raise.
         announce: Yield also what is about to be warmed up, not ``warm`` yet: its
             first calls may take long, or never come back.
+        pace: Of those that take the same turns.
     """
     chance, end = random.Random(seed), perf_counter() + seconds
     warm_up = sum(one.warm_up_seconds for one in series if not one.warm)
     length = turn_seconds(seconds - warm_up, len(series))
     # Preparing the workloads may have left threads that spin.
     restless = True
-    while active := [one for one in series if not one.done]:
+
+    def in_order() -> list[tuple[int, Kind]]:
         share = (end - perf_counter()) / len(active)
-        turns = [(one, kind) for one in active for kind in one.kinds(length, share)]
+        turns = [
+            (place, kind)
+            for place in active
+            for kind in series[place].kinds(length, share)
+        ]
         chance.shuffle(turns)
         # NumPy's together, because all others have to wait for its threads.
-        turns.sort(key=lambda turn: not turn[0].workload.on_return)
+        turns.sort(key=lambda turn: not series[turn[0]].workload.on_return)
+        return turns
+
+    while active := [place for place, one in enumerate(series) if not one.done]:
+        order = pace.decide(in_order, list[tuple[int, Kind]])
+        turns = [(series[place], kind) for place, kind in order]
         left = Counter(one for one, _ in turns)
         alone = {one for one, count in left.items() if count == 1}
         for one, kind in turns:
-            if stop():
+            if pace.decide(stop, bool):
                 return
             left[one] -= 1
             if one.done:
@@ -391,6 +420,7 @@ def take_turns(
                     one.warm_up()
                 one.turn(kind, length if one in alone else part * length)
             except faults as error:
+                pace.fail(error)
                 one.fault, one.done = error, True
             if one.done or not left[one]:
                 yield one

@@ -116,12 +116,13 @@ class Group:
         for process in task.to:
             follower = self.followers[process - 1]
             if task.work is not None:
-                follower.run(number, task.work, self.here(process))
+                follower.run(number, task, self.here(process))
             elif task.plan is not None:
                 follower.answer(number, plan(task.plan))
 
     def here(self, process):
-        def run(work, stop):
+        def run(work, stop, pace):
+            assert pace is None
             self.works.append((process, work))
             yield RunStarted(cases=getattr(work, "cases", ()))
             if isinstance(work, Check):

@@ -126,7 +126,7 @@ def group(tmp_path: Path) -> Iterator[Group]:
 
 
 def test_a_bench_over_two_processes_is_one_document(group: Group) -> None:
-    command = ("bench", "selu", "--size", "1000", "--device", "all", "--budget", "1")
+    command = ("bench", "selu", "--size", "1000", "--device", "all", "--budget", "4")
     for process in (1, 0):
         group.start(
             f"{process}", *command, "--json", "--cpu-devices", "2", process=process
@@ -136,7 +136,23 @@ def test_a_bench_over_two_processes_is_one_document(group: Group) -> None:
     found = group.document("0")
     assert found["outcome"] == "complete"
     devices = [one["case"]["device"] for one in found["measurements"]]
-    assert devices == ["cpu:0", "cpu:1", "cpu:2048", "cpu:2049"]
+    groups = ["cpu:0-1", "cpu:2048-2049"]
+    assert devices == ["cpu:0", "cpu:1", "cpu:2048", "cpu:2049", *groups]
+
+
+def test_a_collective_over_two_processes_is_one_measurement(group: Group) -> None:
+    command = ("bench", "all_reduce", "--size", "1000", "--budget", "2")
+    for process in (1, 0):
+        group.start(
+            f"{process}", *command, "--json", "--cpu-devices", "2", process=process
+        )
+    assert [group.code("0"), group.code("1")] == [0, 0]
+    (measured,) = group.document("0")["measurements"]
+    assert measured["case"]["device"] == "cpu:0-1,2048-2049"
+    assert measured["collective"]["participants"] == 4
+    assert measured["collective"]["wrong"] == 0
+    (spread,) = [one for one in measured["notes"] if one["flag"] == "of-processes"]
+    assert spread["facts"]["processes"] == 2
 
 
 BENCH = ("bench", "selu", "--size", "1000", "--device", "all", "--budget", "60")

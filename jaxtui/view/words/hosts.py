@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtui.format import plural
+from jaxtui.format import plural, seconds
 from jaxtui.view.words.base import Facts, Words
 
 SHOWN = 8
@@ -180,6 +180,27 @@ WORDS: dict[str, Words] = {
             " counts as gone."
         ),
         _AGAIN,
+    ),
+    "collective-not-entered": Words(
+        "stuck host",
+        lambda f: (
+            f"{_capital(_host(f))} did not enter a collective that the others had"
+            f" entered {f['seconds']:g} s before."
+        ),
+        "Look at what it does there, as with py-spy. What had arrived is kept.",
+    ),
+    "collective-broken": Words(
+        "broken collective",
+        lambda f: f"{_capital(_host(f))} failed in a collective: {f['error']}.",
+        "The others would wait for it for ever: jaxtui ended all of them.",
+    ),
+    "of-processes": Words(
+        "hosts",
+        lambda f: (
+            f"Process {f['process']} times it; the medians of {f['processes']}"
+            " processes, each by its own clock, are"
+            f" {seconds(f['low'])} to {seconds(f['high'])}."
+        ),
     ),
     "link-across-hosts": Words(
         "other host",

@@ -1,0 +1,39 @@
+"""How processes that run the same program stay in step.
+
+A collective ends when all have called it, so that all must call as often, in the same
+order. Whatever is decided by a clock, by chance or by the user is decided by one of
+them, and the others read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Value = TypeVar("_Value")
+
+
+class Pace:
+    """Of a process that decides for itself alone."""
+
+    shared = False
+    """Others do the same at the same time."""
+
+    def decide(self, value: Callable[[], _Value], kind: Any) -> _Value:
+        """The same value in all of them: the first one's.
+
+        Args:
+            value: makes it, in the process that decides.
+            kind: the type of it, as msgspec decodes it.
+        """
+        return value()
+
+    def gather(self, value: _Value, kind: Any) -> list[_Value]:
+        """The values of all, in the first of them; the others have their own alone."""
+        return [value]
+
+    def fail(self, error: BaseException) -> None:
+        """This process cannot go on, and the others would wait for it for ever."""
+
+
+ALONE = Pace()
