@@ -80,6 +80,17 @@ def test_a_file_is_never_replaced_unasked(
     assert os.listdir(tmp_path) == ["results.csv"]
 
 
+def test_what_can_be_known_beforehand_is(tmp_path: Path) -> None:
+    path = tmp_path / "RESULTS.CSV"
+    check(path, [".csv"])
+    write(path, "first")
+    with pytest.raises(ExistsError):
+        check(path, [".csv"])
+    check(path, [".csv"], replace=True)
+    with pytest.raises(ExportError):
+        check(tmp_path / "results.csv", [".md"])
+
+
 def test_a_file_that_came_meanwhile_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
+from jaxtui.history.store import Entry
 from jaxtui.model import (
     Case,
     CaseFailed,
@@ -50,6 +52,7 @@ from jaxtui.state import (
     end_message,
     reduce,
     say,
+    with_past,
 )
 from jaxtui.tui.state import EMPTY, State
 from tests.fake_engine import (
@@ -191,6 +194,32 @@ def test_a_run_goes_from_waiting_to_done() -> None:
     assert len(done.ready.points) == len(done.dispatch.points) == 7
     assert (failed.status, failed.failure) == ("not run", failure)
     assert (state.job, state.engine, state.busy) == (None, "ready", False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "host", "known"),
+    [
+        ("cpu", {}, True),
+        # Another processor, or another version, says nothing of this machine.
+        ("another", {}, False),
+        ("cpu", {"jax": "0.1"}, False),
+    ],
+)
+def test_the_past_of_a_case_is_that_of_its_hardware_and_versions(
+    kind: str, host: dict[str, str], known: bool
+) -> None:
+    (device,) = cpu_devices()
+    state = after(ON_CPU, state=began(JIT))
+    entry = Entry(
+        id=1,
+        at=1.0,
+        host=structs.replace(HOST, **host),
+        device=structs.replace(device, device_kind=kind),
+        measurement=measurement(JIT),
+    )
+    run = with_past(state, {JIT: [entry]}).run
+    assert run is not None
+    assert run.past == {JIT: [entry.measurement] * known}
 
 
 def test_events_of_an_older_run_or_no_case_change_nothing() -> None:

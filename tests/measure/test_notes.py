@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.measure import notes
+from jaxtui.measure.workload import Workload
+from jaxtui.model import Peak, Remark
 from jaxtui.stats import Interval
 
 
@@ -115,3 +120,25 @@ def test_freeing_is_noted_above_three_percent_of_a_call(
     seconds: float | None, noted: bool
 ) -> None:
     assert bool([*notes.of_freeing(seconds, 1.0)]) == noted
+
+
+@pytest.mark.parametrize(
+    ("rate", "peak", "severities"),
+    [
+        (3e12, 2e12, ["error"]),
+        (2e12, 2e12, []),
+        (3e12, None, []),
+        (None, 2e12, []),
+    ],
+)
+def test_no_rate_is_above_a_peak(
+    rate: float | None, peak: float | None, severities: list[str]
+) -> None:
+    published = Peak(flops_per_second=peak, bytes_per_second=1.0, source="a datasheet")
+    workload = SimpleNamespace(peak=published)
+    found = [*notes.of_rate(cast("Workload", workload), rate)]
+    assert [remark.severity for remark in found] == severities
+    assert found in (
+        [],
+        [Remark("impossible", {"flops_per_second": rate, "peak": peak})],
+    )

@@ -1,9 +1,12 @@
 """A report, drawn: what is said once, what drops out, what stays plain."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.model import Remark
+from jaxtui.plot import HEIGHT, Picture, Series
 from jaxtui.view import words
 from jaxtui.view.report import (
     Report,
@@ -49,6 +52,13 @@ def test_a_pipe_has_every_column_and_no_colour():
     assert "\x1b" not in terminal(REPORT, None, colour=False)
     assert "error" in terminal(REPORT, None, colour=False)
     assert "\x1b" in terminal(REPORT, 60, colour=True)
+
+
+def test_a_terminal_has_the_picture_and_a_pipe_has_not():
+    curve = Series("jit", [1.0, 2.0], [1.0, 2.0])
+    report = replace(REPORT, picture=Picture((curve,)))
+    assert len(terminal(report, 60, colour=False).split("\n")) > HEIGHT
+    assert terminal(report, None, colour=False) == terminal(REPORT, None, colour=False)
 
 
 def test_a_remark_stands_once_with_its_rows_and_the_worst_first():

@@ -1,6 +1,7 @@
 """The table of words: every code has them, and no words are left over."""
 
 import ast
+import re
 from pathlib import Path
 
 import msgspec
@@ -39,6 +40,13 @@ def test_labels_are_short():
     assert [
         entry.label for entry in words.TABLE.values() if entry.label.count(" ") > 2
     ] == []
+
+
+def test_a_remark_of_some_processes_says_of_how_many():
+    remark = Remark("drift", {"first": 1.0, "last": 2.0})
+    some = Remark("drift", {**remark.facts, "processes_with": 3, "processes": 8})
+    rest = words.sentence(some).removeprefix(words.sentence(remark))
+    assert re.findall(r"\d+", rest) == ["3", "8"]
 
 
 def test_a_document_has_the_words(monkeypatch):
