@@ -104,21 +104,26 @@ def _by_frame(
         if not frames:
             inner = row(ONE_KEY, ONE_KEY)
             inner.total_seconds += share.part * kernel.self_seconds
-        names = [_named(frame, by) for frame in frames]
-        for place, (frame, name) in enumerate(zip(frames, names, strict=True)):
-            if name in names[:place]:  # a function that calls itself
+        keys = [_identity(frame, by) for frame in frames]
+        for place, (frame, key) in enumerate(zip(frames, keys, strict=True)):
+            if key in keys[:place]:  # a function that calls itself
                 continue
-            each = row(name, name, frame)
+            each = row(key, named(frame, by), frame)
             each.total_seconds += share.part * kernel.self_seconds
         if frames:
-            inner = row(names[0], names[0], frames[0])
+            inner = row(keys[0], named(frames[0], by), frames[0])
         total = inner.total_seconds
         _add(inner, kernel, share.part)
         inner.total_seconds = total
         inner.shared |= share.part < 1
 
 
-def _named(frame: Frame, by: By) -> str:
+def _identity(frame: Frame, by: By) -> tuple[str, int | str]:
+    """Two files of one name are two."""
+    return frame.file, frame.line if by == "line" else frame.function
+
+
+def named(frame: Frame, by: By) -> str:
     file = PurePath(frame.file).name
     if by == "line":
         return f"{file}:{frame.line}"

@@ -116,6 +116,7 @@ _KEYS = (
     ("right", "switch(1)", "Next tab", "Go to the tab at the right."),
     ("left", "switch(-1)", "Tab before", "Go to the tab at the left."),
     ("f", "open_file", "File", "Time functions of a Python file."),
+    ("l", "lines", "Lines", "Show where the time of the case on Bench goes."),
     ("x", "release", "Free", "Free the accelerator until the next run."),
     ("R", "retry", "Retry", "Start the engine again after it failed."),
     ("t", "theme", "Theme", "Dark, light, projector."),
@@ -409,6 +410,9 @@ class JaxtuiApp(BaseApp):
     def action_switch(self, by: int) -> None:
         self.show_tab(TABS[(TABS.index(self.tab) + by) % len(TABS)])
 
+    def action_lines(self) -> None:
+        self._on_bench(lambda pane: pane.perform("profile"))
+
     def action_open_file(self) -> None:
         self._on_bench(lambda pane: pane.action_open_file())
 
@@ -482,6 +486,10 @@ class JaxtuiApp(BaseApp):
         from jaxtui.machine import topologies
 
         state = self.session.state
+        from jaxtui.tui.profile import open_trace
+
+        what = "Show a trace of JAX's profiler, by line of the source."
+        yield SystemCommand("Trace", what, partial(open_trace, self))
         for op in state.ops:
             values = partial(self._edit_op, op)
             yield SystemCommand(f"Op {op.name}", op.summary, values)

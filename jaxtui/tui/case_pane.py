@@ -11,9 +11,13 @@ CASE_KEYS = (
     ("w", "sweep", "Sizes", "Time the case over many sizes."),
     ("a", "timeline", "Calls", "Show the calls one by one: host, device and queue."),
     ("h", "program", "HLO", "Show jaxpr, StableHLO and HLO of the case."),
+    ("l", "profile", "Lines", "Show where its time goes, by line of the source."),
     ("v", "code", "Code", "Show plain JAX code of the case."),
 )
 """Of a tab with a case: the keys that act on it."""
+
+_BEGINNING = ("run", "sweep", "program", "profile")
+"""What has the engine begin something at once."""
 
 ACTIONS = tuple(action for _, action, _, _ in CASE_KEYS)
 
@@ -33,7 +37,7 @@ class CasePane(Pane):
 
     def why_not(self, action: str) -> str | None:
         state = self.session.state
-        if action in ("run", "check", "roofs", "crossing", "sweep", "program"):
+        if action in (*_BEGINNING, "check", "roofs", "crossing"):
             if state.busy:
                 return words.text(RUNNING)
             if not state.can_run:
@@ -62,6 +66,12 @@ class CasePane(Pane):
 
         if (case := self.case) is not None:
             open_program(self.base, case)
+
+    def action_profile(self) -> None:
+        from jaxtui.tui.profile import open_profile
+
+        if (case := self.case) is not None:
+            open_profile(self.base, case)
 
     def action_code(self) -> None:
         from jaxtui.tui.dialogs import show_code

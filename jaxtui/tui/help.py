@@ -20,6 +20,7 @@ from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.links import LinksScreen
 from jaxtui.tui.pane import Pane
+from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.hardware import Hardware
@@ -43,6 +44,7 @@ PLACES: tuple[
     LearnPane,
     HistoryPane,
     TimelineScreen,
+    ProfileScreen,
     Classroom,
     ExportScreen,
 )

@@ -28,6 +28,7 @@ from jaxtui.text import visible
 from jaxtui.view import words
 from jaxtui.view.document import SCHEMA, ProblemRow, encode, problem
 from jaxtui.view.export import Contents, csv_text
+from jaxtui.view.heat import Scale
 from jaxtui.view.render import markdown
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, bar
@@ -375,6 +376,131 @@ def _memory(profile: Profile) -> Iterator[Remark]:
         peak = max(profile.memory, key=lambda each: each.bytes)
         facts: dict[str, Any] = {"bytes": peak.bytes, "seconds": peak.start_seconds}
         yield Remark("memory-peak", facts)
+
+
+# The screen: source and kernels side by side.
+
+CONTEXT = 2
+"""Lines around one that takes time."""
+
+MOST_KERNELS = 200
+"""In a list."""
+
+
+class SourceLine(NamedTuple):
+    """A line of a file; one without a number names the file."""
+
+    file: str
+    number: int
+    text: str
+    seconds: float = 0.0
+    share: float = 0.0
+    heat: str = ""
+    """The role of its margin; empty for what takes no time."""
+    total: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{PurePath(self.file).name}:{self.number}"
+
+
+def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
+    """The files of the user, the dearest first, around the lines that take time.
+
+    Args:
+        profile: of a trace.
+        of: only the lines of these kernels.
+    """
+    wanted = {id(kernel) for kernel in of.kernels} if of else None
+    rows = [
+        row
+        for row in analysis.rows(profile, "line")
+        if row.frame is not None
+        and (wanted is None or wanted & {id(kernel) for kernel in row.kernels})
+    ]
+    by_file: dict[str, list[Row]] = {}
+    for row in rows:
+        assert row.frame is not None
+        by_file.setdefault(row.frame.file, []).append(row)
+    scale = Scale.of(row.seconds for row in rows)
+    step = profile.step_seconds or 1.0
+    found: list[SourceLine] = []
+    for file, lines in sorted(
+        by_file.items(), key=lambda item: -sum(row.seconds for row in item[1])
+    ):
+        found.append(SourceLine(file, 0, file))
+        text = source(file)
+        known = {row.frame.line: row for row in lines if row.frame}
+        near = {
+            number
+            for line in known
+            for number in range(line - CONTEXT, line + CONTEXT + 1)
+            if 0 < number <= len(text)
+        }
+        for number in sorted({*near, *known}):
+            row_here = known.get(number)
+            words_here = text[number - 1] if number <= len(text) else ""
+            here = SourceLine(file, number, words_here)
+            if row_here is not None:
+                heat = scale.role(row_here.seconds) if scale else ""
+                here = here._replace(
+                    seconds=row_here.seconds,
+                    share=row_here.seconds / step,
+                    heat=heat if row_here.seconds else "",
+                    total=row_here.total_seconds,
+                )
+            found.append(here)
+    return found
+
+
+def source_text(line: SourceLine) -> Line:
+    """A line with its heat and its share of a step in the margin."""
+    if not line.number:
+        return (Span(line.text, "head"),)
+    share = _share(line.share) if line.seconds else ""
+    return (
+        Span(f"{share:>7} ", line.heat or "muted"),
+        Span(f"{line.number:>5} ", "muted"),
+        Span(line.text.expandtabs(4), "label" if line.total else "muted"),
+    )
+
+
+def rows_of(profile: Profile, by: By, line: SourceLine | None = None) -> list[Row]:
+    """The kernels by a key; only those of a line, if there is one."""
+    if line is None or not line.number:
+        return analysis.rows(profile, by)[:MOST_KERNELS]
+    kernels = [
+        each
+        for each in profile.kernels
+        if any(
+            (profile.frames[place].file, profile.frames[place].line)
+            == (line.file, line.number)
+            for share in each.shares
+            for place in share.stack[:1]
+        )
+    ]
+    only = msgspec.structs.replace(profile, kernels=tuple(kernels))
+    return analysis.rows(only, by)[:MOST_KERNELS]
+
+
+def row_lines(profile: Profile, rows: Sequence[Row], by: By, width: int) -> list[Line]:
+    """The kernels as a list shows them: time, share, bar and name."""
+    step = profile.step_seconds or 1.0
+    unit = fmt.shared([row.seconds for row in rows], "s")
+    times = [_text(row.seconds, unit) + f" {unit.name}".rstrip() for row in rows]
+    room = max(map(len, times), default=0)
+    longest = max((row.seconds for row in rows), default=0.0) or 1.0
+    cells = max(4, min(12, width // 6))
+    return [
+        (
+            Span(f"{time:>{room}} "),
+            Span(f"{_share(row.seconds / step):>7} ", "muted"),
+            Span(f"{bar(row.seconds / longest, cells):<{cells}} ", KINDS[row.kind][1]),
+            *label(row, "op"),
+            Span(f"  {row.kernels[0].category}" if by == "op" else "", "muted"),
+        )
+        for row, time in zip(rows, times, strict=True)
+    ]
 
 
 # Documents.

@@ -25,6 +25,7 @@ from jaxtui.model import (
     Experiment,
     Inspection,
     Loop,
+    Profiling,
     Roofs,
     RunEvent,
     RunFinished,
@@ -43,6 +44,7 @@ from jaxtui.tui.history import HistoryPane, HistoryTable
 from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.links import LinksScreen
 from jaxtui.tui.open_file import OpenFile
+from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.program import ProgramScreen
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
@@ -230,6 +232,7 @@ EVERYWHERE: Effects = {
     **dict.fromkeys(("stop", "retry"), lambda s: False),
     **dict.fromkeys(("switch(1)", "switch(-1)"), lambda s: s.changed("tab")),
     "open_file": lambda s: s.on(OpenFile),
+    "lines": lambda s: s.app.tab == "bench",
     "release": lambda s: s.changed("releases"),
     "theme": lambda s: s.changed("theme"),
     "command_palette": lambda s: s.on(CommandPalette),
@@ -241,6 +244,7 @@ CASE: Effects = {
     "sweep": lambda s: doubled(sorted({one.size for one in s.timed})),
     "timeline": lambda s: s.begun(Loop, s.pane.case),
     "program": lambda s: s.begun(Inspection, s.pane.case),
+    "profile": lambda s: s.begun(Profiling, s.pane.case),
     "code": lambda s: s.on(CodeScreen),
     "copy": lambda s: s.changed("files"),
     "export": lambda s: s.on(ExportScreen),
@@ -396,6 +400,7 @@ PLACES = {
     "timeline": TimelineScreen,
     "class": Classroom,
     "recorded": RecordedScreen,
+    "profile": ProfileScreen,
     "program": ProgramScreen,
     "code": CodeScreen,
 }

@@ -1,0 +1,321 @@
+"""Where the time of a step goes: a bar on top, the source with heat, its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.reactive import reactive
+from textual.screen import ModalScreen
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from jaxtui.analysis.profile import KEYS, By, Row, headline
+from jaxtui.engine import traces
+from jaxtui.model import Case, SelectionError, WorkFailed
+from jaxtui.model.profile import Profile, Profiling
+from jaxtui.state import Job
+from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.line import LineScreen
+from jaxtui.tui.loops import loopable
+from jaxtui.tui.pane import WIDE_COLUMNS, Explained, bindings
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
+from jaxtui.tui.widgets.paper import STYLES, Paper
+from jaxtui.view import profile as view
+from jaxtui.view import words
+from jaxtui.view.progress import job_text
+from jaxtui.view.report import lines
+from jaxtui.view.text import Line, Span, fold, plain
+
+_FOOTER = (
+    ("escape,q", "back", "Back", "Show all lines and kernels again, then the tabs."),
+    ("g", "view", "View", "Kernels by op, category, shape, function or line."),
+    ("r,f5", "again", "Again", "Profile the case again."),
+    ("y", "copy", "Copy", "Copy the report; a file beside the history has it, too."),
+    ("question_mark,f1", "app.help", "Help", "Show all keys."),
+)
+
+_HELP = (
+    ("s,f6", "app.stop", "Stop", "Stop the profile."),
+    ("t", "app.theme", "Theme", "Dark, light, projector."),
+    ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
+)
+
+VIEWS: tuple[By, ...] = ("op", *(key for key in KEYS if key != "op"))
+"""The keys of the table, in the order in which they come."""
+
+
+class SourceList(PanelList):
+    """The user's lines, with heat in the margin."""
+
+
+class RowList(PanelList):
+    """The kernels, by one key."""
+
+
+class ProfileScreen(Explained, ModalScreen[None]):
+    """Modal, so that the keys of the tabs below it do nothing.
+
+    Args:
+        profiling: what to profile; or
+        trace: the file or folder to read.
+    """
+
+    HELP: ClassVar[str] = "In a profile"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("profile", _FOOTER, [label for _, _, label, _ in _FOOTER]),
+        *bindings("profile", _HELP, ()),
+    ]
+
+    DEFAULT_CSS = """
+    ProfileScreen {
+        background: $background; overflow: hidden;
+        #step { height: auto; }
+        #parts { height: 1fr; layout: vertical; }
+        #source, #rows { height: 1fr; width: 1fr; }
+        OptionList {
+            height: 1fr; background: $background;
+            &:focus { background-tint: transparent; }
+        }
+        &.-wide #parts { layout: horizontal; }
+        &.-waiting #parts { display: none; }
+    }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+
+    def __init__(
+        self, profiling: Profiling | None = None, trace: Path | None = None
+    ) -> None:
+        super().__init__()
+        self._profiling, self._trace = profiling, trace
+        self._job: Job | None = None
+        self._profile: Profile | None = None
+        self._failed: WorkFailed | None = None
+        self._by: By = "op"
+        self._line: view.SourceLine | None = None
+        """Whose kernels are shown alone."""
+        self._row: Row | None = None
+        """Whose lines are shown alone."""
+        self._lines: Sequence[view.SourceLine] = ()
+        self._rows: Sequence[Row] = ()
+        self._complete = False
+        """All of its parts are there."""
+
+    def compose(self) -> ComposeResult:
+        with Panel(id="step"):
+            yield Paper()
+        with Container(id="parts"):
+            with Panel("source", id="source"):
+                yield SourceList()
+            with Panel("kernels", id="rows"):
+                yield RowList()
+        yield KeysLine()
+
+    def on_mount(self) -> None:
+        self.add_class("-waiting")
+        title = self._profiling.case.label if self._profiling else str(self._trace)
+        self.query_one("#step", Panel).entitle(title)
+        self.watch(self.app, "state", self._arrived)
+        # Until then there are no parts to write into.
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._complete = True
+        if self._trace is not None:
+            self.run_worker(self._read(self._trace))
+        if self._profile is None:
+            self._draw()
+        else:
+            self._take(self._profile)
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= WIDE_COLUMNS, "-wide")
+        self._draw()
+
+    async def _read(self, trace: Path) -> None:
+        found = await traces.read(trace)
+        if isinstance(found, Profile):
+            self._take(found)
+        else:
+            self._failed = found
+            self._draw()
+
+    def _arrived(self, state: State) -> None:
+        job = state.jobs.get("profile")
+        if job is None or job.work != self._profiling or job is self._job:
+            return
+        self._job, self._failed = job, job.failed
+        if isinstance(job.result, Profile) and job.result is not self._profile:
+            self._take(job.result)
+        elif self._profile is None:
+            self._draw()
+
+    def _take(self, profile: Profile) -> None:
+        self._profile = profile
+        if not self._complete:
+            return
+        self._line = self._row = None
+        self.remove_class("-waiting")
+        self._draw()
+        if self._lines:
+            hottest = max(self._lines, key=lambda line: line.seconds)
+            self.query_one(SourceList).highlighted = self._lines.index(hottest)
+        self.query_one(SourceList if self._lines else RowList).focus()
+
+    # What is drawn.
+
+    def _draw(self) -> None:
+        if not self._complete:
+            return
+        self.query_one("#step", Panel).query_one(Paper).show(self._head)
+        if self._profile is None:
+            return
+        self._lines = view.source_lines(self._profile, self._row)
+        self._rows = view.rows_of(self._profile, self._by, self._line)
+        source, rows = self.query_one(SourceList), self.query_one(RowList)
+        _fill(source, map(view.source_text, self._lines), self._lines)
+        width = max(rows.content_size.width, 30)
+        drawn = view.row_lines(self._profile, self._rows, self._by, width)
+        _fill(rows, drawn, self._rows)
+        about = f" of {self._line.name}" if self._line else ""
+        self.query_one("#rows", Panel).entitle(
+            f"by {self._by}{about}", [hint(self, "view"), Hint("Enter lines", "enter")]
+        )
+        about = f" of {self._row.key}" if self._row else ""
+        self.query_one("#source", Panel).entitle(
+            f"source{about}", [Hint("Enter kernels", "enter")]
+        )
+
+    def _head(self, width: int) -> list[Line]:
+        if self._profile is None:
+            return fold((Span(self._waiting()),), width)
+        drawn, legend = view.step_bar(self._profile, width)
+        sentence = (Span(words.sentence(headline(self._profile)), "strong"),)
+        return [*fold(sentence, width), drawn, *fold(legend, width)]
+
+    def _waiting(self) -> str:
+        """What stands there while there is no profile."""
+        if self._failed is not None:
+            detail = self._failed.remark.detail
+            return f"{words.why(self._failed)}\n{detail}".rstrip()
+        if self._job is not None and self._job.outcome is not None:
+            return "The profile was stopped."
+        if self._trace is not None:
+            return "Reading the trace …"
+        return f"{job_text(self._job) if self._job else 'starting'} …"
+
+    # Keys.
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if isinstance(event.option_list, SourceList):
+            line = self._lines[event.option_index]
+            self._line, self._row = (None if line == self._line else line), None
+            other: type[PanelList] = RowList
+        else:
+            row = self._rows[event.option_index]
+            same = self._row is not None and row.key == self._row.key
+            self._row, self._line = (None if same else row), None
+            other = SourceList
+        self._draw()
+        self.query_one(other).focus()
+
+    def why_not(self, action: str) -> str | None:
+        if action in ("view", "copy") and self._profile is None:
+            return "There is no profile yet."
+        if action == "again" and self._profiling is None:
+            return "A trace is read once."
+        return None
+
+    def action_view(self) -> None:
+        self._by = VIEWS[(VIEWS.index(self._by) + 1) % len(VIEWS)]
+        self._draw()
+
+    def action_again(self) -> None:
+        app = base(self)
+        if self._profiling is not None and not app.session.state.busy:
+            app.start(self._profiling, "profile")
+
+    def action_copy(self) -> None:
+        if self._profile is not None:
+            report = view.report(self._profile)
+            text = "\n".join(map(plain, lines(report, None)))
+            base(self).take_away(text, "profile.txt")
+
+    def action_back(self) -> None:
+        if self._line or self._row:
+            self._line = self._row = None
+            self._draw()
+            return
+        app = base(self)
+        latest = app.session.state
+        if latest.running and latest.purpose == "profile":
+            app.background(app.session.stop)
+        self.dismiss()
+
+
+def _fill(
+    found: PanelList, texts: Sequence[Line] | map[Line], behind: Sequence[object]
+) -> None:
+    """Other lines in a list, with the cursor where it was."""
+    place = found.highlighted
+    found.clear_options()
+    found.add_options(
+        [
+            Option(
+                Content.assemble(
+                    *((span.text, STYLES.get(span.role, "")) for span in line)
+                )
+            )
+            for line in texts
+        ]
+    )
+    if behind:
+        found.highlighted = min(place or 0, len(behind) - 1)
+
+
+class OpenTrace(LineScreen):
+    """Dismissed with the path of a trace."""
+
+    def __init__(self, last: str = "") -> None:
+        hints = (Hint("Enter take", "enter"), Hint("Esc leave", "escape"))
+        super().__init__(
+            "a trace of jax.profiler", hints, last, "/tmp/trace, or host.xplane.pb"
+        )
+
+    async def take(self, typed: str) -> str:
+        path = Path(typed.strip()).expanduser()
+        if not typed.strip() or not path.exists():
+            raise SelectionError(f'There is no file or folder "{typed.strip()}".')
+        return str(path)
+
+
+def open_profile(app: BaseApp, case: Case) -> None:
+    """Profile a case, and show where its time goes."""
+    device = app.session.state.device
+    if device is not None:
+        kept = case.mode == "pallas"
+        profiling = Profiling(case=case if kept else loopable(case, device.name))
+        app.push_screen(ProfileScreen(profiling))
+        app.start(profiling, "profile")
+
+
+def open_trace(app: BaseApp) -> None:
+    """Ask for a trace, and show where its time goes."""
+
+    def show(path: str | None) -> None:
+        if path:
+            app.push_screen(ProfileScreen(trace=Path(path)))
+
+    app.push_screen(OpenTrace(), show)
