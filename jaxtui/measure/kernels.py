@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from statistics import median_low
 from typing import Any, NamedTuple
 
 HOST = "/host:CPU"
@@ -31,6 +32,9 @@ the ``_p`` of the kernel's own event."""
 NEXT_PS = 10_000_000
 """A thread begins its next kernel 0.2 to 3.2 µs after it has called one, where that one
 may still run; one that has finished a kernel was elsewhere meanwhile."""
+
+_OFFSET, _DURATION = "device_offset_ps", "device_duration_ps"
+"""Of a kernel of a TPU, by its own clock."""
 
 start_of = attrgetter("start_ps")
 
@@ -107,26 +111,38 @@ def _on_host(lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
 def _on_tpu(
     plane: str, line: str, programs: Sequence[Any], events: Sequence[Any]
 ) -> Iterator[Kernel]:
-    """Kernels of a TPU, each in the program that ran when it began."""
+    """Kernels of a TPU, each in the program that ran when it began.
+
+    Their times are those of the device's own clock, where the trace has them: on the
+    host's, kernels last many times too long, or not at all, when that is adjusted.
+    """
     device = plane.removeprefix(DEVICES)
     runs = sorted(programs, key=start_of)
     starts = [run.start_ps for run in runs]
-    for event in events:
-        stats = {**event.metadata.stats, **dict(event.stats)}
+    known = [{**event.metadata.stats, **dict(event.stats)} for event in events]
+    apart = [
+        event.start_ps - stats[_OFFSET]
+        for event, stats in zip(events, known, strict=True)
+        if _OFFSET in stats and _DURATION in stats
+    ]
+    between = median_low(apart) if apart else 0
+    for event, stats in zip(events, known, strict=True):
+        start, duration = event.start_ps, event.duration_ps
+        if _OFFSET in stats and _DURATION in stats:
+            start, duration = stats[_OFFSET] + between, stats[_DURATION]
         name = event.metadata.display_name or short_name(event.name)
         if line == BESIDE:
             name = short_name(event.name)
         place = bisect_left(starts, event.start_ps + 1) - 1
         run = runs[place] if place >= 0 else None
-        known = dict(run.stats).get("run_id", place) if run else None
         yield Kernel(
             name,
             run.name if run else f"?({stats.get('program_id', '?')})",
-            known,
+            dict(run.stats).get("run_id", place) if run else None,
             device,
             line,
-            event.start_ps,
-            event.start_ps + event.duration_ps,
+            start,
+            start + duration,
             stats,
         )
 

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -708,13 +709,16 @@ def _memory(host: dict[str, list[xspace.Event]], whole: Window) -> Iterator[Occu
     found = []
     for events in host.values():
         for event in events:
-            inside = whole.start <= event.start_ps <= whole.end
-            if inside and event.name.startswith("Memory"):
+            if event.start_ps <= whole.end and event.name.startswith("Memory"):
                 stats = dict(event.stats)
                 used = stats.get("bytes_allocated")
                 if isinstance(used, int) and stats.get("index_on_host", 0) == 0:
                     found.append((event.start_ps, float(used)))
     found.sort()
+    # What was taken before is in use, too.
+    before = bisect_right(found, (whole.start, inf))
+    if before:
+        found = [(whole.start, found[before - 1][1]), *found[before:]]
     every = max(1, len(found) // MOST_MOMENTS)
     for place in range(0, len(found), every):
         # The highest of those that are left out.

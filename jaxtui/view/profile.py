@@ -31,11 +31,14 @@ from jaxtui.view.export import Contents, csv_text
 from jaxtui.view.heat import Scale
 from jaxtui.view.render import markdown
 from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.text import Column, Line, Span, bar
+from jaxtui.view.text import Column, Line, Span, bar, plain
 from jaxtui.view.words.profile import activity
 
 ROWS, GAPS, COMPILES = 15, 5, 5
 """Of the tables; what is cut is a row of its own."""
+
+NAME = 36
+"""Cells of a name at least, if it is so long; other columns drop out before."""
 
 BAR = 60
 """Cells of the bar of a step."""
@@ -163,8 +166,10 @@ def columns(
     deviations = [
         f"±{unit.text(row.deviation)}" if row.deviation else "" for row in shown
     ]
+    keys = [*names, *tail("idle", several)]
+    longest = max(len(plain(name)) for name in keys)
     found = [
-        Column("key", HEADS[by], [*names, *tail("idle", several)], grows=True),
+        Column("key", HEADS[by], keys, grows=True, least=min(longest, NAME)),
         Column("bar", "", [*bars, *tail("", "")], rank=5, least=8),
         Column(
             "self",

@@ -193,6 +193,24 @@ def test_a_tpu_says_work_lines_and_peaks_itself() -> None:
     assert found.device_kind == "TPU v6 Lite"
 
 
+def test_the_clock_of_a_tpu_counts() -> None:
+    def ran(name: str, host: float, seen: float, start: float, took: float) -> Event:
+        own = {"device_offset_ps": ms(start), "device_duration_ps": ms(took)}
+        return event(f"%{name} = f32[]", ms(host), ms(seen), **own)
+
+    # The host's clock is adjusted at 104 ms: one seems long, the next takes no time.
+    kernels = (
+        ran("dot.1", 100, 2, 0, 2),
+        ran("dot.2", 102, 6, 2, 4),
+        ran("add.3", 108, 0, 6, 1),
+        ran("dot.4", 107, 3, 7, 3),
+    )
+    modules = Line("XLA Modules", (event("jit_f(1)", ms(100), ms(10), run_id=1),))
+    found = read(Plane("/device:TPU:0", (modules, Line("XLA Ops", kernels))))
+    assert own(found) == {"dot.1": 2.0, "dot.2": 4.0, "add.3": 1.0, "dot.4": 3.0}
+    assert found.idle_seconds == pytest.approx(0.0)
+
+
 def test_a_gpu_has_neither_programs_nor_runs() -> None:
     def kernel(op: str, start: float, end: float) -> Event:
         known = {"hlo_module": "jit_f", "program_id": 1, "kernel_details": "regs:32"}

@@ -53,7 +53,7 @@ def _waits(facts: Facts) -> str:
 
 def _dearest(facts: Facts) -> str:
     share, name = fmt.percent(facts["share"]), facts["row"] or "what XLA added"
-    return f"{_works(facts)}; {name} takes most of it, {share}."
+    return f"{_works(facts)}; {name} takes the largest share, {share}."
 
 
 def _cost(facts: Facts) -> str:
