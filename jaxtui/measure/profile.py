@@ -9,7 +9,7 @@ times of all kernels and the idle time add up to the steps.
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -117,6 +117,7 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
         facts: dict[str, Fact] = {"events": events, "planes": len(space.planes)}
         raise NoProfileError(Remark("no-kernels", facts, "error"))
     programs = _Programs(space, {each.program for each in ran})
+    ran = programs.settled(ran)
     steps, told = _steps(host, ran)
     if told is not None:
         notes.append(told)
@@ -205,6 +206,34 @@ class _Programs:
         program = self.known.get(kernel.program)
         return program.instructions.get(kernel.name) if program else None
 
+    def settled(self, ran: Sequence[kernels.Kernel]) -> list[kernels.Kernel]:
+        """Kernels of which a loop, branch or call of the CPU ends with what it holds.
+
+        Up to 0.7.2 the event that tells its end may come long afterwards.
+        """
+        inner: dict[Hashable, list[kernels.Kernel]] = defaultdict(list)
+        for each in ran:
+            inner[each.program, each.run, each.device].append(each)
+        return sorted(
+            (self._settle(each, inner) for each in ran),
+            key=lambda each: (each.start, -each.end),
+        )
+
+    def _settle(
+        self, kernel: kernels.Kernel, inner: dict[Hashable, list[kernels.Kernel]]
+    ) -> kernels.Kernel:
+        instruction = self.instruction(kernel)
+        held = instruction is not None and instruction.opcode in hlo.CONTROL
+        if not held or kernel.stats.get("_p") is None:
+            return kernel
+        beside = inner[kernel.program, kernel.run, kernel.device]
+        first = bisect_left(beside, kernel.start, key=attrgetter("start"))
+        last = bisect_right(beside, kernel.end, key=attrgetter("start"))
+        ends = [
+            each.end for each in beside[first:last] if kernel.name in self.holders(each)
+        ]
+        return kernel._replace(end=min(kernel.end, max(ends))) if ends else kernel
+
     def holders(self, kernel: kernels.Kernel) -> frozenset[str]:
         """The loops, branches and calls that a kernel runs in, by name."""
         key = kernel.program, kernel.name
@@ -259,7 +288,9 @@ def _steps(
 
 
 def _repeated(ran: Sequence[kernels.Kernel]) -> tuple[str, list[int]]:
-    """The program that takes most of the time, and the starts of its runs."""
+    """Of the programs that run again that which takes most of the time, and the starts
+    of its runs.
+    """
     first = Counter[str](each.device for each in ran).most_common(1)[0][0]
     spent, runs = Counter[str](), defaultdict[str, dict[Hashable, int]](dict)
     opening: dict[str, str] = {}
@@ -274,7 +305,8 @@ def _repeated(ran: Sequence[kernels.Kernel]) -> tuple[str, list[int]]:
             begins = each.name == opening.setdefault(each.program, each.name)
             key = len(known) + begins
         known.setdefault(key, each.start)
-    program = spent.most_common(1)[0][0]
+    again = [name for name, _ in spent.most_common() if len(runs[name]) > 1]
+    program = again[0] if again else next(iter(spent))
     return program, sorted(runs[program].values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,14 @@ def test_without_annotations_a_step_begins_with_the_dearest_program() -> None:
     assert note.facts["program"] == "jit_f(1)"
     assert note.facts["before_seconds"] == pytest.approx(10e-3)
     adds_up(found)
+
+
+def test_what_runs_once_is_no_step() -> None:
+    other = {"hlo_module": "jit_init", "run_id": 9}
+    runs = [on_cpu("dot.1", 100 + n, 100.5 + n, run_id=n) for n in (1, 2)]
+    found = cpu((on_cpu("sort.7", 0, 90, **other), *runs))
+    assert len(found.steps) == 2
+    assert own(found) == {"dot.1": 0.5}
 
 
 def test_a_programs_own_steps_count() -> None:
@@ -295,3 +304,31 @@ def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
         functions = [found.frames[at].function for at in products[0].shares[0].stack]
         assert functions[0] == "layer"
         assert functions[1].endswith("f")
+
+
+# Recorded on a CPU: two annotated steps of a scan of tanh(x @ w), then a sort.
+
+
+@pytest.mark.parametrize("version", ["0.6.2", "0.8.3", "0.10.2"])
+def test_traces_of_every_version_say_the_same(version: str) -> None:
+    file = Path(__file__).with_name("traces") / f"cpu-jax-{version}.xplane.pb.gz"
+    found = profile.read(xspace.read(gzip.decompress(file.read_bytes())), version)
+    adds_up(found)
+    assert (found.jax or version, len(found.steps)) == (version, 2)
+    # A parallel kernel lasts until its work is done.
+    sort = next(each for each in found.kernels if each.category == "sort")
+    assert sort.self_seconds > 0.7 * found.step_seconds
+    # A loop has next to no time of its own, and its body runs three times.
+    loop = next(each for each in found.kernels if each.category == "while")
+    assert loop.self_seconds < 0.001 * found.step_seconds
+    product = next(each for each in found.kernels if "dot" in each.category)
+    assert product.count == 3
+    assert loop.total_seconds > product.self_seconds
+    assert product.flops == 2 * 512**3
+    frame = found.frames[product.shares[0].stack[0]]
+    assert (Path(frame.file).name, frame.line) == ("train.py", 4)
+    assert sort.shares[0].stack
+    line = found.frames[sort.shares[0].stack[0]]
+    assert line.line == 11
+    if version == "0.10.2":
+        assert frame.function == "layer"
