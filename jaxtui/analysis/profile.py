@@ -5,14 +5,15 @@ the device waits; and what became slower since another one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from math import sqrt
 from pathlib import PurePath
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple, get_args
 
 from jaxtui.model.profile import Frame, Kernel, KernelKind, Profile
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.model.remark import Fact, Remark, Severity
 
 By = Literal["line", "function", "op", "category", "shape"]
 
@@ -20,6 +21,13 @@ KEYS: tuple[By, ...] = get_args(By)
 
 WAITS = 0.1
 """With a larger share of idle time a device waits for its host: XProf's own bound."""
+
+DISTURBED = 1.3
+"""A profile that makes a step so many times longer shows another step: the bound of the
+timeline's traced loops."""
+
+ERRORS = 2.0
+"""Standard errors within which a difference may be chance: some 95 %."""
 
 ONE_KEY = ""
 """The key of what XLA added by itself, where the others are lines or functions."""
@@ -193,7 +201,8 @@ def remarks(profile: Profile) -> Iterator[Remark]:
     plain, step = profile.unprofiled_seconds, profile.step_seconds
     if plain:
         facts: dict[str, Fact] = {"plain_seconds": plain, "step_seconds": step}
-        yield Remark("profile-cost", facts)
+        severity: Severity = "warning" if step > DISTURBED * plain else "info"
+        yield Remark("profile-cost", facts, severity)
     if any(len(each.shares) > 1 for each in profile.kernels):
         yield Remark("lines-share")
     if profile.compiles:
@@ -239,30 +248,43 @@ def place(row: Row, profile: Profile) -> Place:
 # Two profiles.
 
 
+class Spent(NamedTuple):
+    """What a key takes in a step."""
+
+    key: str
+    seconds: float
+    variance: float = 0.0
+    """Of that mean over the steps, seconds squared."""
+
+
 class Change(NamedTuple):
     """What a key took before and takes now, seconds of a step."""
 
     key: str
     before: float
     after: float
+    error: float = 0.0
+    """The standard error of the difference, from step to step."""
 
     @property
     def seconds(self) -> float:
         return self.after - self.before
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether it is more than the steps of each side differ by themselves."""
+        return abs(self.seconds) > ERRORS * self.error
 
-def changes(
-    before: Iterable[tuple[str, float]], after: Iterable[tuple[str, float]]
-) -> list[Change]:
+
+def changes(before: Iterable[Spent], after: Iterable[Spent]) -> list[Change]:
     """Those of the same key side by side, the largest change first."""
-    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for side, pairs in enumerate((before, after)):
-        for key, seconds in pairs:
-            sums[key][side] += seconds
-    found = [Change(key, *both) for key, both in sums.items()]
-    return sorted(found, key=lambda each: -abs(each.seconds))
-
-
-def keyed(found: Sequence[Row]) -> list[tuple[str, float]]:
-    """The keys of rows and what they take."""
-    return [(each.key, each.seconds) for each in found]
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for side, found in enumerate((before, after)):
+        for each in found:
+            sums[each.key][side] += each.seconds
+            sums[each.key][2] += each.variance
+    compared = (
+        Change(key, old, new, sqrt(variance))
+        for key, (old, new, variance) in sums.items()
+    )
+    return sorted(compared, key=lambda each: (not each.is_seen, -abs(each.seconds)))

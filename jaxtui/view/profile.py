@@ -12,7 +12,7 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.analysis import profile as analysis
-from jaxtui.analysis.profile import By, Change, Parts, Row
+from jaxtui.analysis.profile import By, Change, Parts, Row, Spent
 from jaxtui.model import Host, Record, Remark, SelectionError, WorkFailed
 from jaxtui.model.profile import (
     Compile,
@@ -692,25 +692,26 @@ def read(path: Path) -> Document:
         ) from error
 
 
-def keys(found: Document, by: By) -> Iterator[tuple[str, float]]:
+def keys(found: Document, by: By) -> Iterator[Spent]:
     """The keys of a document and what they take."""
     for row in found.rows:
+        variance = (row.deviation_seconds or 0.0) ** 2 / max(found.steps, 1)
+        whole = Spent("", row.self_seconds, variance)
         match by:
             case "op":
-                yield row.name, row.self_seconds
+                yield whole._replace(key=row.name)
             case "category":
-                yield row.category, row.self_seconds
+                yield whole._replace(key=row.category)
             case "shape":
-                yield row.shape or "?", row.self_seconds
+                yield whole._replace(key=row.shape or "?")
+            case "line" | "function" if not row.lines:
+                yield whole
             case "line" | "function":
-                left = row.self_seconds
                 for line in row.lines:
                     file = PurePath(line.file).name
                     name = line.line if by == "line" else line.function or "?"
-                    yield f"{file}:{name}", line.seconds
-                    left -= line.seconds
-                if not row.lines:
-                    yield "", left
+                    part = line.seconds / row.self_seconds if row.self_seconds else 0.0
+                    yield Spent(f"{file}:{name}", line.seconds, part**2 * variance)
 
 
 def _signed(seconds: float, unit: Any) -> str:
@@ -723,15 +724,18 @@ def difference(before: Document, after: Document, by: By) -> Report:
     old, new = before.step_seconds or 0.0, after.step_seconds or 0.0
     idle = Change("idle", before.idle_seconds or 0.0, after.idle_seconds or 0.0)
     facts: dict[str, Any] = {"before": old, "after": new}
-    if changes:
+    if changes and changes[0].is_seen:
         facts |= {"row": changes[0].key or NO_LINE, "change": changes[0].seconds}
     shown = [*changes[:ROWS], idle]
-    unit = fmt.shared([value for each in shown for value in each[1:]], "s")
+    unit = fmt.shared([time for each in shown for time in each[1:3]], "s")
     cut = changes[ROWS:]
     if cut:
         rest = (sum(each.before for each in cut), sum(each.after for each in cut))
         shown.append(Change(f"{fmt.plural(len(cut), 'row')} more", *rest))
-    roles = ["slower" if each.seconds > 0 else "faster" for each in shown]
+    roles = [
+        ("slower" if each.seconds > 0 else "faster") if each.is_seen else "muted"
+        for each in shown
+    ]
     table = Table(
         (
             Column(

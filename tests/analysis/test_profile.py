@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jaxtui.analysis import profile
-from jaxtui.analysis.profile import KEYS, By
+from jaxtui.analysis.profile import KEYS, By, Spent
 from jaxtui.model.profile import Activity, Compile
 from tests.records import gap, kernel, profiled
 
@@ -110,10 +110,27 @@ def test_two_devices_have_twice_the_time() -> None:
 
 
 def test_changes_are_ordered_by_their_size() -> None:
-    before, after = [("a", 1.0), ("b", 2.0), ("b", 1.0)], [("b", 1.0), ("c", 0.5)]
-    changes = profile.changes(before, after)
+    before = [Spent("a", 1.0), Spent("b", 2.0), Spent("b", 1.0)]
+    changes = profile.changes(before, [Spent("b", 1.0), Spent("c", 0.5)])
     assert [(each.key, each.seconds) for each in changes] == [
         ("b", -2.0),
         ("a", -1.0),
         ("c", 0.5),
     ]
+
+
+def test_a_change_that_may_be_chance_comes_last() -> None:
+    steady, shaky = Spent("steady", 1.0, 1e-4), Spent("shaky", 1.0, 0.25)
+    after = [steady._replace(seconds=1.1), shaky._replace(seconds=1.9)]
+    changes = profile.changes([steady, shaky], after)
+    assert [(each.key, each.is_seen) for each in changes] == [
+        ("steady", True),
+        ("shaky", False),
+    ]
+
+
+def test_a_profile_that_disturbs_its_step_is_a_warning() -> None:
+    for plain, severity in ((9e-3, "info"), (2e-3, "warning")):
+        found = profiled(DOT, unprofiled_seconds=plain)
+        (cost,) = [r for r in profile.remarks(found) if r.code == "profile-cost"]
+        assert cost.severity == severity

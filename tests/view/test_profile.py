@@ -144,7 +144,7 @@ def test_the_flame_shows_what_comes_from_outside_as_text() -> None:
 
 
 def test_what_became_slower_comes_first(tmp_path: Path) -> None:
-    slower = profiled(kernel("dot.1", 7e-3, 7e-3), FUSED)
+    slower = profiled(kernel("dot.1", 7.5e-3, 7.5e-3), FUSED)
     before, after = profile.document(FOUND, ""), profile.document(slower, "")
     table = profile.difference(before, after, "line").tables[0]
     keys = cells(table, "key")
