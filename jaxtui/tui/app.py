@@ -116,7 +116,7 @@ _KEYS = (
     ("right", "switch(1)", "Next tab", "Go to the tab at the right."),
     ("left", "switch(-1)", "Tab before", "Go to the tab at the left."),
     ("f", "open_file", "File", "Time functions of a Python file."),
-    ("l", "lines", "Lines", "Show where the time of the case on Bench goes."),
+    ("m", "lines", "Lines", "Show where the time of the case on Bench goes."),
     ("x", "release", "Free", "Free the accelerator until the next run."),
     ("R", "retry", "Retry", "Start the engine again after it failed."),
     ("t", "theme", "Theme", "Dark, light, projector."),

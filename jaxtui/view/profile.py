@@ -249,8 +249,8 @@ def columns(
 
 
 def _share(share: float) -> str:
-    """Of a step; a thousandth of a percent is as good as nothing."""
-    return fmt.percent(share) if share >= 5e-5 or not share else "<0.01 %"
+    """Of a step; less than a hundredth of a percent is as good as nothing."""
+    return fmt.percent(share) if share >= 1e-4 or not share else "<0.01 %"
 
 
 def _runs(count: float) -> str:
