@@ -18,7 +18,7 @@ import msgspec
 from jaxtui import selection
 from jaxtui.analysis.profile import KEYS, By, best_key
 from jaxtui.child import command as child
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
+from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, Number, Whole, engine_flags, flag, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
@@ -275,7 +275,7 @@ class _Shown:
             document=document,
             text=text,
             as_json=self.as_json,
-            code=FINE if profile else CASE_FAILED if driver else CANNOT_RUN,
+            code=FINE if profile else CASE_FAILED,
             lost=driver.lost if driver else False,
             contents=contents,
             exports=self._exports,

@@ -118,7 +118,7 @@ def test_a_document_of_a_program_stands_alone(mine: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("program", "code", "reason"),
     [
-        (WITHOUT_JAX, 3, "program-without-jax"),
+        (WITHOUT_JAX, 1, "program-without-jax"),
         ("not python at all", 1, "program-without-jax"),
         ("raise SystemExit('no')", 1, "program-without-jax"),
         (RAISES, 1, "no-kernels"),
@@ -184,7 +184,7 @@ def test_a_trace_that_shows_nothing(
     file = tmp_path / "a.xplane.pb"
     file.write_bytes(content)
     code, out, _ = run("profile", "--load", file, "--json")
-    assert (code, json.loads(out)["failure"]["code"]) == (3, reason)
+    assert (code, json.loads(out)["failure"]["code"]) == (1, reason)
 
 
 def test_a_trace_without_programs_has_ops(
