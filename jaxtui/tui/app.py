@@ -116,7 +116,7 @@ _KEYS = (
     ("right", "switch(1)", "Next tab", "Go to the tab at the right."),
     ("left", "switch(-1)", "Tab before", "Go to the tab at the left."),
     ("f", "open_file", "File", "Time functions of a Python file."),
-    ("m", "lines", "Lines", "Show where the time of the case on Bench goes."),
+    ("P", "profile", "Profile", "Show where the time of the case on Bench goes."),
     ("x", "release", "Free", "Free the accelerator until the next run."),
     ("R", "retry", "Retry", "Start the engine again after it failed."),
     ("t", "theme", "Theme", "Dark, light, projector."),
@@ -410,7 +410,7 @@ class JaxtuiApp(BaseApp):
     def action_switch(self, by: int) -> None:
         self.show_tab(TABS[(TABS.index(self.tab) + by) % len(TABS)])
 
-    def action_lines(self) -> None:
+    def action_profile(self) -> None:
         self._on_bench(lambda pane: pane.perform("profile"))
 
     def action_open_file(self) -> None:

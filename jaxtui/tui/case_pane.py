@@ -11,7 +11,7 @@ CASE_KEYS = (
     ("w", "sweep", "Sizes", "Time the case over many sizes."),
     ("a", "timeline", "Calls", "Show the calls one by one: host, device and queue."),
     ("h", "program", "HLO", "Show jaxpr, StableHLO and HLO of the case."),
-    ("m", "profile", "Lines", "Show where its time goes, by line of the source."),
+    ("P", "profile", "Profile", "Show where its time goes, by line of the source."),
     ("v", "code", "Code", "Show plain JAX code of the case."),
 )
 """Of a tab with a case: the keys that act on it."""

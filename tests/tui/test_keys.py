@@ -232,7 +232,7 @@ EVERYWHERE: Effects = {
     **dict.fromkeys(("stop", "retry"), lambda s: False),
     **dict.fromkeys(("switch(1)", "switch(-1)"), lambda s: s.changed("tab")),
     "open_file": lambda s: s.on(OpenFile),
-    "lines": lambda s: s.app.tab == "bench",
+    "profile": lambda s: s.app.tab == "bench",
     "release": lambda s: s.changed("releases"),
     "theme": lambda s: s.changed("theme"),
     "command_palette": lambda s: s.on(CommandPalette),

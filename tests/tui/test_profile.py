@@ -64,7 +64,7 @@ async def opened(app: JaxtuiApp, pilot: Pilot[None]) -> None:
     await until_ready(pilot, app)
     await pilot.press("2")
     await until(pilot, lambda: app.tab == "bench" and "bench" in app.panes)
-    await pilot.press("escape", "m")
+    await pilot.press("escape", "P")
     await until(pilot, lambda: isinstance(app.screen, ProfileScreen))
 
 
