@@ -170,8 +170,9 @@ def command(
     results, job = bench.results, bench.begun
 
     def text(job: Job) -> str:
-        room = ROOM if is_terminal(sys.stdout) else 0
-        picture = of_run(job, bench.state.ops, COLORS)
+        shown = is_terminal(sys.stdout)
+        room = ROOM if shown else 0
+        picture = of_run(job, bench.state.ops, COLORS) if shown else None
         host = machine(results.host, *MACHINE, by=" · ")
         return rendered(view.report(job, host, room=room, picture=picture))
 
