@@ -248,7 +248,8 @@ class EngineClient:
         elif self._run is not None and envelope.run == self._run.number:
             event = cast("RunEvent", envelope.event)
             self._run.observe(event)
-            self._emit_run(self._run, event)
+            self._queue.put_nowait(envelope)
+            self._after(event)
 
     def _emit(self, run: int | None, event: Event) -> None:
         self._queue.put_nowait(
@@ -257,6 +258,9 @@ class EngineClient:
 
     def _emit_run(self, run: ActiveRun, event: RunEvent) -> None:
         self._emit(run.number, event)
+        self._after(event)
+
+    def _after(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished):
             self._run, self._waits = None, False
             self._run_ended.set()

@@ -298,6 +298,9 @@ class Connection:
                 continue
             self._last_event = _loop().time()
             event = envelope.event
+            if envelope.run is not None:
+                self._receive(self, envelope)
+                continue
             self.start = startup.observe(self.start, event)
             if isinstance(event, Ready) or (
                 isinstance(event, Hello) and self._process.waits
