@@ -96,8 +96,9 @@ def test_packages_offer_ops_that_are_timed_by_name(
     assert cli.main(["ops"]) == 0
     out = capsys.readouterr().out
     assert "Add as we do it." in out
-    assert "One step of ours.\n    Offered by the package offering." in out
-    assert re.search(r"broken .*\n.*offering.*AttributeError", out)
+    assert "One step of ours." in out
+    assert "The package offering offers it." in out
+    assert re.search(r"broken .*offering.*AttributeError", out)
     assert re.search(r"number .*\n.*offering.*TypeError", out)
     assert "matmul" in out
     assert bench("our-add:100", "our-step", "broken", "--json") == 1

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 
 from jaxtui.commands.common import Common, engine_flags
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import json_flag
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.model import OpInfo, Record
-from jaxtui.view.bench import catalogue
 from jaxtui.view.document import SCHEMA
+from jaxtui.view.ops import report
 
 
 class Document(Record, frozen=True, kw_only=True):
@@ -37,6 +35,6 @@ def command(common: Common, as_json: bool) -> int:
     ops = driver.state.ops
     return close(
         document=Document(ops=ops),
-        text=partial(catalogue, ops) if ops else None,
+        text=(lambda: rendered(report(ops))) if ops else None,
         as_json=as_json,
     )

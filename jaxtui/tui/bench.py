@@ -30,8 +30,9 @@ from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.panel import hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, crossover, offers, roofline, words
+from jaxtui.view import bench, crossover, offers, ops, roofline, words
 from jaxtui.view.bench_plot import short_label
+from jaxtui.view.text import whole
 
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
@@ -214,7 +215,7 @@ class BenchPane(CasePane):
             self.set_class(height < 16, "-low")
         if state.ops != self._listed:
             self._listed = state.ops
-            listed = bench.catalogue(state.ops, brief=True)
+            listed = whole(ops.columns(state.ops)).text()
             self.query_one("#ops", Static).update(listed)
         self.set_class(ran, "-ran")
         self.set_class(ran and not self.form.folded, "-editing")

@@ -9,13 +9,11 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.model import (
-    USUAL_MODES,
     Case,
     Fact,
     Failure,
     Host,
     Measurement,
-    OpInfo,
     Ratio,
     Remark,
     Stopped,
@@ -26,7 +24,6 @@ from jaxtui.model import (
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import Picture, dot
-from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
 from jaxtui.view import collectives, curves, rates, words
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
@@ -47,12 +44,9 @@ from jaxtui.view.text import (
     Line,
     Span,
     bar,
-    columns,
     fold,
     log_share,
     plain,
-    table,
-    whole,
 )
 
 _ENDS = {
@@ -480,37 +474,6 @@ def _badge(case: CaseState, run: Job) -> Line:
     # In front, where no narrow column cuts it.
     count = str(len(careful)) if careful[1:] else ""
     return (Span(f"▲{count} {words.label(careful[0])}", "note"),)
-
-
-def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
-    """The ops in a table, each with a line that says what it does, unless ``brief``.
-
-    Dtypes are written short, as ``--dtype`` takes them too.
-    """
-    short = {name: alias for alias, name in DTYPE_ALIASES.items()}
-    rows = [
-        (
-            op.name,
-            op.size_means,
-            fmt.size(op.default),
-            " ".join(short.get(name, name) for name in op.dtypes)
-            or "those of its arguments",
-        )
-        for op in ops
-    ]
-    names = ("op", "size is", "default", "dtypes")
-    if brief:
-        return table(names[:-1], (row[:-1] for row in rows))
-    head, *lines = whole(columns(names, rows)).lines()
-    found = [head]
-    for op, line in zip(ops, lines, strict=True):
-        about = words.text(op.problem) if op.problem else op.summary
-        found += [line, f"    {about}"]
-        if more := [mode for mode in op.modes if mode not in USUAL_MODES]:
-            found.append(f"    Modes beyond the usual: {', '.join(more)}.")
-        if op.package and not op.problem:
-            found.append(f"    Offered by the package {op.package}.")
-    return "\n".join(found)
 
 
 # What is to be said of a case.

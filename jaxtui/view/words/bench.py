@@ -487,6 +487,13 @@ WORDS: dict[str, Words] = {
     ),
     "waits": Words("blocking calls", _waits),
     "settings": Words("file settings", _settings),
+    "more-modes": Words(
+        "more modes", lambda facts: f"Also runs as {fmt.listed(facts['modes'])}."
+    ),
+    "offered-by": Words(
+        "from a package",
+        lambda facts: f"The package {facts['package']} offers it.",
+    ),
     "few-processes": Words("few processes", _few_processes),
     "earlier-runs": Words(
         "earlier runs differ", _earlier_runs, "Raise --processes to cover several."

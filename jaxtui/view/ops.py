@@ -1,0 +1,72 @@
+"""The catalogue of ops: what each computes, what its size is, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jaxtui import format as fmt
+from jaxtui.model import USUAL_MODES, OpInfo
+from jaxtui.model.remark import Remark
+from jaxtui.selection import DTYPE_ALIASES
+from jaxtui.view import words
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.text import Column, Span
+
+LEAST_SUMMARY = 30
+"""Cells that what an op computes keeps while other columns can go."""
+
+_SHORT = {name: alias for alias, name in DTYPE_ALIASES.items()}
+
+
+def report(ops: Sequence[OpInfo]) -> Report:
+    """All of the catalogue; dtypes are written short, as ``--dtype`` takes them too."""
+    dtypes = [
+        " ".join(_SHORT.get(name, name) for name in op.dtypes)
+        or "those of its arguments"
+        for op in ops
+    ]
+    summaries = [words.text(op.problem) if op.problem else op.summary for op in ops]
+    name, means, default = columns(ops)
+    table = Table(
+        (
+            name,
+            Column(
+                "summary",
+                "what it computes",
+                [(Span(text),) for text in summaries],
+                least=LEAST_SUMMARY,
+                grows=True,
+            ),
+            means,
+            default,
+            Column("dtypes", "dtypes", [(Span(text),) for text in dtypes], rank=3),
+        )
+    )
+    return Report(
+        title="ops",
+        verdict=(Span(f"{fmt.plural(len(ops), 'op')}.", "title"),),
+        tables=(table,),
+        remarks=gather((op.name, _remarks(op)) for op in ops),
+    )
+
+
+def columns(ops: Sequence[OpInfo]) -> tuple[Column, Column, Column]:
+    """The names, what the sizes mean, and those that are taken by default."""
+    return (
+        Column("op", "op", [(Span(op.name),) for op in ops]),
+        Column("size", "size is", [(Span(op.size_means),) for op in ops], rank=1),
+        Column(
+            "default",
+            "default",
+            [(Span(fmt.size(op.default)),) for op in ops],
+            rank=2,
+            right=True,
+        ),
+    )
+
+
+def _remarks(op: OpInfo) -> Iterable[Remark]:
+    if more := tuple(mode for mode in op.modes if mode not in USUAL_MODES):
+        yield Remark("more-modes", {"modes": more})
+    if op.package and not op.problem:
+        yield Remark("offered-by", {"package": op.package})
