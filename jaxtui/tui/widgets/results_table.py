@@ -85,12 +85,12 @@ class Results(Panel):
         self.query_one(ResultsTable).write()
         state = self.state
         view: tuple[Statement, ...] = ()
-        found = Roofline.of(state, state.case_index)
-        if state.view == "roofline" and found is not None:
-            view = found.statements()
-        search = crossover.of_state(state)
-        if state.view == "crossing" and search is not None:
-            view = crossover.statements(search)
+        if state.view == "roofline":
+            found = Roofline.of(state, state.case_index)
+            view = found.statements() if found is not None else ()
+        elif state.view == "crossing":
+            search = crossover.of_state(state)
+            view = crossover.statements(search) if search is not None else ()
 
         def write(width: int) -> Iterator[Line]:
             yield from statement_lines(view, width)
