@@ -104,6 +104,9 @@ def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
             the host, which is the same silicon).
         roofs: of that device.
     """
+    if measurement.collective:
+        # No maker's figure for a link is comparable with busbw.
+        return Place(measurement, why_not=Remark("links-unpublished"))
     why_not = _elsewhere(measurement.case, roofs.device) or _unrated(measurement)
     if why_not is not None:
         return Place(measurement, why_not=why_not)

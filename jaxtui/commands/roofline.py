@@ -89,7 +89,9 @@ def command(
                 ops, devices = session.state.ops, session.state.devices
                 choices = _choices(cases, ops)
                 chosen = selection.parse_device(cases.device, devices)
-                experiment = cases.experiment(choices, (chosen,), ops, devices)
+                # Without a typed device a collective has all of them.
+                named = (chosen,) if cases.device else None
+                experiment = cases.experiment(choices, named, ops, devices)
                 if not cases.op:
                     experiment = _possible(experiment, ops)
             await roofline.confirm_start(experiment, sure=yes)
@@ -155,7 +157,7 @@ def _choices(cases: Cases, catalogue: Sequence[OpInfo]) -> Sequence[selection.Si
     sized = [
         selection.SizedOp(op.name)
         for op in catalogue
-        if not op.own and set(op.dtypes) & set(cases.dtype)
+        if not (op.own or op.collective) and set(op.dtypes) & set(cases.dtype)
     ]
     if not sized:
         raise SelectionError(f"No op takes {', '.join(cases.dtype)}.")
@@ -214,7 +216,9 @@ class _Roofline(Driver):
         growing = {
             index: plan
             for index, plan in enumerate(planned)
-            if plan.case.op in infos and plan.case.op not in sized
+            if plan.case.op in infos
+            and plan.case.op not in sized
+            and not infos[plan.case.op].collective
         }
         cases = list(experiment.cases)
         while bigger := {

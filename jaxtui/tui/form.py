@@ -25,6 +25,7 @@ from jaxtui.model import (
     Experiment,
     OpInfo,
 )
+from jaxtui.model.machine import group_name
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.values import (
@@ -35,6 +36,7 @@ from jaxtui.tui.values import (
     of_functions,
     shared,
     takes_arguments,
+    takes_mesh,
 )
 from jaxtui.tui.widgets.choice import Choice, Entry
 from jaxtui.tui.widgets.panel import Panel
@@ -49,6 +51,9 @@ SWEEP = "256..2048"
 
 VECTORS = "1e4,1e5,1e6"
 """Sizes to begin with for vectors."""
+
+BUFFERS = "1k..16Mx4"
+"""Sizes to begin with for collectives, in bytes."""
 
 
 FORM_HINTS = ("Enter opens a list", "Esc leaves an input")
@@ -125,6 +130,10 @@ class CaseForm(Panel):
         #budget { width: 6; }
         #processes { width: 4; margin-right: 2; }
         #arguments { width: 1fr; margin-right: 2; }
+        #mesh { width: 8; margin-right: 2; }
+        #mesh, #mesh-label { display: none; }
+        &.-spread #mesh, &.-spread #mesh-label { display: block; }
+        &.-spread #precisions { display: none; }
         #arguments, #arguments-label { display: none; }
         &.-own #arguments, &.-own #arguments-label { display: block; }
         &.-own #dtypes, &.-own #precisions { display: none; }
@@ -174,6 +183,8 @@ class CaseForm(Panel):
             yield Choice("precision", PRECISIONS, ("default",), id="precisions")
             yield Label("processes ")
             yield Field(id="processes", placeholder="1", compact=True)
+            yield Label("mesh ", id="mesh-label")
+            yield Field(id="mesh", placeholder="2x4", compact=True)
             yield Label("args ", id="arguments-label")
             yield Field(
                 id="arguments", placeholder="such as f32[8,128] i32[8]", compact=True
@@ -202,6 +213,7 @@ class CaseForm(Panel):
             budget=self.query_one("#budget", Input).value,
             processes=self.query_one("#processes", Input).value,
             arguments=self.query_one("#arguments", Input).value,
+            mesh=self.query_one("#mesh", Input).value,
         )
 
     @property
@@ -215,6 +227,7 @@ class CaseForm(Panel):
             self.query_one("#budget", Input).value = values.budget
             self.query_one("#processes", Input).value = values.processes
             self.query_one("#arguments", Input).value = values.arguments
+            self.query_one("#mesh", Input).value = values.mesh
         for name in ("dtypes", "modes", "inputs", "precisions"):
             self._choice(name).chosen = getattr(values, name)
         self._choice("op").chosen = values.ops
@@ -266,6 +279,7 @@ class CaseForm(Panel):
         values = self.values
         own = takes_arguments(values.op, self.state)
         self.set_class(own, "-own")
+        self.set_class(takes_mesh(values, self.state), "-spread")
         sizes = self.query_one("#sizes", Input)
         sizes.disabled = own and bool(values.arguments.strip())
         sizes.placeholder = "its own" if own else ""
@@ -311,8 +325,12 @@ class CaseForm(Panel):
             self.fill(of_functions(self.values, self.values.op))
             return
         sizes = self.query_one("#sizes", Input)
-        if info is not None and sizes.value in ("", SWEEP, VECTORS):
+        devices = self._choice("devices")
+        if info is not None and info.collective:  # all of them
+            devices.chosen = devices.options[-1:]
+        if info is not None and sizes.value in ("", SWEEP, VECTORS, BUFFERS):
             usual = SWEEP if info.default <= 4096 else VECTORS
+            usual = BUFFERS if info.collective else usual
             sizes.value = "" if info.own else usual  # its arguments decide
             sizes.cursor_position = len(sizes.value)
 
@@ -335,7 +353,9 @@ class CaseForm(Panel):
         if op.options and chosen not in op.options and not is_own(chosen):
             op.chosen = op.options[:1]
             self._adopt_op()
-        devices.options = tuple(d.name for d in state.devices if d.addressable)
+        names = [d.name for d in state.devices if d.addressable]
+        together = [group_name(names)] if len(names) > 1 else []
+        devices.options = (*names, *together)
         if not set(devices.chosen) & set(devices.options):
             devices.chosen = devices.options[:1]
 

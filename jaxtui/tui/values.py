@@ -17,6 +17,7 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
+from jaxtui.model.mesh import mesh_text
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
 from jaxtui.tui.state import State
 from jaxtui.view import words
@@ -42,6 +43,8 @@ class Values:
     """How many; empty for one."""
     arguments: str = ""
     """What the user's functions are given; empty if they have a factory."""
+    mesh: str = ""
+    """Over which collectives and the user's functions run; empty for the default."""
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -58,6 +61,7 @@ class Values:
             "" if own else ", ".join(self.dtypes),
             ", ".join(self.modes),
             ", ".join(self.devices),
+            f"mesh {self.mesh.strip()}" * bool(self.mesh.strip()),
             *("inputs on the host" for one in self.inputs if one == "host"),
             *(f"precision {one}" for one in self.precisions if one != "default"),
             f"{self.processes} processes" * (self.processes.strip() not in ("", "1")),
@@ -131,12 +135,15 @@ def of_cases(cases: Sequence[Case]) -> Values:
         inputs=each(case.inputs for case in jax) or ("device",),
         precisions=each(case.precision for case in jax or cases),
         arguments=str((cases[0].params or {}).get(ARGUMENTS, "")),
+        mesh=next(filter(None, (mesh_text(case.params) for case in cases)), ""),
     )
 
 
 def of_functions(values: Values, op: str) -> Values:
     """The same form with functions of a file, whose arguments come from the file."""
-    return replace(values, op=op, others=(), sizes="", modes=("jit",), arguments="")
+    return replace(
+        values, op=op, others=(), sizes="", modes=("jit",), arguments="", mesh=""
+    )
 
 
 def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[str]]:
@@ -152,6 +159,13 @@ def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[
         one for one in infos[0].modes if all(one in i.modes for i in infos)
     ]
     return dtypes, modes
+
+
+def takes_mesh(values: Values, state: State) -> bool:
+    """Whether any of the ops can run over a mesh, and there are devices for one."""
+    infos = [op_info(name, state.ops) for name in values.ops]
+    spans = any(info is not None and (info.own or info.collective) for info in infos)
+    return spans and len(state.devices) > 1
 
 
 def takes_arguments(name: str, state: State) -> bool:
@@ -182,6 +196,7 @@ def _build(values: Values, state: State) -> Experiment:
             raise SelectionError(f"No {noun} is chosen: choose at least one.")
     typed = selection.split_arguments(values.arguments) if own else ()
     precisions = ("default",) if own else values.precisions or ("default",)
+    meshed = bool(values.mesh.strip()) and takes_mesh(values, state)
     sized_itself = own and (bool(typed) or not values.sizes.strip())
     return experiments.build(
         selection.parse_ops(values.ops, state.ops, own=True),
@@ -196,6 +211,7 @@ def _build(values: Values, state: State) -> Experiment:
         budget=selection.parse_budget(values.budget),
         processes=experiments.parse_processes(values.processes),
         arguments=selection.parse_arguments(typed),
+        mesh=selection.parse_mesh(values.mesh) if meshed else None,
     )
 
 

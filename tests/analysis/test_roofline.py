@@ -14,6 +14,7 @@ from jaxtui.model import (
     ITEMSIZE,
     Arithmetic,
     Case,
+    CollectiveRates,
     MemorySpan,
     OpInfo,
     PlannedCase,
@@ -30,6 +31,7 @@ from tests.analysis.figures import (
     measured,
     roofs,
 )
+from tests.records import case, measurement
 
 HIGHEST = RoofDtype(dtype="float32", precision="highest")
 PRECISE = {"precision": "highest"}
@@ -277,3 +279,14 @@ def test_sizes_grow_until_they_say_something(
         case=case, memory_bytes=0, host_memory_bytes=0, flops=flops, bytes=moved
     )
     assert larger(planned, op, roofs(cache=cache)) == expected
+
+
+def test_no_published_figure_is_that_of_a_link() -> None:
+    rates = CollectiveRates(
+        participants=4,
+        algorithm_bytes_per_second=1e9,
+        bus_bytes_per_second=1.5e9,
+        wrong=0,
+    )
+    under = place(measurement(case(), collective=rates), CPU)
+    assert under.why_not == Remark("links-unpublished")

@@ -11,6 +11,7 @@ from jaxtui.tui import values
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.values import Values
 from tests.fake_engine import HOST, OPS, cpu_devices
+from tests.records import op
 
 STATE: State = replace(
     EMPTY, engine="ready", host=HOST, devices=cpu_devices(2), ops=OPS
@@ -91,3 +92,42 @@ def test_the_folded_form_says_what_it_means(
     change: dict[str, Any], summary: str
 ) -> None:
     assert replace(VALUES, **change).summary == summary
+
+
+REDUCE = Values(op="all_reduce", sizes="4096", devices=("cpu:0-1",), modes=("jit",))
+SPREAD: State = replace(
+    STATE,
+    ops=(*OPS, op("all_reduce", "float32", modes=("jit",), collective=True)),
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "runs", "problem", "words"),
+    [
+        ({}, True, False, "1 case"),
+        ({"mesh": "1x2"}, True, False, "1 case"),
+        ({"mesh": "3x4"}, True, True, "needs 12 devices"),
+        ({"mesh": "1x2@q"}, False, True, 'no axis "q"'),
+        ({"devices": ("cpu:0",)}, True, True, "at least two devices"),
+    ],
+)
+def test_a_collective_runs_over_a_mesh(change, runs, problem, words) -> None:
+    meaning = values.interpret(replace(REDUCE, **change), SPREAD)
+    assert (meaning.experiment is not None, meaning.problem) == (runs, problem)
+    assert words in meaning.message
+
+
+def test_a_run_over_a_mesh_fills_the_form_with_it() -> None:
+    form = replace(REDUCE, mesh="1x2@y")
+    experiment = values.interpret(form, SPREAD).experiment
+    assert experiment is not None
+    assert values.of_cases(experiment.cases) == form
+    assert "mesh 1x2@y" in form.summary
+
+
+def test_a_mesh_means_nothing_where_nothing_runs_over_one() -> None:
+    meaning = values.interpret(replace(VALUES, mesh="3x4"), SPREAD)
+    assert meaning.experiment is not None
+    assert not any(case.params for case in meaning.experiment.cases)
+    alone = replace(SPREAD, devices=cpu_devices(1))
+    assert not values.takes_mesh(REDUCE, alone)

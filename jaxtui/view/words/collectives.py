@@ -57,6 +57,10 @@ WORDS = {
         lambda f: f"Every device of {f['device']} runs the same program.",
         "Name one device.",
     ),
+    "links-unpublished": Words(
+        "no link peak",
+        "jaxtui knows no published peak of the links between these devices.",
+    ),
     "loop-on-group": Words(
         "one device only",
         lambda f: f"The timeline shows one device, and {f['device']} is several.",
