@@ -117,13 +117,20 @@ class _Seen:
         return self.end - self.span.start_seconds - self.compiling - self.busy
 
 
-def judge(witness: Witness, source: Callable[[Place], str]) -> Audit:
+def judge(
+    witness: Witness | None, name: str, status: int, source: Callable[[Place], str]
+) -> Audit:
     """The findings about every pair of lines between which a program measured.
 
     Args:
-        witness: what was seen of the program.
+        witness: what was seen of the program; ``None`` if it was killed.
+        name: of the program, as it was typed.
+        status: with which it ended.
         source: the text of a line of it; empty where there is none.
     """
+    if witness is None:
+        lost = Remark("audit-lost", {"status": status}, "error")
+        return Audit(script=name, sites=(), findings=(), remarks=(lost,))
     # A function that times others has a caller that wants to know what compiling costs,
     # and another that does not.
     groups: dict[tuple[Place | None, ...], list[_Seen]] = defaultdict(list)
@@ -155,7 +162,7 @@ def judge(witness: Witness, source: Callable[[Place], str]) -> Audit:
     ]
     sites = (_site(spans) for spans in timed.values())
     return Audit(
-        script=witness.script,
+        script=name,
         sites=tuple(sorted(sites, key=lambda site: _order(site.begin))),
         findings=tuple(sorted(findings, key=lambda finding: _order(finding.place))),
         remarks=(*_unjudged(witness, groups), *witness.remarks),

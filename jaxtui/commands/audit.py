@@ -7,23 +7,21 @@ import os
 import platform
 import signal
 import sys
-import tempfile
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
-from jaxtui import child
 from jaxtui.analysis import audit as analysis
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Common, not_started, python_flag
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import in_colour, say
-from jaxtui.model import Remark, SelectionError
-from jaxtui.model.audit import Audit, Witness
+from jaxtui.engine import audits
+from jaxtui.model import SelectionError
+from jaxtui.model.audit import Witness
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import audit as view
@@ -57,21 +55,9 @@ def command(
         raise SelectionError("Name a program, as in `jaxtui audit train.py`.")
     if module is None:
         _check(Path(program[0]))
-    with tempfile.TemporaryDirectory(prefix="jaxtui-audit-") as folder:
-        result = Path(folder) / "witness.json"
-        arguments = (
-            *child.command("jaxtui.measure.audit", common.python),
-            str(result),
-            *program,
-        )
-        status = _run(arguments, as_json=as_json)
-        witness = _read(result)
+    status, witness = _run(program, common.python, as_json=as_json)
     name = module if module is not None else program[0]
-    if witness is None:
-        lost = Remark("audit-lost", {"status": status}, "error")
-        audit = Audit(script=name, sites=(), findings=(), remarks=(lost,))
-    else:
-        audit = analysis.judge(witness, view.source)
+    audit = analysis.judge(witness, name, status, view.source)
     host = view.HostRow(
         hostname=platform.node(),
         python=witness.python if witness is not None else None,
@@ -106,20 +92,23 @@ def _check(path: Path) -> None:
         raise SelectionError(f"{path} cannot be read: permission denied.")
 
 
-def _run(arguments: tuple[str, ...], *, as_json: bool) -> int:
-    """The exit status of the program; that of a signal as shells count it."""
+def _run(
+    program: Sequence[str], python: tuple[str, ...], *, as_json: bool
+) -> tuple[int, Witness | None]:
     process: asyncio.subprocess.Process | None = None
 
-    async def work() -> int:
+    def started(new: asyncio.subprocess.Process) -> None:
         nonlocal process
+        process = new
+
+    async def work() -> tuple[int, Witness | None]:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *arguments, stdout=sys.stderr if as_json else None
-            )
+            # A document on stdout stands there alone.
+            stdout = sys.stderr if as_json else None
+            return await audits.watch(program, python, started=started, stdout=stdout)
         except OSError as error:
-            raise not_started(arguments[0], error) from error
-        status = await process.wait()
-        return 128 - status if status < 0 else status
+            command = python[0] if python else sys.executable
+            raise not_started((command,), error) from error
 
     def stop(again: bool) -> Coroutine[Any, Any, None] | None:
         async def forward() -> None:
@@ -129,11 +118,4 @@ def _run(arguments: tuple[str, ...], *, as_json: bool) -> int:
 
         return forward()
 
-    return interrupt.run(work(), stop) or 0
-
-
-def _read(result: Path) -> Witness | None:
-    try:
-        return msgspec.json.decode(result.read_bytes(), type=Witness)
-    except (OSError, msgspec.DecodeError):
-        return None
+    return interrupt.run(work(), stop) or (interrupt.code, None)

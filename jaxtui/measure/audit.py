@@ -512,7 +512,7 @@ class Watch:
 
     # What came of it.
 
-    def witness(self, name: str) -> Witness:
+    def witness(self) -> Witness:
         """Everything that was seen; called once, when the program is over."""
         ran = self._now()
         self.stop_trace()
@@ -528,7 +528,6 @@ class Watch:
                 remarks.append(Remark("profiler-failed", {}, "warning", str(error)))
         version = getattr(self._jax, "__version__", None)
         return Witness(
-            script=name,
             python=platform.python_version(),
             jax=None if version is None else str(version),
             seconds=ran,
@@ -882,8 +881,7 @@ def main() -> int:
         for number in ASKS:
             if signal.getsignal(number) is broken_off:
                 signal.signal(number, signal.SIG_DFL)
-        name = arguments[1] if arguments[0] == "-m" else arguments[0]
-        record = watch.witness(name)
+        record = watch.witness()
         Path(result).write_bytes(msgspec.json.encode(record))
 
     def broken_off(number: int, frame: object) -> None:

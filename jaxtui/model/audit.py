@@ -99,7 +99,6 @@ class Wait(Record, frozen=True, kw_only=True):
 class Witness(Record, frozen=True, kw_only=True, tag=True):
     """Everything that was seen while a program ran."""
 
-    script: str
     python: str
     jax: str | None
     """Their versions; ``None`` if the program never imported JAX."""

@@ -82,7 +82,8 @@ class Palette(Provider):
     def _commands(self) -> Iterator[SystemCommand]:
         app = cast("JaxtuiApp", self.app)
         yield from app.get_system_commands(self.screen)
-        if len(app.screen_stack) == 1:
+        # The palette itself is a screen by now.
+        if self.screen is app.screen_stack[0]:
             yield from app.get_content()
 
 
@@ -484,12 +485,14 @@ class JaxtuiApp(BaseApp):
                     yield SystemCommand(title, binding.tooltip, act)
         from jaxtui import lessons
         from jaxtui.machine import topologies
-
-        state = self.session.state
+        from jaxtui.tui.audit import open_audit
         from jaxtui.tui.profile import open_trace
 
+        state = self.session.state
         what = "Show a trace of JAX's profiler, by line of the source."
         yield SystemCommand("Trace", what, partial(open_trace, self))
+        what = "Run a program of yours, and find mistakes in how it times JAX."
+        yield SystemCommand("Audit a program", what, partial(open_audit, self))
         for op in state.ops:
             values = partial(self._edit_op, op)
             yield SystemCommand(f"Op {op.name}", op.summary, values)

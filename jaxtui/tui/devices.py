@@ -140,9 +140,7 @@ class DevicesPane(CasePane):
 
     @property
     def offer(self) -> Experiment | None:
-        """What Enter runs: the first case, on the devices that are marked, or else on
-        the selected one.
-        """
+        """What Enter runs: the first case, on the selected device."""
         state, device = self.state, self.state.device
         if device is None or state.host is None or not state.ops:
             return None
@@ -150,10 +148,9 @@ class DevicesPane(CasePane):
 
         ordered = (device, *(one for one in state.devices if one is not device))
         try:
-            offer = experiments.default_experiment(ordered, state.ops, state.host)
+            return experiments.default_experiment(ordered, state.ops, state.host)
         except SelectionError:
             return None
-        return experiments.on_devices(offer, state.chosen)
 
     @property
     def case(self) -> Case | None:
@@ -281,8 +278,7 @@ class DevicesPane(CasePane):
         if (case := self.case) is not None:
             from jaxtui.tui.values import of_case
 
-            values, marked = of_case(case), self.session.state.chosen
-            self.base.to_form(replace(values, devices=marked or values.devices))
+            self.base.to_form(of_case(case))
 
     def action_class(self) -> None:
         from jaxtui.tui.classroom import open_classroom
@@ -470,8 +466,6 @@ class FirstMinute(Panel):
             hints = []
         else:
             run = "" if offered == named else f"run {offered.label}"
-            if len(state.chosen) > 1:
-                run = f"run on {len(state.chosen)} devices"
             hints = [
                 hint(self, "run", run),
                 hint(self, "timeline", "calls, one by one"),

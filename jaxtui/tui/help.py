@@ -12,6 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
+from jaxtui.tui.audit import AuditScreen
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.devices import WIDER, DevicesPane
@@ -46,6 +47,7 @@ PLACES: tuple[
     TimelineScreen,
     ProfileScreen,
     Classroom,
+    AuditScreen,
     ExportScreen,
 )
 """What has keys of its own; its ``HELP`` is the heading."""

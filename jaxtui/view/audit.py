@@ -7,20 +7,17 @@ import linecache
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from jaxtui import format as fmt
 from jaxtui.model import Fact, Record
 from jaxtui.model.audit import Audit, Finding, Place, Site
 from jaxtui.view import words
 from jaxtui.view.document import SCHEMA
-from jaxtui.view.report import Report, Statement, Table, gather
-from jaxtui.view.text import Line, Span, columns
+from jaxtui.view.report import Report, Statement, Table, gather, statement_lines
+from jaxtui.view.text import Line, Span, columns, fold
 
 AROUND = 2
 """Lines of the source that are shown before a finding."""
-
-COST = "watching costs 1 µs a clock reading, and the profiler's own time"
 
 
 class SpanRow(Record, frozen=True, kw_only=True):
@@ -133,7 +130,7 @@ def report(audit: Audit) -> Report:
     """The verdict, the spans with what they read and what they took, the findings."""
     return Report(
         title=os.path.basename(audit.script),
-        verdict=_verdict(audit),
+        verdict=verdict(audit),
         tables=(_table(audit.sites),) if audit.sites else (),
         remarks=(
             *(
@@ -145,7 +142,7 @@ def report(audit: Audit) -> Report:
     )
 
 
-def _verdict(audit: Audit) -> Line:
+def verdict(audit: Audit) -> Line:
     name = os.path.basename(audit.script)
     count = len(audit.findings)
     if count:
@@ -225,24 +222,64 @@ def excerpts(audit: Audit) -> Iterator[Line]:
         yield ()
 
 
-def margin(audit: Audit, file: str) -> list[tuple[Line, tuple[Finding, ...]]]:
-    """Every line of a file with the findings about it, for a page to read."""
-    lines = linecache.getlines(file)
-    ordered = sorted(
-        (finding for finding in audit.findings if finding.place.file == file),
-        key=lambda finding: finding.place.line,
-    )
-    by_line = {
-        line: tuple(group)
-        for line, group in groupby(ordered, key=lambda finding: finding.place.line)
-    }
-    return [
-        (
-            (Span(f"{number:4} ", "muted"), Span(text.rstrip("\n"))),
-            by_line.get(number, ()),
-        )
-        for number, text in enumerate(lines, 1)
+def files(audit: Audit) -> list[str]:
+    """Those with findings, the one with most first; else that of the first span."""
+    found = Counter(finding.place.file for finding in audit.findings)
+    return [name for name, _ in found.most_common()] or [
+        site.begin.file for site in audit.sites[:1]
     ]
+
+
+def margin(audit: Audit, file: str) -> list[Line]:
+    """Every line of a file, with a mark where there is a finding about it."""
+    marked = {
+        finding.place.line for finding in audit.findings if finding.place.file == file
+    }
+    timed = {
+        line
+        for site in audit.sites
+        if site.begin.file == file == site.end.file
+        for line in range(site.begin.line, site.end.line + 1)
+    }
+    rows: list[Line] = []
+    for number, text in enumerate(linecache.getlines(file), 1):
+        mark = Span("▌", "danger" if number in marked else "device")
+        if number not in marked and number not in timed:
+            mark = Span(" ")
+        role = "strong" if number in marked else "label"
+        rows.append(
+            (mark, Span(f"{number:4} ", "muted"), Span(text.rstrip("\n"), role))
+        )
+    return rows
+
+
+def unjudged(audit: Audit, width: int) -> Iterator[Line]:
+    """What could not be judged, and why."""
+    return statement_lines(gather((), audit.remarks), width)
+
+
+def about(audit: Audit, place: Place, width: int) -> list[Line]:
+    """What is said about a line: its findings with their fixes, or its spans."""
+    findings = [finding for finding in audit.findings if finding.place == place]
+    said: list[Line] = []
+    for finding in findings:
+        statement = Statement(finding.remark)
+        said += [*statement_lines((statement,), width), ()]
+        for line in fix(finding):
+            said.append((Span(line, "bad" if line[0] == "-" else "check-pass"),))
+        said += [(Span(line, "muted"),) for line in finding.remark.detail.splitlines()]
+    for site in audit.sites:
+        if site.begin.file == place.file and site.begin.line <= place.line <= (
+            site.end.line
+        ):
+            took = site.corrected_seconds
+            times = "" if site.count == 1 else f" {site.count} times, medians:"
+            right = "" if took is None else f"; the work took {fmt.seconds(took)}"
+            text = f"Lines {site.begin.line} to {site.end.line},{times}"
+            said += fold(
+                (Span(f"{text} read {fmt.seconds(site.read_seconds)}{right}."),), width
+            )
+    return said
 
 
 def fix(finding: Finding) -> Iterator[str]:

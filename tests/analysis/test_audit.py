@@ -55,7 +55,6 @@ def waited(start: float, end: float, on: str = "") -> Wait:
 
 def audit(*spans: Span, source: str = "", **seen: object) -> Audit:
     witness = Witness(
-        script="a.py",
         python="3",
         jax="0",
         seconds=10.0,
@@ -63,7 +62,7 @@ def audit(*spans: Span, source: str = "", **seen: object) -> Audit:
         traced_seconds=(0.0, 10.0),
         **seen,  # type: ignore[arg-type]
     )
-    return judge(witness, lambda place: source)
+    return judge(witness, "a.py", 0, lambda place: source)
 
 
 def kinds(judged: Audit) -> list[str]:
@@ -238,7 +237,6 @@ def test_what_is_timed_once() -> None:
 
 def test_after_the_trace_has_ended_nobody_knows_whether_work_was_done() -> None:
     witness = Witness(
-        script="a.py",
         python="3",
         jax="0",
         seconds=10.0,
@@ -246,7 +244,7 @@ def test_after_the_trace_has_ended_nobody_knows_whether_work_was_done() -> None:
         executions=(run(1.0001, 1.5), run(1.0002, 1.5)),
         traced_seconds=(0.0, 0.9),
     )
-    judged = judge(witness, lambda place: "")
+    judged = judge(witness, "a.py", 0, lambda place: "")
     assert judged.findings == ()
     assert judged.sites[0].corrected_seconds is None
 
@@ -259,7 +257,15 @@ def test_a_program_that_cannot_be_judged(
     jax: str | None, spans: tuple[Span, ...], code: str
 ) -> None:
     judged = judge(
-        Witness(script="a.py", python="3", jax=jax, seconds=1.0, spans=spans),
+        Witness(python="3", jax=jax, seconds=1.0, spans=spans),
+        "a.py",
+        0,
         lambda place: "",
     )
     assert [remark.code for remark in judged.remarks] == [code]
+
+
+def test_a_program_that_was_killed_was_not_judged() -> None:
+    judged = judge(None, "a.py", 137, lambda place: "")
+    [remark] = judged.remarks
+    assert (remark.code, remark.facts) == ("audit-lost", {"status": 137})

@@ -1,0 +1,289 @@
+"""How a program times itself: its source, with what is wrong in the margin."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Log, OptionList
+from textual.widgets.option_list import Option
+
+from jaxtui.analysis.audit import judge
+from jaxtui.engine import audits
+from jaxtui.model import SelectionError
+from jaxtui.model.audit import Audit, Place
+from jaxtui.text import visible
+from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.line import LineScreen
+from jaxtui.tui.pane import WIDE_COLUMNS, Explained, bindings
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
+from jaxtui.tui.widgets.paper import STYLES, Paper
+from jaxtui.view import audit as view
+from jaxtui.view.report import lines
+from jaxtui.view.text import Line, Span, fold, plain
+
+_FOOTER = (
+    ("escape,q", "back", "Back", "Leave; a program that still runs is killed."),
+    ("n", "next", "Next", "Go to the next line with a finding."),
+    ("g", "view", "View", "Another file of the program."),
+    ("r,f5", "again", "Again", "Run the program again."),
+    ("y", "copy", "Copy", "Copy the report; a file beside the history has it, too."),
+    ("question_mark,f1", "app.help", "Help", "Show all keys."),
+)
+
+_HELP = (
+    ("t", "app.theme", "Theme", "Dark, light, projector."),
+    ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
+)
+
+
+class Lines(PanelList):
+    """The program, with marks in the margin."""
+
+
+class AuditScreen(Explained, ModalScreen[None]):
+    """Modal, so that the keys of the tabs below it do nothing.
+
+    Args:
+        program: what to run, as ``python`` takes it.
+    """
+
+    HELP: ClassVar[str] = "In an audit"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("audit", _FOOTER, [label for _, _, label, _ in _FOOTER]),
+        *bindings("audit", _HELP, ()),
+    ]
+
+    DEFAULT_CSS = """
+    AuditScreen {
+        background: $background; overflow: hidden;
+        #audit-verdict { height: auto; }
+        #audit-parts { height: 1fr; layout: vertical; }
+        #audit-source { height: 2fr; width: 1fr; }
+        #audit-about { height: 1fr; width: 1fr; }
+        Log { height: 1fr; background: $background; }
+        OptionList {
+            height: 1fr; background: $background;
+            &:focus { background-tint: transparent; }
+        }
+        &.-wide {
+            #audit-parts { layout: horizontal; }
+            #audit-source, #audit-about { height: 1fr; }
+            #audit-source { width: 3fr; }
+            #audit-about { width: 2fr; }
+        }
+        &.-running #audit-parts { display: none; }
+        #audit-output { height: 1fr; display: none; }
+        &.-running #audit-output { display: block; }
+    }
+    """
+
+    def __init__(self, program: Sequence[str]) -> None:
+        super().__init__()
+        self._program = tuple(program)
+        self._audit: Audit | None = None
+        self._status = 0
+        self._file = ""
+
+    def compose(self) -> ComposeResult:
+        with Panel(id="audit-verdict"):
+            yield Paper()
+        with Panel("output", id="audit-output"):
+            yield Log(max_lines=2000)
+        with Container(id="audit-parts"):
+            with Panel("source", id="audit-source"):
+                yield Lines()
+            with Panel(id="audit-about"):
+                yield Paper()
+        yield KeysLine()
+
+    def on_mount(self) -> None:
+        self.query_one("#audit-verdict", Panel).entitle(shlex.join(self._program))
+        self.action_again()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= WIDE_COLUMNS, "-wide")
+        self._draw()
+
+    def action_again(self) -> None:
+        self._audit = None
+        self.add_class("-running")
+        self.query_one(Log).clear()
+        self.run_worker(self._watch(), exclusive=True)
+        self._draw()
+
+    async def _watch(self) -> None:
+        log = self.query_one(Log)
+        read: list[asyncio.Task[None]] = []
+
+        def started(process: asyncio.subprocess.Process) -> None:
+            read.append(asyncio.create_task(_copy(process.stdout, log)))
+
+        try:
+            status, witness = await audits.watch(
+                self._program,
+                started=started,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        finally:
+            for task in read:
+                task.cancel()
+        self._status = status
+        self._audit = judge(witness, self._program[0], status, view.source)
+        files = view.files(self._audit)
+        self._file = files[0] if files else ""
+        # What it printed says why there is nothing to see.
+        self.set_class(not self._file, "-running")
+        self._fill()
+        self._draw()
+
+    # What is drawn.
+
+    def _fill(self) -> None:
+        rows = self.query_one(Lines)
+        rows.clear_options()
+        if self._audit is None or not self._file:
+            return
+        rows.add_options(
+            Option(
+                Content.assemble(
+                    *((visible(s.text, line=True), STYLES.get(s.role, "")) for s in row)
+                )
+            )
+            for row in view.margin(self._audit, self._file)
+        )
+        rows.highlighted = None
+        rows.focus()
+        self.action_next()
+        if rows.highlighted is None and self._audit.sites:
+            rows.highlighted = self._audit.sites[0].begin.line - 1
+
+    def _draw(self) -> None:
+        self.query_one("#audit-verdict", Panel).query_one(Paper).show(self._head)
+        self.query_one("#audit-about", Panel).query_one(Paper).show(self._about)
+        name = Path(self._file).name
+        self.query_one("#audit-source", Panel).entitle(name, [hint(self, "next")])
+
+    def _head(self, width: int) -> list[Line]:
+        if self._audit is None:
+            running = "The program runs; jaxtui watches its clocks and the device …"
+            return fold((Span(running),), width)
+        said = fold(view.verdict(self._audit), width)
+        if self._status:
+            ended = f"It ended with exit status {self._status}."
+            said += fold((Span(ended, "warning"),), width)
+        for line in view.unjudged(self._audit, width):
+            said.append(line)
+        return said
+
+    def _about(self, width: int) -> list[Line]:
+        place = self._place
+        if self._audit is None or place is None:
+            return []
+        return view.about(self._audit, place, width)
+
+    @property
+    def _place(self) -> Place | None:
+        """The line at the cursor."""
+        row = self.query_one(Lines).highlighted
+        return None if row is None else Place(self._file, row + 1)
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        place = self._place
+        title = "" if place is None else f"line {place.line}"
+        panel = self.query_one("#audit-about", Panel)
+        panel.entitle(title)
+        panel.query_one(Paper).show(self._about)
+
+    # Keys.
+
+    def why_not(self, action: str) -> str | None:
+        if action in ("next", "view", "copy") and self._audit is None:
+            return "The program still runs."
+        if action == "again" and self._audit is None:
+            return "It runs already."
+        if action == "next" and self._audit and not self._audit.findings:
+            return "There is no finding."
+        if action == "view" and self._audit and len(view.files(self._audit)) < 2:
+            return "All findings are in one file."
+        return None
+
+    def action_next(self) -> None:
+        if self._audit is None:
+            return
+        places = [finding.place for finding in self._audit.findings]
+        found = sorted({place.line for place in places if place.file == self._file})
+        rows = self.query_one(Lines)
+        now = -1 if rows.highlighted is None else rows.highlighted + 1
+        if found:
+            following = [line for line in found if line > now]
+            rows.highlighted = (following or found)[0] - 1
+
+    def action_view(self) -> None:
+        if self._audit is not None:
+            files = view.files(self._audit)
+            self._file = files[(files.index(self._file) + 1) % len(files)]
+            self._fill()
+            self._draw()
+
+    def action_copy(self) -> None:
+        if self._audit is not None:
+            said = map(plain, lines(view.report(self._audit), None))
+            base(self).take_away("\n".join(said), "audit.txt")
+
+    def action_back(self) -> None:
+        self.workers.cancel_node(self)
+        self.dismiss()
+
+
+async def _copy(stream: asyncio.StreamReader | None, log: Log) -> None:
+    """What the program prints; no character of it reaches the terminal as a code."""
+    while stream is not None and (line := await stream.readline()):
+        log.write_line(visible(line.decode(errors="replace").rstrip("\r\n")))
+
+
+class OpenProgram(LineScreen):
+    """Dismissed with a program and its arguments, as a shell would take them."""
+
+    def __init__(self, last: str = "") -> None:
+        hints = (Hint("Enter run", "enter"), Hint("Esc leave", "escape"))
+        super().__init__("a program to audit", hints, last, "train.py --steps 10")
+
+    async def take(self, typed: str) -> str:
+        try:
+            words = shlex.split(typed)
+        except ValueError as error:
+            raise SelectionError(f'"{typed}" is no command line: {error}.') from error
+        if not words:
+            raise SelectionError("Name a program, such as train.py.")
+        if words[0] != "-m" and not Path(words[0]).expanduser().is_file():
+            raise SelectionError(f'There is no file "{words[0]}".')
+        return typed
+
+
+def open_audit(app: BaseApp) -> None:
+    """Ask for a program, run it, and show how it times itself."""
+
+    def show(typed: str | None) -> None:
+        if typed:
+            first, *others = shlex.split(typed)
+            program = (str(Path(first).expanduser()), *others)
+            app.push_screen(AuditScreen(program))
+
+    app.push_screen(OpenProgram(), show)

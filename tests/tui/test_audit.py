@@ -1,0 +1,144 @@
+"""The page of an audit: a program runs, and its source says what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.command import CommandList
+from textual.pilot import Pilot
+from textual.widgets import Input, Log
+
+from jaxtui.engine import audits
+from jaxtui.model.audit import Execution, Place, Span, Witness
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.audit import AuditScreen, Lines, OpenProgram, open_audit
+from jaxtui.tui.widgets.paper import Paper
+from tests.fake_engine import FakeEngine
+from tests.tui.driving import app_on, until, until_ready
+
+SOURCE = """import time
+start = time.perf_counter()
+y = f(x)
+end = time.perf_counter()
+print(end - start)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def witness(file: Path, late: float) -> Witness:
+    begin, end = (Place(str(file), line) for line in (2, 4))
+    span = Span(
+        begin=begin,
+        end=end,
+        start_seconds=1.0,
+        stop_seconds=1.1,
+        thread=0,
+        clock="time.perf_counter",
+        grain_seconds=1e-7,
+    )
+    runs = tuple(
+        Execution(
+            function="f",
+            program="jit_f(1)",
+            called_seconds=called,
+            start_seconds=called,
+            end_seconds=1.1 + late,
+        )
+        for called in (1.01, 1.02)
+    )
+    return Witness(
+        python="3",
+        jax="0",
+        seconds=2.0,
+        spans=(span,),
+        executions=runs,
+        traced_seconds=(0.0, 2.0),
+    )
+
+
+def sees(
+    monkeypatch: pytest.MonkeyPatch, found: Callable[[Sequence[str]], Any]
+) -> None:
+    async def watch(program: Sequence[str], **_: object) -> Any:
+        return found(program)
+
+    monkeypatch.setattr(audits, "watch", watch)
+
+
+def page(app: JaxtuiApp) -> AuditScreen:
+    assert isinstance(app.screen, AuditScreen)
+    return app.screen
+
+
+async def opened(app: JaxtuiApp, pilot: Pilot[None], typed: str) -> None:
+    await until_ready(pilot, app)
+    open_audit(app)
+    await until(pilot, lambda: app.screen.query(Input))
+    app.screen.query_one(Input).value = typed
+    await pilot.press("enter")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_cursor_is_at_the_first_mistake(
+    program: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sees(monkeypatch, lambda _: (0, witness(program, 0.5)))
+    app = app_on(FakeEngine())
+    async with app.run_test(size=size) as pilot:
+        await opened(app, pilot, f"{program} --steps 3")
+        await until(pilot, lambda: isinstance(app.screen, AuditScreen))
+        await until(pilot, lambda: page(app).query_one(Lines).highlighted == 3)
+        assert page(app).query_one(Lines).option_count == 5
+        await until(
+            pilot,
+            lambda: (
+                "+jax.block_until_ready(y)"
+                in page(app).query_one("#audit-about").query_one(Paper).text
+            ),
+        )
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, AuditScreen))
+
+
+async def test_what_it_prints_stays_where_nothing_was_timed(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("print('\\x1b[31mred'); raise SystemExit(3)")
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot, str(path))
+        await until(pilot, lambda: isinstance(app.screen, AuditScreen))
+        log = page(app).query_one(Log)
+        await until(pilot, lambda: log.lines[:1] == ["\\x1b[31mred"])
+        await until(pilot, lambda: page(app).why_not("again") is None)
+        assert log.display
+        assert page(app).why_not("next") is not None
+
+
+@pytest.mark.parametrize("typed", ["", "nowhere.py", "'"])
+async def test_what_is_no_program_stays_to_be_mended(typed: str) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot, typed)
+        await until(pilot, lambda: app.screen.has_class("-refused"))
+
+
+async def test_the_palette_finds_it_by_name() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("ctrl+p", *"audit a program")
+        hits = app.screen.query_one(CommandList)
+        await until(pilot, lambda: hits.option_count == 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, OpenProgram))
