@@ -41,8 +41,8 @@ from jaxtui.model.remark import Fact, Remark
 STEP = "jaxtui step"
 """The annotation of a step that jaxtui runs itself."""
 
-MOST_EVENTS = 2_000_000
-"""Each takes some 5 µs and 300 bytes while a profile is made of it."""
+MOST_EVENTS = 1_000_000
+"""Each takes some 20 µs and 1 kB while a profile is made of it."""
 
 MOST_GAPS = 20
 MOST_ACTIVITIES = 3
@@ -84,7 +84,10 @@ _FUSIONS = {
     "kOutput": "output fusion",
 }
 
-NO_ACTIVITY = ("ThreadpoolListener", kernels.ENDED, "ThunkExecutor", "$")
+NOISE = "ThreadpoolListener"
+"""Begins the names of half of all events of a CPU, which nothing is read from."""
+
+NO_ACTIVITY = (kernels.ENDED, "ThunkExecutor", "$")
 """Begin the names of events that say nothing of what the host does."""
 
 
@@ -168,7 +171,11 @@ def _events(
             raise NoProfileError(Remark("too-many-events", facts, "error"))
         lines: dict[str, list[xspace.Event]] = defaultdict(list)
         for line in plane.lines:
-            lines[line.name].extend(line.events)
+            lines[line.name].extend(
+                event
+                for event in line.events
+                if not event.metadata.name.startswith(NOISE)
+            )
         if plane.name == HOST:
             host = lines
         ran.extend(kernels.of_plane(plane.name, lines))
@@ -266,10 +273,7 @@ def _steps(
         return own, None
     whole = Window(ran[0].start, max(each.end for each in ran))
     typed = sorted(
-        event.start_ps
-        for events in host.values()
-        for event in events
-        if "step_num" in dict(event.stats)
+        event.start_ps for events in host.values() for event in _annotations(events)
     )
     if len(typed) > 1:
         # The device may lag behind: what is left of it belongs to the last one.
@@ -285,6 +289,16 @@ def _steps(
     facts = {"program": program, "steps": len(starts)}
     facts["before_seconds"] = (starts[0] - whole.start) * PS
     return windows, Remark("steps-of", facts)
+
+
+def _annotations(events: Iterable[xspace.Event]) -> Iterator[xspace.Event]:
+    """Those of ``StepTraceAnnotation``: one of a name tells of all."""
+    known: dict[str, bool] = {}
+    for event in events:
+        if event.name not in known:
+            known[event.name] = "step_num" in dict(event.stats)
+        if known[event.name]:
+            yield event
 
 
 def _repeated(ran: Sequence[kernels.Kernel]) -> tuple[str, list[int]]:
@@ -611,11 +625,11 @@ def _callers(host: dict[str, list[xspace.Event]]) -> Iterator[list[xspace.Event]
             event.name.startswith("PjitFunction") or event.name == STEP
             for event in events
         ):
+            steps = {each.name for each in _annotations(events)}
             said = [
                 each
                 for each in events
-                if not each.name.startswith(NO_ACTIVITY)
-                and "step_num" not in dict(each.stats)
+                if not each.name.startswith(NO_ACTIVITY) and each.name not in steps
             ]
             yield sorted(said, key=lambda each: (each.start_ps, -each.end_ps))
 
