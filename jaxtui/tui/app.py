@@ -211,6 +211,7 @@ class JaxtuiApp(BaseApp):
         self.call_after_refresh(_load_what_devices_need)
         self.set_interval(1 / self.fps, self._publish)
         self.set_interval(5.0, self.release_if_idle)
+        self.set_interval(5.0, self.end_without_terminal)
         self.run_worker(self.session.follow(), name="engine", group="engine")
         interrupt.tell(self._end_by_signal)
         # The shell wrote on the screen meanwhile, so all of it must be drawn again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
@@ -60,6 +61,9 @@ bytes, of which the encoding takes a quarter and the code itself a few."""
 
 INTERNAL = 70
 """Exit code after a mistake of the app's own."""
+
+HUNG_UP = 129
+"""Exit code when the terminal is gone: 128 and the number of SIGHUP."""
 
 PATIENCE_SECONDS = 1.0
 """How long an ending by signal may take before it is forced."""
@@ -288,6 +292,13 @@ class BaseApp(App[None]):
     def _end_by_signal(self, again: bool) -> None:
         exit_within(PATIENCE_SECONDS, interrupt.code)
         self.exit(return_code=interrupt.code)
+
+    def end_without_terminal(self) -> None:
+        """End once the terminal is gone, which no signal tells under ``nohup``."""
+        if self.is_headless or sys.__stdin__ is None or sys.__stdin__.isatty():
+            return
+        exit_within(PATIENCE_SECONDS, HUNG_UP)
+        self.exit(return_code=HUNG_UP)
 
     def _handle_exception(self, error: Exception) -> None:
         super()._handle_exception(error)

@@ -52,23 +52,20 @@ LEAST_NAME = 20
 WAITING = Span("…", "muted")
 """Stands where a verdict is being worked out."""
 
-_LEAST_SAID: tuple[CheckTest, ...] = (
-    *("present", "memory", "dispatch", "transfer"),
-    *("collectives", "together", "numerics", "bandwidth", "compute"),
-)
-"""The tests, those first whose cell says least where all is well."""
-
 _DOING: Mapping[CheckTest, str] = {
     "present": "counting chips",
     "memory": "reading memory statistics",
-    "compute": "multiplying matrices",
-    "bandwidth": "streaming large arrays",
-    "transfer": "copying between host and device",
     "dispatch": "timing calls",
-    "numerics": "comparing results with float64",
-    "together": "working on all devices at once",
+    "transfer": "copying between host and device",
     "collectives": "exchanging between all devices",
+    "together": "working on all devices at once",
+    "numerics": "comparing results with float64",
+    "bandwidth": "streaming large arrays",
+    "compute": "multiplying matrices",
 }
+"""What each test does; those come first whose cell says least where all is well."""
+
+_LEAST_SAID = (*_DOING,)
 
 _QUANTITIES: dict[Unit, fmt.Quantity] = {
     "bytes": "memory",

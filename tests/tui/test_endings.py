@@ -6,10 +6,14 @@ import io
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from jaxtui.tui import plain_text, run
+from jaxtui.tui import base, plain_text, run
+from jaxtui.tui.app import JaxtuiApp
+from tests.fake_engine import FakeEngine
+from tests.tui.driving import app_on
 
 
 def test_a_crash_is_one_sentence_and_a_file(
@@ -53,3 +57,19 @@ def test_utf8_is_left_alone() -> None:
     stream = io.TextIOWrapper(raw, encoding="utf-8")
     plain_text.prepare(stream)
     assert stream.errors == "strict"
+
+
+async def test_an_app_whose_terminal_is_gone_ends_also_under_nohup(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forced: list[int] = []
+    monkeypatch.setattr(base, "exit_within", lambda _, code: forced.append(code))
+    app = app_on(FakeEngine())
+    async with app.run_test():
+        monkeypatch.setattr(JaxtuiApp, "is_headless", False)
+        for there in (True, False):
+            terminal = SimpleNamespace(isatty=lambda there=there: there)
+            monkeypatch.setattr(base.sys, "__stdin__", terminal)
+            app.end_without_terminal()
+            assert (app.return_code == base.HUNG_UP) is (not there)
+    assert forced == [base.HUNG_UP]
