@@ -307,6 +307,11 @@ class State:
         return idle and bool(self.devices)
 
     @property
+    def alone(self) -> bool:
+        """Whether the hosts that the engine worked with are to join the next one."""
+        return self.engine == "released" and bool(self.hosts)
+
+    @property
     def accelerator(self) -> str | None:
         """The platform that is held, ``TPU`` or ``GPU``; ``None`` for CPU only."""
         held = {device.platform for device in self.devices} - {"cpu"}

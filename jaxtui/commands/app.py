@@ -8,6 +8,7 @@ import sys
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.terminal import is_terminal
+from jaxtui.machine.hosts import process_of
 
 
 def run(
@@ -30,6 +31,13 @@ def run(
     Raises:
         CannotRun: if there is no terminal to draw on, or no engine.
     """
+    if common.process_id or (
+        not (common.num_processes or common.this_host) and process_of(os.environ)
+    ):
+        # The app is that of process 0; a launcher starts all with the same command.
+        from jaxtui.commands.follow import lend
+
+        return lend(common)
     for name, stream in (("stdin", sys.stdin), ("stderr", sys.stderr)):
         if not is_terminal(stream):
             raise CannotRun(
@@ -38,6 +46,7 @@ def run(
                 "a program to read."
             )
     options = common.engine_options()
+    options.again = True
     process = spawn_process(options)
     for name in ("COLUMNS", "LINES"):
         # They would outweigh the terminal's own size, also when that changes.

@@ -21,6 +21,15 @@ def command(common: Common) -> int:
     Start it on every other host, in any order. If a host is lost, it joins the next
     group at the same address.
     """
+    return lend(common)
+
+
+def lend(common: Common) -> int:
+    """Follow process 0, and return the exit code.
+
+    Raises:
+        CannotRun: if there is nobody to follow.
+    """
     if common.start_limit is None:
         common.start_limit = 0
     driver = _Follower(common)

@@ -262,7 +262,8 @@ class Connection:
             settled = await _wait(self.settled, began + seconds - _loop().time())
             if settled or self.ending:
                 return
-            if seconds == early and not startup.awaits_others(self.start):
+            waits = startup.awaits_others(self.start) or startup.is_slice(self.start)
+            if seconds == early and not waits:
                 continue
             if limit and seconds >= limit:
                 await self._give_up(limit)

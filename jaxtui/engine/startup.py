@@ -81,7 +81,7 @@ def observe(start: Start, event: Event) -> Start:
                 facts = {**remark.facts, "chips": start.tpu_chips}
                 remark = replace(remark, facts=facts)
             if start.joining is not None and remark.code in ENDING:
-                facts = {**_others(start), **remark.facts}
+                facts = {**others(start), **remark.facts}
                 remark = replace(remark, facts=facts, detail="")
             if remark in start.logged:
                 return start
@@ -93,7 +93,7 @@ def observe(start: Start, event: Event) -> Start:
 def slow(start: Start, elapsed_seconds: float) -> Remark:
     """That the start takes longer than usual, and what is known of why."""
     if awaits_others(start):
-        facts = {**_others(start), "seconds": elapsed_seconds}
+        facts = {**others(start), "seconds": elapsed_seconds}
         return Remark("hosts-awaited", facts, "warning")
     facts = {**_facts(start), "seconds": elapsed_seconds}
     severe = elapsed_seconds >= SLICE_SECONDS
@@ -103,7 +103,7 @@ def slow(start: Start, elapsed_seconds: float) -> Remark:
 def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
     """That the engine was ended, because it did not start in time."""
     if awaits_others(start):
-        facts = {**_others(start), "seconds": limit_seconds}
+        facts = {**others(start), "seconds": limit_seconds}
         return EngineFailed(remark=Remark("hosts-missing", facts, "error"))
     facts = {**_facts(start), "seconds": limit_seconds}
     log = "\n".join(start.log)
@@ -146,6 +146,15 @@ def awaits_others(start: Start) -> bool:
     )
 
 
+def _is_slice(remark: Remark) -> bool:
+    return remark.code == "pod-slice"
+
+
+def is_slice(start: Start) -> bool:
+    """Whether JAX will wait for the other hosts of a TPU slice."""
+    return start.imported and any(map(_is_slice, start.findings))
+
+
 def missing(start: Start) -> tuple[int, ...]:
     """The processes that process 0 waits for."""
     if start.joining is None:
@@ -154,7 +163,8 @@ def missing(start: Start) -> tuple[int, ...]:
     return tuple(process for process in every if process not in start.arrived)
 
 
-def _others(start: Start) -> dict[str, Fact]:
+def others(start: Start) -> dict[str, Fact]:
+    """Whom it waits for, as facts."""
     assert start.joining is not None
     place, names = start.joining.place, start.joining.names
     absent = (0,) if place.process else missing(start)
@@ -179,5 +189,9 @@ def _facts(start: Start) -> dict[str, Fact]:
         "hardware": start.hardware,
         "makers": start.makers,
         "chips": start.tpu_chips,
-        "slice": any(one.code == "pod-slice" for one in start.findings),
+        "slice": is_slice(start),
+        "others": next(
+            (one.facts.get("others", ()) for one in start.findings if _is_slice(one)),
+            (),
+        ),
     }

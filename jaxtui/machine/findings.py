@@ -14,6 +14,7 @@ import msgspec
 from jaxtui.machine import hardware, processes, topologies
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.hardware import Maker, maker_of
+from jaxtui.machine.hosts import names_of
 from jaxtui.machine.processes import Lock
 from jaxtui.machine.survey import GPU_PLATFORMS, MAKERS, PLATFORMS, PROCESSES, Survey
 from jaxtui.model import Device, Holder, Remark, Severity
@@ -189,6 +190,10 @@ def _slice(survey: Survey) -> Iterator[Remark]:
         if workers > 1:
             number = environment.get("TPU_WORKER_ID", "?")
             facts = {"chips": here, "worker": number, "workers": workers}
+            names = names_of(environment, workers)
+            facts["others"] = tuple(
+                name for index, name in enumerate(names) if str(index) != number
+            )
         yield Remark("pod-slice", facts)
 
 

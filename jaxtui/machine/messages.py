@@ -276,7 +276,10 @@ _ARRIVED = re.compile(
     r"Task (?:\S*task:)?(\d+) invoked Barrier\w*\(\[Init\]Wait_for_all_tasks"
 )
 _SILENT = re.compile(r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)")
-_LEADERLESS = re.compile(r"Either the leader task|Failed to send RPC to coordination")
+_LEADERLESS = re.compile(
+    r"Either the leader task|Failed to send RPC to coordination"
+    r"|RPC: \S*CoordinationService/Heartbeat"
+)
 
 
 def arrived_process(line: str) -> int | None:

@@ -36,6 +36,7 @@ _RELEVANT = (
     "TPU_ACCELERATOR_TYPE",
     "TPU_WORKER_ID",
     "TPU_WORKER_HOSTNAMES",
+    "TPU_PROCESS_ADDRESSES",
     "MEGASCALE_NUM_SLICES",
 )
 """Variables that decide which devices JAX gets and how much of them."""

@@ -377,7 +377,7 @@ class JaxtuiApp(BaseApp):
                 return words.text(RUNNING)
             case "release" if state.accelerator is None:
                 return "No accelerator is held."
-            case "retry" if state.engine != "failed":
+            case "retry" if state.engine != "failed" and not state.alone:
                 return "The engine has not failed."
             case _:
                 return None

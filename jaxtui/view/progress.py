@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from jaxtui.engine.startup import Start
+from jaxtui.engine.startup import Start, awaits_others, others
 from jaxtui.state import Job
 from jaxtui.view.words.engine import doing, starting_text
+from jaxtui.view.words.hosts import waiting
 
 
 def starting(start: Start) -> str:
-    """``initialising JAX on 8 TPU v5e chips``."""
+    """``initialising JAX on 8 TPU v5e chips``, ``waiting for process 1 (node-1)``."""
+    if start.imported and awaits_others(start):
+        return waiting(others(start))
     return starting_text(imported=start.imported, hardware=start.hardware)
 
 

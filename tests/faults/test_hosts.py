@@ -21,6 +21,7 @@ from tests.processes import (
     LIMIT_SECONDS,
     PROGRAM,
     Running,
+    Shell,
     children,
     documents,
     marked,
@@ -258,6 +259,78 @@ def test_a_follower_joins_again_where_the_leader_was_lost(group: Group) -> None:
     assert [group.code("again"), group.code("1")] == [0, 0]
     processes = [one["process_index"] for one in group.document("again")["devices"]]
     assert processes == [0, 1]
+
+
+@pytest.fixture
+def other_host(group: Group) -> Iterator[tuple[str, str]]:
+    """A network namespace with an address of its own, and the link to it."""
+    number = os.getpid() % 250 + 1
+    host, link = f"jaxtui-{os.getpid()}", f"jaxtui{os.getpid()}"
+    far = ("link", "add", link, "type", "veth", "peer", "name", "far", "netns", host)
+    steps = (
+        ("netns", "add", host),
+        far,
+        ("addr", "add", f"10.213.{number}.1/24", "dev", link),
+        ("link", "set", link, "up"),
+        ("-n", host, "addr", "add", f"10.213.{number}.2/24", "dev", "far"),
+        ("-n", host, "link", "set", "far", "up"),
+        ("-n", host, "link", "set", "lo", "up"),
+    )
+    done = 0
+    try:
+        for step in steps:
+            subprocess.run(["ip", *step], check=True, capture_output=True)
+            done += 1
+        port = group.address.rpartition(":")[2]
+        group.address = f"10.213.{number}.1:{port}"
+        yield host, link
+    except (OSError, subprocess.CalledProcessError) as error:
+        if done == len(steps):
+            raise
+        pytest.skip(f"network namespaces cannot be made here: {error}")
+    finally:
+        if done:
+            subprocess.run(["ip", "netns", "del", host], check=True)
+
+
+def test_a_link_that_is_cut_ends_both_sides(
+    group: Group, other_host: tuple[str, str]
+) -> None:
+    host, link = other_host
+    inside = ("ip", "netns", "exec", host)
+    group.launch("1", *inside, *PROGRAM, *BENCH, *group.place(1))
+    leader = group.lead(*BENCH, "--json")
+    subprocess.run(["ip", "link", "set", link, "down"], check=True)
+    code, out = leader.ended()
+    assert (code, group.code("1")) == (1, 1)
+    (found,) = documents(out)
+    assert found["outcome"] == "incomplete"
+    assert socket.gethostname() in group.err("1")
+
+
+def test_the_app_works_with_followers_and_again_with_others(
+    group: Group, data: Path
+) -> None:
+    place = " ".join(group.place(0))
+    group.start("1", "follow", process=1)
+    shell = Shell(lines=30, columns=100, data=data)
+    try:
+        variables = "JAX_NUM_CPU_DEVICES=1 XLA_FLAGS= JAXTUI_HEARTBEAT=2"
+        shell.run(f"{variables} {PROGRAM[0]} -m jaxtui {place}")
+        shell.shows("2048")
+        group.processes["1"].send_signal(signal.SIGTERM)
+        assert group.code("1") == 143
+        shell.shows("has left")
+        shell.type("R")
+        shell.shows("waiting for process 1")
+        group.start("again", "follow", process=1)
+        shell.until(lambda: "waiting" not in shell.text, "the other host")
+        shell.shows("2048")
+        shell.type("q")
+        assert group.code("again") == 0
+        shell.shows("ready>")
+    finally:
+        shell.close()
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs Open MPI")

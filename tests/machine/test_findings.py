@@ -132,7 +132,7 @@ TABLE = {
                     GOOD, TPU_WORKER_HOSTNAMES="a,b,c,d", TPU_WORKER_ID="2"
                 )
             ),
-            {"worker": "2", "workers": 4, "chips": 4},
+            {"worker": "2", "workers": 4, "chips": 4, "others": ("a", "b", "d")},
         ),
         (
             on(with_environment(GOOD, TPU_ACCELERATOR_TYPE="v5litepod-16")),

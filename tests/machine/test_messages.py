@@ -238,6 +238,12 @@ def test_a_process_that_joins(line, process):
             "leader-lost",
             0,
         ),
+        (
+            "absl::Status: DEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC:"
+            " /xla.coordination.CoordinationService/Heartbeat",
+            "leader-lost",
+            0,
+        ),
     ],
 )
 def test_processes_that_are_gone(log, code, process):

@@ -152,7 +152,9 @@ def _slow(facts: Facts) -> str:
 def _slow_advice(facts: Facts) -> str:
     makers = facts["makers"]
     if facts["slice"]:
-        return f"JAX waits until every host of the slice runs it. {slice_advice(facts)}"
+        others = ", ".join(facts["others"])
+        text = "JAX waits until every host of the slice runs it"
+        return f"{text}{others and f': {others}'}. {slice_advice(facts)}"
     if not facts["imported"]:
         return (
             "The first import after an installation is slow, and so is one from a"

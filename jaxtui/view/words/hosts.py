@@ -30,6 +30,11 @@ def _several(numbers: tuple[int, ...], names: tuple[str, ...]) -> str:
     return f"processes {', '.join(texts[:-1])} and {texts[-1]}"
 
 
+def waiting(facts: Facts) -> str:
+    """``waiting for process 3 (node-3)``."""
+    return f"waiting for {_several(facts['missing'], facts['names'])}"
+
+
 def _host(facts: Facts) -> str:
     name = f" ({facts['hostname']})" if facts.get("hostname") else ""
     return f"process {facts['process']}{name}"
@@ -104,7 +109,7 @@ def _capital(text: str) -> str:
 
 
 _AGAIN = (
-    "What had arrived is kept. Start the command again on all hosts; in the app, r"
+    "What had arrived is kept. Start the command again on all hosts; in the app, R"
     " forms the group again."
 )
 
@@ -209,7 +214,7 @@ WORDS: dict[str, Words] = {
     ),
     "leader-lost": Words(
         "leader lost",
-        lambda f: f"{_capital(_host(f))}, which leads, is gone.",
+        lambda f: f"{_capital(_host(f))}, which leads, is gone or out of reach.",
         "Start it there again; `jaxtui follow` joins it by itself.",
     ),
 }

@@ -141,6 +141,8 @@ def _slice(facts: Facts) -> str:
     where += f" of a TPU slice {facts.get('kind')}"
     if "workers" in facts:
         where = f"This is worker {facts['worker']} of {facts['workers']} of a TPU slice"
+    if facts.get("others"):
+        where += f" (the others: {', '.join(facts['others'])})"
     return f"{where}: JAX waits until it runs on every host."
 
 
