@@ -359,10 +359,11 @@ class Core:
             stop: whether it is to end.
             pace: of the processes that do the same at the same time.
         """
+        from jaxtui.measure.pace import ALONE
+
         match work:
             case Experiment():
                 from jaxtui.measure.experiment import run
-                from jaxtui.measure.pace import ALONE
 
                 return run(work, stop=stop, pace=pace or ALONE)
             case Loop():
@@ -376,7 +377,8 @@ class Core:
             case Check():
                 from jaxtui.measure.check.base import run_check
 
-                return run_check(work, self._survey(), stop=stop)
+                together = pace or ALONE
+                return run_check(work, self._survey(), stop=stop, pace=together)
             case Inspection():
                 from jaxtui.measure.inspection import run_inspection
 

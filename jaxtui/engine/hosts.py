@@ -41,6 +41,7 @@ from jaxtui.model import (
     Case,
     CaseFailed,
     Check,
+    CheckRead,
     Device,
     Dismissed,
     EngineFailed,
@@ -359,6 +360,9 @@ class Leader(Hosts):
                     )
                     for processes, chosen in indices.items()
                 ]
+            case Check() if work.test == "collectives":
+                every = sorted({self._owner(name) for name in work.devices})
+                return [Part(tuple(every), work)]
             case Check():
                 names: dict[int, list[str]] = {}
                 for name in work.devices:
@@ -555,6 +559,11 @@ def _placed(part: Part, event: RunEvent) -> Iterator[RunEvent]:
     """An event of a part as one of the whole."""
     if isinstance(event, (RunStarted, RunFinished)):
         return
+    process = part.processes[0]
+    if isinstance(event, CheckRead) and event.reading.device is None and process:
+        # Of a host as a whole there is one reading of each.
+        what = f"{event.reading.what} of process {process}"
+        event = replace(event, reading=replace(event.reading, what=what))
     index = getattr(event, "index", None)
     if index is not None and part.indices:
         event = replace(event, index=part.indices[index])
@@ -740,6 +749,9 @@ class _Step(Pace):
         return [value, *(msgspec.json.decode(data, type=kind) for data in others)]
 
     def fail(self, error: BaseException) -> None:
+        # What a dead process leaves of a collective is an error as well, and which one
+        # it was the heartbeat tells: jaxlib ends this process then.
+        time.sleep(heartbeat_seconds(os.environ) + LOOK_SECONDS)
         remark = self._group.lost(
             self._process, "collective-broken", error=headline(error)
         )

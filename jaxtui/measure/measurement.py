@@ -136,7 +136,8 @@ class Record:
         workload, turns = self.workload, self.turns
         ready, dispatch = turns.summaries()
         doubts = [*notes.of_turns(turns, self._runtime, dispatch)]
-        doubts += notes.of_function(turns, self.behaviour)
+        if not turns.pace.shared:  # what it waits for and writes to are the others
+            doubts += notes.of_function(turns, self.behaviour)
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)

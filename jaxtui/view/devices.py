@@ -414,6 +414,10 @@ def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
     return lines
 
 
+SAID = ("hosts-awaited", "process-taken", "process-unknown")
+"""Findings that a failure repeats."""
+
+
 def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
     """Why the engine cannot serve, what to do, who holds the accelerator, what was
     found out about the machine, and the original text.
@@ -426,8 +430,7 @@ def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
     lines += [
         finding_text(finding)
         for finding in findings
-        if finding.severity != "info"
-        and finding.code not in (remark.code, "hosts-awaited")
+        if finding.severity != "info" and finding != remark and finding.code not in SAID
     ]
     if remark.detail:
         original = [line for line in remark.detail.splitlines() if line]

@@ -13,6 +13,7 @@ from jaxtui.model import (
     CaseMeasured,
     Check,
     CheckDone,
+    CheckRead,
     Device,
     Experiment,
     Host,
@@ -22,6 +23,7 @@ from jaxtui.model import (
     Place,
     Plan,
     PlannedCase,
+    Reading,
     RunFinished,
     RunStarted,
 )
@@ -72,7 +74,7 @@ class Group:
     """A leader and its followers, each of which works as soon as it is asked."""
 
     def __init__(self, boots=("b", "b", "b")):
-        self.store, self.works = Store(), []
+        self.store, self.works, self.readings = Store(), [], False
         self.leader = Leader(self.store, Place("h0:1", 3, 0), print, again=False)
         self.leader.arrivals = [arrival(i, boot=boot) for i, boot in enumerate(boots)]
         self.followers = [
@@ -126,6 +128,9 @@ class Group:
             self.works.append((process, work))
             yield RunStarted(cases=getattr(work, "cases", ()))
             if isinstance(work, Check):
+                if self.readings:
+                    reading = Reading(test=work.test, device=None, what="chips")
+                    yield CheckRead(reading=reading)
                 for name in work.devices:
                     yield CheckDone(device=name)
             else:
@@ -209,6 +214,35 @@ def test_a_check_is_that_of_each_host():
     assert sorted(done) == ["cpu:0", "cpu:2048", "cpu:2049"]
     assert [(p, w.devices) for p, w in group.works if p] == [
         (1, ("cpu:2048", "cpu:2049"))
+    ]
+
+
+def test_readings_of_a_host_as_a_whole_are_told_apart():
+    group = Group()
+    group.readings = True
+    check = Check(test="present", devices=("cpu:0", "cpu:2048"), budget_seconds=1.0)
+    read = [
+        each.reading.what for each in group.run(check) if isinstance(each, CheckRead)
+    ]
+    assert sorted(read) == ["chips", "chips of process 1"]
+
+
+def test_what_all_do_in_step_is_one_part():
+    leader = Group().leader
+    whole = Check(test="collectives", devices=("cpu:0", "cpu:4096"), budget_seconds=1.0)
+    experiment = Experiment(
+        cases=(case("cpu:0-1,4096", "all_reduce"), case("cpu:2048"))
+    )
+    assert [part.processes for part in leader._split(whole)] == [(0, 2)]
+    parts = leader._split(experiment)
+    assert [(part.processes, part.indices) for part in parts] == [
+        ((0, 2), (0,)),
+        ((1,), (1,)),
+    ]
+    # Nothing else runs meanwhile.
+    assert [[p.processes for p in wave] for wave in leader._waves(parts)] == [
+        [(1,)],
+        [(0, 2)],
     ]
 
 

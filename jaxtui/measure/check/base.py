@@ -22,6 +22,7 @@ from jaxtui.measure.devices import name
 from jaxtui.measure.errors import headline
 from jaxtui.measure.failures import translate
 from jaxtui.measure.host import available_host_bytes
+from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
 from jaxtui.model import (
@@ -50,6 +51,8 @@ class Context:
     """The machine from outside, as it was before JAX started."""
     stop: Callable[[], bool]
     """Called between turns; once true, the test returns without further readings."""
+    pace: Pace = ALONE
+    """Of the processes that do the test at the same time."""
 
     @property
     def devices(self) -> tuple[jax.Device, ...]:
@@ -71,14 +74,18 @@ def shares_silicon(taking_part: Sequence[jax.Device]) -> bool:
 
 
 def run_check(
-    check: Check, seen: Survey | None = None, *, stop: Callable[[], bool] = never
+    check: Check,
+    seen: Survey | None = None,
+    *,
+    stop: Callable[[], bool] = never,
+    pace: Pace = ALONE,
 ) -> Iterator[RunEvent]:
     """Run one test on its devices; ``seen`` is for the test ``present``.
 
     Every device of the test ends in ``CheckDone`` unless the test was stopped or
     ``WorkFailed`` says why not.
     """
-    return _Run(Context(check, seen or Survey(), stop)).events()
+    return _Run(Context(check, seen or Survey(), stop, pace)).events()
 
 
 class _Run(Runner):

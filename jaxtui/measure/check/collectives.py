@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from time import perf_counter
 
 from jaxtui import format as fmt
@@ -49,8 +50,9 @@ def test(context: Context) -> Iterator[RunEvent]:
         return
     yield CheckDoing(devices=names, doing="compiling")
     series: dict[str, Turns] = {}
+    pace = context.pace
     for op in COLLECTIVES.values():
-        if context.stop():
+        if pace.decide(context.stop, bool):
             return
         case = Case(
             op=op.name,
@@ -60,24 +62,35 @@ def test(context: Context) -> Iterator[RunEvent]:
             mode="jit",
         )
         what = f"{op.name} {fmt.bytes_text(case.size)} {DTYPE}"
+        trouble: Remark | None = None
         try:
-            series[what] = _prepare(context, op, case, what)
-        except TroubleError as trouble:
-            failed = reading("collectives", None, what, remarks=(trouble.remark,))
+            turns = _prepare(context, op, case, what)
+        except TroubleError as error:
+            trouble = error.remark
+        troubles = pace.gather(trouble, Remark | None)
+        first = next(filter(None, troubles), None)
+        if (trouble := pace.decide(partial(_same, first), Remark | None)) is None:
+            series[what] = turns
+        else:
+            failed = reading("collectives", None, what, remarks=(trouble,))
             yield CheckRead(reading=failed)
     yield CheckDoing(devices=names)
-    seconds, turns = context.check.budget_seconds, [*series.values()]
+    seconds, every = context.check.budget_seconds, [*series.values()]
     end = perf_counter() + seconds
 
     def over() -> bool:
-        rounds = min((each.rounds_taken for each in turns), default=LEAST_ROUNDS)
+        rounds = min((each.rounds_taken for each in every), default=LEAST_ROUNDS)
         return context.stop() or (rounds >= LEAST_ROUNDS and perf_counter() > end)
 
-    for _ in take_turns(turns, seconds, stop=over, seed=context.check.seed):
+    seed = context.check.seed
+    for _ in take_turns(every, seconds, stop=over, seed=seed, pace=pace):
         pass
-    if context.stop():
+    if pace.decide(context.stop, bool):
         return
     for what, each in series.items():
+        exchange = each.workload.exchange
+        assert exchange is not None
+        exchange.wrong = sum(pace.gather(exchange.wrong or 0, int))
         yield CheckRead(reading=_reading(what, each))
     yield from (CheckDone(device=each) for each in names)
 
@@ -94,7 +107,11 @@ def _prepare(context: Context, op: Collective, case: Case, what: str) -> Turns:
             pass
         assert made.accuracy_of is not None
         made.accuracy_of(made.call(*made.args))
-    return Turns(made, throughput=made.queues)
+    return Turns(made, throughput=made.queues, pace=context.pace)
+
+
+def _same(remark: Remark | None) -> Remark | None:
+    return remark
 
 
 def _reading(what: str, turns: Turns) -> Reading:
