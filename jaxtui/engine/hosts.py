@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
@@ -72,7 +72,10 @@ EXIT_ALONE = 4
 """The exit status of an engine whose others have gone."""
 
 WAIT_SECONDS = 1.0
-"""For the next task, over and over: no wait is longer than a look at what else is."""
+"""For what is about to come, over and over."""
+
+TASK_SECONDS = 10.0
+"""Of a follower that waits for the next task, over and over: each wait is a message."""
 
 WATCH_SECONDS = 60.0
 """Of the thread that waits for the end."""
@@ -106,12 +109,21 @@ class Task(Record, frozen=True, kw_only=True):
 
     to: tuple[int, ...]
     """The processes that do it."""
+    apart: bool = False
+    """Each of them has a task of its own under its number."""
     start: bool = False
     """Start the backend, after the files of ``work``."""
     work: Work | None = None
     plan: Experiment | None = None
     recipes: bool = False
     memory: bool = False
+
+
+class Terms(Record, frozen=True, kw_only=True):
+    """What the leader answers to who has joined."""
+
+    leader: Arrival
+    refusal: Remark | None
 
 
 class Farewell(Record, frozen=True, kw_only=True):
@@ -149,7 +161,7 @@ class Hosts:
         self._store, self._place, self._say = store, place, say
         self._again = again
         self.arrivals: list[Arrival] = []
-        """Of all processes, in their order."""
+        """Of all processes, in their order; a follower knows the leader's."""
 
     def meet(self, seconds: float) -> None:
         """Tell the others of this process, and hear of theirs.
@@ -157,24 +169,32 @@ class Hosts:
         Raises:
             RefusedError: They do not fit.
         """
-        mine, me = _arrival(self._place), self._place.process
-        self._store.put(_key("arrival", me), msgspec.json.encode(mine))
-        for process in range(self._place.processes):
-            data = self._store.get(_key("arrival", process), seconds)
+        me = self._place.process
+        self.arrivals = [_arrival(self._place)]
+        if me:
+            arrival = msgspec.json.encode(self.arrivals[0])
+            self._store.put(_key("arrival", me), arrival)
+            data = self._store.get(_key("terms"), seconds)
             if data is None:
-                facts: dict[str, Fact] = {"process": process, "seconds": seconds}
-                raise RefusedError(Remark("host-silent", facts, "error"))
-            self.arrivals.append(msgspec.json.decode(data, type=Arrival))
-            # Who counts more processes than there are must not wait for them.
-            if differences([self.arrivals[0], mine]):
-                break
-        refusal = differences([*self.arrivals, mine])
-        # Whoever goes first takes the store with it.
-        self._store.put(_key("met", me), b"")
-        if refusal is not None:
-            for process in range(self._place.processes if me == 0 else 0):
-                self._store.get(_key("met", process), FAREWELL_SECONDS)
-            raise RefusedError(refusal)
+                raise RefusedError(_silent(0, seconds))
+            terms = msgspec.json.decode(data, type=Terms)
+            self.arrivals = [terms.leader]
+        else:
+            for process in range(1, self._place.processes):
+                data = self._store.get(_key("arrival", process), seconds)
+                if data is None:
+                    raise RefusedError(_silent(process, seconds))
+                self.arrivals.append(msgspec.json.decode(data, type=Arrival))
+            remark = differences(self.arrivals)
+            terms = Terms(leader=self.arrivals[0], refusal=remark)
+            self._store.put(_key("terms"), msgspec.json.encode(terms))
+        if terms.refusal is not None:
+            # Whoever goes first takes the store with it.
+            if me:
+                self._store.put(_key("heard", me), b"")
+            for process in range(1, 0 if me else self._place.processes):
+                self._store.get(_key("heard", process), FAREWELL_SECONDS)
+            raise RefusedError(terms.refusal)
         threading.Thread(target=self._watch, name="hosts", daemon=True).start()
 
     def _watch(self) -> None:
@@ -197,9 +217,16 @@ class Hosts:
 
     def lost(self, process: int, code: str, **facts: Fact) -> Remark:
         """That another process is lost, by its name."""
-        if process < len(self.arrivals):
+        if process == self._place.process:
+            facts["hostname"] = gethostname()
+        elif process < len(self.arrivals):
             facts["hostname"] = self.arrivals[process].hostname
         return Remark(code, {"process": process, **facts}, "error")
+
+
+def _silent(process: int, seconds: float) -> Remark:
+    facts: dict[str, Fact] = {"process": process, "seconds": seconds}
+    return Remark("host-silent", facts, "error")
 
 
 def differences(arrivals: Sequence[Arrival]) -> Remark | None:
@@ -420,16 +447,24 @@ class Leader(Hosts):
     ) -> Iterator[RunEvent]:
         parts = [_with_share(part, waves) for part in wave]
         distant: list[_Distant] = []
-        numbers: dict[int, int] = {}
+        alone = [part for part in parts if len(part.processes) == 1]
+        others = {part.processes[0]: part for part in alone if part.processes != (0,)}
+        if others:
+            number = self._publish_apart(
+                Task(to=part.processes, work=part.work) for part in others.values()
+            )
+            distant = [_Distant(self._store, number, part) for part in others.values()]
+        together: dict[int, _Step | None] = {}
         for place, part in enumerate(parts):
-            if part.processes != (0,):
-                task = Task(to=part.processes, work=part.work)
-                numbers[place] = self._publish(task)
+            if len(part.processes) > 1:
+                number = self._publish(Task(to=part.processes, work=part.work))
                 if part.processes[0]:
-                    distant.append(_Distant(self._store, numbers[place], part))
+                    distant.append(_Distant(self._store, number, part))
+                else:
+                    together[place] = self.pace(number, part.processes)
         for place, part in enumerate(parts):
             if part.processes[0] == 0:
-                pace = self.pace(numbers.get(place, 0), part.processes)
+                pace = together.get(place)
                 due = time.perf_counter() + HARVEST_SECONDS
                 for event in here(part.work, stop, pace):
                     yield from _placed(part, event)
@@ -459,18 +494,37 @@ class Leader(Hosts):
         """What an experiment would need, said by those who would run it."""
         planned: dict[int, Any] = {}
         grouped = False
-        for part in self._split(experiment):
+        parts = self._split(experiment)
+        distant = [part for part in parts if part.processes[0]]
+        tasks: dict[int, list[Case]] = {}
+        for part in distant:
             assert isinstance(part.work, Experiment)
-            first = part.processes[0]
-            if first == 0:
-                plan: Plan | EngineFailed = here(part.work)
-            else:
-                self._publish(Task(to=(first,), plan=part.work, recipes=recipes))
-                plan = self._answer(first, Plan)
+            tasks.setdefault(part.processes[0], []).extend(part.work.cases)
+        if tasks:
+            self._publish_apart(
+                Task(
+                    to=(process,),
+                    plan=replace(experiment, cases=tuple(cases)),
+                    recipes=recipes,
+                )
+                for process, cases in tasks.items()
+            )
+        plans: dict[int, Any] = {}
+        for process in tasks:
+            plan = self._answer(process, Plan)
             if isinstance(plan, EngineFailed):
                 raise RuntimeError(plan.remark.code)
             grouped |= plan.grouped
-            planned |= dict(zip(part.indices, plan.cases, strict=True))
+            plans[process] = iter(plan.cases)
+        for part in parts:
+            assert isinstance(part.work, Experiment)
+            if part.processes[0] == 0:
+                plan = here(part.work)
+                grouped |= plan.grouped
+                found = iter(plan.cases)
+            else:
+                found = plans[part.processes[0]]
+            planned |= {index: next(found) for index in part.indices}
         cases = tuple(planned[index] for index in range(len(experiment.cases)))
         return Plan(cases=cases, budget_seconds=experiment.budget, grouped=grouped)
 
@@ -488,6 +542,14 @@ class Leader(Hosts):
         number, self._tasks = self._tasks, self._tasks + 1
         self._store.put(_key("task", number), msgspec.json.encode(task))
         return number
+
+    def _publish_apart(self, tasks: Iterable[Task]) -> int:
+        """Ask each process for something else; one message more than processes."""
+        every = {task.to[0]: task for task in tasks}
+        for process, task in every.items():
+            key = _key("own", self._tasks, process)
+            self._store.put(key, msgspec.json.encode(task))
+        return self._publish(Task(to=tuple(every), apart=True))
 
     def _answer(self, process: int, kind: Any) -> Any:
         """What a process answers to the last task: of this kind, or why not."""
@@ -536,7 +598,8 @@ class _Distant:
     def read(self, seconds: float) -> Iterator[RunEvent]:
         """What it has yielded since; waits so long for something."""
         while not self.over:
-            key = _key("part", self._number, self._next)
+            process = self._part.processes[0]
+            key = _key("part", self._number, process, self._next)
             data = self._store.get(key, seconds)
             if data is None:
                 return
@@ -549,10 +612,11 @@ class _Distant:
     def stop(self) -> None:
         if not self._stopping:
             self._stopping = True
-            self._store.put(_key("stop", self._number), b"")
+            self._store.put(_key("stop", self._number), b"", again=True)
 
     def forget(self) -> None:
-        self._store.delete(_key("part", self._number))
+        for name in ("part", "own", "stop"):
+            self._store.delete(_key(name, self._number))
 
 
 def _placed(part: Part, event: RunEvent) -> Iterator[RunEvent]:
@@ -608,7 +672,7 @@ class Follower(Hosts):
         number, me = 0, self._place.process
         while True:
             try:
-                data = self._store.get(_key("task", number), WAIT_SECONDS)
+                data = self._store.get(_key("task", number), TASK_SECONDS)
             # The store is gone, and the leader with it.
             except Exception:
                 self._end(HostLost(remark=self.lost(0, "leader-lost")))
@@ -617,6 +681,9 @@ class Follower(Hosts):
                 continue
             task = msgspec.json.decode(data, type=Task)
             if me in task.to:
+                if task.apart:
+                    data = self._store.get(_key("own", number, me), TASK_SECONDS)
+                    task = msgspec.json.decode(data or b"", type=Task)
                 yield number, task
             number += 1
 
@@ -644,7 +711,8 @@ class Follower(Hosts):
 
         def send() -> None:
             nonlocal sent, due
-            self._store.put(_key("part", number, sent), msgspec.json.encode(waiting))
+            key = _key("part", number, self._place.process, sent)
+            self._store.put(key, msgspec.json.encode(waiting))
             waiting.clear()
             sent, due = sent + 1, time.perf_counter() + interval
 

@@ -117,10 +117,14 @@ class Group:
         )
         for process in task.to:
             follower = self.followers[process - 1]
-            if task.work is not None:
-                follower.run(number, task, self.here(process))
-            elif task.plan is not None:
-                follower.answer(number, plan(task.plan))
+            mine = task
+            if task.apart:
+                own = self.store.values[f"jaxtui/own/{number}/{process}"]
+                mine = msgspec.json.decode(own, type=Task)
+            if mine.work is not None:
+                follower.run(number, mine, self.here(process))
+            elif mine.plan is not None:
+                follower.answer(number, plan(mine.plan))
 
     def here(self, process):
         def run(work, stop, pace):

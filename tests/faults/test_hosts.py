@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import jaxtui
 from tests.processes import (
     LIMIT_SECONDS,
     PROGRAM,
@@ -116,7 +118,7 @@ class Group:
             with contextlib.suppress(OSError):
                 process.kill()
             process.wait()
-        assert marked(f"{MARK}={self.mark}") == []
+        wait_until(lambda: not marked(f"{MARK}={self.mark}"), "the end of all engines")
 
 
 @pytest.fixture
@@ -196,11 +198,25 @@ def test_who_ends_during_a_work_ends_all_and_what_arrived_is_kept(
         assert ("engine-died" in ended) is (who == "0" and what == "engine")
 
 
+def other_version(folder: Path) -> Path:
+    """Where jaxtui is one of another version."""
+    package = folder / "other" / "jaxtui"
+    package.mkdir(parents=True)
+    for each in Path(jaxtui.__file__).parent.iterdir():
+        if each.name == "__init__.py":
+            text = each.read_text("utf-8")
+            version = re.sub(r'__version__ = ".*"', '__version__ = "0.0.7"', text)
+            (package / each.name).write_text(version, "utf-8")
+        else:
+            (package / each.name).symlink_to(each)
+    return package.parent
+
+
 def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
     """Every group at once, as most of it is waiting."""
     groups = {
         name: Group(tmp_path / name)
-        for name in ("nobody", "nowhere", "taken", "twice", "few", "counts")
+        for name in ("nobody", "nowhere", "taken", "twice", "few", "counts", "versions")
     }
     limit = ("devices", "--start-limit", "12")
     with contextlib.ExitStack() as stack:
@@ -222,6 +238,10 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
         groups["few"].start("3", *limit, process=3, count=4)
         groups["counts"].start("0", *limit, process=0, count=2)
         groups["counts"].start("1", *limit, process=1, count=3)
+        older = {"PYTHONPATH": str(other_version(tmp_path))}
+        groups["versions"].start("0", *limit, process=0)
+        place = groups["versions"].place(1)
+        groups["versions"].launch("1", *PROGRAM, *limit, *place, **older)
         # The second one comes when the first is there.
         wait_until(lambda: groups["twice"].err("0"), "a word of who waits")
         groups["twice"].start("again", "follow", process=1, count=3)
@@ -237,6 +257,7 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
         assert f"{port}" in groups["taken"].err("0")
         assert "no process 3" in groups["few"].err("3")
         for each in ("0", "1"):
+            assert "0.0.7" in groups["versions"].err(each)
             assert "counts 2 processes" in groups["counts"].err(each)
 
 
