@@ -129,7 +129,6 @@ def waiting(seconds: float) -> Waiting:
 
 
 BAD, HINT = Remark("bad", severity="error"), Remark("worker")
-SO_SO = Remark("so-so", severity="warning")
 LIBRARY = Logged(line="RuntimeError: Unable to load cuDNN. Is it installed?")
 SLICE = Logged(line="TPU backend initialization is taking more than 60.0 seconds. Did")
 
