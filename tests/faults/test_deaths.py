@@ -32,7 +32,7 @@ def document(command: Running, code: int) -> dict[str, Any]:
     """What it prints when it has ended with this exit code."""
     returncode, out = command.ended()
     assert returncode == code, command.said
-    assert ("Incomplete: " in command.said) is (code == 1)
+    assert ("Incomplete" in command.said) is (code == 1)
     (found,) = documents(out)
     return dict(found)
 
