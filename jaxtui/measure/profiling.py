@@ -13,7 +13,7 @@ from time import perf_counter, sleep
 import jax
 import msgspec
 
-from jaxtui.measure import coldpath, devices, ops, own, profile, trace, xspace
+from jaxtui.measure import coldpath, devices, holdings, ops, own, profile, trace, xspace
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.profile import STEP, NoProfileError
 from jaxtui.measure.runner import Runner
@@ -101,8 +101,13 @@ class _Run(Runner):
                 bytes_per_second=peak.bytes_per_second,
                 peak_source=peak.source,
             )
+        with self._workload.scope():
+            result = jax.block_until_ready(self._workload.call(*self._workload.args))
+            held = holdings.now()
+            del result
         yield msgspec.structs.replace(
             found,
+            holdings=() if found.memory else held,
             device_kind=device.device_kind,
             jax=jax.__version__,
             unprofiled_seconds=median(plain),

@@ -154,6 +154,14 @@ class Occupancy(Record, frozen=True, kw_only=True):
     bytes: float
 
 
+class Holding(Record, frozen=True, kw_only=True):
+    """A line whose arrays are in device memory while a step runs."""
+
+    frame: Frame
+    count: int
+    bytes: int
+
+
 class Profile(Record, frozen=True, kw_only=True, tag=True):
     """What a trace shows. Seconds are those of one step unless they say otherwise."""
 
@@ -174,6 +182,8 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     compiles: tuple[Compile, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     memory: tuple[Occupancy, ...] = ()
+    holdings: tuple[Holding, ...] = ()
+    """Where a trace has no memory: by line, the largest first."""
     flops_per_second: float | None = None
     bytes_per_second: float | None = None
     """Peaks of one device."""

@@ -18,6 +18,7 @@ from jaxtui.model.profile import (
     Compile,
     Frame,
     Gap,
+    Holding,
     KernelKind,
     Occupancy,
     Profile,
@@ -34,7 +35,7 @@ from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, bar, plain
 from jaxtui.view.words.profile import activity
 
-ROWS, GAPS, COMPILES = 15, 5, 5
+ROWS, GAPS, COMPILES, HOLDINGS = 15, 5, 5, 5
 """Of the tables; what is cut is a row of its own."""
 
 NAME = 36
@@ -83,7 +84,8 @@ def report(
         bar_table(profile),
         Table(columns(profile, rows[:most], rows[most:], key)),
     ]
-    tables += filter(None, (_gaps(profile), _compiles(profile), _transfers(profile)))
+    more = (_gaps, _compiles, _transfers, _holdings)
+    tables += filter(None, (table(profile) for table in more))
     return Report(
         title=f"profile of {profile.source}",
         verdict=(Span(words.sentence(analysis.headline(profile)), "strong"),),
@@ -367,6 +369,25 @@ def _transfers(profile: Profile) -> Table | None:
     return Table(_texts(heads, rows, right=heads[1:]))
 
 
+def _holdings(profile: Profile) -> Table | None:
+    if not profile.holdings:
+        return None
+    shown = profile.holdings[:HOLDINGS]
+    rows = [
+        (
+            analysis.named(each.frame, "line"),
+            fmt.count(each.count),
+            fmt.bytes_text(each.bytes),
+        )
+        for each in shown
+    ]
+    if cut := profile.holdings[HOLDINGS:]:
+        rest = fmt.bytes_text(sum(each.bytes for each in cut))
+        rows.append((f"{fmt.plural(len(cut), 'line')} more", "", rest))
+    heads = ("holds memory", "arrays", "size")
+    return Table(_texts(heads, rows, right=heads[1:]))
+
+
 def _texts(
     heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]
 ) -> tuple[Column, ...]:
@@ -559,6 +580,7 @@ class Document(Record, frozen=True, kw_only=True):
     compiles: tuple[Compile, ...]
     transfers: tuple[Transfer, ...]
     memory: tuple[Occupancy, ...]
+    holdings: tuple[Holding, ...]
     notes: tuple[Remark, ...]
     failure: ProblemRow | None
 
@@ -587,6 +609,7 @@ def document(
         compiles=known.compiles if known else (),
         transfers=known.transfers if known else (),
         memory=known.memory if known else (),
+        holdings=known.holdings if known else (),
         notes=tuple(analysis.remarks(known)) if known else (),
         failure=problem(failed),
     )
