@@ -10,7 +10,7 @@ source; later ones point into a table of stack frames, which has the whole stack
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -67,6 +67,8 @@ WORK = {
 }
 """How much longer than a flop of a product an element takes; others take as long. As
 measured on a CPU with AVX-512, in one fusion with a product."""
+
+_SLICES = frozenset({"dynamic-slice", "gather", "slice"})
 
 CONTROL = frozenset({"call", "conditional", "while"})
 """Instructions that run other computations as they stand."""
@@ -252,12 +254,40 @@ class Program:
         return self._by_id[one.operands[place]].shape
 
     def bytes(self, kernel: Instruction) -> float:
-        """Read and written by one run, each operand once; of a loop 0."""
+        """Read and written by one run, each operand once, and of slices only they; of
+        a loop 0.
+        """
         if kernel.opcode in CONTROL - {"call"}:
             return 0.0
+        if kernel.opcode == "fusion" and len(kernel.called) == 1:
+            inside = self._module.computations.get(kernel.called[0], ())
+            read = sum(
+                self._read(each, inside)
+                for each in inside
+                if each.opcode == "parameter"
+            )
+            return read + (self._written(inside[-1]) if inside else 0.0)
         known = (self._by_id.get(operand) for operand in kernel.operands)
-        read = sum(operand.shape.nbytes for operand in known if operand)
-        return read + kernel.shape.nbytes
+        read = sum(self._read(operand, (kernel,)) for operand in known if operand)
+        return read + self._written(kernel)
+
+    @staticmethod
+    def _read(value: Instruction, users: Iterable[Instruction]) -> float:
+        """How much of a value its users read."""
+        users = [each for each in users if value.id in each.operands]
+        if users and all(each.opcode in _SLICES for each in users):
+            return sum(each.shape.nbytes for each in users)
+        updated = "dynamic-update-slice"
+        if users and all(
+            each.opcode == updated and each.operands[0] == value.id for each in users
+        ):
+            return 0.0  # it is changed in place
+        return value.shape.nbytes
+
+    def _written(self, one: Instruction) -> float:
+        if one.opcode == "dynamic-update-slice":
+            return self._operand(one, 1).nbytes
+        return one.shape.nbytes
 
     def work(self, one: Instruction) -> float:
         """How a fusion's time is shared among what it fused: by flops, of which some

@@ -52,6 +52,7 @@ SCENARIOS = {
     "roofline": ("roofline", "roofline matmul:512 add:1e6 --budget 12 --yes"),
     "hlo": ("hlo", "hlo softmax:64"),
     "links": ("links", "links"),
+    "profile_trace": ("", "profile --load KEPT/trace.xplane.pb"),
     "history": ("", "history"),
     "history_some": ("", "history sigmoid jit --limit 3 --since 2026-11-20"),
     "compare": ("", "compare 12 11"),

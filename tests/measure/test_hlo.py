@@ -79,6 +79,28 @@ def test_flops_are_those_that_xla_counts(tmp_path: Path) -> None:
     assert sum(map(program.flops, entry)) == pytest.approx(counted, rel=0.05)
 
 
+def rows(x: Any) -> Any:
+    def body(at: Any, kept: Any) -> Any:
+        row = jax.lax.dynamic_slice(x, (at, 0), (1, 4096))
+        return jax.lax.dynamic_update_slice(kept, row * 2.0, (at, 0))
+
+    return jax.lax.fori_loop(0, 8, body, x)
+
+
+def test_of_a_slice_only_that_is_counted(tmp_path: Path) -> None:
+    data, _ = proto(rows, jnp.ones((64, 4096)), folder=tmp_path)
+    program = hlo.read(data)
+    updating = [
+        one
+        for one in program.instructions.values()
+        if one.shape.dims == (64, 4096)
+        and one.opcode in ("fusion", "dynamic-update-slice")
+        and one.name in program.holders
+    ]
+    assert updating
+    assert min(map(program.bytes, updating)) < 64 * 4096 * 4 / 8
+
+
 def test_shapes_have_their_bytes() -> None:
     assert hlo.Shape("f32", (8, 4)).nbytes == 128
     assert hlo.Shape("pred", (8,)).nbytes == 8
