@@ -692,7 +692,7 @@ def _compiles(host: dict[str, list[xspace.Event]], whole: Window) -> Iterator[Co
                 if call.start_ps <= one.start_ps and one.end_ps <= call.end_ps
             ]
             call = min(around, key=attrgetter("duration_ps"), default=None)
-            name = call.name[len("PjitFunction(") : -1] if call else ""
+            name = call.name[len("PjitFunction(") : -1] if call else _module(host, one)
             start = call.start_ps if call else one.start_ps
             found.append((start, name, one))
     for start, name, one in sorted(found, key=lambda each: each[0])[:MOST_COMPILES]:
@@ -701,6 +701,17 @@ def _compiles(host: dict[str, list[xspace.Event]], whole: Window) -> Iterator[Co
             seconds=(one.end_ps - start) * PS,
             compile_seconds=one.duration_ps * PS,
         )
+
+
+def _module(host: dict[str, list[xspace.Event]], compiled: xspace.Event) -> str:
+    """The function that is compiled, by what XLA says meanwhile; may be empty."""
+    for events in host.values():
+        for event in events:
+            if compiled.start_ps <= event.start_ps < event.end_ps <= compiled.end_ps:
+                for name, value in event.stats:
+                    if name in ("name", "module") and str(value).startswith("jit_"):
+                        return str(value).removeprefix("jit_")
+    return ""
 
 
 _TRANSFERS = ("TransferToDevice", "TransferFromDevice", "H2D", "D2H", "Memcpy")

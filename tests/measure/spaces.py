@@ -39,7 +39,7 @@ class Event(NamedTuple):
     stats: Stats
 
 
-def event(name: str, start: int, duration: int, **stats: Any) -> Event:
+def event(name: str, start: int, duration: int, /, **stats: Any) -> Event:
     """Picoseconds after the start of its line."""
     return Event(name, start, duration, stats)
 

@@ -35,14 +35,13 @@ def test_an_array_is_held_by_the_line_that_made_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    "text",
     [
-        b"",
-        b"no gzip",
-        gzip.compress(b"no message at all"),
-        gzip.compress(message((5, message((1, 1), (2, 9))))),  # a text that is missing
-        gzip.compress(message((2, message((1, 7), (2, 1), (2, 2))))),
+        b"no message at all",
+        message((5, message((1, 1), (2, 9)))),  # a text that is missing
+        message((2, message((1, 7), (2, 1), (2, 2)))),
     ],
 )
-def test_another_format_holds_nothing(data: bytes) -> None:
-    assert holdings.read(data) == ()
+def test_another_format_holds_nothing(text: bytes) -> None:
+    assert holdings.read(gzip.compress(text)) == ()
+    assert holdings.read(text) == ()

@@ -164,6 +164,17 @@ def test_a_compile_inside_is_named_with_its_function() -> None:
     assert compiled.compile_seconds == pytest.approx(2e-3)
 
 
+def test_a_compile_without_a_call_is_named_by_its_program() -> None:
+    host = (
+        step(0, 0, 10),
+        event("backend_compile", ms(3), ms(2)),
+        event("CpuCompiler::RunBackend", ms(4), MS, name="jit_loss"),
+    )
+    (compiled,) = cpu((on_cpu("dot.1", 7, 10),), host=host).compiles
+    assert compiled.function == "loss"
+    assert compiled.seconds == compiled.compile_seconds
+
+
 def test_a_tpu_says_work_lines_and_peaks_itself() -> None:
     text = "%fusion.3 = f32[8]{0:T(128)} fusion(%x)"
     stats = {
