@@ -77,7 +77,7 @@ class Commands(click.Group):
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
         raise click.UsageError(
-            f'There is no command "{name}": there is {", ".join(COMMANDS)}.'
+            f'There is no command "{name}": choose one of {", ".join(COMMANDS)}.'
             f"{did_you_mean(name, COMMANDS)}"
         )
 

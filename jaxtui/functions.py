@@ -35,7 +35,7 @@ def whole_path(path: str) -> str:
         whole = os.path.abspath(os.path.expanduser(path))
     except FileNotFoundError as error:
         raise SelectionError(
-            f"{path} cannot be found: the working directory was deleted."
+            f"Cannot find {path}: the working directory is gone."
         ) from error
     shown = whole.encode("utf-8", "backslashreplace").decode()
     if shown != whole:
@@ -64,7 +64,7 @@ def read(whole: str, path: str) -> bytes:
         raise SelectionError(f"{path} is a folder: name a file in it.") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise SelectionError(f"{path} cannot be read: {why}.") from error
+        raise SelectionError(f"Cannot read {path}: {why}.") from error
 
 
 def op_of(function: Callable[..., Any]) -> str:

@@ -108,7 +108,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         if not part.strip():
             raise SelectionError(
-                f'"{text.strip()}" has an empty place in its list: {SIZES_ACCEPTED}.'
+                f'"{text.strip()}" has an empty entry: {SIZES_ACCEPTED}.'
             )
         sizes.extend(_parse_part(part.strip()))
     return tuple(dict.fromkeys(sizes))
@@ -251,13 +251,13 @@ def parse_ops(
         elif choices and _is_size(text):
             op = choices[-1].name
             raise SelectionError(
-                f'There is no op "{text}": a size stands behind its op, as in '
+                f'There is no op "{text}": write a size after its op, as in '
                 f"{op}:{text}, or in --size {text}."
             )
         else:
             choices.extend(SizedOp(op) for op in _choose_all(text, known, "op"))
     if not choices:
-        raise SelectionError(f"Name at least one op: {_listed(known)}.")
+        raise SelectionError(f"Name at least one op: {_choices(known)}.")
     return tuple(dict.fromkeys(choices))
 
 
@@ -319,12 +319,12 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
         elif part in theirs:
             raise SelectionError(
                 f"{part} belongs to process {theirs[part].process_index}: "
-                f"from here there is {_listed(names)}."
+                f"{_choices(names)}."
             )
         elif part == HOST:
             raise SelectionError(
-                'JAX does not run on "host": choose the mode numpy for that, and for '
-                f"JAX a device out of {_listed(names)}."
+                'JAX does not run on "host": choose mode numpy for it; for JAX'
+                f" {_choices(names)}."
             )
         elif id_ranges(part) and not part.rpartition(":")[2].isdecimal():
             chosen.append(_group(part, id_ranges(part), devices))
@@ -350,9 +350,9 @@ def _group(text: str, ids: Sequence[range], devices: Sequence[Device]) -> str:
             )
         for number in run:  # the first that is missing ends a range without an end
             if f"{platform}:{number}" not in names:
-                there = group_name(names) if names else _listed([])
+                known = [group_name(names)] if names else []
                 raise SelectionError(
-                    f'There is no device "{platform}:{number}": there is {there}.'
+                    f'There is no device "{platform}:{number}": {_choices(known)}.'
                 )
     return group_name(members(text))
 
@@ -368,8 +368,7 @@ def parse_mesh(text: str) -> Mesh:
     except MeshError as error:
         if error.lacks == "axis":
             raise SelectionError(
-                f'"{text}" has no axis "{error.typed}": there is '
-                f"{_listed(error.known)}."
+                f'"{text}" has no axis "{error.typed}": {_choices(error.known)}.'
             ) from error
         raise SelectionError(
             f'"{text}" is not a mesh: write devices per axis such as 8, 2x4 or 2x2x2,'
@@ -453,15 +452,16 @@ def choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
     if name in known:
         return cast("_Text", name)
     if not name:
-        raise SelectionError(f"The {noun} is empty: there is {_listed(known)}.")
+        raise SelectionError(f"The {noun} is empty: {_choices(known)}.")
     raise SelectionError(
-        f'There is no {noun} "{text.strip()}": there is {_listed(known)}.'
+        f'There is no {noun} "{text.strip()}": {_choices(known)}.'
         f"{did_you_mean(name, known)}"
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if names else "none"
+def _choices(names: Sequence[str]) -> str:
+    """The end of a sentence that refuses a name."""
+    return f"choose one of {', '.join(names)}" if names else "there is none here"
 
 
 # Functions of files.
@@ -514,7 +514,7 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
         )
     for name in names:
         if not all(part.isidentifier() for part in name.split(".")):
-            raise SelectionError(f'"{name}" is no name of a function in "{text}".')
+            raise SelectionError(f'"{name}" in "{text}" is not the name of a function.')
     sizes = None if match["sizes"] is None else parse_sizes(match["sizes"])
     return tuple(f"{path}:{name}" for name in names), sizes
 

@@ -68,7 +68,7 @@ def test_a_file_is_never_replaced_unasked(
         monkeypatch.setattr(os, "link", lacking)
     path = tmp_path / "results.csv"
     write(path, "first")
-    with pytest.raises(ExistsError, match="exists already"):
+    with pytest.raises(ExistsError, match="already exists"):
         write(path, "second")
     assert path.read_bytes() == b"first"
     write(path, "second", replace=True)
@@ -102,7 +102,7 @@ def test_a_file_that_came_meanwhile_stays(
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", meanwhile)
-    with pytest.raises(ExportError, match="exists already"):
+    with pytest.raises(ExportError, match="already exists"):
         write(path, "ours")
     assert path.read_bytes() == b"theirs"
     assert os.listdir(tmp_path) == ["results.csv"]
@@ -119,13 +119,13 @@ def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
 
 def test_what_cannot_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(ExportError, match="no ordinary file"):
+    with pytest.raises(ExportError, match="not a regular file"):
         write(tmp_path / "pipe.csv", "", replace=True)
-    with pytest.raises(ExportError, match=r"x00.*cannot be written"):
+    with pytest.raises(ExportError, match="x00"):
         write(tmp_path / "nul\0.csv", "")
     # The super-user may write to every folder, so its mode alone tells nothing.
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ExportError, match="may not be written to"):
+    with pytest.raises(ExportError, match="You may not write"):
         check(tmp_path / "results.csv")
 
 

@@ -19,8 +19,8 @@ from jaxtui.model.own import brief_name
         ("", "is a folder"),
         ("pipe.py", "a pipe, not a regular file"),
         ("huge.py", "4,000,001 bytes"),
-        ("nul\0l.py", "cannot be read"),
-        ("denied.py", "cannot be read: Permission denied."),
+        ("nul\0l.py", "Cannot read"),
+        ("denied.py", ": Permission denied."),
     ],
 )
 def test_what_is_no_file_of_python(

@@ -84,15 +84,15 @@ from jaxtui.view.report import Report
 @valued(
     "--budget",
     "SECONDS",
-    "For everything, compile included.  [default: 10, or 1 per case and process if"
-    " more, for measuring alone]",
+    "For everything, compile included.  [default: for measuring alone 10, or 1 per"
+    " case and process if that is more]",
     type=BUDGET,
 )
 @valued(
     "--processes",
     "N",
-    "Time the cases in N fresh processes, one after the other: the interval is then "
-    "about processes.  [default: 1, or 6 of each of two Pythons]",
+    "Time the cases in N fresh processes, one after the other; the interval then "
+    "covers processes.  [default: 1, or 6 of each of two Pythons]",
     type=Whole(1, experiments.MAXIMUM_PROCESSES),
 )
 @valued(
@@ -105,8 +105,8 @@ from jaxtui.view.report import Report
 @valued(
     "--memory",
     "END",
-    "On a CPU, give results fresh memory in every call, or reused.  [default: what a "
-    "plain program gets, and both ends beside it]",
+    "On a CPU: fresh or reused memory for every result.  [default: what a plain "
+    "program gets, with both ends in a note]",
     type=click.Choice(["fresh", "reused"]),
 )
 @seed

@@ -317,7 +317,7 @@ engine_flags = composed(
     valued(
         "--start-limit",
         "SECONDS",
-        "Give up if JAX takes longer to start; 0 never does.  [default: 180]",
+        "Give up if JAX takes longer to start; 0 waits forever.  [default: 180]",
         type=Number(min=0),
         envvar="JAXTUI_START_LIMIT",
         expose_value=False,
@@ -332,7 +332,7 @@ engine_flags = composed(
         callback=_keep,
     ),
     python_flag(
-        "Python to run the engine with; it needs jax and msgspec. `bench` takes turns "
+        "Python that runs the engine; it needs jax and msgspec. `bench` takes turns "
         "between two, as in A,B."
     ),
     _hosts_flags,
@@ -344,6 +344,6 @@ no_history = click.option(
     is_flag=True,
     expose_value=False,
     callback=_keep_nothing,
-    help="Do not keep what is measured in the history.",
+    help="Do not save measurements in the history.",
 )
 """The option of whatever measures cases."""

@@ -48,7 +48,7 @@ from jaxtui.view import program, words
 @one_mode("jit, or pallas where the op has it.")
 @own_arguments
 @mesh
-@valued("--limit", "SECONDS", "Give it up after this time.  [default: 600]", type=LIMIT)
+@valued("--limit", "SECONDS", "Give up after this time.  [default: 600]", type=LIMIT)
 @flag("--hlo", "Print the whole optimised HLO, too.")
 @json_flag
 @python_flag("Python to compile with; it needs jax, msgspec and libtpu.")
@@ -64,11 +64,11 @@ def command(
     hlo: bool,
     as_json: bool,
 ) -> int:
-    """Compile an op for a TPU that is not here, and say what it would need.
+    """Cross-compile an op for a TPU you don't have.
 
-    It may be a function of your own, file.py:name, which is compiled for one device, or
-    over a --mesh of them, or a collective such as all_reduce, compiled for all.
-    Needs libtpu, and no TPU: pip install "jaxtui[topology]".
+    OP may be your own function, file.py:name, compiled for one device or for a --mesh,
+    or a collective such as all_reduce, compiled for all devices.
+    Needs libtpu, but no TPU: pip install "jaxtui[topology]".
     """
     if not cases.op or topology is None:
         what = "a topology" if cases.op else "an op"

@@ -44,7 +44,8 @@ def moment(text: str, now: datetime | None = None) -> float:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise SelectionError(
-            f'"{text}" is no date: 2026-11-21, "2026-11-21 14:30", 12h, 3d or 2w.'
+            f'"{text}" is not a date: write 2026-11-21, "2026-11-21 14:30",'
+            " 12h, 3d or 2w."
         ) from None
 
 
@@ -53,10 +54,12 @@ MOMENT = Parsed("date", moment, ("12h", "3d", "2w"))
 
 @click.command("history")
 @click.argument("words", nargs=-1)
-@valued("--since", "DATE", "From 2026-11-21 on, or 12h, 3d or 2w ago.", type=MOMENT)
-@valued("--until", "DATE", "Before it, likewise.", type=MOMENT)
+@valued(
+    "--since", "DATE", "Only later ones: 2026-11-21, or 12h, 3d or 2w ago.", type=MOMENT
+)
+@valued("--until", "DATE", "Only earlier ones, in the same form.", type=MOMENT)
 @valued("--limit", "N", "How many to list.", 30, type=Whole(1))
-@flag("--delete", "Forget them instead of listing them.")
+@flag("--delete", "Delete them instead of listing them.")
 @flag("--yes", "Do not ask before deleting.")
 @json_flag
 @export_flags("the list", (".json", ".csv", ".md"))
@@ -70,12 +73,12 @@ def command(
     exports: Exports,
     **fields: Any,
 ) -> int:
-    """List what was measured, the newest first.
+    """List measurements, the newest first.
 
-    All WORDS must stand in its op, size, dtype, device, mode or host.
+    WORDS select those whose op, size, dtype, device, mode or host have all of them.
     """
     if yes and not delete:
-        raise click.UsageError("--yes belongs to --delete: leave it out without.")
+        raise click.UsageError("--yes works only with --delete.")
     if delete and as_json:
         raise click.UsageError("--delete prints one line: leave --json out with it.")
     if delete and exports.paths:
@@ -92,8 +95,8 @@ def command(
             return rendered(view.listing(page))
         if wanted == Filter():
             return (
-                "The history is empty: whatever `jaxtui` or `jaxtui bench` measures is "
-                f"kept in {history.path}."
+                "The history is empty: `jaxtui` and `jaxtui bench` save measurements"
+                f" in {history.path}."
             )
         return "There is no such measurement: `jaxtui history` lists all."
 

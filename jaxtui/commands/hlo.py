@@ -61,7 +61,7 @@ TEXTS = ("jaxpr", "stablehlo", "hlo")
 @valued(
     "--limit",
     "SECONDS",
-    "Give it up when nothing has come for this time.  [default: 600]",
+    "Give up after this time without a result.  [default: 600]",
     type=LIMIT,
 )
 @json_flag
@@ -79,15 +79,15 @@ def command(
 ) -> int:
     """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
 
-    The op is compiled for a device of this machine and not run. It may be a function
-    of your own, file.py:name, which is imported and given its arguments.
+    Compiles for a device of this machine without running. OP may be your own function,
+    file.py:name: jaxtui imports its file and makes its arguments.
     """
     if not cases.op:
         raise SelectionError("Name an op, as in `jaxtui hlo selu`.")
     (mode,) = cases.mode
     if mode in HOST_MODES:
         raise SelectionError(
-            f"The mode {mode} does not go through XLA: there is jit, eager and pallas."
+            f"Mode {mode} does not go through XLA: choose jit, eager or pallas."
         )
 
     hlo = _Hlo(common)

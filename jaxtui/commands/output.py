@@ -54,9 +54,9 @@ class Exports:
             SelectionError: if one of them cannot be written.
         """
         if force and not paths:
-            raise SelectionError("--force belongs to --export: leave it out without.")
+            raise SelectionError("--force works only with --export.")
         if "" in paths:
-            raise SelectionError("The name of a file is empty: --export wants a file.")
+            raise SelectionError("The name of a file is empty: give --export a file.")
         found = tuple(Path(path) for path in paths)
         whole = [os.path.realpath(here() / path) for path in found]
         for index, path in enumerate(found):

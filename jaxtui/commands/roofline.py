@@ -77,7 +77,7 @@ def command(
     """Measure the roofline and where each case sits.
 
     The roofs are the highest bandwidth and FLOP/s of the device; each case is limited
-    by memory, by arithmetic or by something else. Without OP all of the catalogue.
+    by memory, by arithmetic or by something else. Without OP: the whole catalogue.
     """
     roofline, budget = _Roofline(common, record=True), cases.budget
 

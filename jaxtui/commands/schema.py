@@ -66,7 +66,7 @@ def command(name: str | None) -> int:
     """Print the JSON Schema of the document of a COMMAND, or of each."""
     if name is not None and name not in DOCUMENTS:
         known = ", ".join(DOCUMENTS)
-        raise click.UsageError(f'"{name}" prints no document: {known} do.')
+        raise click.UsageError(f'"{name}" prints no document: choose one of {known}.')
     found = schema(name) if name else {one: schema(one) for one in DOCUMENTS}
     put(msgspec.json.format(msgspec.json.encode(found)).decode())
     return FINE

@@ -109,21 +109,26 @@ WARM_UP_SECONDS = 0.3
 
 
 _KEYS = (
-    ("s,f6", "stop", "Stop", "End the run; keep its numbers."),
+    ("s,f6", "stop", "Stop", "Stop the run; keep its numbers."),
     ("1", "show_tab('devices')", "Devices", "Show the devices."),
     ("2", "show_tab('bench')", "Bench", "Show the form."),
     ("3", "show_tab('learn')", "Learn", "Show the lessons."),
     ("4", "show_tab('history')", "History", "Show the measurements."),
-    ("right", "switch(1)", "Next tab", "Go to the tab at the right."),
-    ("left", "switch(-1)", "Tab before", "Go to the tab at the left."),
+    ("right", "switch(1)", "Next tab", "Go to the next tab."),
+    ("left", "switch(-1)", "Tab before", "Go to the previous tab."),
     ("f", "open_file", "File", "Time functions of a Python file."),
     ("P", "profile", "Profile", "Show where the time of the case on Bench goes."),
     ("x", "release", "Free", "Free the accelerator until the next run."),
     ("R", "retry", "Retry", "Start the engine again after it failed."),
     ("t", "theme", "Theme", "Dark, light, projector."),
-    ("ctrl+p,colon", "command_palette", "Commands", "Search all keys."),
+    (
+        "ctrl+p,colon",
+        "command_palette",
+        "Commands",
+        "Find keys, ops, lessons, devices and recorded TPUs.",
+    ),
     ("question_mark,f1", "help", "Help", "Show all keys."),
-    ("q", "quit", "Quit", "Leave jaxtui; in the middle of a run it asks first."),
+    ("q", "quit", "Quit", "Leave jaxtui; during a run it asks first."),
 )
 """Of every tab: keys, action, label, and what it does."""
 
@@ -419,7 +424,7 @@ class JaxtuiApp(BaseApp):
         self._on_bench(lambda pane: pane.action_open_file())
 
     def action_release(self) -> None:
-        why = "Released: others can use the accelerator; the next run takes it again."
+        why = "Released: others can use the accelerator. The next run takes it again."
         self.background(partial(self.session.release, why))
 
     def action_retry(self) -> None:
@@ -447,7 +452,7 @@ class JaxtuiApp(BaseApp):
             return
         from jaxtui.tui.dialogs import Question
 
-        text = "A run is in progress: what it has not finished is lost."
+        text = "A run is in progress: unfinished cases are lost."
         question = Question(text, "quits", "stays")
         self.push_screen(question, lambda yes: self.exit() if yes else None)
 

@@ -182,7 +182,7 @@ class BaseApp(App[None]):
             return
         if now - self.touched >= IDLE_SECONDS:
             self.touched = now
-            why = "No input for ten minutes: the accelerator was released."
+            why = "No input for ten minutes: jaxtui released the accelerator."
             self.background(partial(self.session.release, why))
 
     def say(self, sentence: str) -> None:
@@ -224,7 +224,7 @@ class BaseApp(App[None]):
             ExportError: The engine cannot be asked.
         """
         if self.session.state.engine not in ("ready", "running"):
-            raise ExportError("JAX is not ready yet, and it is what writes the script.")
+            raise ExportError("JAX is not ready yet, and the script needs it.")
         try:
             return await self.session.plan(experiment, recipes=True)
         except EngineUnavailableError as error:

@@ -60,7 +60,7 @@ BEFORE = """\
 
 
 _KEYS = (
-    ("r,f5", "run", "Run", "Run what the form says."),
+    ("r,f5", "run", "Run", "Run the cases of the form."),
     ("e", "edit", "Edit", "Open the form."),
     *CASE_KEYS,
     ("f", "open_file", "File", "Choose functions of a Python file, and time them."),
@@ -87,14 +87,14 @@ _KEYS = (
         "d",
         "details",
         "Details",
-        "Show the phases of the case, then what XLA has printed, or neither.",
+        "Show the phases of the case, then the log, or neither.",
     ),
-    ("y", "copy", "Copy", "Copy the results; a file beside the history has them, too."),
+    ("y", "copy", "Copy", "Copy the results, also to a file next to the history."),
     (
         "u",
         "export",
         "Export",
-        "Write the run to a file: JSON, CSV, Markdown, SVG, text or a script.",
+        "Write the run to a file: .json, .csv, .md, .svg or .py.",
     ),
 )
 """Keys, action, label, and what it does."""
@@ -272,19 +272,16 @@ class BenchPane(CasePane):
             case "run" if state.can_run and self.form.meaning.experiment is None:
                 return self.form.meaning.message
             case "roofs" if state.can_run and state.run is None:
-                return (
-                    "Run something first: its device is the one whose roofs are "
-                    "measured."
-                )
+                return "Run something first: z measures the roofs of its device."
             case "crossing" if not state.busy and not self._can_cross(state):
                 return (
-                    "A crossing needs two curves of one op over two sizes or more: w "
-                    "times the case over sizes."
+                    "A crossing needs two curves of one op over two or more sizes: w "
+                    "times the case over a range."
                 )
             case "copy" | "export" if state.run is None:
                 return "There is no result yet."
             case "view" if state.run is None:
-                return "There is nothing to draw yet: run something first."
+                return "Nothing to draw yet: run something first."
             case _:
                 return super().why_not(action)
 

@@ -8,11 +8,11 @@ from jaxtui.tui.pane import Pane
 from jaxtui.view import words
 
 CASE_KEYS = (
-    ("w", "sweep", "Sizes", "Time the case over many sizes."),
+    ("w", "sweep", "Sizes", "Time the case over a range of sizes."),
     ("a", "timeline", "Calls", "Show the calls one by one: host, device and queue."),
     ("h", "program", "HLO", "Show jaxpr, StableHLO and HLO of the case."),
     ("P", "profile", "Profile", "Show where its time goes, by line of the source."),
-    ("v", "code", "Code", "Show plain JAX code of the case."),
+    ("v", "code", "Code", "Show plain Python that measures the case."),
 )
 """Of a tab with a case: the keys that act on it."""
 

@@ -54,7 +54,7 @@ class Classroom(LoopScreen):
             ("escape,q", "close", "Back", "Leave the class view."),
             # What the remote of a presenter sends, too.
             ("space,enter,pagedown", "next", "Next", "The next step, or an end."),
-            ("backspace,pageup", "previous", "Step back", "The step before."),
+            ("backspace,pageup", "previous", "Step back", "Show the previous step."),
             *(
                 (
                     str(number),
@@ -68,8 +68,8 @@ class Classroom(LoopScreen):
             ("right", "adjust(1)", "More", "A higher bet; the next value."),
             ("up", "field(-1)", "Field", "Choose what the arrows change."),
             ("down", "field(1)", "Next field", "Choose what the arrows change."),
-            ("r,f5", "again", "Again", "Run the program anew."),
-            ("o", "recorded", "Recorded", "Show a run that was recorded elsewhere."),
+            ("r,f5", "again", "Again", "Run the program again."),
+            ("o", "recorded", "Recorded", "Show a run recorded on another machine."),
             ("s,f6", "app.stop", "Stop", "Stop the program."),
             ("t", "app.theme", "Theme", "Dark, light, projector."),
             ("question_mark,f1", "app.help", "Help", "Show all keys."),

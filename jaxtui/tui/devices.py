@@ -49,19 +49,19 @@ _KEYS = (
         "c",
         "check('quick')",
         "Check",
-        "Check this machine (quick): is everything there, right and fast?",
+        "Check (quick) that every device is present, correct and fast.",
     ),
     (
         "C",
         "check('full')",
         "Full check",
-        "Check this machine thoroughly (full): it takes some minutes.",
+        "Check thoroughly (full): takes some minutes.",
     ),
     (
         "escape",
         "hide_check",
         "Hide",
-        "Stop the check that is running; hide one that has ended.",
+        "Stop a running check; hide a finished one.",
     ),
     ("g", "view", "View", "Show the last check, or the case again."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
@@ -70,13 +70,13 @@ _KEYS = (
         "o",
         "recorded",
         "Recorded",
-        "Show a TPU that is not here, as recorded there.",
+        "Show a recorded TPU that you don't have.",
     ),
     (
         "y",
         "copy",
         "Copy",
-        "Copy the check or the results; a file beside the history has them, too.",
+        "Copy the check or the results, also to a file next to the history.",
     ),
     ("u", "export", "Export", "Write the check, the results or the devices to a file."),
 )
@@ -261,7 +261,7 @@ class DevicesPane(CasePane):
             case "hide_check" if not state.check_shown:
                 return "There is nothing to close here."
             case "view" if state.exam is None:
-                return "There was no check yet: c begins one."
+                return "No check yet: c starts one."
             case "copy" if state.run is None and not state.check_shown:
                 return "There is no result yet."
             case "export" if not state.devices and state.run is None:

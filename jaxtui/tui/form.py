@@ -65,7 +65,12 @@ class Field(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Run", tooltip="Run what the form says."),
-        Binding("escape", "leave", "Leave", tooltip="Give the letter keys back."),
+        Binding(
+            "escape",
+            "leave",
+            "Leave",
+            tooltip="Leave the input, so that letters are keys again.",
+        ),
         Binding("tab", "app.focus_next", "Next"),
     ]
 

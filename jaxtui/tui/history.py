@@ -51,16 +51,16 @@ KEYS = (
         "slash",
         "filter",
         "Search",
-        "Type words to filter by, such as: matmul bf16 tpu.",
+        "Filter as you type, such as: matmul bf16 tpu.",
     ),
     (
         "space",
         "mark",
         "Mark",
-        "Mark the measurement, or unmark it; two that are marked are compared.",
+        "Mark or unmark the measurement; jaxtui compares two marked ones.",
     ),
-    ("delete", "delete", "Delete", "Delete the measurement, after a question."),
-    ("escape", "back", "Back", "Leave the filter; take marks away; then the words."),
+    ("delete", "delete", "Delete", "Delete the measurement; jaxtui asks first."),
+    ("escape", "back", "Back", "Leave the filter; remove the marks, then the words."),
     ("u", "export", "Export", "Write the list or the comparison to a file."),
 )
 """Key, action, label and sentence."""
@@ -74,7 +74,7 @@ SHORT = 20
 EMPTY = (
     ("Nothing measured yet", ""),
     ("1 Enter", "the first minute, in Devices"),
-    ("2 r", "what the form says, in Bench"),
+    ("2 r", "the cases of the form, in Bench"),
     ("jaxtui bench", "in a shell adds to the same list"),
 )
 """How to fill an empty history."""
@@ -309,7 +309,7 @@ class HistoryPane(Pane):
         if action in ROW_ACTIONS and not self.past.rows:
             return "No measurement is listed."
         if action == "back" and not (self.past.marked or self.past.text):
-            return "There is no mark and no word to take away."
+            return "There are no marks and no words to remove."
         return None
 
     # Listing.
@@ -529,9 +529,9 @@ def instead(past: Past) -> Content:
         return content(lines(view.listing(past.page), COLUMNS))
     if past.text.strip():
         return Content.assemble(
-            ("Nothing measured with all of these words: ", "bold"),
+            ("No measurement has all of these words: ", "bold"),
             past.text.strip(),
-            "\n\nEsc takes the words away.",
+            "\n\nEsc removes the words.",
         )
     (title, _), *rest = EMPTY
     hints = (

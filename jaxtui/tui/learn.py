@@ -135,7 +135,7 @@ class LessonList(Container):
         def write(width: int) -> list[Line]:
             troubles = (
                 view.text_lines(
-                    f"{name}: this lesson has a mistake: {why}", width, role="fail"
+                    f"{name}: this lesson has a bug: {why}", width, role="fail"
                 )
                 for name, why in course.unreadable.items()
             )
@@ -160,15 +160,15 @@ _KEYS = (
     ("d", "detail", "Details", "Show the explanation, then the figures, or the plot."),
     ("plus,equals_sign", "resize(1)", "More", "Double the size of the lesson."),
     ("minus", "resize(-1)", "Less", "Halve the size of the lesson."),
-    ("v", "code", "Code", "Show plain JAX code of all that the step runs."),
+    ("v", "code", "Code", "Show plain Python that does what the step runs."),
     (
         "y",
         "copy",
         "Copy",
-        "Copy the step as text; a file beside the history has it, too.",
+        "Copy the step as text, also to a file next to the history.",
     ),
     ("u", "export", "Export", "Write the step to a file: text, script or plot."),
-    ("escape", "lessons", "Lessons", "Go back to the list of lessons."),
+    ("escape", "lessons", "Lessons", "Back to the list of lessons."),
 )
 """Of an open lesson: keys, action, label, and what it does."""
 
@@ -454,7 +454,7 @@ class LearnPane(Pane):
     def _report_mistake(self, error: Exception) -> str:
         """Write to the log, once, that a lesson has a mistake; say it."""
         sentence = (
-            f"This lesson has a mistake: {type(error).__name__}: {error}. "
+            f"This lesson has a bug: {type(error).__name__}: {error}. "
             "Your figures are not the reason."
         )
         if repr(error) not in map(repr, self.mistakes):

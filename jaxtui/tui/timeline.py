@@ -41,26 +41,26 @@ from jaxtui.view.text import Line, Span, fold, piece, plain
 
 _FOOTER = (
     ("escape,q", "close", "Back", "Back to the tabs."),
-    ("j", "style", "Wait", "Wait never, at the end, or after every call."),
-    ("k", "chain", "Chain", "Each call takes the last result, or none does."),
+    ("j", "style", "Wait", "Wait never, at the end, or after each call."),
+    ("k", "chain", "Chain", "Pass each result to the next call, or not."),
     ("plus,equals_sign", "more", "More", "More calls, up to 200."),
     ("space", "play", "Play", "Play the repeat; pause."),
     ("full_stop", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
-    ("v", "code", "Code", "Plain JAX code of this loop."),
+    ("v", "code", "Code", "Show plain Python that measures this loop."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
 )
 
 _HELP = (
     ("minus", "fewer", "Less", "Fewer calls, down to 1."),
-    ("r,f5", "again", "Again", "Run the loop anew."),
+    ("r,f5", "again", "Again", "Run the loop again."),
     ("s,f6", "app.stop", "Stop", "Stop the loop."),
     ("left", "move(-1)", "Back", "Select the call before."),
     ("right", "move(1)", "Next", "Select the next call."),
-    ("x", "app.release", "Free", "Give the accelerator back."),
+    ("x", "app.release", "Free", "Free the accelerator until the next run."),
     ("R", "app.retry", "Retry", "Start the engine again after it failed."),
     ("t", "app.theme", "Theme", "Dark, light, projector."),
-    ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
+    ("ctrl+p", "app.command_palette", "Commands", "Find keys."),
 )
 
 
@@ -255,7 +255,7 @@ class TimelineScreen(LoopScreen):
     def why_not(self, action: str) -> str | None:
         state = self.base.session.state
         if action == "code" and state.engine not in ("ready", "running"):
-            return "The code of a loop needs JAX: r runs the loop and starts it."
+            return "The code of a loop needs JAX: r starts JAX and runs the loop."
         if action in ("play", "slow") and not self.complete:
             return "There is no complete repeat yet."
         if action == "move" and not self._calls:

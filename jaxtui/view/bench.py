@@ -51,10 +51,10 @@ from jaxtui.view.text import (
 
 _ENDS = {
     "target": "stopped: precise enough",
-    "budget": "stopped: the time was up",
+    "budget": "stopped: the budget ran out",
     "noise floor": "stopped: more samples would not help",
-    "cancelled": "stopped by hand",
-    "crashed": "the engine was lost",
+    "cancelled": "you stopped it",
+    "crashed": "the engine died",
 }
 
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from jaxtui.model import Case
+from jaxtui.model import Case, Remark
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.view import calls, crossover, curves, words
 from jaxtui.view.curves import Metric
 from jaxtui.view.roofline import Roofline
-from jaxtui.view.words.engine import doing
 
 View = Literal["live", "sweep", "histogram", "crossing", "roofline"]
 """The calls as they come, curves over size, how calls spread, where two curves cross,
@@ -53,18 +52,19 @@ def plot(
             run = curves.swept(run, case, state.ops)
             drawn = curves.picture(run, metric, colors, selected=case)
             title = curves.title_of(metric, run.cases)
-            return title, _bare(drawn), _why_no_curves(run, metric)
+            why = words.text(_why_no_curves(run, metric))
+            return title, _bare(drawn), why
         case "histogram":
             return (
                 f"how calls spread · {label}",
                 calls.histogram(case, colors),
-                _why_no_calls(case),
+                words.text(_why_no_calls(case)),
             )
         case "crossing":
             search = crossover.of_state(state)
             assert search is not None
             title, drawn = crossover.title_of(search), crossover.picture(search)
-            return title, _bare(drawn), "No two sizes were timed."
+            return title, _bare(drawn), words.text(Remark("sizes-needed"))
         case "roofline":
             found = Roofline.of(state, selected)
             assert found is not None
@@ -72,7 +72,8 @@ def plot(
             return title, _bare(drawn), found.why_no_picture()
         case _:
             live = calls.live(case, colors)
-            return f"time per call · {label}", _bare(live), _why_no_calls(case)
+            why = words.text(_why_no_calls(case))
+            return f"time per call · {label}", _bare(live), why
 
 
 def _bare(picture: Picture | None) -> Picture | None:
@@ -83,31 +84,26 @@ def _bare(picture: Picture | None) -> Picture | None:
     return replace(picture, bare=True, series=series)
 
 
-def _why_no_calls(case: CaseState) -> str:
+def _why_no_calls(case: CaseState) -> Remark:
     if case.failure is not None:
-        return words.why(case.failure)
-    phase = doing(case.doing)
-    return f"No call of {case.case.label} was timed yet{f': {phase}' * bool(phase)}."
+        return case.failure.remark
+    return Remark("no-calls", {"case": case.case.label, "doing": case.doing})
 
 
-def _why_no_curves(run: Job, metric: Metric) -> str:
+def _why_no_curves(run: Job, metric: Metric) -> Remark:
     """Why there is no curve of what is wanted."""
-    timed = [case for case in run.cases if case.measurement and case.measurement.ready]
-    if not timed:
+    if not any(case.measurement and case.measurement.ready for case in run.cases):
         if run.outcome == "cancelled":
-            return "It was stopped before any call was timed: r runs it again."
+            return Remark("stopped-before-calls")
         if all(case.failure for case in run.cases):
-            return "Every case failed: the table says why."
-        return "No call was timed yet."
+            return Remark("all-failed")
+        return Remark("no-calls")
     match metric:
         case "numpy" if not any(case.case.mode == "numpy" for case in run.cases):
-            return "There is no × NumPy without NumPy: run the mode numpy too."
+            return Remark("numpy-needed")
         case "numpy":
-            return "NumPy and JAX have not both been timed at one size yet."
+            return Remark("no-common-size-yet")
         case "peak":
-            return "No published peak of these devices: no share of it."
+            return Remark("no-published-peak")
         case _:
-            return (
-                "No case has such a rate: it is not known, or the host hands calls "
-                "over more slowly than they are computed (host-bound)."
-            )
+            return Remark("no-such-rate")

@@ -402,7 +402,7 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
     try:
         saved = msgspec.json.decode(read_whole(path), type=_Saved)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        why = f"it does not look like one ({error})"
+        why = f"it has another structure ({error})"
     else:
         # Several steps of a lesson may have timed the same case: the last one counts.
         every = (saved, *saved.steps)
@@ -413,10 +413,10 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
         }
         if saved.schema == SCHEMA and found:
             return saved.host, tuple(found.values())
-        why = "it has no measurements in it"
+        why = "it has no measurements"
         if saved.schema != SCHEMA:
-            why = f"its schema is {saved.schema} and not {SCHEMA}"
+            why = f"its schema is {saved.schema}, not {SCHEMA}"
     raise SelectionError(
-        f"{path} is no document of `jaxtui bench --json` or `jaxtui learn NAME --json`:"
-        f" {why}."
+        f"{path} is not a document of `jaxtui bench --json` or"
+        f" `jaxtui learn NAME --json`: {why}."
     )

@@ -137,13 +137,13 @@ def _check(path: Path, *, replace: bool) -> None:
     if not path.parent.is_dir():
         raise ExportError(f"The folder {path.parent} does not exist.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ExportError(f"The folder {path.parent} may not be written to.")
+        raise ExportError(f"You may not write to the folder {path.parent}.")
     if not path.exists():
         return
     if not path.is_file():
-        raise ExportError(f"{path} is no ordinary file.")
+        raise ExportError(f"{path} is not a regular file.")
     if not replace:
-        raise ExistsError(f"{path} exists already.")
+        raise ExistsError(f"{path} already exists.")
 
 
 def write(path: Path, text: str, *, replace: bool = False) -> None:
@@ -167,11 +167,11 @@ def _in_words(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise ExistsError(f"{path} exists already.") from None
+        raise ExistsError(f"{path} already exists.") from None
     except OSError as error:  # a name that is too long, for one
-        raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
+        raise ExportError(f"Cannot write {path}: {error.strerror}.") from error
     except ValueError as error:  # a name that no system takes
-        raise ExportError(f"{str(path)!r} cannot be written: {error}.") from error
+        raise ExportError(f"Cannot write {str(path)!r}: {error}.") from error
 
 
 def of_report(

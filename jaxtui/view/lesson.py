@@ -370,7 +370,7 @@ class Page:
             role = ""
         elif answer is None:
             verdict = (
-                f"You predicted “{choices[prediction]}”; this machine has no answer."
+                f"You predicted “{choices[prediction]}”; this machine gives no answer."
             )
             role = ""
         elif prediction == answer:
@@ -489,7 +489,7 @@ def trouble_of(run: StepRun) -> str:
     if problem is None:
         return ""
     if run.outcome.stopped:
-        return "Stopped. The lesson is where it was; r runs the step again."
+        return "Stopped: r runs the step again."
     lost = "Incomplete: " if run.outcome.lost else ""
     return f"{lost}{words.why(problem)}"
 

@@ -60,7 +60,7 @@ def _why_waiting(state: State, job: Job | None, loop: Loop) -> str:
     if state.engine == "failed":
         return "no engine · R tries again"
     if state.running and state.purpose != "loop":
-        return "another run is in progress: the loop starts after it · s stops it"
+        return "another run is in progress, the loop starts after it · s stops it"
     if state.engine == "starting":
         return "JAX is starting: the loop starts when it is ready"
     if job is None:
@@ -69,7 +69,7 @@ def _why_waiting(state: State, job: Job | None, loop: Loop) -> str:
         ready = len(job.seen)
         return f"running: {ready} of {loop.calls} ready · s stops it"
     if job.outcome == "cancelled":
-        return "stopped before it had its figures · r runs it again"
+        return "stopped too early for figures · r runs it again"
     return "ended without figures · r runs it again"
 
 

@@ -206,7 +206,7 @@ async def test_what_cannot_be_written_is_refused_and_the_line_stays(
         Path("old.json").write_text("theirs")
         screen = await asked(pilot, app)
         for typed, why in (
-            ("old.json", "old.json exists already."),
+            ("old.json", "old.json already exists."),
             ("nowhere/a.json", "nowhere does not exist."),
             ("a.zip", "needs one of these endings"),
             ("a.py", words.text(CLOSED)),

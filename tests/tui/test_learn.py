@@ -308,7 +308,7 @@ async def test_sizes_and_steps_forth_and_back() -> None:
         assert paper(app, "step-question-text") == claimed
         await pilot.press("r")
         await until_complete(pilot, app)
-        mistake = "This lesson has a mistake: ZeroDivisionError"
+        mistake = "This lesson has a bug: ZeroDivisionError"
         assert mistake in paper(app, "step-verdict-text")
         await until(pilot, lambda: pane(app).mistakes)
         (error,) = pane(app).mistakes
@@ -344,12 +344,10 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         await pilot.press("s")
         await until(pilot, lambda: pane(app).course.playing is None)
         shown = app.query_one(MessageLine)
-        await until(pilot, lambda: "The lesson is where it was" in shown.line)
+        await until(pilot, lambda: "Stopped: r runs the step again." in shown.line)
         step = attempt(app)
         assert (step.prediction, step.complete) == (1, False)
-        await until(
-            pilot, lambda: "The lesson is where" in paper(app, "step-verdict-text")
-        )
+        await until(pilot, lambda: "Stopped: " in paper(app, "step-verdict-text"))
         assert "● 2 two" in paper(app, "step-question-text")
         # What had arrived stays, and the step can be run again.
         await pilot.press("d", "d")
@@ -475,7 +473,7 @@ async def test_a_lesson_that_cannot_be_loaded_does_not_take_the_others(
         await until(
             pilot, lambda: "What is wrong here?" in borders(app, "lesson-about")
         )
-        assert "first: this lesson has a mistake: ImportError" in paper(
+        assert "first: this lesson has a bug: ImportError" in paper(
             app, "lesson-summary"
         )
 

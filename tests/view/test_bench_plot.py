@@ -7,7 +7,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from jaxtui.model import Fact, Remark
 from jaxtui.state import CaseState, Job, State
+from jaxtui.view import words
 from jaxtui.view.bench_plot import View, plot
 from jaxtui.view.curves import Metric
 from tests.view.making import (
@@ -24,27 +26,35 @@ from tests.view.making import (
 WAITING = run_of(*(CaseState(at_size(JIT, size)) for size in SIZES))
 
 
+def text(code: str, **facts: Fact) -> str:
+    return words.text(Remark(code, facts))
+
+
 @pytest.mark.parametrize(
-    ("run", "wanted", "words"),
+    ("run", "wanted", "said"),
     [
-        (WAITING, ("live",), "No call of matmul 256 float32 jit"),
-        (WAITING, ("histogram",), "No call of matmul"),
-        (WAITING, ("sweep",), "No call was timed yet."),
+        (WAITING, ("live",), text("no-calls", case=WAITING.cases[0].case.label)),
+        (WAITING, ("histogram",), text("no-calls", case=WAITING.cases[0].case.label)),
+        (WAITING, ("sweep",), text("no-calls")),
         (WAITING, ("roofline",), "z measures the roofs of tpu:0"),
         (run_of(FAILED), ("live",), "No room. Smaller."),
-        (run_of(FAILED), ("sweep",), "Every case failed"),
-        (replace(WAITING, outcome="cancelled"), ("sweep",), "stopped before any call"),
-        (over_sizes(JIT, peak=None), ("sweep", "numpy"), "without NumPy"),
-        (over_sizes(JIT, peak=None), ("sweep", "peak"), "No published peak"),
+        (run_of(FAILED), ("sweep",), text("all-failed")),
+        (
+            replace(WAITING, outcome="cancelled"),
+            ("sweep",),
+            text("stopped-before-calls"),
+        ),
+        (over_sizes(JIT, peak=None), ("sweep", "numpy"), text("numpy-needed")),
+        (over_sizes(JIT, peak=None), ("sweep", "peak"), text("no-published-peak")),
     ],
 )
 def test_where_there_is_no_picture_there_are_words(
-    run: Job, wanted: tuple[View, Metric], words: str
+    run: Job, wanted: tuple[View, Metric], said: str
 ) -> None:
     view, *metric = wanted
-    _, picture, text = plot(State(jobs={"bench": run}), 0, view, COLORS, *metric)
+    _, picture, why = plot(State(jobs={"bench": run}), 0, view, COLORS, *metric)
     assert picture is None
-    assert words in text
+    assert said in why
 
 
 def test_each_view_has_its_picture_and_title() -> None:

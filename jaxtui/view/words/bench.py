@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
+from jaxtui.view.words import engine
 from jaxtui.view.words.base import Facts, Words, ended
 
 _USUAL = 0.95
@@ -358,7 +359,30 @@ def _earlier_runs(facts: Facts) -> str:
     )
 
 
+def _no_calls(facts: Facts) -> str:
+    of = f" of {facts['case']}" if facts.get("case") else ""
+    doing = f": {engine.doing(facts['doing'])}" if facts.get("doing") else ""
+    return f"No timed call{of} yet{doing}."
+
+
 WORDS: dict[str, Words] = {
+    # Why there is no plot.
+    "no-calls": Words("no calls", _no_calls),
+    "stopped-before-calls": Words(
+        "stopped", "Stopped before the first timed call.", "r runs it again."
+    ),
+    "all-failed": Words("failed", "Every case failed: the table says why."),
+    "sizes-needed": Words("one size", "A crossing needs two timed sizes."),
+    "numpy-needed": Words("no NumPy", "× NumPy needs NumPy.", "Add mode numpy."),
+    "no-common-size-yet": Words(
+        "no NumPy", "NumPy and JAX have no timed size in common yet."
+    ),
+    "no-such-rate": Words(
+        "no rate",
+        "No case has this rate: jaxtui doesn't know it, or dispatch takes longer than"
+        " the work (host-bound).",
+    ),
+    # What qualifies a number.
     "few-rounds": Words("few rounds", _few_rounds, "Raise --budget."),
     "uncertain": Words("", _uncertain, "End other programs, or raise --budget."),
     "no-warm-up": Words(
