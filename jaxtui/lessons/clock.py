@@ -7,12 +7,15 @@ import math
 from jaxtui import format as fmt
 from jaxtui.format import seconds
 from jaxtui.lessons.base import Conclusion, Row
-from jaxtui.lessons.figures import NAN, Figures, over, times, which
+from jaxtui.lessons.figures import NAN, Figures, count, over, times, which
 from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case, size
 from jaxtui.model import Remark
 
 FAR = 5.0
 """How many times too little a stopwatch reads before this lesson calls it a lie."""
+
+SENTENCE_LENGTH = 300
+"""Of what the audit says."""
 
 WAIT = "block_until_ready"
 
@@ -74,6 +77,27 @@ def _speeds(figures: Figures) -> Conclusion:
     )
 
 
+def _audited(figures: Figures) -> Conclusion:
+    read, took = figures["it read"], figures["the work took"]
+    found, left = figures["findings"], figures["findings, mended"]
+    mended = figures["it read, mended"]
+    return Conclusion(
+        holds=(found, left) == (1, 0),
+        answer=1 if found == 1 and took >= FAR * read else None,
+        rows=(
+            Row("first program: its clock", (fmt.figure(read),)),
+            Row("first program: its work", (fmt.figure(took),)),
+            Row("first program: mistakes", (count(found),)),
+            Row("second program: its clock", (fmt.figure(mended),)),
+            Row("second program: mistakes", (count(left),)),
+        ),
+        sentences=(
+            figures.shown("what the audit says", SENTENCE_LENGTH) if found else "",
+            f"The second program reads {seconds(mended)}.",
+        ),
+    )
+
+
 LESSON = lesson(
     "clock",
     {
@@ -89,6 +113,11 @@ LESSON = lesson(
                 "JAX": jax_case(setting.device, "matmul", setting.size),
                 "NumPy": numpy_case("matmul", setting.size),
             },
+        ),
+        "A program that times itself": Trial(
+            _audited,
+            Code(20.0, size, memory=lambda n: 4 * 4 * n * n),
+            needs=("findings", "findings, mended", "it read", "the work took"),
         ),
     },
     sizes={"cpu": 1000, "gpu": 4000, "tpu": 4000},

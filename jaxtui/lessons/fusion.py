@@ -80,6 +80,27 @@ def _kernels(figures: Figures) -> Conclusion:
     )
 
 
+def _lines(figures: Figures) -> Conclusion:
+    kernels, together = figures["kernels"], figures["most lines in one kernel"]
+    step, product = figures["a step takes"], figures["the product takes"]
+    return Conclusion(
+        holds=together == 3 and kernels == 2,
+        answer={1.0: 0, 3.0: 1, 4.0: 2}.get(together),
+        rows=(
+            Row(
+                "kernels", count(kernels), remark=figures.shown("lines of each kernel")
+            ),
+            Row("a step", (figure(step),)),
+            Row("of it the product", (figure(product),)),
+        ),
+        sentences=(
+            f"Four lines became {count(kernels)} kernels; one of them holds"
+            f" {count(together)} lines.",
+            f"The product takes {seconds(product)} of {seconds(step)}.",
+        ),
+    )
+
+
 LESSON = lesson(
     "fusion",
     {
@@ -96,6 +117,11 @@ LESSON = lesson(
             _kernels,
             Code(4.0, size, memory=lambda n: 8 * 4 * n),
             needs=("kernels", "steps", "bytes, step by step", "bytes, fused"),
+        ),
+        "Which line takes the time": Trial(
+            _lines,
+            Code(20.0, size, memory=lambda n: 8 * 4 * n),
+            needs=("kernels", "most lines in one kernel", "a step takes"),
         ),
     },
     sizes={"cpu": 1_000_000},

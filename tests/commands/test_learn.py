@@ -70,7 +70,7 @@ def test_the_list_needs_no_engine(
     fake = failing()
     assert run(fake) == 0
     out = capsys.readouterr().out
-    assert re.search("   1  The clock that lies +○○ +0/2", out)
+    assert re.search("   1  The clock that lies +○○○ +0/3", out)
     assert "jaxtui learn clock" in out
     assert "Needs: " in out
     assert run(fake, "--json") == 0
@@ -80,7 +80,7 @@ def test_the_list_needs_no_engine(
     assert fake.options is None
     run(fake, "clock")
     run(fake)
-    assert re.search("   1  The clock that lies +○● +1/2", capsys.readouterr().out)
+    assert re.search("   1  The clock that lies +○●○ +1/3", capsys.readouterr().out)
     (tmp_path / "lessons.json").unlink()
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "a file"))
     (tmp_path / "a file").write_text("")
@@ -97,9 +97,10 @@ def test_step_size_and_device_reach_the_lesson(capsys) -> None:
     capsys.readouterr()
     fake = engine(devices=tpu_devices())
     assert run(fake, "CLOCK") == 0
-    snippet, experiment = works(fake)
+    snippet, experiment, audit = works(fake)
     assert snippet.startswith("The product of an n×n")
     assert experiment == "experiment"
+    assert audit.startswith("A stopwatch that stops too soon")
     out, err = capsys.readouterr()
     assert "n of n×n: 4000 · tpu:0" in out
     assert "your guess" not in out + err
@@ -110,8 +111,8 @@ def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
     assert run(fake, "clock") == 1
     out = capsys.readouterr().out
     assert "It needs 8 GB, and there are 4. Go smaller." in out
-    assert works(fake)[1:] == ["experiment"]
-    assert "2/2 The speed that a plain call claims" in out
+    assert works(fake)[1:2] == ["experiment"]
+    assert "2/3 The speed that a plain call claims" in out
 
 
 def test_tensorflow_that_is_not_installed_is_no_fault(capsys) -> None:
@@ -129,7 +130,7 @@ def test_a_step_without_a_result_claims_nothing(capsys) -> None:
     assert run(failing(), "clock", "--json") == 1
     document = json.loads(capsys.readouterr().out)
     assert document["outcome"] == "complete"
-    first, second = document["steps"]
+    first, second, _ = document["steps"]
     assert first["problem"]["error"]
     assert first["holds"] is None
     assert len(second["measurements"]) == 2

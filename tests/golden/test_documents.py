@@ -45,7 +45,7 @@ SCENARIOS = {
     "check_tpu_fail": ("check_tpu_fail", "check"),
     "check_tpu_baseline": ("check_tpu_fail", "check --baseline KEPT/check_tpu.json"),
     "check_crashed": ("check_crashed", "check"),
-    "learn_clock": ("learn_clock", "learn clock"),
+    "learn_clock": ("learn_clock", "learn clock --step 1"),
     "learn_race": ("learn_race", "learn first-call --step 4"),
     "learn_ahead": ("learn_ahead", "learn ahead --step 2"),
     "crossover": ("crossover", "crossover sigmoid --size 64..64k --budget 15"),
