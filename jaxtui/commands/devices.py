@@ -47,9 +47,13 @@ def command(common: Common, topology: str | None, as_json: bool) -> int:
     if as_json:
         for finding in state.findings:
             say(finding_text(finding))
-    built = report(state.host, state.devices, state.findings) if state.devices else None
+    built = (
+        report(state.host, state.devices, state.findings, hosts=state.hosts)
+        if state.devices
+        else None
+    )
     return close(
-        document=Devices.of(state.host, state.devices),
+        document=Devices.of(state.host, state.devices, state.hosts),
         text=partial(rendered, built) if built else None,
         as_json=as_json,
     )

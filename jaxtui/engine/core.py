@@ -105,6 +105,8 @@ class Core:
         self._follower: Follower | None = None
         self._imported: Work | None = None
         """The work whose files were imported before JAX started."""
+        self._unclear: tuple[Remark, ...] = ()
+        """Why it isn't known whether there are other processes."""
         self._own: tuple[Device, ...] = ()
         """The devices as this process lists them."""
         self._libtpu = ""
@@ -139,7 +141,8 @@ class Core:
         from jaxtui.measure import settings
 
         known = findings.after(seen, self._own or devices, cards)
-        return findings.sort([*known, *malloc.remarks(), *settings.remarks()])
+        others = *malloc.remarks(), *settings.remarks(), *self._unclear
+        return findings.sort([*known, *others])
 
     def _survey(self) -> Survey:
         if self._seen is None:
@@ -185,6 +188,11 @@ class Core:
 
         try:
             place = self._place or distributed.detect()
+        except RefusedError as refused:
+            # A machine that stands alone works all the same.
+            self._unclear = (refused.remark,)
+            return None
+        try:
             if place is None or place.processes < 2:
                 return None
             distributed.check(place)

@@ -47,7 +47,8 @@ def detect() -> Place | None:
         # What a launcher leaves in the environment may be anything.
         except Exception as error:
             facts: dict[str, Fact] = {"launcher": kind.name, "error": headline(error)}
-            raise RefusedError(Remark("cluster-unreadable", facts, "error")) from error
+            remark = Remark("cluster-unreadable", facts, "warning")
+            raise RefusedError(remark) from error
         address, processes, process, local = found
         if processes is None or processes < 2 or address is None or process is None:
             return None

@@ -52,7 +52,7 @@ class Device(Record, frozen=True, kw_only=True):
     simulated: bool = False
     """True for a CPU device made by ``--cpu-devices N``."""
     addressable: bool = True
-    """False for a device that belongs to another process."""
+    """False for a device of another process that the engine cannot ask for work."""
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
     """Every other public attribute that the device really has, as text."""
 

@@ -26,6 +26,7 @@ from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap, words
 from jaxtui.view.document import machine
+from jaxtui.view.hosts import hosts_text
 from jaxtui.view.load import NEARLY_FULL
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, fold, meter, plain
@@ -94,6 +95,7 @@ def report(
     devices: Sequence[Device],
     findings: Iterable[Remark] = (),
     source: str = "",
+    hosts: Sequence[Host] = (),
 ) -> Report:
     """What the devices are together, each of them, where their chips sit, and what else
     is to be known of the machine.
@@ -103,6 +105,7 @@ def report(
         devices: at least one.
         findings: about the machine.
         source: who says that there are these devices, where that is not this machine.
+        hosts: of each process, where there are several.
     """
     kinds = "" if devices[0].platform == "cpu" else f"{title(devices)}. "
     tables = [Table(columns(devices))]
@@ -117,7 +120,9 @@ def report(
         remarks=tuple(
             replace(statement, with_detail=True) for statement in gather((), findings)
         ),
-        host=machine_line(host, "SIMULATED devices" if simulated else ""),
+        host=machine_line(
+            host, "SIMULATED devices" if simulated else "", hosts_text(hosts)
+        ),
     )
 
 

@@ -236,11 +236,19 @@ class Devices(Record, frozen=True, kw_only=True):
 
     schema: int = SCHEMA
     host: Host | None
+    hosts: tuple[Host, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of each process by its index, where there are several."""
     devices: tuple[DeviceRow, ...]
 
     @classmethod
-    def of(cls, host: Host | None, devices: Sequence[Device]) -> Devices:
-        return cls(host=host, devices=tuple(map(DeviceRow.of, devices)))
+    def of(
+        cls, host: Host | None, devices: Sequence[Device], hosts: Sequence[Host] = ()
+    ) -> Devices:
+        return cls(
+            host=host,
+            hosts=tuple(hosts) or msgspec.UNSET,
+            devices=tuple(map(DeviceRow.of, devices)),
+        )
 
 
 class CheckRow(Record, frozen=True, kw_only=True):

@@ -112,7 +112,7 @@ def of_devices(state: State) -> Offer:
     """What the machine has."""
 
     def document() -> str:
-        return encode(Devices.of(state.host, state.devices)).decode()
+        return encode(Devices.of(state.host, state.devices, state.hosts)).decode()
 
     return Offer(_here("devices", state), {".json": document})
 

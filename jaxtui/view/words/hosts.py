@@ -150,10 +150,9 @@ WORDS: dict[str, Words] = {
         "unclear cluster",
         lambda f: (
             f"{LAUNCHERS.get(f['launcher'], f['launcher'])} seems to have started this"
-            f" process, but JAX cannot read its place: {f['error']}."
+            f" process, but JAX cannot read its place: {f['error']}. It works alone."
         ),
-        "Give --coordinator, --num-processes and --process-id, or --num-processes 1 to"
-        " work alone.",
+        "Give --coordinator, --num-processes and --process-id to work with others.",
     ),
     "host-silent": Words(
         "silent host",

@@ -1,0 +1,76 @@
+"""What JAX detects in an environment, and whether process 0 can be reached."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from jaxtui.machine.hosts import heartbeat_seconds
+from jaxtui.measure import hosts
+from jaxtui.measure.errors import RefusedError
+from jaxtui.model import Place
+
+SLURM = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_STEP_NODELIST": "node[1-2]",
+    "SLURM_NTASKS": "2",
+    "SLURM_PROCID": "1",
+    "SLURM_LOCALID": "0",
+    "SLURM_STEP_NUM_NODES": "2",
+}
+
+
+@pytest.fixture
+def slurm(monkeypatch):
+    for name, value in SLURM.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("OMPI_MCA_orte_hnp_uri", raising=False)
+    return monkeypatch
+
+
+def test_jax_detects_the_place_of_a_process(slurm):
+    place = hosts.detect()
+    assert place is not None
+    assert (place.processes, place.process) == (2, 1)
+    assert place.coordinator.startswith("node1:")
+    assert place.launcher == "slurm"
+
+
+def test_one_process_of_one_is_alone(slurm):
+    slurm.setenv("SLURM_NTASKS", "1")
+    assert hosts.detect() is None
+
+
+def test_a_place_that_cannot_be_read_is_no_place(slurm):
+    slurm.setenv("SLURM_JOB_ID", "seven")
+    with pytest.raises(RefusedError) as refused:
+        hosts.detect()
+    remark = refused.value.remark
+    assert (remark.code, remark.severity) == ("cluster-unreadable", "warning")
+    assert remark.facts["launcher"] == "slurm"
+
+
+def test_where_process_0_is_to_be():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        address = f"127.0.0.1:{port}"
+        assert hosts.reach(Place(address, 2, 1)) == "refused"
+        listener.listen()
+        assert hosts.reach(Place(address, 2, 1)) == ""
+        with pytest.raises(RefusedError) as refused:
+            hosts.check(Place(address, 2, 0))
+        assert refused.value.remark.code == "coordinator-port"
+        assert refused.value.remark.facts == {"port": port, "taken": True}
+        hosts.check(Place(address, 2, 1))  # it listens elsewhere
+    hosts.check(Place(address, 2, 0))
+    assert hosts.reach(Place("host.invalid:1", 2, 1)) == "unknown-host"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("", 10), ("3", 3), ("0", 10), ("x", 10), ("-1", 10)]
+)
+def test_the_heartbeat_is_a_number_of_seconds(text, seconds):
+    assert heartbeat_seconds({"JAXTUI_HEARTBEAT": text}) == seconds
+    assert heartbeat_seconds({}) == 10
