@@ -50,7 +50,7 @@ from jaxtui.text import join_painted
 from jaxtui.view import profile as view
 from jaxtui.view import words
 
-RUNNER = "jaxtui.measure.script"
+RUNNER = "jaxtui.measure.capture"
 
 STDERR = 2
 """The descriptor: a program writes to it and not to what Python has made of it."""

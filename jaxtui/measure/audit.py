@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from jaxtui.measure import as_main, xspace
+from jaxtui.measure import script, xspace
 from jaxtui.measure.kernels import DEVICES, HOST, start_of
 from jaxtui.measure.xspace import Event, Space
 from jaxtui.model import Remark
@@ -891,4 +891,4 @@ def main() -> int:
     for number in ASKS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, broken_off)
-    return as_main.run(arguments, ended)
+    return script.run(arguments, ended)

@@ -1,10 +1,7 @@
-"""Runs someone's program as it is, with JAX's profiler on for a while.
+"""Runs someone's program in this process as ``python`` would, and knows when it ends.
 
-The program is ``__main__``, has its arguments, its folder first on ``sys.path``, and
-its own output, exit code and Ctrl-C. A thread waits until the program itself has
-started JAX's backend, because the profiler would start it too early, and profiles from
-then on. Where it stands is told by files of the folder: ``done`` once the trace is
-written, ``failed`` with a remark.
+The program has its own arguments, its own ``__main__`` and its own folder first on the
+path. Nothing of jaxtui may have imported JAX before it does.
 """
 
 from __future__ import annotations
@@ -15,209 +12,95 @@ import runpy
 import signal
 import sys
 import threading
-import time
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from types import ModuleType, TracebackType
-from typing import Any
 
-import msgspec
-
-from jaxtui.model.profile import Script
-from jaxtui.model.remark import Remark
-
-DONE, FAILED = "done", "failed"
-"""Files in the folder of the trace."""
-
-POLL_SECONDS = 0.005
-"""Between two looks whether the program has started JAX: a millionth of a core."""
-
-FLUSH_SECONDS = 0.005
-"""The runtime writes when a kernel ended a little after its result is ready."""
+BROKEN_OFF = -signal.SIGINT
+"""Ctrl-C has ended it."""
 
 
-class Watch:
-    """Profiles this process for a while, from a thread.
+def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
+    """Run a program to its end and return its exit status.
 
     Args:
-        script: what to profile of it.
-        folder: for the trace.
+        arguments: those of ``python``: a path, or ``-m`` and a module, and what follows
+            is the program's own.
+        ended: called once when the program is over, however that came: also by
+            ``os._exit``, which runs nothing else; not in a process that it has forked.
     """
+    pid, over, leave = os.getpid(), threading.Event(), os._exit
 
-    def __init__(self, script: Script, folder: Path) -> None:
-        self._script, self._folder = script, folder
-        self._began = time.monotonic()
-        self._over = threading.Event()
-        self._lock = threading.Lock()
-        self._profiler: Any = None
-        self._theirs: Any = None
-        self._running = False
-        self._told = False
-        self._process = os.getpid()
-        self._steps = 0
-        self._thread = threading.Thread(target=self._run, daemon=True)
+    def end() -> None:
+        if os.getpid() == pid and not over.is_set():
+            over.set()
+            ended()
 
-    def start(self) -> None:
-        self._thread.start()
+    def exit_at_once(status: int) -> None:
+        end()
+        leave(status)
 
-    def finish(self) -> None:
-        """The program is over: write what there is."""
-        if os.getpid() != self._process:  # a child that it has forked
-            return
-        self._over.set()
-        self._thread.join()
-        self._stop()
-        if not self._told:
-            started = self._backend() is not None
-            self._fail(Remark("program-early" if started else "program-without-jax"))
-
-    def _run(self) -> None:
-        while self._backend() is None:
-            if self._over.wait(POLL_SECONDS):
-                return
-        left = self._began + self._script.after_seconds - time.monotonic()
-        if left > 0 and self._over.wait(left):
-            return
-        if self._script.after_steps and not self._await_steps():
-            return
-        if self._start() and not self._over.wait(self._script.seconds):
-            self._stop()
-
-    @staticmethod
-    def _backend() -> Any:
-        """JAX's backends, once the program has started them."""
-        bridge = sys.modules.get("jax._src.xla_bridge")
-        return getattr(bridge, "_backends", None) or None
-
-    def _await_steps(self) -> bool:
-        """Wait for so many annotated steps; whether they came."""
-        import jax
-
-        annotation: Any = jax.profiler.StepTraceAnnotation
-        enter = annotation.__enter__
-
-        def entered(one: Any) -> Any:
-            self._steps += 1
-            return enter(one)
-
-        annotation.__enter__ = entered
-        try:
-            while self._steps <= self._script.after_steps:
-                if self._over.wait(POLL_SECONDS):
-                    facts = {"steps": self._steps, "asked": self._script.after_steps}
-                    self._fail(Remark("program-steps", {**facts}))
-                    return False
-        finally:
-            annotation.__enter__ = enter
-        return True
-
-    def _start(self) -> bool:
-        from jax._src import profiler
-
-        from jaxtui.measure import trace
-
-        self._profiler = profiler
-        with self._lock:
-            try:
-                profiler.start_trace(
-                    str(self._folder), profiler_options=trace.options()
-                )
-            except Exception as error:  # it profiles itself, say
-                self._fail(trace.failed(error))
-                return False
-            self._running = True
-            self._give_way()
-        return True
-
-    def _give_way(self) -> None:
-        """A program that begins to profile itself does so: there is one at a time."""
-        import jax
-
-        theirs = self._theirs = self._profiler.start_trace
-
-        def start(*args: Any, **keywords: Any) -> Any:
-            self._stop()
-            return theirs(*args, **keywords)
-
-        self._profiler.start_trace = start
-        jax.profiler.start_trace = start
-
-    def _stop(self) -> None:
-        import jax
-
-        with self._lock:
-            if not self._running:
-                return
-            self._running = False
-            self._profiler.start_trace = self._theirs
-            jax.profiler.start_trace = self._theirs
-            time.sleep(FLUSH_SECONDS)
-            try:
-                self._profiler.stop_trace()
-            except Exception as error:
-                from jaxtui.measure import trace
-
-                self._fail(trace.failed(error))
-            else:
-                self._tell(DONE, b"")
-
-    def _fail(self, remark: Remark) -> None:
-        self._tell(FAILED, msgspec.json.encode(remark))
-
-    def _tell(self, name: str, content: bytes) -> None:
-        self._told = True
-        hidden = self._folder / f".{name}"
-        hidden.write_bytes(content)
-        hidden.replace(self._folder / name)
-
-
-def main() -> int:
-    """Run the program of the command line: a folder, a ``Script``, and arguments."""
-    _, folder, options, *arguments = sys.argv
-    script = msgspec.json.decode(options, type=Script)
-    watch = Watch(script, Path(folder))
-    run = _module if script.module else _file
-    watch.start()
-    interrupted, code = False, 0
+    os._exit = exit_at_once  # type: ignore[assignment]
     try:
-        run(script.path, arguments)
-    except SystemExit:
-        watch.finish()
-        raise
-    except BaseException as error:
-        interrupted, code = isinstance(error, KeyboardInterrupt), 1
-        error = error.with_traceback(_theirs(error.__traceback__))
-        sys.excepthook(type(error), error, error.__traceback__)
-    watch.finish()
-    if interrupted:  # as Python itself ends then
+        status = _status(arguments)
+        # What the program still runs in threads belongs to it.
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+    except KeyboardInterrupt:
+        status = BROKEN_OFF
+    finally:
+        os._exit = leave
+    end()
+    if status == BROKEN_OFF:  # as Python itself ends then
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    return code
+    return status
 
 
-def _file(path: str, arguments: list[str]) -> None:
-    sys.argv = [path, *arguments]
-    sys.path.insert(0, str(Path(path).resolve().parent))
+def _status(arguments: Sequence[str]) -> int:
+    try:
+        if arguments[0] == "-m":
+            sys.argv = [*arguments[1:]]
+            sys.path.insert(0, os.getcwd())
+            # What ``python -m`` itself calls, but for the module of that name here.
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        else:
+            _run_file(arguments)
+    except SystemExit as ending:
+        if ending.code is None or isinstance(ending.code, int):
+            return ending.code or 0
+        sys.stderr.write(f"{ending.code}\n")
+        return 1
+    except KeyboardInterrupt as interrupt:
+        _show(interrupt)
+        return BROKEN_OFF
+    except BaseException as error:  # it is the program's
+        _show(error)
+        return 1
+    return 0
+
+
+def _run_file(arguments: Sequence[str]) -> None:
+    path = arguments[0]
+    sys.argv = [*arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    main = ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
     with io.open_code(os.path.abspath(path)) as file:
-        source = file.read()
-    program = ModuleType("__main__")
-    program.__dict__.update(__file__=path, __builtins__=__builtins__)
-    sys.modules["__main__"] = program
-    exec(compile(source, path, "exec"), program.__dict__)
+        code = compile(file.read(), os.path.abspath(path), "exec")
+    exec(code, main.__dict__)
 
 
-def _module(name: str, arguments: list[str]) -> None:
-    sys.argv = [name, *arguments]
-    sys.path.insert(0, os.getcwd())
-    runpy.run_module(name, run_name="__main__", alter_sys=True)
+def _show(error: BaseException) -> None:
+    """The traceback as Python shows it, without the frames of who runs the program."""
+    frames = error.__traceback__
+    while frames is not None and _is_ours(frames):
+        frames = frames.tb_next
+    sys.excepthook(type(error), error.with_traceback(frames), frames)
 
 
-def _theirs(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback from the program on."""
-    ours = (__file__, runpy.__file__)
-    found = traceback
-    while found is not None and (
-        found.tb_frame.f_code.co_filename in ours
-        or found.tb_frame.f_code.co_filename.startswith("<frozen runpy")
-    ):
-        found = found.tb_next
-    return found
+def _is_ours(frames: TracebackType) -> bool:
+    file = frames.tb_frame.f_code.co_filename
+    return file in (__file__, runpy.__file__) or file == "<frozen runpy>"

@@ -1,0 +1,176 @@
+"""Runs someone's program as it is, with JAX's profiler on for a while.
+
+A thread waits until the program itself has
+started JAX's backend, because the profiler would start it too early, and profiles from
+then on. Where it stands is told by files of the folder: ``done`` once the trace is
+written, ``failed`` with a remark.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from jaxtui.measure.script import run
+from jaxtui.model.profile import Script
+from jaxtui.model.remark import Remark
+
+DONE, FAILED = "done", "failed"
+"""Files in the folder of the trace."""
+
+POLL_SECONDS = 0.005
+"""Between two looks whether the program has started JAX: a millionth of a core."""
+
+FLUSH_SECONDS = 0.005
+"""The runtime writes when a kernel ended a little after its result is ready."""
+
+
+class Watch:
+    """Profiles this process for a while, from a thread.
+
+    Args:
+        script: what to profile of it.
+        folder: for the trace.
+    """
+
+    def __init__(self, script: Script, folder: Path) -> None:
+        self._script, self._folder = script, folder
+        self._began = time.monotonic()
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._profiler: Any = None
+        self._theirs: Any = None
+        self._running = False
+        self._told = False
+        self._process = os.getpid()
+        self._steps = 0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self) -> None:
+        """The program is over: write what there is."""
+        if os.getpid() != self._process:  # a child that it has forked
+            return
+        self._over.set()
+        self._thread.join()
+        self._stop()
+        if not self._told:
+            started = self._backend() is not None
+            self._fail(Remark("program-early" if started else "program-without-jax"))
+
+    def _run(self) -> None:
+        while self._backend() is None:
+            if self._over.wait(POLL_SECONDS):
+                return
+        left = self._began + self._script.after_seconds - time.monotonic()
+        if left > 0 and self._over.wait(left):
+            return
+        if self._script.after_steps and not self._await_steps():
+            return
+        if self._start() and not self._over.wait(self._script.seconds):
+            self._stop()
+
+    @staticmethod
+    def _backend() -> Any:
+        """JAX's backends, once the program has started them."""
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        return getattr(bridge, "_backends", None) or None
+
+    def _await_steps(self) -> bool:
+        """Wait for so many annotated steps; whether they came."""
+        import jax
+
+        annotation: Any = jax.profiler.StepTraceAnnotation
+        enter = annotation.__enter__
+
+        def entered(one: Any) -> Any:
+            self._steps += 1
+            return enter(one)
+
+        annotation.__enter__ = entered
+        try:
+            while self._steps <= self._script.after_steps:
+                if self._over.wait(POLL_SECONDS):
+                    facts = {"steps": self._steps, "asked": self._script.after_steps}
+                    self._fail(Remark("program-steps", {**facts}))
+                    return False
+        finally:
+            annotation.__enter__ = enter
+        return True
+
+    def _start(self) -> bool:
+        from jax._src import profiler
+
+        from jaxtui.measure import trace
+
+        self._profiler = profiler
+        with self._lock:
+            try:
+                profiler.start_trace(
+                    str(self._folder), profiler_options=trace.options()
+                )
+            except Exception as error:  # it profiles itself, say
+                self._fail(trace.failed(error))
+                return False
+            self._running = True
+            self._give_way()
+        return True
+
+    def _give_way(self) -> None:
+        """A program that begins to profile itself does so: there is one at a time."""
+        import jax
+
+        theirs = self._theirs = self._profiler.start_trace
+
+        def start(*args: Any, **keywords: Any) -> Any:
+            self._stop()
+            return theirs(*args, **keywords)
+
+        self._profiler.start_trace = start
+        jax.profiler.start_trace = start
+
+    def _stop(self) -> None:
+        import jax
+
+        with self._lock:
+            if not self._running:
+                return
+            self._running = False
+            self._profiler.start_trace = self._theirs
+            jax.profiler.start_trace = self._theirs
+            time.sleep(FLUSH_SECONDS)
+            try:
+                self._profiler.stop_trace()
+            except Exception as error:
+                from jaxtui.measure import trace
+
+                self._fail(trace.failed(error))
+            else:
+                self._tell(DONE, b"")
+
+    def _fail(self, remark: Remark) -> None:
+        self._tell(FAILED, msgspec.json.encode(remark))
+
+    def _tell(self, name: str, content: bytes) -> None:
+        self._told = True
+        hidden = self._folder / f".{name}"
+        hidden.write_bytes(content)
+        hidden.replace(self._folder / name)
+
+
+def main() -> int:
+    """Run the program of the command line: a folder, a ``Script``, and arguments."""
+    _, folder, options, *arguments = sys.argv
+    script = msgspec.json.decode(options, type=Script)
+    watch = Watch(script, Path(folder))
+    watch.start()
+    module = ("-m",) if script.module else ()
+    return run([*module, script.path, *arguments], watch.finish)
