@@ -120,16 +120,17 @@ def _on_tpu(
     runs = sorted(programs, key=start_of)
     starts = [run.start_ps for run in runs]
     known = [{**event.metadata.stats, **dict(event.stats)} for event in events]
+    own = [_own_times(stats) for stats in known]
     apart = [
-        event.start_ps - stats[_OFFSET]
-        for event, stats in zip(events, known, strict=True)
-        if _OFFSET in stats and _DURATION in stats
+        event.start_ps - times[0]
+        for event, times in zip(events, own, strict=True)
+        if times is not None
     ]
     between = median_low(apart) if apart else 0
-    for event, stats in zip(events, known, strict=True):
+    for event, stats, times in zip(events, known, own, strict=True):
         start, duration = event.start_ps, event.duration_ps
-        if _OFFSET in stats and _DURATION in stats:
-            start, duration = stats[_OFFSET] + between, stats[_DURATION]
+        if times is not None:
+            start, duration = times[0] + between, times[1]
         name = event.metadata.display_name or short_name(event.name)
         if line == BESIDE:
             name = short_name(event.name)
@@ -145,6 +146,14 @@ def _on_tpu(
             start + duration,
             stats,
         )
+
+
+def _own_times(stats: dict[str, Any]) -> tuple[int, int] | None:
+    """Start and length by the clock of the device."""
+    start, duration = stats.get(_OFFSET), stats.get(_DURATION)
+    if isinstance(start, int) and isinstance(duration, int) and duration >= 0:
+        return start, duration
+    return None
 
 
 def _on_stream(plane: str, line: str, events: Sequence[Any]) -> Iterator[Kernel]:

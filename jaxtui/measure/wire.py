@@ -15,6 +15,8 @@ VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5
 LONGEST_VARINT = 10
 """Bytes: seven bits in each, for 64."""
 
+_WHOLE = 2**64 - 1
+
 Value = int | float | bytes
 """Of a varint; of eight or four bytes, which are all ``double`` or ``float`` in what is
 read here; of texts, bytes and messages."""
@@ -67,7 +69,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
         value |= (byte & 127) << shift
         place, shift = place + 1, shift + 7
         if byte < 128:
-            return value, place
+            return value & _WHOLE, place
     raise ValueError("cut off")
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import random
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jaxtui.measure import profile, xspace
 from jaxtui.measure.profile import STEP, NoProfileError
@@ -343,3 +347,61 @@ def test_traces_of_every_version_say_the_same(version: str) -> None:
     assert line.line == 11
     if version in ("0.10.2", "0.12.0.1"):
         assert frame.function == "layer"
+
+
+# Damaged ones.
+
+
+def on_a_tpu() -> bytes:
+    names = {
+        f"%op.{i} = f32[8]": Named(
+            f"op.{i}", {"flops": i, "bytes_accessed": 7, "source_stack": "a.py:3:1"}
+        )
+        for i in range(5)
+    }
+    ran = tuple(
+        event(
+            f"%op.{i % 5} = f32[8]",
+            i * 100,
+            60,
+            device_offset_ps=i * 100,
+            device_duration_ps=60,
+        )
+        for i in range(40)
+    )
+    runs = tuple(event("jit_f(1)", i * 1000, 900, run_id=i) for i in range(4))
+    lines = (Line("XLA Modules", runs), Line("XLA Ops", ran))
+    host = (
+        event("PjitFunction(f)", 0, 50),
+        event("MemoryAllocation", 3, 0, bytes_allocated=5),
+        event("TransferToDevice", 5, 5, size=3),
+    )
+    peaks = {"peak_teraflops_per_second": 918.0}
+    return space(
+        Plane("/device:TPU:0", lines, names, peaks),
+        Plane("/host:CPU", (Line("python", host),)),
+    )
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4))
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_trace_has_a_profile_or_none(seed: int, many: int) -> None:
+    places = random.Random(seed)
+    recorded = Path(__file__).with_name("traces") / "cpu-jax-0.10.2.xplane.pb.gz"
+    whole = [gzip.decompress(recorded.read_bytes()), on_a_tpu()]
+    data = bytearray(places.choice(whole))
+    for _ in range(many):
+        data[places.randrange(len(data))] = places.randrange(256)
+    try:
+        found = profile.read(xspace.read(bytes(data)), "")
+    except (ValueError, NoProfileError):
+        return
+    # It crosses the pipe.
+    msgspec.json.decode(msgspec.json.encode(found), type=Profile)
+
+
+@pytest.mark.parametrize("value", ["text", 0.5, -7])
+def test_times_that_are_none_are_not_taken(value: object) -> None:
+    data = {"device_offset_ps": 5, "device_duration_ps": value}
+    ran = event("%dot.1 = f32[]", 0, ms(4), **data)
+    assert own(read(Plane("/device:TPU:0", (Line("XLA Ops", (ran,)),)))) == {"dot.1": 4}
