@@ -74,6 +74,7 @@ def bench(
     samples: bool = False,
     history: bool = True,
     args: Iterable[str] = (),
+    mesh: str = "",
     processes: int = 1,
 ) -> Measurements:
     """Time every combination in this process, taking turns.
@@ -90,8 +91,8 @@ def bench(
         size: as on the command line (``"256..4096"``), or numbers; ``None`` is each
             op's default.
         dtype: of the inputs, by name or as ``jnp.bfloat16``; float32 if left out.
-        device: such as ``"tpu:0"``, ``"all"`` or ``jax.devices()[0]``; ``None`` is the
-            first.
+        device: such as ``"tpu:0"``, ``"tpu:0-7"``, ``"all"`` or ``jax.devices()[0]``;
+            ``None`` is the first, and of a collective all.
         mode: ``numpy``, ``eager``, ``jit``.
         inputs: where arguments live before each call, ``device`` or ``host``.
         precision: of matrix products.
@@ -103,7 +104,9 @@ def bench(
         samples: keep every sample in the measurements.
         history: keep the measurements in the history, as ``jaxtui bench`` does.
         args: what functions of your own are given, such as ``["f32[1024,1024]"]``, if
-            there is nothing beside them that makes it.
+            there is nothing beside them that makes it; ``"f32[64,64]@x,-"`` is sharded.
+        mesh: devices per axis x, y, z, such as ``"2x4"``, over which collectives and
+            functions of your own run; a collective along one axis as in ``"2x4@y"``.
         processes: time every case in so many fresh processes instead, one after the
             other; the interval is then about processes. An accelerator that this
             process holds is not theirs to use.
@@ -148,6 +151,7 @@ def bench(
             seed=_seed(seed),
             keep_samples=samples,
             arguments=shapes,
+            mesh=selection.parse_mesh(mesh) if mesh else None,
             processes=count,
         )
 

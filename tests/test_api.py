@@ -237,3 +237,14 @@ def test_the_readme_runs(
     exec(code.replace("[256, 1024]", "[32, 64]"), names)
     assert len(names["results"]) == 4
     assert "matmul 32 float32 jit" in capsys.readouterr().out
+
+
+def test_a_collective_runs_over_a_mesh() -> None:
+    found = jaxtui.bench(
+        "all_reduce", size=4096, mesh="2x2@y", budget=0.5, history=False
+    )
+    (measured,) = found
+    assert measured.case.device == "cpu:0-3"
+    assert measured.collective.participants == 2
+    with pytest.raises(SelectionError):
+        jaxtui.bench("all_reduce", mesh="2y2", history=False)

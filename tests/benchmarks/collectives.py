@@ -14,12 +14,12 @@ and no element may be wrong.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -68,24 +68,20 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ("d",))
-for size in {sizes}:
-    elements = 8 * size // {itemsize} // {divisor}
-    host = np.random.default_rng(0).integers(-8, 9, elements)
-    x = jax.device_put(host.astype(jnp.{dtype}), NamedSharding(mesh, P("d")))
-    f = jax.jit(
-        jax.shard_map(
-            lambda x: {form}, mesh=mesh, in_specs=P("d"), out_specs=P("d")
-        )
-    )
-    for _ in range(5):
-        f(x).block_until_ready()
-    times = []
-    end = perf_counter() + {seconds}
-    while perf_counter() < end or len(times) < 5:
-        start = perf_counter()
-        f(x).block_until_ready()
-        times.append(perf_counter() - start)
-    print(size, median(times), flush=True)
+host = np.random.default_rng(0).integers(-8, 9, {elements})
+x = jax.device_put(host.astype(jnp.{dtype}), NamedSharding(mesh, P("d")))
+f = jax.jit(
+    jax.shard_map(lambda x: {form}, mesh=mesh, in_specs=P("d"), out_specs=P("d"))
+)
+for _ in range(5):
+    f(x).block_until_ready()
+times = []
+end = perf_counter() + {seconds}
+while perf_counter() < end or len(times) < 5:
+    start = perf_counter()
+    f(x).block_until_ready()
+    times.append(perf_counter() - start)
+print(median(times))
 """
 
 
@@ -100,46 +96,40 @@ def main() -> int:
     sizes = EVERY_SIZE if options.all else SIZES
     held: list[bool] = []
     print(f"{'case':32} {'script':>10} {'jaxtui':>10} {'ratio':>6} {'busbw':>12}")
-    for op in options.ops:
-        for dtype in DTYPES:
-            held += compare(op, dtype, sizes, options.pairs, options.seconds)
+    # Each alone: what a large buffer leaves in memory would slow a smaller one down.
+    for op, dtype, size in itertools.product(options.ops, DTYPES, sizes):
+        held.append(compare(op, dtype, size, options.pairs, options.seconds))
     print(f"{sum(held)} of {len(held)} cases hold")
     return int(not all(held))
 
 
-def compare(
-    op: str, dtype: str, sizes: tuple[int, ...], pairs: int, seconds: float
-) -> list[bool]:
-    """Alternate both sides of one collective and print a row for each size."""
-    plain: dict[int, list[float]] = defaultdict(list)
-    ours: dict[int, list[float]] = defaultdict(list)
-    bus: dict[int, float] = {}
+def compare(op: str, dtype: str, size: int, pairs: int, seconds: float) -> bool:
+    """Alternate both sides of one case and print its row."""
+    plain: list[float] = []
+    ours: list[float] = []
+    bus: list[float] = []
 
     def script() -> None:
-        for size, taken in run_script(op, dtype, sizes, seconds).items():
-            plain[size].append(taken)
+        plain.append(run_script(op, dtype, size, seconds))
 
     def jaxtui() -> None:
-        for measured in run_jaxtui(op, dtype, sizes):
-            size = measured["case"]["size"]
-            free = measured["free_seconds"] or 0.0
-            ours[size].append(measured["ready"]["median"] + free)
-            bus[size] = recompute(measured, OPS[op][2])
+        measured = run_jaxtui(op, dtype, size)
+        free = measured["free_seconds"] or 0.0
+        ours.append(measured["ready"]["median"] + free)
+        bus.append(recompute(measured, OPS[op][2]))
 
     for pair in range(pairs):
         for turn in (script, jaxtui) if pair % 2 else (jaxtui, script):
             turn()
-    held = []
-    for size in sizes:
-        ratio = median(a / b for a, b in zip(ours[size], plain[size], strict=True))
-        held.append(abs(ratio - 1) <= ACCEPTED)
-        print(
-            f"{f'{op} {size} {dtype}':32} {median(plain[size]) * 1e3:7.3f} ms"
-            f" {median(ours[size]) * 1e3:7.3f} ms {ratio:6.2f}"
-            f" {bus[size] / 1e9:7.3f} GB/s {'' if held[-1] else 'OUT'}",
-            flush=True,
-        )
-    return held
+    ratio = median(a / b for a, b in zip(ours, plain, strict=True))
+    holds = abs(ratio - 1) <= ACCEPTED
+    print(
+        f"{f'{op} {size} {dtype}':32} {median(plain) * 1e3:7.3f} ms"
+        f" {median(ours) * 1e3:7.3f} ms {ratio:6.2f}"
+        f" {median(bus) / 1e9:7.3f} GB/s {'' if holds else 'OUT'}",
+        flush=True,
+    )
+    return holds
 
 
 def recompute(measured: dict[str, Any], factor: float) -> float:
@@ -153,15 +143,11 @@ def recompute(measured: dict[str, Any], factor: float) -> float:
     return float(rates["bus_bytes_per_second"])
 
 
-def run_script(
-    op: str, dtype: str, sizes: tuple[int, ...], seconds: float
-) -> dict[int, float]:
-    """Median seconds of the plain script by size, in a process of its own."""
+def run_script(op: str, dtype: str, size: int, seconds: float) -> float:
+    """Median seconds of the plain script, in a process of its own."""
     form, divisor, _ = OPS[op]
     text = SCRIPT.format(
-        sizes=sizes,
-        itemsize=DTYPES[dtype],
-        divisor=divisor,
+        elements=DEVICES * size // DTYPES[dtype] // divisor,
         dtype=dtype,
         form=form,
         seconds=seconds,
@@ -169,20 +155,18 @@ def run_script(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "plain.py")
         path.write_text(text)
-        lines = _output([sys.executable, str(path)]).splitlines()
-    rows = (line.split() for line in lines)
-    return {int(size): float(taken) for size, taken in rows}
+        return float(_output([sys.executable, str(path)]))
 
 
-def run_jaxtui(op: str, dtype: str, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
-    """The measurements of ``jaxtui bench``."""
-    command = [sys.executable, "-m", "jaxtui", "bench", op, "--json", "--no-history"]
-    command += ["--size", ",".join(map(str, sizes)), "--dtype", dtype]
-    command += ["--target", "1"]
+def run_jaxtui(op: str, dtype: str, size: int) -> dict[str, Any]:
+    """The measurement of ``jaxtui bench``."""
+    command = [sys.executable, "-m", "jaxtui", "bench", f"{op}:{size}", "--json"]
+    command += ["--no-history", "--dtype", dtype]
     document = json.loads(_output(command))
     assert not document["failures"], document["failures"]
-    measurements: list[dict[str, Any]] = document["measurements"]
-    return measurements
+    (measured,) = document["measurements"]
+    found: dict[str, Any] = measured
+    return found
 
 
 def _output(command: list[str]) -> str:
