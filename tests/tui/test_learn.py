@@ -216,7 +216,7 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
         if size != WIDE:
             assert paper(app, "step-figures") == ""
             await pilot.press("d", "d")
-        await until(pilot, lambda: "1 ms 0.269 ms" in paper(app, "step-figures"))
+        await until(pilot, lambda: "1 ms 269 µs" in paper(app, "step-figures"))
         assert "in the end" in paper(app, "step-figures")
         if size != WIDE:
             await pilot.press("d", "d")
@@ -366,7 +366,7 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         await until(pilot, lambda: "running" in borders(app, "step-verdict"))
         engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
         await until(pilot, lambda: pane(app).course.playing is None)
-        await until(pilot, lambda: "Stopped." in paper(app, "step-verdict-text"))
+        await until(pilot, lambda: "Stopped: " in paper(app, "step-verdict-text"))
         # The first conclusion is kept.
         assert "✓ Holds here" in paper(app, "step-verdict-text")
 
