@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.style import Style
 from textual.widgets import Input, OptionList
 
-_NAMES = {"enter": "Enter", "escape": "Esc", "space": "Space", "delete": "Delete"}
+_NAMES = {"enter": "Enter", "escape": "Esc", "space": "Space", "delete": "Del"}
 """Of keys, as a border writes them."""
 
 
