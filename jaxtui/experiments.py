@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
+
 from jaxtui import format as fmt
 from jaxtui.model import (
     COMPILED_MODES,
@@ -310,6 +312,25 @@ def default_experiment(
             ),
         ),
         budget_seconds=DEFAULT_BUDGET_SECONDS,
+    )
+
+
+def on_devices(experiment: Experiment, devices: Sequence[str]) -> Experiment:
+    """The same cases on each of these devices; as it is without any.
+
+    Those of the host stay as they are.
+    """
+    if not devices:
+        return experiment
+    cases = [
+        case if case.on_host else msgspec.structs.replace(case, device=name)
+        for case in experiment.cases
+        for name in (devices[:1] if case.on_host else devices)
+    ]
+    budget = experiment.budget_seconds
+    whole = None if budget is None else budget * len(cases) / len(experiment.cases)
+    return msgspec.structs.replace(
+        experiment, cases=tuple(dict.fromkeys(cases)), budget_seconds=whole
     )
 
 

@@ -140,7 +140,9 @@ class DevicesPane(CasePane):
 
     @property
     def offer(self) -> Experiment | None:
-        """What Enter runs: the first case, on the selected device."""
+        """What Enter runs: the first case, on the devices that are marked, or else on
+        the selected one.
+        """
         state, device = self.state, self.state.device
         if device is None or state.host is None or not state.ops:
             return None
@@ -148,9 +150,10 @@ class DevicesPane(CasePane):
 
         ordered = (device, *(one for one in state.devices if one is not device))
         try:
-            return experiments.default_experiment(ordered, state.ops, state.host)
+            offer = experiments.default_experiment(ordered, state.ops, state.host)
         except SelectionError:
             return None
+        return experiments.on_devices(offer, state.chosen)
 
     @property
     def case(self) -> Case | None:
@@ -278,7 +281,8 @@ class DevicesPane(CasePane):
         if (case := self.case) is not None:
             from jaxtui.tui.values import of_case
 
-            self.base.to_form(of_case(case))
+            values, marked = of_case(case), self.session.state.chosen
+            self.base.to_form(replace(values, devices=marked or values.devices))
 
     def action_class(self) -> None:
         from jaxtui.tui.classroom import open_classroom
@@ -466,6 +470,8 @@ class FirstMinute(Panel):
             hints = []
         else:
             run = "" if offered == named else f"run {offered.label}"
+            if len(state.chosen) > 1:
+                run = f"run on {len(state.chosen)} devices"
             hints = [
                 hint(self, "run", run),
                 hint(self, "timeline", "calls, one by one"),

@@ -7,13 +7,15 @@ from typing import get_args
 
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
+from jaxtui.analysis.rates import Rates
 from jaxtui.model import CheckTest, Device
 from jaxtui.state import CaseState, Job
-from jaxtui.view import crossover
+from jaxtui.view import crossover, rates
 from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
 from jaxtui.view.collectives import rates_of
 from jaxtui.view.curves import METRICS, Metric, sizes, swept
+from jaxtui.view.rates import Shown
 
 MOST = 8
 """Functions of files that are offered again."""
@@ -31,6 +33,10 @@ class State(state.State):
     minute."""
     cursor: str | None = None
     """Name of the device that is selected; ``None`` for the first."""
+    marked: tuple[str, ...] = ()
+    """Names of the devices that the next run is for; none for the selected one."""
+    heat: Shown | None = None
+    """What the colours of the chip map show; ``None`` for processes or verdicts."""
     picked: tuple[int, int] | None = None
     """Number of a run, and index of its case that is selected; ``None`` for the first
     that JAX runs."""
@@ -75,6 +81,22 @@ class State(state.State):
     def check_shown(self) -> bool:
         """Whether a health check is on screen."""
         return self.check_open and self.exam is not None
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The marked devices that are still there, in the order of all."""
+        return tuple(one.name for one in self.devices if one.name in self.marked)
+
+    @property
+    def rates(self) -> tuple[Rates, ...]:
+        """What the chip map can show: the rates of the check if that is on screen, or
+        of the selected case, as far as several devices have any.
+        """
+        checked = rates.of_check(self.exam)
+        if self.check_shown and checked:
+            return checked
+        like = self.case.case if self.case else None
+        return rates.of_run(self.run, like) or checked
 
     @property
     def device(self) -> Device | None:

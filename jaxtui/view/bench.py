@@ -25,7 +25,7 @@ from jaxtui.model.base import dtype_label
 from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import Picture, dot
 from jaxtui.state import CaseState, Job
-from jaxtui.view import collectives, curves, words
+from jaxtui.view import collectives, curves, rates, words
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import Contents, of_report
 from jaxtui.view.figures import (
@@ -70,8 +70,12 @@ def report(
         picture: of the run.
     """
     swept = run if picture is not None and len(run.cases) > 1 else None
+    lagging = rates.remarks_of(run)
     rows = [
-        (row_label(case, run), (*own_notes(case, run), *_failure(case)))
+        (
+            row_label(case, run),
+            (*own_notes(case, run), *_failure(case), *_lagging(case, lagging)),
+        )
         for case in run.cases
     ]
     # Flags are never cut here: a figure makes room for them.
@@ -87,6 +91,12 @@ def report(
         picture=picture,
         host=host,
     )
+
+
+def _lagging(case: CaseState, lagging: Mapping[Case, Remark]) -> tuple[Remark, ...]:
+    """That its device lags behind others with the same case."""
+    found = lagging.get(case.case)
+    return (found,) if found is not None else ()
 
 
 def _failure(case: CaseState) -> tuple[Remark, ...]:

@@ -23,6 +23,9 @@ SLICE_IDS = 100_000
 PROCESS_ROLES = 8
 """How many processes have a role of their own before the roles repeat."""
 
+CHOSEN = "*"
+"""Behind the id of a device that is marked for the next run."""
+
 ONE_ROW = 4
 """So many devices without coords stand side by side."""
 
@@ -64,8 +67,10 @@ class ChipMap:
     """The devices have coords."""
     marks: Mapping[str, Mark] = field(default_factory=dict)
     """Of devices by name, of some or of none."""
-    legend: Line = ()
-    """What the marks mean, where they have no words."""
+    legend: tuple[Line, ...] = ()
+    """What the marks mean, where they have no words; each line is wrapped."""
+    chosen: frozenset[str] = frozenset()
+    """Devices that are marked for the next run."""
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -77,7 +82,8 @@ class ChipMap:
     def drawn(self, device: Device) -> str:
         """The id with its mark, if there are marks."""
         mark = self.marks.get(device.name)
-        return self.short(device) + (mark.text if mark else "")
+        text = self.short(device) + (mark.text if mark else "")
+        return text + CHOSEN * (device.name in self.chosen)
 
     def role(self, device: Device, selected: str | None) -> str:
         if (mark := self.marks.get(device.name)) is not None:
@@ -151,7 +157,7 @@ class _Style:
     more: int = 0
     """Cells that a chip is wider than its numbers need."""
     tall: int = 1
-    """Lines of a chip; its numbers stand in the middle one."""
+    """Lines of a chip; its numbers stand in the middle one, figures below them."""
 
 
 _TALLEST = 12
@@ -161,6 +167,8 @@ _ROOMY = (
     # Square, as a cell is twice as high as it is wide.
     *(_Style(2, True, more=2 * tall, tall=tall) for tall in range(_TALLEST, 2, -1)),
     _Style(1, True, more=4, tall=3),
+    _Style(1, True, more=4, tall=2),
+    _Style(1, True, more=2, tall=2),
     _Style(1, True, more=4),
     _Style(1, True, more=2),
 )
@@ -199,7 +207,10 @@ def render(
     # The style must not change while the selection moves: the wordiest device counts.
     wordiest = max(chipmap.devices, key=lambda device: len(where(device))).name
     styles = []
-    for style in (*_ROOMY * roomy, *_STYLES):
+    figures = any(mark.figure for mark in chipmap.marks.values())
+    # Two lines are for figures alone.
+    large = [style for style in _ROOMY if figures or style.tall != 2]
+    for style in (*large * roomy, *_STYLES):
         lines = _Drawing(chipmap, width, style, selected and wordiest).lines()
         fits = lines is not None and len(lines) <= height
         if lines is not None and (fits or style in _STYLES):
@@ -256,10 +267,10 @@ class _Drawing:
             lines.append((Span(f"{'x':>{margin}} {heads}".rstrip(), "muted"),))
         tall = self.style.tall
         for row, y in enumerate(panels[0][0].rows):
-            if row and tall > 1:
+            if row and tall > 2:
                 lines.append(())
             for part in range(tall):
-                middle = part == tall // 2
+                middle = part == (tall - 1) // 2
                 name = ("y" if row == 0 else "").ljust(margin - len(str(y))) + str(y)
                 name = name if middle and self.chipmap.placed else ""
                 spans = [Span(name.ljust(margin + 1), "muted")]
@@ -281,7 +292,7 @@ class _Drawing:
         none. The name stands in the middle, a figure below it.
         """
         brackets, spans = self.style.brackets, list[Span]()
-        middle = self.style.tall // 2
+        middle = (self.style.tall - 1) // 2
         for core, device in enumerate(chip):
             room = (width - 2 * brackets - len(chip) + 1) // len(chip)
             mark = self.chipmap.marks.get(device.name)
@@ -333,7 +344,10 @@ class _Drawing:
         )
         legend = [Span(f"{text} {word}", role) for text, word, role in marks]
         lines = wrap_spans(legend, width, "  ")
-        lines += wrap_spans(chipmap.legend, width, "")
+        for line in chipmap.legend:
+            # Colours stand together, words apart.
+            between = " " if line[0].role.startswith("check") else ""
+            lines += wrap_spans(line, width, between)
         if not chipmap.placed and style.spelled:
             lines += wrap_spans(words("no coords: drawn in id order"), width, " ")
         offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -159,12 +159,17 @@ def columns(
     devices: Sequence[Device],
     rates: Mapping[str, Product] | None = None,
     check: Column | None = None,
+    marked: Collection[str] = (),
 ) -> tuple[Column, ...]:
     """What tells the devices apart.
 
     A column in which all would be empty, or alike, is left out.
 
-    The rates are those of the best matrix product.
+    Args:
+        devices: a row each.
+        rates: those of the best matrix product.
+        check: what a check says of them.
+        marked: those that the next run is for.
     """
     several = len({one.device_kind for one in devices}) > 1
     others = len({one.process_index for one in devices}) > 1 or any(
@@ -174,7 +179,7 @@ def columns(
     cores = (_text(one.core_on_chip) for one in devices)
     slices = [_text(one.slice_index) for one in devices]
     possible = [
-        _column("id", 0, (one.name for one in devices)),
+        _column("id", 0, (_marked(one.name, marked) for one in devices)),
         _column("kind", 8, (one.device_kind for one in devices) if several else ()),
         _column("process", 6, map(_process, devices) if others else ()),
         _column("slice", 7, slices if len({*slices} - {""}) > 1 else ()),
@@ -191,6 +196,10 @@ def _column(name: str, rank: int, texts: Iterable[str]) -> Column | None:
     """A column of plain texts; ``None`` if all of them are empty."""
     cells = tuple((Span(text),) if text else () for text in texts)
     return Column(name, name, cells, rank) if any(cells) else None
+
+
+def _marked(name: str, marked: Collection[str]) -> str:
+    return name + chipmap.CHOSEN * (name in marked)
 
 
 def _text(value: int | None) -> str:

@@ -36,10 +36,10 @@ class Scale:
 
     def legend(self, unit: Unit) -> Line:
         """The colours between the figures that they begin and end with."""
-        swatches = (Span("  ", f"heat-{level}") for level in range(len(HEAT)))
         low, high = (unit.text(end, 2) for end in (self.low, self.high))
-        return (
-            Span(f"{low} ", "muted"),
-            *swatches,
-            Span(f" {high} {unit.name}", "muted"),
-        )
+        return self.swatches(low, f"{high} {unit.name}")
+
+    def swatches(self, low: str, high: str) -> Line:
+        """All colours, between what stands at their ends."""
+        colours = (Span("  ", f"heat-{level}") for level in range(len(HEAT)))
+        return Span(f"{low} ", "muted"), *colours, Span(f" {high}", "muted")

@@ -385,7 +385,7 @@ class Links:
         known = Span(" · ".join(parts))
         return (known, *(Span(f" · {text}", "warning") for text in slow))
 
-    def marks(self, of: Figure, cell: Cell) -> tuple[dict[str, Mark], Line]:
+    def marks(self, of: Figure, cell: Cell) -> tuple[dict[str, Mark], tuple[Line, ...]]:
         """What a chip map says of the ways from the selected row: how each device is
         reached from there; and its legend.
         """
@@ -402,7 +402,7 @@ class Links:
                 if device.name not in sources:
                     marks[device.name] = Mark("", "", heat.scale.role(value), text)
         start = Span(f"from {self._rows[cell[0]]}: ", "muted")
-        return marks, (start, *heat.scale.legend(heat.unit))
+        return marks, ((start, *heat.scale.legend(heat.unit)),)
 
     # As a whole.
 

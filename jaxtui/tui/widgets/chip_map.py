@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.app import ComposeResult
@@ -74,7 +74,8 @@ class ChipMap(VerticalScroll, can_focus=True):
         devices: Sequence[Device],
         selected: str | None,
         marks: Mapping[str, Mark],
-        legend: Line = (),
+        legend: tuple[Line, ...] = (),
+        chosen: Collection[str] = (),
     ) -> None:
         """Draw devices; only what differs from the last time.
 
@@ -83,8 +84,10 @@ class ChipMap(VerticalScroll, can_focus=True):
             selected: name of one of them.
             marks: what is said of some of them; may be empty.
             legend: what the marks mean, where they have no words.
+            chosen: devices that are marked for the next run.
         """
-        self._drawing.show(tuple(devices), selected, marks, legend)
+        said = ChipMarks(marks, legend, frozenset(chosen))
+        self._drawing.show(tuple(devices), selected, said)
 
     @property
     def text(self) -> str:
@@ -97,6 +100,14 @@ class ChipMap(VerticalScroll, can_focus=True):
             self.post_message(DeviceMoved(name))
 
 
+class ChipMarks(NamedTuple):
+    """What is said of the devices of a map."""
+
+    marks: Mapping[str, Mark] = {}
+    legend: tuple[Line, ...] = ()
+    chosen: frozenset[str] = frozenset()
+
+
 class _Drawing(Widget):
     DEFAULT_CSS = """
     _Drawing { height: auto; width: 1fr; }
@@ -107,22 +118,22 @@ class _Drawing(Widget):
         self._devices: tuple[Device, ...] = ()
         self._selected: str | None = None
         self._map = chipmap.layout(())
+        self._said = ChipMarks()
 
     def show(
         self,
         devices: tuple[Device, ...],
         selected: str | None,
-        marks: Mapping[str, Mark],
-        legend: Line,
+        said: ChipMarks,
     ) -> None:
-        anew = devices is not self._devices and devices != self._devices
-        if anew:
-            self._map = chipmap.layout(devices)
-        if not anew and (marks, legend) != (self._map.marks, self._map.legend):
-            anew = True
+        others = devices is not self._devices and devices != self._devices
+        anew = others or said != self._said
         if not anew and selected == self._selected:
             return
-        self._map = replace(self._map, marks=marks, legend=legend)
+        if others:
+            self._map = chipmap.layout(devices)
+        self._map = replace(self._map, **said._asdict())
+        self._said = said
         self._devices, self._selected = devices, selected
         self.refresh(layout=anew)
 

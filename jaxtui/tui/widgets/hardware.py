@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -18,7 +20,8 @@ from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
-from jaxtui.view import chipmap, devices
+from jaxtui.view import chipmap, devices, rates
+from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import Column, fit, plain
 
 LOW = 14
@@ -32,7 +35,21 @@ MOST = 20
 """Lines of this at most: a table of many devices scrolls."""
 
 
-_KEYS = (("l", "links", "Links", "Time the copies between all pairs of devices."),)
+_KEYS = (
+    ("l", "links", "Links", "Time the copies between all pairs of devices."),
+    (
+        "m",
+        "colour",
+        "Map",
+        "Colour the map by FLOP/s, bytes/s or the deviation from the median.",
+    ),
+    ("space", "mark", "Mark", "Mark the device for the next run, or take that back."),
+)
+
+
+NO_RATES = (
+    "No rates of several devices yet: run a case on all of them, or c checks them."
+)
 
 
 class Hardware(Horizontal):
@@ -65,6 +82,31 @@ class Hardware(Horizontal):
 
         open_links(base(self))
 
+    def action_colour(self) -> None:
+        """What the map shows next: each rate that there is, and then none."""
+        app = base(self)
+        state = app.session.state
+        shown = rates.choices(state.rates)
+        if not shown:
+            app.say(NO_RATES)
+            return
+        ring = (None, *shown)
+        place = ring.index(state.heat) if state.heat in ring else 0
+        app.session.update(heat=ring[(place + 1) % len(ring)])
+
+    def action_mark(self) -> None:
+        """Mark the selected device, or take its mark away."""
+        session = base(self).session
+        state = session.state
+        if state.device is None:
+            return
+        name = state.device.name
+        if not state.device.addressable:
+            base(self).say(f"{name} belongs to another process.")
+            return
+        others = tuple(one for one in state.marked if one != name)
+        session.update(marked=others if name in state.marked else (*others, name))
+
     def compose(self) -> ComposeResult:
         with Panel("devices", id="devices-panel"):
             yield self.table
@@ -81,8 +123,13 @@ class Hardware(Horizontal):
             room: the size of the tab.
         """
         found, device, checked = state.devices, state.device, state.check_shown
-        rates = devices.product_rates(state)
-        drawn = found, device, checked, judged, state.host, state.engine, rates, room
+        products = devices.product_rates(state)
+        heat = rates.heat(state.rates, state.heat, found) if state.heat else None
+        marked = state.chosen
+        drawn = (
+            *(found, device, checked, judged, state.host, state.engine, products),
+            *(heat, marked, room),
+        )
         if drawn == self._drawn:
             return
         self._drawn = drawn
@@ -115,7 +162,7 @@ class Hardware(Horizontal):
             columns, gap = fit(grid, width - 4, 1).columns, 1
         else:
             badges = check_view.badges(judged, found) if judged.exam else None
-            columns, gap = devices.columns(found, rates, badges), 2
+            columns, gap = devices.columns(found, products, badges, marked), 2
             columns = fit(columns, width - 6).columns
         self.table.show([one.name for one in found], columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
@@ -131,13 +178,20 @@ class Hardware(Horizontal):
             rows += len(summary)
         if mapped:
             inside = room.width - fitted - 4
-            marks = check_view.marks(judged, found) if checked else {}
-            self._map.show(found, device.name, marks)
-            links = [hint(self, "links")] if len(found) > 1 else []
-            beside.entitle(_map_title(found, checked), links)
+            marks: Mapping[str, Mark] = {}
+            if checked:
+                marks = check_view.marks(judged, found)
+            legend = heat.legend if heat else ()
+            marks = heat.marks if heat else marks
+            self._map.show(found, device.name, marks, legend, marked)
+            keys = [hint(self, "links"), hint(self, "mark")] if len(found) > 1 else []
+            if state.rates:
+                keys.append(hint(self, "colour", "rates"))
+            shown = f"map · {heat.title}" if heat else _map_title(found, checked)
+            beside.entitle(shown, keys)
             if beside.display:
-                layout = chipmap.layout(found)
-                drawing = chipmap.render(layout, inside, 4, device.name)
+                chips = replace(chipmap.layout(found), marks=marks, legend=legend)
+                drawing = chipmap.render(chips, inside, 4, device.name)
                 rows = max(rows, min(len(drawing), 2 * rows))
         below = 7 if checked else 6 if room.height < LOW else LEAST
         self.styles.height = max(4, min(rows + 2, room.height - below, MOST))

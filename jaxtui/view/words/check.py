@@ -284,6 +284,13 @@ WORDS: dict[str, Words] = {
     "sampled-rows": Words(
         "sampled", lambda facts: f"jaxtui compared {facts['rows']} rows with float64."
     ),
+    "straggler": Words(
+        "straggler",
+        lambda facts: (
+            f"{fmt.percent(facts['share'])} of the median of the other devices."
+            f" Expected {_least(facts)}. {BOUNDS[facts['bound']]}"
+        ),
+    ),
     "one-device": Words("one device", "There is only one device."),
     "too-few-devices": Words(
         "too few devices", "Fewer than two devices could do the work."

@@ -1,0 +1,145 @@
+"""How fast each device did the same work, and which of them lags behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+import msgspec
+
+from jaxtui.analysis import thresholds
+from jaxtui.analysis.thresholds import Bound
+from jaxtui.model import Case, Device, Measurement, Reading
+from jaxtui.model.machine import members
+from jaxtui.model.own import brief_name
+
+Quantity = Literal["FLOP/s", "B/s"]
+
+QUANTITIES: tuple[Quantity, ...] = ("FLOP/s", "B/s")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    per_second: float
+    high: float
+    """The best end of its interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The same work on several devices."""
+
+    quantity: Quantity
+    what: str
+    """The work, as ``matmul 1000 float32``."""
+    by_device: Mapping[str, Rate]
+    """At least two, by the names of the devices."""
+    case: Case | None = None
+    """What was timed, on no device; ``None`` of a check."""
+
+    @property
+    def median(self) -> float:
+        """Per second, of all of them."""
+        return median(rate.per_second for rate in self.by_device.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """A device that lags behind the others of its kind."""
+
+    device: str
+    share: float
+    """Of the median of the others."""
+    bound: Bound
+    """The share that is expected of it."""
+
+
+def of_measurements(measurements: Iterable[Measurement]) -> tuple[Rates, ...]:
+    """The rates of every case that ran on several devices, one after the other."""
+    groups: dict[Case, dict[str, Measurement]] = {}
+    for measured in measurements:
+        case = measured.case
+        if not case.on_host and len(members(case.device)) == 1:
+            groups.setdefault(anywhere(case), {})[case.device] = measured
+    found = []
+    for case, by_device in groups.items():
+        for quantity in QUANTITIES:
+            rates = {}
+            for device, measured in by_device.items():
+                rate = (
+                    measured.flops_per_second
+                    if quantity == "FLOP/s"
+                    else measured.bytes_per_second
+                )
+                if rate:
+                    rates[device] = Rate(rate, rate * _optimism(measured))
+            if len(rates) > 1:
+                what = f"{brief_name(case.op)} {case.size} {case.dtype}".rstrip()
+                found.append(Rates(quantity, what, rates, case))
+    return tuple(found)
+
+
+def anywhere(case: Case) -> Case:
+    """The same on no device."""
+    return msgspec.structs.replace(case, device="")
+
+
+def _optimism(measured: Measurement) -> float:
+    """By how much the rate may be higher: as the clock until ready is uncertain."""
+    ready = measured.ready
+    return ready.median / ready.ci_low if ready and ready.ci_low > 0 else 1.0
+
+
+def of_readings(readings: Iterable[Reading]) -> tuple[Rates, ...]:
+    """The rates of a check: of each kind those that most devices have."""
+    wanted = {"flop/s": "compute", "bytes/s": "bandwidth"}
+    groups: dict[tuple[str, str], dict[str, Rate]] = {}
+    for reading in readings:
+        if reading.device is None or not reading.measured:
+            continue
+        if wanted.get(reading.unit) == reading.test:
+            rate = Rate(reading.measured, reading.ci_high or reading.measured)
+            key = reading.unit, reading.what
+            groups.setdefault(key, {})[reading.device] = rate
+    found = []
+    for quantity, unit in zip(QUANTITIES, wanted, strict=True):
+        works = {what: rates for (of, what), rates in groups.items() if of == unit}
+        if works:
+            most = max(works, key=lambda what: len(works[what]))
+            if len(works[most]) > 1:
+                found.append(Rates(quantity, most, works[most]))
+    return tuple(found)
+
+
+def stragglers(rates: Rates, devices: Iterable[Device] = ()) -> tuple[Straggler, ...]:
+    """The devices that lag behind the median of the others, the slowest first.
+
+    As between the devices of a check, the best end of the interval must lag.
+
+    Args:
+        rates: of the same work.
+        devices: of the machine, where they are known: those of a kind are compared.
+    """
+    known = {device.name: device for device in devices}
+    found = []
+    for name, rate in rates.by_device.items():
+        device = known.get(name)
+        others = [
+            other.per_second
+            for peer, other in rates.by_device.items()
+            if peer != name
+            and (
+                device is None
+                or peer not in known
+                or known[peer].device_kind == device.device_kind
+            )
+        ]
+        if not others:
+            continue
+        bound = thresholds.ON_HOST if name.startswith("cpu:") else thresholds.ALIKE
+        if rate.high < bound.factor * median(others):
+            share = rate.per_second / median(others)
+            found.append(Straggler(name, share, bound))
+    return tuple(sorted(found, key=lambda straggler: straggler.share))
