@@ -23,7 +23,7 @@ from jaxtui.view.document import Devices
 @valued(
     "--topology",
     "NAME",
-    "A TPU instead of this machine: v5litepod-16, or v5e:4x8 with libtpu.",
+    "A TPU instead of this machine: v5litepod-16 or v5e:4x8.",
     type=Parsed("topology", str, topologies.names()),
 )
 @json_flag
@@ -62,16 +62,18 @@ def command(common: Common, topology: str | None, as_json: bool) -> int:
 def _describe(common: Common, name: str, *, as_json: bool) -> int:
     """Print the devices of a topology, and return the exit code.
 
-    A recorded name needs nothing. libtpu describes every other one, and what happens to
-    be recorded is shown where libtpu is missing.
+    A recorded name needs nothing. libtpu describes every other one; where it is missing
+    the list is worked out from the layout.
 
     Raises:
         CannotRun: if libtpu cannot be used.
         TopologyError: if there is no topology of this name.
     """
-    shown: tuple[str, tuple[Device, ...]] | None = None
-    recorded: str | None = name
-    if name not in topologies.names():
+    devices: tuple[Device, ...] = ()
+    source = f"RECORDED: {name}, not this machine."
+    if name in topologies.names():
+        devices = topologies.devices(name)
+    else:
         topology = topologies.parse(name)
         driver = Driver(common, topology=topology)
 
@@ -81,29 +83,20 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
 
         try:
             driver.drive(ready())
-            recorded, state = None, driver.state
-            if state.host is not None:
-                libtpu = state.host.platform_version
-                source = f"{topology.label}, from libtpu {libtpu}; not this machine."
-                shown = source, state.devices
+            state = driver.state
+            libtpu = state.host.platform_version if state.host else ""
+            source = f"{topology.label}, from libtpu {libtpu}; not this machine."
+            devices = state.devices
         except CannotRun as error:
             refused_topology(driver, error)
             failed = driver.state.failed
             if failed is None or failed.remark.code != "libtpu-missing":
                 raise
-            recorded = topologies.recorded_as(topology)
-            if recorded is None:
-                names = ", ".join(topologies.names())
-                raise CannotRun(
-                    f'{error} Without it "{name}" is not known, only {names}.'
-                ) from None
-    if recorded is not None:
-        source = f"RECORDED: {recorded}, not this machine."
-        shown = source, topologies.devices(recorded)
-    source, devices = shown or ("", ())
-    built = report(None, devices, source=f"{source} ") if source else None
-    if as_json and source:
+            devices = topologies.compute(topology)
+            source = f"COMPUTED: {topology.label} by its layout, not this machine."
+    if as_json and devices:
         say(source)
+    built = report(None, devices, source=f"{source} ") if devices else None
     return close(
         document=Devices.of(None, devices),
         text=partial(rendered, built) if built else None,

@@ -1,32 +1,38 @@
 """TPU topologies: the names that people type, the recorded device lists, slices.
 
 Accelerator types are Google Cloud's (``v5litepod-8``), the other names libtpu's
-(``v5e:2x4``). The record was made with libtpu's own topology descriptions
-(`jax.experimental.topologies`), whose lists equal those of the machines entry by entry
-where JAX's documentation prints them.
+(``v5e:2x4``). Lists of devices are worked out from the layout: nineteen of them were
+recorded with libtpu's own topology descriptions (`jax.experimental.topologies`), which
+equal those of the machines where JAX's documentation prints them, and what is worked
+out equals the record entry by entry.
 """
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jaxtui.model import Device, Topology
 from jaxtui.model.remark import Fact, Remark
-
-PATH = Path(__file__).with_name("tpu_topologies.json")
 
 MOST_CHIPS = 16_384
 """No slice has more (TPU7x: 9216); a larger layout is a slip of the hand."""
 
 INSTALL = 'pip install "jaxtui[topology]"'
 """What brings libtpu."""
+
+SLICE_IDS = 100_000
+"""Devices of slice n have the ids from (n + 1) times this on."""
+
+HOST_BOUNDS = (2, 2, 1)
+"""Chips of a host along each axis, unless a topology says otherwise."""
+
+LARGE = ("v5e:16x16", "v4:8x8x8", "tpu7x:8x16x16")
+"""Slices that are worked out from their layout: 256 to 4096 devices."""
 
 USUAL = "-8"
 """One machine: eight TensorCores, or eight chips of one core."""
@@ -49,6 +55,10 @@ class Family:
     most_chips: int
     single: bool = False
     """Whether there are slices of one chip."""
+    devices_per_chip: int = 1
+    """A device for each core, or one for the chip."""
+    cores_per_device: int = 1
+    """TensorCores that work as one device (megacore)."""
 
     def layouts(self) -> dict[int, str]:
         """The layout of a slice by its number of chips."""
@@ -58,13 +68,13 @@ class Family:
 
 
 FAMILIES = (
-    Family("v2", "v2", ("TPU v2",), 2, 2, 256),
-    Family("v3", "v3", ("TPU v3",), 2, 2, 1024),
-    Family("v4", "v4", ("TPU v4",), 2, 3, 2048),
+    Family("v2", "v2", ("TPU v2",), 2, 2, 256, devices_per_chip=2),
+    Family("v3", "v3", ("TPU v3",), 2, 2, 1024, devices_per_chip=2),
+    Family("v4", "v4", ("TPU v4",), 2, 3, 2048, cores_per_device=2),
     Family("v5e", "v5litepod", ("TPU v5 lite", "TPU v5e"), 1, 2, 256, single=True),
-    Family("v5p", "v5p", ("TPU v5", "TPU v5p"), 2, 3, 2048),
+    Family("v5p", "v5p", ("TPU v5", "TPU v5p"), 2, 3, 2048, cores_per_device=2),
     Family("v6e", "v6e", ("TPU v6 lite", "TPU v6e"), 1, 2, 256, single=True),
-    Family("tpu7x", "tpu7x", ("TPU7x",), 2, 3, 2048, single=True),
+    Family("tpu7x", "tpu7x", ("TPU7x",), 2, 3, 2048, single=True, devices_per_chip=2),
 )
 
 _LAYOUTS = {
@@ -104,67 +114,123 @@ class TopologyError(ValueError):
         self.remark = remark
 
 
-# The record.
+# Lists of devices.
 
-
-@cache
-def _recorded() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = json.loads(PATH.read_text())
-    # ``v6e-8 (1 host)`` is typed ``v6e-8``.
-    return {
-        re.sub(r"[ ()]+", "-", name.replace(" (1 host)", "")).strip("-"): topology
-        for name, topology in found.items()
-    }
+_RECORDED = {
+    "v2-8": "v2:2x2",
+    "v3-8": "v3:2x2",
+    "v3-32": "v3:4x4",
+    "v4-8": "v4:2x2x1",
+    "v4-16": "v4:2x2x2",
+    "v4-32": "v4:2x2x4",
+    "v5litepod-1": "v5e:1x1,chips_per_host_bounds=1x1x1",
+    "v5litepod-4": "v5e:2x2",
+    "v5litepod-8": "v5e:2x4,chips_per_host_bounds=2x4x1",
+    "v5litepod-8-2-hosts": "v5e:2x4",
+    "v5litepod-16": "v5e:4x4",
+    "2x-v5litepod-8": "v5e:2x4,num_slices=2",
+    "v5p-8": "v5p:2x2x1",
+    "v5p-16": "v5p:2x2x2",
+    "v6e-1": "v6e:1x1,chips_per_host_bounds=1x1x1",
+    "v6e-8": "v6e:2x4,chips_per_host_bounds=2x4x1",
+    "tpu7x-2": "tpu7x:1x1x1,chips_per_host_bounds=1x1x1",
+    "tpu7x-8": "tpu7x:2x2x1",
+    "tpu7x-16": "tpu7x:2x2x2",
+}
+"""By the name that is typed: what libtpu was asked for."""
 
 
 def names() -> tuple[str, ...]:
-    """Every topology that is recorded, as it is typed: ``v5litepod-16``.
+    """Every topology that was recorded, as it is typed: ``v5litepod-16``.
 
     A name that ends in ``-2-hosts`` has its chips on two machines where other machines
     of that name have them on one; ``2x-…`` is two slices.
     """
-    return tuple(_recorded())
+    return tuple(_RECORDED)
 
 
 def devices(name: str) -> tuple[Device, ...]:
-    """The devices of a recorded topology, in the order of ``jax.devices()``.
+    """The devices of a topology, in the order of ``jax.devices()``.
 
     Raises:
-        KeyError: it is not among ``names()``.
+        TopologyError: There is no such topology, or its layout is not known here.
     """
-    return tuple(
-        Device(
-            id=one["id"],
-            platform=one["platform"],
-            device_kind=one["device_kind"],
-            process_index=one["process_index"],
-            coords=tuple(one["coords"]),
-            core_on_chip=one["core_on_chip"],
-            slice_index=one["slice_index"],
-            addressable=one["process_index"] == 0,
-            attributes={"num_cores": str(one["num_cores"])},
-        )
-        for one in _recorded()[name]["devices"]
-    )
+    return compute(parse(name))
 
 
-def recorded_as(topology: Topology) -> str | None:
-    """The name under which a topology is recorded, or ``None`` if it is not."""
-    return next((name for name in names() if topology_of(name) == topology), None)
+def compute(topology: Topology) -> tuple[Device, ...]:
+    """The devices of a slice as libtpu lists them, worked out from its layout.
 
-
-def topology_of(name: str) -> Topology:
-    """What libtpu was asked for to record a topology.
+    Ids count the cores of the chips, x first; hosts are boxes of chips, numbered like
+    them, and the list goes through them host by host. So are all recorded lists.
 
     Raises:
-        KeyError: it is not among ``names()``.
+        TopologyError: there is no such family, its chips are set up in another way, or
+            the layout and the boxes of hosts do not fit.
     """
-    found = _recorded()[name]
-    options = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in found["kwargs"].items()
-    }
-    return Topology(name=found["topology_name"], options=options)
+    name, _, layout = topology.name.partition(":")
+    family = _BY_NAME.get(name)
+    usual = topology.options.get("chip_config_name", "megacore") == "megacore"
+    known = {"chip_config_name", "chips_per_host_bounds", "num_slices"}
+    if family is None or not usual or not topology.options.keys() <= known:
+        unknown: dict[str, Fact] = {"typed": topology.label, "known": names()}
+        raise TopologyError(Remark("topology-name", unknown, "error"))
+    extents = _boxed(layout.partition("_")[0])
+    host = _host(topology, extents)
+    if any(extent % size for extent, size in zip(extents, host, strict=True)):
+        value = "x".join(map(str, host))
+        facts: dict[str, Fact] = {"topology": topology.label, "value": value}
+        raise TopologyError(Remark("topology-hosts", facts, "error"))
+    hosts = [extent // size for extent, size in zip(extents, host, strict=True)]
+    cores = family.devices_per_chip
+    kind = family.kinds[0]
+    slices = topology.options.get("num_slices", 1)
+    several = isinstance(slices, int) and slices > 1
+    found = []
+    for index in range(slices if isinstance(slices, int) else 1):
+        for number, corner in enumerate(_places(hosts)):
+            for inside in _places(host):
+                x, y, z = (
+                    at * size + within
+                    for at, size, within in zip(corner, host, inside, strict=True)
+                )
+                chip = x + extents[0] * (y + extents[1] * z)
+                process = index * math.prod(hosts) + number
+                for core in range(cores):
+                    first = (index + 1) * SLICE_IDS if several else 0
+                    found.append(
+                        Device(
+                            id=first + chip * cores + core,
+                            platform="tpu",
+                            device_kind=kind,
+                            process_index=process,
+                            coords=(x, y, z),
+                            core_on_chip=core,
+                            slice_index=index if several else None,
+                            addressable=process == 0,
+                            attributes={"num_cores": str(family.cores_per_device)},
+                        )
+                    )
+    return tuple(found)
+
+
+def _boxed(layout: str) -> tuple[int, int, int]:
+    x, y, z = (*map(int, layout.split("x")), 1, 1)[:3]
+    return x, y, z
+
+
+def _host(topology: Topology, extents: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The box of chips that a host has."""
+    given = topology.options.get("chips_per_host_bounds", HOST_BOUNDS)
+    sizes = given if isinstance(given, tuple) else HOST_BOUNDS
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def _places(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every place in a box, x first."""
+    for place in itertools.product(*map(range, reversed(sizes))):
+        yield place[::-1]
 
 
 # What is typed.
@@ -186,11 +252,16 @@ def parse(text: str) -> Topology:
     name = text.strip().lower()
     if name in _BY_NAME:
         name += USUAL
-    if name in names():
-        return topology_of(name)
+    if name in _RECORDED:
+        return _parse_own(_RECORDED[name], _RECORDED[name])
     found = _TYPE.fullmatch(name)
     if found and found["family"] in _BY_NAME:
         return _of_type(name, found)
+    return _parse_own(text, name)
+
+
+def _parse_own(text: str, name: str) -> Topology:
+    """One of libtpu's own names, with options."""
     own, *options = name.split(",")
     if found := _NAME.fullmatch(own):
         return _own(found, _options(text, options))
@@ -243,8 +314,8 @@ def _of_type(name: str, found: re.Match[str]) -> Topology:
         raise TopologyError(Remark("accelerator-type", facts, "error"))
     slices = int(found["slices"] or 1)
     recorded = f"{family.cloud}-{found['count']}"
-    if slices == 1 and recorded in names():
-        return topology_of(recorded)
+    if slices == 1 and recorded in _RECORDED:
+        return parse(recorded)
     several = f",num_slices={slices}" if slices > 1 else ""
     return parse(f"{family.own}:{layouts[chips]}{several}")
 

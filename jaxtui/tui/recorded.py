@@ -28,13 +28,17 @@ _PLACE = Offset(1, 2)
 """Of the list: under the tabs."""
 
 
+SHOWN = (*topologies.names(), *topologies.LARGE)
+"""What can be chosen: recorded ones, and large ones that are worked out."""
+
+
 class RecordedScreen(ModalScreen[None]):
     """Nothing here is the machine's own, and nothing can be run on it.
 
     Modal, so that the keys of the tabs below it do nothing.
 
     Args:
-        topology: what to begin with, one of ``topologies.names()``.
+        topology: what to begin with, one of ``SHOWN``.
     """
 
     HELP: ClassVar[str] = "On a recorded TPU"
@@ -112,7 +116,7 @@ class RecordedScreen(ModalScreen[None]):
         choose(base(self), self.topology)
 
     def action_step(self, by: int) -> None:
-        names = topologies.names()
+        names = SHOWN
         self.topology = names[(names.index(self.topology) + by) % len(names)]
 
     def _draw(self) -> None:
@@ -134,7 +138,10 @@ class RecordedScreen(ModalScreen[None]):
         )
         self.query_one("#recorded-title", Static).update(
             Content.assemble(
-                ("RECORDED", "bold reverse $text-warning"),
+                (
+                    "COMPUTED" if self.topology in topologies.LARGE else "RECORDED",
+                    "bold reverse $text-warning",
+                ),
                 (f" {self.topology}", "bold"),
                 f" · {found[0].device_kind}, as JAX lists it there; not this machine",
             )
@@ -149,7 +156,7 @@ def choose(app: BaseApp, shown: str | None) -> None:
         app: shows it.
         shown: the one that is on screen, which gives way to the chosen one.
     """
-    names = topologies.names()
+    names = SHOWN
 
     def show(chosen: tuple[str, ...] | None) -> None:
         if chosen is None:

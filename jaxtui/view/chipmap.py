@@ -13,12 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jaxtui.format import plural, runs
+from jaxtui.machine.topologies import SLICE_IDS
 from jaxtui.model import Device
 from jaxtui.model.machine import chip_count
 from jaxtui.view.text import Line, Span, words, wrap_spans
-
-SLICE_IDS = 100_000
-"""Devices of slice n have the ids from (n + 1) times this on."""
 
 PROCESS_ROLES = 8
 """How many processes have a role of their own before the roles repeat."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -9,17 +11,74 @@ import pytest
 from jaxtui.machine import topologies
 from jaxtui.machine.topologies import TopologyError, parse
 from jaxtui.view import words
+from tests.machine.record import RECORD
 
 
-def test_all_nineteen_can_be_typed_and_mean_what_they_were_recorded_from():
-    names = topologies.names()
-    assert len(names) == 19
-    assert {"v3-32", "v5litepod-8", "v5litepod-8-2-hosts", "2x-v5litepod-8"} <= {*names}
-    for name in names:
-        assert " " not in name
-        assert "(" not in name
-        assert topologies.recorded_as(parse(name)) == name
+def recorded() -> dict[str, Any]:
+    """By the name that is typed."""
+    found = json.loads(RECORD.read_text())
+    return {
+        re.sub(r"[ ()]+", "-", name.replace(" (1 host)", "")).strip("-"): topology
+        for name, topology in found.items()
+    }
+
+
+@pytest.mark.parametrize("name", topologies.names())
+def test_a_list_that_is_worked_out_is_the_recorded_one(name: str) -> None:
+    facts = ("id", "platform", "device_kind", "process_index", "core_on_chip")
+    for one, other in zip(
+        topologies.devices(name), recorded()[name]["devices"], strict=True
+    ):
+        assert {fact: getattr(one, fact) for fact in facts} == {
+            fact: other[fact] for fact in facts
+        }
+        assert one.coords == tuple(other["coords"])
+        assert one.slice_index == other["slice_index"]
+        assert one.tensorcores == other["num_cores"]
+        assert one.addressable == (other["process_index"] == 0)
+
+
+def test_all_nineteen_can_be_typed_and_mean_what_they_were_recorded_from() -> None:
+    assert set(topologies.names()) == set(recorded())
+    assert len(topologies.names()) == 19
+    for name, record in recorded().items():
+        assert parse(name).name == record["topology_name"]
         assert parse(parse(name).label) == parse(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "hosts"),
+    [
+        ("v5e:16x16", 256, 64),
+        ("v4:8x8x8", 512, 128),
+        ("tpu7x:8x16x16", 4096, 512),
+        ("v5e:4x8,num_slices=3", 96, 24),
+        ("v5p-64", 32, 8),
+    ],
+)
+def test_large_slices_are_worked_out(name: str, count: int, hosts: int) -> None:
+    found = topologies.devices(name)
+    assert len({device.name for device in found}) == len(found) == count
+    processes = [device.process_index for device in found]
+    assert processes == sorted(processes)
+    assert len(set(processes)) == hosts
+    places = {(one.slice_index, one.coords, one.core_on_chip) for one in found}
+    assert len(places) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("v5e:3x5", "topology-hosts"),
+        ("v9:2x2", "topology-name"),
+        ("v4:2x2x1,chip_config_name=default", "topology-name"),
+        ("v5e:4x4,wrap=1", "topology-name"),
+    ],
+)
+def test_what_cannot_be_worked_out_is_said(name: str, code: str) -> None:
+    with pytest.raises(TopologyError) as raised:
+        topologies.devices(name)
+    assert raised.value.remark.code == code
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.machine import topologies
 from jaxtui.measure import devices, host
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
+from tests.machine.record import RECORD
 
-TOPOLOGIES = json.loads(topologies.PATH.read_text())
+TOPOLOGIES = json.loads(RECORD.read_text())
 
 STATS = {"num_allocs": 3, "bytes_in_use": 100, "bytes_reserved": 20, "bytes_limit": 900}
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from jaxtui.machine import topologies
 from jaxtui.measure.peaks import _table, memory, peak
+from tests.machine.record import RECORD
 
-TOPOLOGIES = json.loads(topologies.PATH.read_text())
+TOPOLOGIES = json.loads(RECORD.read_text())
 
 LITE, H100 = "TPU v5 lite", "NVIDIA H100 80GB HBM3"
 
