@@ -384,6 +384,8 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
                 msgspec.structs.replace(
                     one, memory=event.devices.get(one.name, one.memory)
                 )
+                if one.addressable  # of another process there is nothing new
+                else one
                 for one in state.devices
             )
             return replace(state, devices=devices)

@@ -148,7 +148,7 @@ class DevicesPane(CasePane):
             return None
         from jaxtui import experiments
 
-        ordered = (device, *(one for one in state.devices if one is not device))
+        ordered = (device,) if device.addressable else state.devices
         try:
             offer = experiments.default_experiment(ordered, state.ops, state.host)
         except SelectionError:

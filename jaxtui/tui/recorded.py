@@ -21,7 +21,7 @@ from jaxtui.tui.widgets.choice import ChoicePopup, Entry
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
-from jaxtui.view import chipmap, devices
+from jaxtui.view import chipmap, devices, fleet
 from jaxtui.view.text import fit
 
 _PLACE = Offset(1, 2)
@@ -44,10 +44,9 @@ class RecordedScreen(ModalScreen[None]):
     HELP: ClassVar[str] = "On a recorded TPU"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Back"),
-        Binding(
-            "enter,o", "choose", "Recorded", tooltip="Choose another recorded TPU."
-        ),
+        Binding("escape,q", "leave", "Back"),
+        Binding("enter", "open", "Open", tooltip="Open a host, or choose another TPU."),
+        Binding("o", "choose", "Recorded", tooltip="Choose another recorded TPU."),
         Binding("n,right_square_bracket", "step(1)", "Next"),
         Binding("b,left_square_bracket", "step(-1)", "Back"),
         Binding("tab", "app.focus_next", "Table or map"),
@@ -73,6 +72,7 @@ class RecordedScreen(ModalScreen[None]):
         super().__init__()
         self.set_reactive(RecordedScreen.topology, topology)
         self._devices = topologies.devices(topology)
+        self._level = fleet.level(self._devices)
         self.set_reactive(RecordedScreen.selected, self._devices[0].name)
         self._table = DeviceTable()
         self._map = ChipMap()
@@ -96,8 +96,7 @@ class RecordedScreen(ModalScreen[None]):
 
     def watch_topology(self, name: str) -> None:
         self._devices = topologies.devices(name)
-        self.selected = self._devices[0].name
-        self._draw()
+        self._show(())
 
     def watch_selected(self) -> None:
         self._draw()
@@ -110,7 +109,29 @@ class RecordedScreen(ModalScreen[None]):
     @on(DeviceTable.Entered)
     def _enter(self, event: DeviceTable.Entered) -> None:
         event.stop()
-        self.action_choose()
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open a slice or a host, or else choose another TPU."""
+        if self.selected in self._level.members:
+            self._show((*self._level.inside, self.selected))
+        else:
+            self.action_choose()
+
+    def action_leave(self) -> None:
+        """Back to all hosts, or to the tabs."""
+        if self._level.inside:
+            self._show(self._level.inside[:-1])
+        else:
+            self.dismiss()
+
+    def _show(self, inside: tuple[str, ...]) -> None:
+        """Show the devices, or what stands for several, of what was opened."""
+        left = self._level.inside[len(inside) :]
+        self._level = fleet.level(self._devices, inside)
+        names = [tile.name for tile in self._level.tiles]
+        self.selected = next((one for one in left if one in names), names[0])
+        self._draw()
 
     def action_choose(self) -> None:
         choose(base(self), self.topology)
@@ -123,14 +144,17 @@ class RecordedScreen(ModalScreen[None]):
         width = self.size.width
         if not self.is_mounted or not width:
             return
-        found = self._devices
+        found = self._level.tiles
         shown = fit(devices.columns(found), width // 2 - 2).columns
         self._table.show([one.name for one in found], shown, self.selected)
         self._map.show(found, self.selected, {})
         panel = self.query_one("#recorded-devices", Panel)
-        title = f"devices · {devices.title(found)}"
+        named = devices.title(self._devices)
+        title = " · ".join(("devices", named, *self._level.inside))
         actions = ("choose", "step(1)", "step(-1)")
         hints = [hint(self, action) for action in actions]
+        if self._level.members:
+            hints.insert(0, hint(self, "open"))
         panel.entitle(title, hints)
         natural = sum(one.width + 2 for one in shown) + 3
         panel.styles.width = min(
@@ -146,7 +170,7 @@ class RecordedScreen(ModalScreen[None]):
                 f" · {found[0].device_kind}, as JAX lists it there; not this machine",
             )
         )
-        self.query_one("#recorded-words", Static).update(devices.explain(found))
+        self.query_one("#recorded-words", Static).update(devices.explain(self._devices))
 
 
 def choose(app: BaseApp, shown: str | None) -> None:

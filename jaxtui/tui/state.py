@@ -33,6 +33,8 @@ class State(state.State):
     minute."""
     cursor: str | None = None
     """Name of the device that is selected; ``None`` for the first."""
+    inside: tuple[str, ...] = ()
+    """The slice and the host whose devices are shown, where there are very many."""
     marked: tuple[str, ...] = ()
     """Names of the devices that the next run is for; none for the selected one."""
     heat: Shown | None = None
@@ -85,6 +87,8 @@ class State(state.State):
     @property
     def chosen(self) -> tuple[str, ...]:
         """The marked devices that are still there, in the order of all."""
+        if not self.marked:
+            return ()
         return tuple(one.name for one in self.devices if one.name in self.marked)
 
     @property
@@ -100,8 +104,10 @@ class State(state.State):
 
     @property
     def device(self) -> Device | None:
+        number = (self.cursor or "").rpartition(":")[2]
         for device in self.devices:
-            if device.name == self.cursor:
+            # Of thousands, few have the number.
+            if str(device.id) == number and device.name == self.cursor:
                 return device
         return self.devices[0] if self.devices else None
 

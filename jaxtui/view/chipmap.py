@@ -9,6 +9,7 @@ ids. The roles of the spans are ``chip``, ``selected``, ``process-0`` to ``proce
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,10 +17,14 @@ from jaxtui.format import plural, runs
 from jaxtui.machine.topologies import SLICE_IDS
 from jaxtui.model import Device
 from jaxtui.model.machine import chip_count
+from jaxtui.view import fleet
 from jaxtui.view.text import Line, Span, words, wrap_spans
 
 PROCESS_ROLES = 8
 """How many processes have a role of their own before the roles repeat."""
+
+MOST_PROCESSES = 64
+"""Of more the ids are not spelled out."""
 
 CHOSEN = "*"
 """Behind the id of a device that is marked for the next run."""
@@ -70,9 +75,8 @@ class ChipMap:
     chosen: frozenset[str] = frozenset()
     """Devices that are marked for the next run."""
 
-    @property
-    def processes(self) -> tuple[int, ...]:
-        return tuple(sorted({device.process_index for device in self.devices}))
+    processes: tuple[int, ...] = ()
+    """Of all devices, ascending."""
 
     def short(self, device: Device) -> str:
         return str(device.id - self.offsets.get(device.slice_index or 0, 0))
@@ -92,7 +96,7 @@ class ChipMap:
             return "muted"
         if len(self.processes) == 1:
             return "chip"
-        return process_role(self.processes.index(device.process_index))
+        return process_role(bisect_left(self.processes, device.process_index))
 
 
 def process_role(place: int) -> str:
@@ -102,8 +106,9 @@ def process_role(place: int) -> str:
 
 def layout(devices: Sequence[Device]) -> ChipMap:
     ordered = tuple(sorted(devices, key=lambda device: device.id))
+    processes = tuple(sorted({device.process_index for device in ordered}))
     if not ordered or any(not device.coords for device in ordered):
-        return ChipMap(ordered, _grid(ordered), {}, placed=False)
+        return ChipMap(ordered, _grid(ordered), {}, placed=False, processes=processes)
     slices: dict[int, list[Device]] = {}
     for device in ordered:
         slices.setdefault(device.slice_index or 0, []).append(device)
@@ -111,19 +116,18 @@ def layout(devices: Sequence[Device]) -> ChipMap:
     for index, members in sorted(slices.items()):
         if len(slices) > 1:
             offsets[index] = members[0].id // SLICE_IDS * SLICE_IDS
-        depth = sorted({device.place[2] for device in members})
-        for z in depth:
-            chips: dict[tuple[int, int], tuple[Device, ...]] = {}
-            for device in sorted(members, key=lambda d: (d.core_on_chip or 0, d.id)):
-                x, y, at = device.place
-                if at == z:
-                    chips[x, y] = (*chips.get((x, y), ()), device)
+        planes: dict[int, dict[tuple[int, int], tuple[Device, ...]]] = {}
+        for device in sorted(members, key=lambda d: (d.core_on_chip or 0, d.id)):
+            x, y, z = device.place
+            chips = planes.setdefault(z, {})
+            chips[x, y] = (*chips.get((x, y), ()), device)
+        columns = tuple(sorted({x for chips in planes.values() for x, _ in chips}))
+        rows = tuple(sorted({y for chips in planes.values() for _, y in chips}))
+        for z, chips in sorted(planes.items()):
             title = [f"slice {index}"] * (len(slices) > 1)
-            title += [f"z={z}"] * (len(depth) > 1)
-            columns = tuple(sorted({device.place[0] for device in members}))
-            rows = tuple(sorted({device.place[1] for device in members}))
+            title += [f"z={z}"] * (len(planes) > 1)
             panels.append(Panel(" ".join(title), columns, rows, chips))
-    return ChipMap(ordered, tuple(panels), offsets)
+    return ChipMap(ordered, tuple(panels), offsets, processes=processes)
 
 
 def _grid(devices: Sequence[Device]) -> tuple[Panel, ...]:
@@ -154,6 +158,8 @@ class _Style:
     brackets: bool = True
     more: int = 0
     """Cells that a chip is wider than its numbers need."""
+    dense: bool = False
+    """Whether chips are tiles without numbers, and axes without heads."""
     tall: int = 1
     """Lines of a chip; its numbers stand in the middle one, figures below them."""
 
@@ -178,6 +184,14 @@ _STYLES = (
     _Style(0, False),
     _Style(0, False, describe=False),
 )
+_DENSE = tuple(
+    _Style(0, False, brackets=False, dense=True, more=more) for more in (1, 0)
+)
+"""For more chips than can be read, in colours alone."""
+
+CROWDED = 64
+"""More devices than this may be drawn without their numbers."""
+
 _NARROW = _Style(1, False, describe=False, brackets=False)
 """For panels that are wider than the lines with brackets."""
 
@@ -202,47 +216,110 @@ def render(
     """
     if not chipmap.devices:
         return [(Span("no devices"[:width], "muted"),)]
-    # The style must not change while the selection moves: the wordiest device counts.
-    wordiest = max(chipmap.devices, key=lambda device: len(where(device))).name
-    styles = []
-    figures = any(mark.figure for mark in chipmap.marks.values())
+    figures = [len(mark.figure) for mark in chipmap.marks.values()]
+    extent = _Extent(
+        digits=max(len(chipmap.drawn(device)) for device in chipmap.devices),
+        figures=max(figures, default=0),
+        cores=max(
+            len(chip) for panel in chipmap.panels for chip in panel.chips.values()
+        ),
+        # The style must not change while the selection moves.
+        widest=max(len(where(device)) for device in chipmap.devices),
+    )
     # Two lines are for figures alone.
-    large = [style for style in _ROOMY if figures or style.tall != 2]
-    for style in (*large * roomy, *_STYLES):
-        lines = _Drawing(chipmap, width, style, selected and wordiest).lines()
-        fits = lines is not None and len(lines) <= height
-        if lines is not None and (fits or style in _STYLES):
-            styles.append(style)
-        if fits:
+    styles = [style for style in _ROOMY * roomy if extent.figures or style.tall != 2]
+    dense = _DENSE * (roomy and len(chipmap.devices) > CROWDED)
+    best, captions = None, dict[tuple[bool, bool], int]()
+    for style in (*styles, *_STYLES, *dense):
+        drawing = _Drawing(chipmap, extent, width, style, selected)
+        # Words stand below in a few ways only.
+        said = style.spelled, style.describe
+        if said not in captions:
+            captions[said] = drawing.captions
+        lines = drawing.height(captions[said])
+        if lines is not None and (lines <= height or style not in styles):
+            best = drawing
+        if lines is not None and lines <= height:
             break
-    drawing = _Drawing(chipmap, width, styles[-1] if styles else _NARROW, selected)
-    return drawing.lines() or drawing.boxes()
+    if best is None:
+        best = _Drawing(chipmap, extent, width, _NARROW, selected)
+    return best.lines() or best.boxes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """How much there is to write, whatever the style."""
+
+    digits: int
+    """Of the longest id, marks included."""
+    figures: int
+    """Cells of the longest figure."""
+    cores: int
+    """Devices of a chip."""
+    widest: int
+    """Cells of the longest description of a device."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawing:
     chipmap: ChipMap
+    extent: _Extent
     width: int
     style: _Style
     selected: str | None
 
-    def lines(self) -> list[Line] | None:
-        """The whole drawing, or ``None`` when a panel is wider than the lines."""
-        chipmap, panels, gap = self.chipmap, self.chipmap.panels, self.style.gap
-        digits = max(len(chipmap.drawn(device)) for device in chipmap.devices)
-        if self.style.tall > 1:
-            figures = (len(mark.figure) for mark in chipmap.marks.values())
-            digits = max(digits, *figures, 0)
-        cores = max(len(chip) for panel in panels for chip in panel.chips.values())
-        cell = cores * (digits + 1) - 1 + 2 * self.style.brackets + self.style.more
-        margin = 2 + max(len(str(y)) for panel in panels for y in panel.rows)
-        margin = margin if chipmap.placed else 0
+    @property
+    def captions(self) -> int:
+        """Lines of the words below the chips, whatever is selected."""
+        lines = len(replace(self, selected=None)._captions())
+        if self.selected is not None and self.style.describe:
+            lines += -(-self.extent.widest // max(1, self.width))
+        return lines
+
+    def height(self, captions: int) -> int | None:
+        """How many lines there are; ``None`` where a panel is wider than the lines."""
+        widths = self._widths()
+        if widths is None:
+            return None
+        rows, tall = len(self.chipmap.panels[0].rows), self.style.tall
+        body = rows * tall + (rows - 1) * (tall > 2)
+        body += any(panel.title for panel in self.chipmap.panels)
+        body += self.chipmap.placed and not self.style.dense
+        bands = list(_bands(widths, self.width - self._margin - 1))
+        return len(bands) * body + captions
+
+    @property
+    def _cell(self) -> int:
+        """Cells of a chip."""
+        style, extent = self.style, self.extent
+        digits = 0 if style.dense else extent.digits
+        if style.tall > 1:
+            digits = max(digits, extent.figures)
+        if style.dense:
+            return extent.cores * (1 + style.more)
+        return extent.cores * (digits + 1) - 1 + 2 * style.brackets + style.more
+
+    @property
+    def _margin(self) -> int:
+        if not self.chipmap.placed or self.style.dense:
+            return 0
+        return 2 + max(len(str(y)) for panel in self.chipmap.panels for y in panel.rows)
+
+    def _widths(self) -> list[int] | None:
+        """Of the panels; ``None`` where one is wider than the lines."""
+        cell, gap = self._cell, self.style.gap
         widths = [
             max(len(panel.columns) * (cell + gap) - gap, len(panel.title))
-            for panel in panels
+            for panel in self.chipmap.panels
         ]
-        if margin + 1 + max(widths) > self.width:
+        return None if self._margin + 1 + max(widths) > self.width else widths
+
+    def lines(self) -> list[Line] | None:
+        """The whole drawing, or ``None`` when a panel is wider than the lines."""
+        widths, panels = self._widths(), self.chipmap.panels
+        if widths is None:
             return None
+        margin, cell = self._margin, self._cell
         lines: list[Line] = []
         for band in _bands(widths, self.width - margin - 1):
             lines += self._band([(panels[i], widths[i]) for i in band], margin, cell)
@@ -261,7 +338,7 @@ class _Drawing:
             gap.join(str(x).center(cell) for x in panel.columns).ljust(room)
             for panel, room in panels
         )
-        if self.chipmap.placed:
+        if self.chipmap.placed and not self.style.dense:
             lines.append((Span(f"{'x':>{margin}} {heads}".rstrip(), "muted"),))
         tall = self.style.tall
         for row, y in enumerate(panels[0][0].rows):
@@ -270,7 +347,7 @@ class _Drawing:
             for part in range(tall):
                 middle = part == (tall - 1) // 2
                 name = ("y" if row == 0 else "").ljust(margin - len(str(y))) + str(y)
-                name = name if middle and self.chipmap.placed else ""
+                name = name if middle and margin else ""
                 spans = [Span(name.ljust(margin + 1), "muted")]
                 for place, (panel, room) in enumerate(panels):
                     if place:
@@ -291,6 +368,11 @@ class _Drawing:
         """
         brackets, spans = self.style.brackets, list[Span]()
         middle = (self.style.tall - 1) // 2
+        if self.style.dense:
+            text = " " * (width // self.extent.cores)
+            return [self._device(text, device) for device in chip] + [
+                _blank(width, [Span(text)] * len(chip))
+            ]
         for core, device in enumerate(chip):
             room = (width - 2 * brackets - len(chip) + 1) // len(chip)
             mark = self.chipmap.marks.get(device.name)
@@ -352,7 +434,7 @@ class _Drawing:
         if offsets:
             text = "ids in slice " + ", ".join(offsets)
             lines += wrap_spans(words(text), width, " ")
-        if len(chipmap.processes) > 1:
+        if 1 < len(chipmap.processes) <= MOST_PROCESSES:
             between = "  " if style.spelled else " "
             lines += wrap_spans(self._processes(), width, between)
         for device in chipmap.devices:
@@ -367,8 +449,11 @@ class _Drawing:
     def _processes(self) -> list[Span]:
         """Which ids belong to which process: ``process 0: 0-3, 8-11``."""
         chipmap, spelled, spans = self.chipmap, self.style.spelled, []
+        by_process: dict[int, list[Device]] = {}
+        for device in chipmap.devices:
+            by_process.setdefault(device.process_index, []).append(device)
         for place, process in enumerate(chipmap.processes):
-            members = [d for d in chipmap.devices if d.process_index == process]
+            members = by_process[process]
             numbers = runs([int(chipmap.short(device)) for device in members])
             if chipmap.offsets:
                 slices = runs([*{device.slice_index or 0 for device in members}])
@@ -399,7 +484,10 @@ def _blank(width: int, used: Sequence[Span]) -> Span:
 
 
 def summary(devices: Sequence[Device]) -> str:
-    """The counts in one phrase: ``8 chips, 1 process``."""
+    """The counts in one phrase: ``8 chips, 1 process``; ``512 hosts, 4096 devices``."""
+    if devices and (noun := fleet.NOUNS.get(devices[0].platform)):
+        count = sum(map(fleet.size, devices))
+        return f"{plural(len(devices), noun)}, {plural(count, 'device')}"
     parts = [plural(len(devices), "device")]
     if all(device.coords for device in devices):
         count = chip_count(devices)
@@ -410,6 +498,8 @@ def summary(devices: Sequence[Device]) -> str:
 
 def where(device: Device) -> str:
     """One device and its place: ``tpu:3 at 1,0,0 core 1, process 0``."""
+    if device.platform in fleet.NOUNS:
+        return f"{device.label}: {plural(fleet.size(device), 'device')}"
     slices = "" if device.slice_index is None else f", slice {device.slice_index}"
     return f"{device.label}{slices}, process {device.process_index}"
 

@@ -24,7 +24,7 @@ from jaxtui.model.base import dtype_label
 from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
-from jaxtui.view import chipmap, words
+from jaxtui.view import chipmap, fleet, words
 from jaxtui.view.document import machine
 from jaxtui.view.hosts import hosts_text
 from jaxtui.view.load import NEARLY_FULL
@@ -178,8 +178,12 @@ def columns(
     shared = chip_count(devices) < len(devices)
     cores = (_text(one.core_on_chip) for one in devices)
     slices = [_text(one.slice_index) for one in devices]
+    counts = [
+        str(fleet.size(one)) if one.platform in fleet.NOUNS else "" for one in devices
+    ]
     possible = [
         _column("id", 0, (_marked(one.name, marked) for one in devices)),
+        _column("devices", 3, counts if any(counts) else ()),
         _column("kind", 8, (one.device_kind for one in devices) if several else ()),
         _column("process", 6, map(_process, devices) if others else ()),
         _column("slice", 7, slices if len({*slices} - {""}) > 1 else ()),

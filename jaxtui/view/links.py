@@ -111,7 +111,7 @@ class Links:
 
     @cached_property
     def lags(self) -> tuple[Lag, ...]:
-        return lags(self.measured, self.everyone, self.network)
+        return lags(self.measured, self.devices, self.network)
 
     @property
     def size(self) -> str:
@@ -178,8 +178,11 @@ class Links:
 
     def label(self, pair: Pair) -> str:
         """``tpu:0 at 0,0,0 → tpu:5 at 1,2,0``."""
-        labels = {device.name: device.label for device in self.everyone}
-        return " → ".join(labels.get(name, name) for name in pair)
+        return " → ".join(self._labels.get(name, name) for name in pair)
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        return {device.name: device.label for device in self.devices}
 
     def tables(self) -> tuple[Table, ...]:
         """By distance, the pairs that lag, and a heat map of each of the figures."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 import msgspec
@@ -79,15 +80,29 @@ def choices(rates: Sequence[Rates]) -> tuple[Shown, ...]:
 
 
 def heat(
-    rates: Sequence[Rates], shown: Shown, devices: Sequence[Device]
+    rates: Sequence[Rates],
+    shown: Shown,
+    devices: Sequence[Device],
+    members: Mapping[str, Sequence[Device]] = {},
 ) -> Heat | None:
-    """A map of what is shown; ``None`` where there is nothing of it."""
+    """A map of what is shown; ``None`` where there is nothing of it.
+
+    Args:
+        rates: that are known.
+        shown: which of them.
+        devices: of the machine.
+        members: of what stands for several devices, by its name: it has their median.
+    """
     if shown not in choices(rates):
         return None
     of = next((one for one in rates if one.quantity == shown), rates[0])
     figures = {name: rate.per_second for name, rate in of.by_device.items()}
     if shown == "deviation":
         figures = {name: value / of.median for name, value in figures.items()}
+    for name, group in members.items():
+        known = [figures[one.name] for one in group if one.name in figures]
+        if known:
+            figures[name] = median(known)
     scale = Scale.of(figures.values())
     if scale is None:
         return None

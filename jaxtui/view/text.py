@@ -177,6 +177,8 @@ def cut(line: Line, width: int) -> Line:
 
 
 def plain(line: Line) -> str:
+    if len(line) == 1:  # as most cells of long tables
+        return line[0].text
     return "".join(span.text for span in line)
 
 
@@ -392,14 +394,14 @@ def whole(columns: Sequence[Column], gap: int = 2) -> Table:
 
 def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
     """The columns for which there is room; the last that grows takes the rest."""
-    left = list(columns)
+    left, needed = list(columns), {column.key: column.width for column in columns}
 
     def spare() -> int:
-        return width - sum(column.width + gap for column in left) + gap
+        return width - sum(needed[column.key] + gap for column in left) + gap
 
     while spare() < 0 and max(column.rank for column in left) > 0:
         left.remove(max(left, key=lambda column: column.rank))
-    widths, more = [column.width for column in left], spare()
+    widths, more = [needed[column.key] for column in left], spare()
     growing = [place for place, column in enumerate(left) if column.grows]
     for place in growing:
         share = more if place == growing[-1] else min(more, width // 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
+from jaxtui.machine import topologies
 from jaxtui.model import Experiment
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.form import CaseForm
@@ -85,3 +86,29 @@ async def test_a_check_has_rates_too() -> None:
         await until(pilot, lambda: "FLOP/s" in border(app, "#map-panel")[0])
         await pilot.press("m", "m", "m", "m")
         await pilot.pause()
+
+
+async def test_of_thousands_hosts_are_shown_and_opened() -> None:
+    app = app_on(FakeEngine(devices=topologies.devices("tpu7x:8x16x16")))
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        tables = app.query(DeviceTable)
+        assert [table.row_count for table in tables] == [512, 0]
+        await pilot.press("down", "down")
+        await until(pilot, lambda: app.state.cursor == "tpu:8")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.inside == ("process:2",))
+        await until(pilot, lambda: tables[1].display and tables[1].has_focus)
+        assert tables[1].row_count == 8
+        assert "process:2" in border(app, "#devices-panel")[0]
+        await pilot.press("down")
+        await until(pilot, lambda: app.state.cursor == "tpu:9")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.state.inside == () and tables[0].has_focus)
+        assert tables[0].cursor_row == 2
+        # On the map, too.
+        app.query_one(ChipMap).focus()
+        await pilot.press("right")
+        await until(pilot, lambda: app.state.cursor == "tpu:12")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.inside == ("process:3",))

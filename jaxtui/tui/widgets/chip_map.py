@@ -119,6 +119,8 @@ class _Drawing(Widget):
         self._selected: str | None = None
         self._map = chipmap.layout(())
         self._said = ChipMarks()
+        self._key: object = None
+        self._drawn_lines: list[Line] = []
 
     def show(
         self,
@@ -162,8 +164,15 @@ class _Drawing(Widget):
         return parent.size.height if isinstance(parent, Widget) else 0
 
     def _lines(self, width: int, height: int) -> list[Line]:
+        """The drawing; of the last size and selection it is kept."""
         room = max(height, SHORTEST)
-        return chipmap.render(self._map, width, room, self._selected, roomy=True)
+        key = id(self._map), width, room, self._selected
+        if key != self._key:
+            self._key = key
+            self._drawn_lines = chipmap.render(
+                self._map, width, room, self._selected, roomy=True
+            )
+        return self._drawn_lines
 
     def _drawn(self, line: Line) -> Content:
         return Content.assemble(*(part for span in line for part in self._tile(span)))

@@ -53,8 +53,9 @@ class DeviceTable(Grid):
         # Whoever moves the cursor of this table is ahead of the snapshot, which would
         # draw it back.
         ahead = self.has_focus and self.key_here in names
-        table = Table(tuple(columns), tuple(one.width for one in columns), gap)
-        self.draw_table(table, names)
+        if columns is not self.drawn.columns or tuple(names) != self.keys:
+            table = Table(tuple(columns), tuple(one.width for one in columns), gap)
+            self.draw_table(table, names)
         if selected in self.keys and selected != self.key_here and not ahead:
             self.move_cursor(row=self.keys.index(selected))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -16,11 +17,11 @@ from jaxtui.tui.base import base
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
-from jaxtui.view import chipmap, devices, rates
+from jaxtui.view import chipmap, devices, fleet, rates
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import Column, fit, plain
 
@@ -30,6 +31,9 @@ LOW = 14
 LEAST = 12
 """Lines below this: four for figures, six for calls, two of border; where there is less
 room, it has none for calls."""
+
+CROWDED_WIDTH = 60
+"""Cells of the map of very many chips."""
 
 MOST = 20
 """Lines of this at most: a table of many devices scrolls."""
@@ -43,6 +47,8 @@ _KEYS = (
         "Map",
         "Colour the map by FLOP/s, bytes/s or the deviation from the median.",
     ),
+    ("enter", "open", "Open", "Show the devices of the selected slice or host."),
+    ("escape", "leave", "Back", "Back from the devices of a host to all hosts."),
     ("space", "mark", "Mark", "Mark the device for the next run, or take that back."),
 )
 
@@ -70,9 +76,18 @@ class Hardware(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self.table = DeviceTable()
+        self._opened = DeviceTable()
+        """Of what was opened: rows are costly to make, and all hosts stay."""
         self._map = ChipMap()
         self._machine = Paper(id="machine")
-        self._drawn: object = None
+        self._drawn: tuple[object, ...] = ()
+        self._told: tuple[object, ...] = ()
+        """What the columns were made from."""
+        self._columns: tuple[Column, ...] = ()
+        self._names: tuple[str, ...] = ()
+        self._wide = self._widest = 0
+        """Cells of all columns; of those of hosts, too, while one is opened."""
+        self._level: tuple[tuple[object, ...], fleet.Level] | None = None
         self.is_single = False
         """Whether there is one device without a place, and so no map: the machine
         stands below it, and there is room beside both."""
@@ -81,6 +96,60 @@ class Hardware(Horizontal):
         from jaxtui.tui.links import open_links
 
         open_links(base(self))
+
+    def level(self, state: State) -> fleet.Level:
+        """What is shown: the devices, or slices and hosts where there are very many."""
+        key = state.devices, state.inside
+        if self._level is None or not same(key, self._level[0]):
+            self._level = key, fleet.level(*key)
+        return self._level[1]
+
+    def _table_of(self, level: fleet.Level) -> DeviceTable:
+        """The table of a level, in view and with the focus that the other had."""
+        pair = (self._opened, self.table)
+        shown, hidden = pair if level.inside else pair[::-1]
+        if hidden.display or not shown.display:
+            focused = hidden.has_focus
+            shown.display, hidden.display = True, False
+            if focused:
+                shown.focus()
+        return shown
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc is the tab's where nothing was opened."""
+        state = base(self).session.state
+        if action == "leave":
+            return bool(self.level(state).inside) and not state.check_shown
+        if action == "open":
+            return bool(self.level(state).members) and not state.check_shown
+        return super().check_action(action, parameters)
+
+    @on(DeviceMoved)
+    def _select(self, event: DeviceMoved) -> None:
+        """What stands for several devices is selected by its first one."""
+        level = self.level(base(self).session.state)
+        if event.name in level.members:
+            event.stop()
+            base(self).session.update(cursor=level.first(event.name))
+
+    @on(DeviceTable.Entered)
+    def _entered(self, event: DeviceTable.Entered) -> None:
+        if self.check_action("open", ()):
+            event.stop()
+            self.action_open()
+
+    def action_open(self) -> None:
+        """Show the devices of what stands for several."""
+        session = base(self).session
+        level, device = self.level(session.state), session.state.device
+        if device is not None:
+            opened = level.tile_of(device).name
+            session.update(inside=(*level.inside, opened))
+
+    def action_leave(self) -> None:
+        """Show again what the devices are part of."""
+        session = base(self).session
+        session.update(inside=self.level(session.state).inside[:-1])
 
     def action_colour(self) -> None:
         """What the map shows next: each rate that there is, and then none."""
@@ -110,6 +179,7 @@ class Hardware(Horizontal):
     def compose(self) -> ComposeResult:
         with Panel("devices", id="devices-panel"):
             yield self.table
+            yield self._opened
             yield self._machine
         with Panel("map", id="map-panel"):
             yield self._map
@@ -122,18 +192,25 @@ class Hardware(Horizontal):
             judged: the last health check.
             room: the size of the tab.
         """
-        found, device, checked = state.devices, state.device, state.check_shown
-        products = devices.product_rates(state)
-        heat = rates.heat(state.rates, state.heat, found) if state.heat else None
-        marked = state.chosen
+        every, device, checked = state.devices, state.device, state.check_shown
+        products, marked = devices.product_rates(state), state.chosen
         drawn = (
-            *(found, device, checked, judged, state.host, state.engine, products),
-            *(heat, marked, room),
+            *(every, device, checked, judged, state.host, state.engine, products),
+            *(state.rates, state.heat, state.inside, marked, room),
         )
-        if drawn == self._drawn:
+        if same(drawn, self._drawn):
             return
         self._drawn = drawn
-        self.table.pages_below = checked
+        level = self.level(state)
+        found = level.tiles
+        if checked and level.members:
+            found = judged.devices
+        elif device is not None:
+            device = level.tile_of(device)
+        heat = None
+        if state.heat:
+            heat = rates.heat(state.rates, state.heat, every, level.members)
+        self.table.pages_below = self._opened.pages_below = checked
         mapped = len(found) > 1 or (device is not None and device.coords is not None)
         roomy = room.height >= LOW and (room.width >= WIDE_COLUMNS or not checked)
         self.is_single = roomy and device is not None and not mapped
@@ -144,7 +221,7 @@ class Hardware(Horizontal):
             head = (
                 "JAX did not start" if state.engine == "failed" else "JAX is starting"
             )
-            self.table.show((), (Column("id", head, ()),), None)
+            self._table_of(level).show((), (Column("id", head, ()),), None)
             self.styles.height = 3
             return
         hints = [
@@ -152,26 +229,43 @@ class Hardware(Horizontal):
             hint(self, "recorded", "other TPUs"),
             hint(self, "details"),
         ]
-        title = f"devices · {devices.title(found)}"
+        title = " · ".join(("devices", *level.inside, devices.title(every)))
+        if level.members or level.inside:
+            hints = [hint(self, "open" if level.members else "leave"), *hints[1:]]
         words = 6 + max(len(title), hints_width(hints))
         width = room.width
         if beside.display or self.is_single:
-            width = max(words, width - (_width_beside(found) if mapped else 36))
-        if checked:
-            grid = check_view.grid(judged, found)
-            columns, gap = fit(grid, width - 4, 1).columns, 1
-        else:
-            badges = check_view.badges(judged, found) if judged.exam else None
-            columns, gap = devices.columns(found, products, badges, marked), 2
-            columns = fit(columns, width - 6).columns
-        self.table.show([one.name for one in found], columns, device.name, gap)
+            beside_width = 36
+            if level.members or level.inside or len(found) > chipmap.CROWDED:
+                beside_width = CROWDED_WIDTH
+            elif mapped:
+                beside_width = _width_beside(found)
+            width = max(words, width - beside_width)
+        told = found, checked, judged, products, marked, width, level.inside
+        gap = 1 if checked else 2
+        if not same(told, self._told):
+            self._told = told
+            if checked:
+                grid = check_view.grid(judged, found)
+                self._columns = fit(grid, width - 4, 1).columns
+            else:
+                badges = None
+                if judged.exam and not level.members:
+                    badges = check_view.badges(judged, found)
+                every_column = devices.columns(found, products, badges, marked)
+                self._columns = fit(every_column, width - 6).columns
+            self._wide = sum(one.width + gap for one in self._columns) - gap
+            self._names = tuple(one.name for one in found)
+        self._table_of(level).show(self._names, self._columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
         panel.entitle(title, hints)
-        natural = sum(one.width + gap for one in columns) - gap + 5
-        fitted = min(max(natural, words), width)
+        # Nothing else moves when a host is opened.
+        wide = max(self._wide, self._widest) if level.inside else self._wide
+        self._widest = wide if level.inside or level.members else 0
+        fitted = min(max(wide + 5, words), width)
         alone = not beside.display and not self.is_single
         panel.styles.width = "1fr" if alone else fitted
-        rows = len(found) + 1
+        rows = MOST if level.inside else len(found) + 1
         if self.is_single:
             summary = devices.host_summary(state.host, fitted - 4) if state.host else []
             self._machine.show(lambda _: summary)
@@ -189,12 +283,22 @@ class Hardware(Horizontal):
                 keys.append(hint(self, "colour", "rates"))
             shown = f"map · {heat.title}" if heat else _map_title(found, checked)
             beside.entitle(shown, keys)
-            if beside.display:
+            if beside.display and rows < MOST:
                 chips = replace(chipmap.layout(found), marks=marks, legend=legend)
                 drawing = chipmap.render(chips, inside, 4, device.name)
                 rows = max(rows, min(len(drawing), 2 * rows))
         below = 7 if checked else 6 if room.height < LOW else LEAST
         self.styles.height = max(4, min(rows + 2, room.height - below, MOST))
+
+
+def same(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether two snapshots are alike; thousands of devices are the same object then,
+    or are compared.
+    """
+    return len(one) == len(other) and all(
+        mine is theirs or mine == theirs
+        for mine, theirs in zip(one, other, strict=True)
+    )
 
 
 def _width_beside(found: tuple[Device, ...]) -> int:

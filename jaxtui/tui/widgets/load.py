@@ -59,7 +59,8 @@ class LoadPanel(Panel):
         from jaxtui.view import document
 
         self._loads.append(load.read())
-        self._devices.append(state.devices)
+        # Those of other processes do not say what they use.
+        self._devices.append([one for one in state.devices if one.memory])
         if state.accelerator is not None and not state.busy:
             app.background(app.session.engine.refresh_memory, "memory", exclusive=True)
         self.entitle(
