@@ -302,7 +302,9 @@ def _profile(common: Common, cases: Cases, steps: int, show: _Shown) -> int:
             await session.ready(cases.choice)
             session.refuse("verdicts")
             ops, devices = session.state.ops, session.state.devices
-            named = selection.parse_device(cases.device, devices)
+            named = cases.device
+            if named or not cases.spans(ops):
+                named = selection.parse_device(named, devices, groups=True)
             case = cases.case(named, ops, devices)
             label = case.label
             await session.run(Profiling(case=case, steps=steps), "profile")

@@ -18,7 +18,13 @@ from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.profile import STEP, NoProfileError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Pool, Workload, of_function, of_op
+from jaxtui.measure.workload import (
+    Pool,
+    Workload,
+    of_collective,
+    of_function,
+    of_op,
+)
 from jaxtui.model import HOST_MODES, RunEvent
 from jaxtui.model.profile import MOST_STEPS, Profile, Profiling
 from jaxtui.model.remark import Fact, Remark
@@ -58,9 +64,10 @@ class _Run(Runner):
         if not 1 <= steps <= MOST_STEPS:
             facts: dict[str, Fact] = {"steps": steps, "most": MOST_STEPS}
             raise RefusedError(Remark("profile-steps", facts, "error"))
-        device = devices.find(case.device)
+        group = devices.find_all(case.device)
+        device = group[0]
         yield from self.warm_up(device)
-        for phase in self._phases(device):
+        for phase in self._phases(group):
             self.phase = phase
             yield self.progress(phase, case.label)
             if self.stop():
@@ -115,17 +122,22 @@ class _Run(Runner):
             notes=tuple(notes),
         )
 
-    def _phases(self, device: jax.Device) -> Iterator[str]:
+    def _phases(self, group: tuple[jax.Device, ...]) -> Iterator[str]:
         """Do the phases of the cold path; each is named before it is done."""
         case, pool, source = self.case, Pool(SEED), own.source(self.case.op)
-        if source is None:
+        several = group if len(group) > 1 else ()
+        if (collective := ops.COLLECTIVES.get(case.op)) is not None:
             yield "inputs"
-            self._workload = of_op(case, ops.get(case.op), device, pool)
+            self._workload = of_collective(case, collective, group, SEED)
+        elif source is None:
+            yield "inputs"
+            self._workload = of_op(case, ops.get(case.op), group[0], pool, several)
         else:
             yield "import"
-            function = own.load(source, device)
+            function = own.load(source, group[0])
             yield "inputs"
-            self._workload = of_function(function, case, device, pool)
+            mesh = group if case.on_mesh else ()
+            self._workload = of_function(function, case, group[0], pool, mesh)
             jax.clear_caches()  # what the function has jitted itself is cold, too
         yield from coldpath.make_ready(self._workload)
         self.case = self._workload.case

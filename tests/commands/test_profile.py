@@ -231,3 +231,12 @@ def test_what_makes_no_sense(
     code, out, err = run("profile", *typed.split())
     assert (code, out) == (64, "")
     assert len(err.splitlines()) == 1
+
+
+def test_a_collective_is_profiled_on_all_its_devices(tmp_path: Path) -> None:
+    done = profile(tmp_path, "all_reduce:10000", "--cpu-devices", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    document = msgspec.json.decode(done.stdout, type=Document)
+    assert document.devices == ("cpu:0", "cpu:1")
+    assert {row.kind for row in document.rows} == {"collective"}
+    assert sum(row.count for row in document.rows) == 2
