@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from statistics import median
 
 from jaxtui.analysis import thresholds
@@ -27,19 +28,24 @@ MOST_PAIRS = MOST_DEVICES * (MOST_DEVICES - 1)
 def choose(devices: Sequence[Device], network: Network, seed: int = 0) -> list[Pair]:
     """The ordered pairs to measure: all of them, or a sample over all distances.
 
-    In a sample each device in turn has a partner, at a distance that is the next one
-    for the next device; both directions of a pair are in it.
+    Both devices of a pair are of one process: JAX copies between no others. In a sample
+    each device in turn has a partner, at a distance that is the next one for the next
+    device; both directions of a pair are in it.
 
     Args:
-        devices: of one process.
+        devices: of any processes.
         network: how far they are apart.
         seed: of the sample.
     """
-    names = [device.name for device in devices]
-    if len(names) <= MOST_DEVICES:
-        return [(one, other) for one in names for other in names if one != other]
+    by_process: dict[int, list[str]] = {}
+    for device in devices:
+        by_process.setdefault(device.process_index, []).append(device.name)
+    groups = [names for names in by_process.values() if len(names) > 1]
+    if sum(len(names) * (len(names) - 1) for names in groups) <= MOST_PAIRS:
+        return [pair for names in groups for pair in permutations(names, 2)]
+    near = {name: names for names in groups for name in names}
     chance = random.Random(seed)
-    shuffled = chance.sample(names, len(names))
+    shuffled = chance.sample([*near], len(near))
     at_distance: dict[str, list[list[str]]] = {}
     chosen: dict[Pair, None] = {}
     turn = 0
@@ -47,7 +53,7 @@ def choose(devices: Sequence[Device], network: Network, seed: int = 0) -> list[P
         rounds, place = divmod(turn, len(shuffled))
         name = shuffled[place]
         if name not in at_distance:
-            at_distance[name] = _by_distance(name, names, network)
+            at_distance[name] = _by_distance(name, near[name], network)
         distances = at_distance[name]
         partners = distances[(place + rounds) % len(distances)]
         other = chance.choice(partners)

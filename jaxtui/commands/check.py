@@ -66,7 +66,7 @@ def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
 @valued(
     "--device",
     "DEVICES",
-    "cpu:0,cpu:3 or tpu.  [default: all of this process]",
+    "cpu:0,cpu:3 or tpu.  [default: all]",
     type=DEVICE_LIST,
 )
 @valued(

@@ -14,7 +14,7 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE_LIST, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.machine.network import Network
-from jaxtui.model import SelectionError
+from jaxtui.model import Remark, SelectionError
 from jaxtui.model.links import Links
 from jaxtui.state import State
 from jaxtui.view import links as view
@@ -33,7 +33,7 @@ from jaxtui.view.export import Contents
 @valued(
     "--device",
     "DEVICES",
-    "cpu:0,cpu:3 or tpu.  [default: all of this process]",
+    "cpu:0,cpu:3 or tpu.  [default: all]",
     type=DEVICE_LIST,
 )
 @valued("--budget", "SECONDS", "For the rounds.", "10", type=BUDGET)
@@ -110,8 +110,12 @@ def _work(
         alone = words.text(view.one_device(names))
         raise CannotRun(alone) if device is None else SelectionError(alone)
     chosen = [one for one in state.devices if one.name in names]
+    pairs = tuple(choose(chosen, Network(state.devices), seed))
+    if not pairs:
+        apart = words.text(Remark("link-across-hosts"))
+        raise CannotRun(apart) if device is None else SelectionError(apart)
     return Links(
-        pairs=tuple(choose(chosen, Network(state.devices), seed)),
+        pairs=pairs,
         nbytes=size,
         budget_seconds=budget,
         seed=seed,

@@ -19,6 +19,7 @@ from textual.widget import Widget
 from jaxtui import format as fmt
 from jaxtui.analysis.links import choose
 from jaxtui.machine.network import Network
+from jaxtui.model import Remark
 from jaxtui.model import links as model
 from jaxtui.state import RUNNING
 from jaxtui.tui.base import BaseApp, base
@@ -243,6 +244,8 @@ class LinksScreen(Explained, ModalScreen[None]):
                 return words.text(RUNNING)
             case "again" | "more" | "fewer" if not state.can_run:
                 return state.no_jax
+            case "again" | "more" | "fewer" if not self._work().pairs:
+                return words.text(Remark("link-across-hosts"))
             case "more" if self._nbytes >= SIZES[-1]:
                 return f"The largest copy is {fmt.bytes_text(SIZES[-1])}."
             case "fewer" if self._nbytes <= SIZES[0]:

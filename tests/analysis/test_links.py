@@ -13,6 +13,7 @@ from jaxtui.model import Device
 from tests.fake_engine import cpu_devices, tpu_devices
 from tests.linking import link
 from tests.machine.test_network import box
+from tests.records import device
 
 Pair = tuple[str, str]
 
@@ -115,3 +116,17 @@ def test_the_best_end_of_the_interval_must_lag() -> None:
     wide = link("tpu:0", "tpu:1", 2.0, copy_low=64 * 2**20 / 40e9)
     found["tpu:0", "tpu:1"] = wide
     assert lags(found, devices, Network(devices)) == ()  # type: ignore[arg-type]
+
+
+def test_pairs_are_of_one_process_however_many_there_are() -> None:
+    for processes, each in ((2, 2), (5, 4), (64, 1), (100, 4)):
+        devices = [
+            device(f"cpu:{2048 * process + index}", process_index=process)
+            for process in range(processes)
+            for index in range(each)
+        ]
+        owner = {one.name: one.process_index for one in devices}
+        pairs = choose(devices, Network(devices))
+        assert all(owner[source] == owner[target] for source, target in pairs)
+        every = processes * each * (each - 1)
+        assert len(pairs) == (every if every <= MOST_PAIRS else MOST_PAIRS)
