@@ -197,7 +197,9 @@ class Core:
                 return None
             distributed.check(place)
             joining = Joining(
-                place=place, names=hosts.names_of(os.environ, place.processes)
+                place=place,
+                names=hosts.names_of(os.environ, place.processes),
+                heard=hosts.can_hush(),
             )
             say(joining)
             while place.process and (obstacle := distributed.reach(place)):

@@ -35,7 +35,7 @@ from jaxtui.engine.protocol import (
     decode_request,
 )
 from jaxtui.machine import hardware, topologies
-from jaxtui.machine.hosts import is_launched
+from jaxtui.machine.hosts import can_hush, is_launched
 from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
     CaseFailed,
@@ -157,7 +157,7 @@ def engine_environment(
         this_host: Use the chips of this host alone, though they are part of a slice.
     """
     changed = dict(base)
-    if (several or is_launched(base)) and not this_host:
+    if (several or is_launched(base)) and not this_host and can_hush():
         for name, value in ARRIVALS.items():
             changed.setdefault(name, value)
     if this_host:

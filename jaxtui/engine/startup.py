@@ -168,6 +168,8 @@ def others(start: Start) -> dict[str, Fact]:
     assert start.joining is not None
     place, names = start.joining.place, start.joining.names
     absent = (0,) if place.process else missing(start)
+    if not (place.process or start.joining.heard):
+        absent = ()
     return {
         "coordinator": place.coordinator,
         "process": place.process,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from jaxtui.machine import packages
+
 _PROCESS = {
     "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
     "SLURM_PROCID": "SLURM_NTASKS",
@@ -24,6 +26,9 @@ before 0.7.0 nothing else can be asked for."""
 HEARTBEAT = "JAXTUI_HEARTBEAT"
 """The variable that says otherwise, in whole seconds."""
 
+_HUSH = (0, 7, 2)
+"""From this jaxlib on a process can end its log of arrivals when all have come."""
+
 MOST_NAMES = 10_000
 """Of a list of nodes: a slip of the hand may stand for more than a memory holds."""
 
@@ -32,6 +37,12 @@ def heartbeat_seconds(environment: Mapping[str, str]) -> int:
     """After how long a silent process is dead to the others."""
     text = environment.get(HEARTBEAT, "")
     return int(text) if text.isdigit() and int(text) else HEARTBEAT_SECONDS
+
+
+def can_hush() -> bool:
+    """Whether jaxlib can be told later to log no more of what is for information."""
+    version = packages.installed().jaxlib
+    return packages.version_numbers(version or "") >= _HUSH
 
 
 def is_launched(environment: Mapping[str, str]) -> bool:

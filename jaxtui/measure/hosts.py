@@ -15,6 +15,7 @@ from typing import Any
 import jax
 from jax._src import distributed
 from jax._src.clusters import ClusterEnv
+from jax._src.lib import utils  # type: ignore[attr-defined]
 
 from jaxtui.machine.hosts import heartbeat_seconds
 from jaxtui.measure.errors import RefusedError, headline
@@ -25,6 +26,9 @@ LOOK_SECONDS = 1.0
 
 JOIN_SECONDS = 86_400
 """For all to come; whoever waits for the engine ends it sooner."""
+
+_WARNINGS = 1
+"""The level of a log that leaves out what is for information."""
 
 DETECTION_SECONDS = 30
 """For the name of process 0 to become known to the name service."""
@@ -117,6 +121,9 @@ def join(place: Place) -> Store:
         initialization_timeout=JOIN_SECONDS,
         **more,
     )
+    # Of the log of arrivals nothing is left: it would have a line for each message.
+    if hasattr(utils, "absl_set_min_log_level"):
+        utils.absl_set_min_log_level(_WARNINGS)
     return Store(distributed.global_state.client)
 
 

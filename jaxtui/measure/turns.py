@@ -71,6 +71,9 @@ CALLS_PER_FREEING = 20
 """Of one call in so many it is timed how long its result takes to be given back: 5 % of
 the calls of a turn, in which no other clock runs."""
 
+PIECES = 4
+"""Of a turn of several processes: it is decided so often how it goes on."""
+
 REST_SECONDS = 0.3
 """Waited at most for threads to come to rest; some never do."""
 
@@ -308,15 +311,35 @@ class Turns:
     def _calls(self, seconds: float, least: int = 1) -> Block:
         workload = self.workload
         if self.pace.shared:
-            each = max(self.call_seconds, 1e-7)
-            least = self.pace.decide(lambda: max(least, int(seconds / each)), int)
-            seconds = 0.0
-            # All begin at the same time: the last to hear of it is waited for here.
-            workload.wait(workload.call(*workload.args))
+            return self._calls_in_step(seconds, least)
         block = clocks.calls(
             workload.call, workload.args, workload.wait, seconds, least=least
         )
         return Block([], block.dispatch) if workload.on_return else block
+
+    def _calls_in_step(self, seconds: float, least: int) -> Block:
+        """As many as the process that decides has time for, piece by piece: the next
+        calls may take much longer than the last.
+        """
+        workload, block = self.workload, Block([], [])
+        end = perf_counter() + seconds
+
+        def count() -> int:
+            left, calls = end - perf_counter(), len(block.ready)
+            if left <= 0 and calls >= least:
+                return 0
+            each = max(median(block.ready[-PIECES:] or [self.call_seconds]), 1e-7)
+            return max(1, least - calls, int(min(left, seconds / PIECES) / each))
+
+        while piece := self.pace.decide(count, int):
+            # All begin at the same time: the last to hear of it is waited for here.
+            workload.wait(workload.call(*workload.args))
+            more = clocks.calls(
+                workload.call, workload.args, workload.wait, 0.0, least=piece
+            )
+            block.ready.extend(more.ready)
+            block.dispatch.extend(more.dispatch)
+        return block
 
     def _free(self, count: int) -> None:
         if self._latency:

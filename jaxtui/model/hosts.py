@@ -48,6 +48,8 @@ class Joining(Record, frozen=True, kw_only=True, tag=True):
     place: Place
     names: tuple[str, ...] = ()
     """The host of each process, where the launcher tells."""
+    heard: bool = True
+    """Process 0 hears who comes: older versions of jaxlib do not tell."""
     obstacle: str = ""
     """A code: why process 0 cannot be reached, as yet."""
 

@@ -27,6 +27,7 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
+from jaxtui.view import words
 from tests import records
 from tests.fake_engine import HOST
 
@@ -316,3 +317,11 @@ def test_a_follower_waits_for_the_first():
     remark = startup.slow(start, 5.0)
     assert (remark.code, remark.facts["missing"]) == ("hosts-awaited", (0,))
     assert remark.facts["obstacle"] == "refused"
+
+
+def test_who_hears_nothing_names_nobody():
+    joining = Joining(place=Place("h0:1", 4, 0), heard=False)
+    start = startup.observe(startup.NOTHING, joining)
+    remark = startup.slow(start, 5.0)
+    assert (remark.code, remark.facts["missing"]) == ("hosts-awaited", ())
+    assert words.text(remark)

@@ -19,7 +19,11 @@ LAUNCHERS = {
 
 
 def _several(numbers: tuple[int, ...], names: tuple[str, ...]) -> str:
-    """``process 3 (node-3)``, ``processes 1, 2 and 3``."""
+    """``process 3 (node-3)``, ``processes 1, 2 and 3``; ``other processes`` where it is
+    not known which.
+    """
+    if not numbers:
+        return "other processes"
     named = names if len(names) == len(numbers) else ("",) * len(numbers)
     pairs = zip(numbers, named, strict=True)
     texts = [f"{each} ({name})" if name else str(each) for each, name in pairs]
