@@ -51,7 +51,6 @@ from jaxtui.model import (
     Stopped,
     WorkFailed,
 )
-from jaxtui.model.machine import members
 from jaxtui.stats import MINIMUM_ROUNDS
 
 PREPARATION_SHARE = 0.7
@@ -377,7 +376,6 @@ class _Run(Runner):
         # Copies for a donation take memory, too: nothing could be told apart.
         large &= not isinstance(made.args, own.Renewed)
         large &= not own.is_given(made.case.op)
-        large &= not made.group
         if not large or not memory.is_known() or self.stop():
             return
         share = (self.remaining + self._reserved) / self._unfinished
@@ -446,8 +444,8 @@ def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
 def _may_allocate(item: Indexed) -> bool:
     """Whether a case may ask malloc for large blocks, before that is known."""
     case = item[1].case
-    if case.op in ops.COLLECTIVES or len(members(case.device)) > 1:
-        return False  # what there is of it is of one device
+    if case.op in ops.COLLECTIVES:
+        return memory.allocates(case, case.size)
     if own.source(case.op) is not None:
         return memory.allocates(case, malloc.ALLOCATES_BYTES)
     op = ops.get(case.op)

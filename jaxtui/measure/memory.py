@@ -186,12 +186,17 @@ def _measured(asked: SpanRequest) -> _Turns:
     (planned,) = planning.plan(Experiment(cases=(case,))).cases
     if planned.problem is not None:
         raise ValueError(planned.problem.remark.code)
-    device = None if case.device == HOST else devices.find(case.device)
+    group = () if case.device == HOST else devices.find_all(case.device)
+    device, several = next(iter(group), None), group if len(group) > 1 else ()
     pool = workload.Pool(asked.seed)
-    if source is None:
-        made = workload.of_op(case, ops.get(case.op), device, pool)
+    if (collective := ops.COLLECTIVES.get(case.op)) is not None:
+        made = workload.of_collective(case, collective, group, asked.seed)
+    elif source is None:
+        made = workload.of_op(case, ops.get(case.op), device, pool, several)
     else:
-        made = workload.of_function(own.load(source, device), case, device, pool)
+        function = own.load(source, device)
+        meshed = several if case.on_mesh else ()
+        made = workload.of_function(function, case, device, pool, meshed)
     for _ in coldpath.make_ready(made):
         pass
     with made.scope():
