@@ -216,9 +216,12 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
     """Every group at once, as most of it is waiting."""
     groups = {
         name: Group(tmp_path / name)
-        for name in ("nobody", "nowhere", "taken", "twice", "few", "counts", "versions")
+        for name in (
+            *("nobody", "nowhere", "taken", "twice"),
+            *("few", "counts", "versions", "dies"),
+        )
     }
-    limit = ("devices", "--start-limit", "12")
+    limit = ("devices", "--start-limit", "15")
     with contextlib.ExitStack() as stack:
         for group in groups.values():
             stack.callback(group.end)
@@ -242,9 +245,16 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
         groups["versions"].start("0", *limit, process=0)
         place = groups["versions"].place(1)
         groups["versions"].launch("1", *PROGRAM, *limit, *place, **older)
+        for name, process in (("0", 0), ("1", 1)):
+            groups["dies"].start(name, *limit, process=process, count=3)
         # The second one comes when the first is there.
         wait_until(lambda: groups["twice"].err("0"), "a word of who waits")
         groups["twice"].start("again", "follow", process=1, count=3)
+        dies = groups["dies"]
+        wait_until(lambda: dies.err("1"), "a word of who waits")
+        (engine,) = children(dies.processes["1"].pid)
+        os.kill(engine, signal.SIGKILL)
+        dies.start("2", *limit, process=2, count=3)
         assert groups["twice"].code("1") == 3
         assert "process 1 " in groups["twice"].err("1")
         groups.pop("twice").end()
