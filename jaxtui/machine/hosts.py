@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from jaxtui.machine import packages
-
 _PROCESS = {
     "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
     "SLURM_PROCID": "SLURM_NTASKS",
@@ -41,6 +39,9 @@ def heartbeat_seconds(environment: Mapping[str, str]) -> int:
 
 def can_hush() -> bool:
     """Whether jaxlib can be told later to log no more of what is for information."""
+    # What this brings would keep the app's engine from being started.
+    from jaxtui.machine import packages
+
     version = packages.installed().jaxlib
     return packages.version_numbers(version or "") >= _HUSH
 

@@ -79,7 +79,7 @@ def test_sizes_are_doubled_and_halved_within_the_lessons_range() -> None:
     [
         ("complete", "It broke. Mend it."),
         ("crashed", "Incomplete: It broke. Mend it."),
-        ("cancelled", "Stopped. "),
+        ("cancelled", "Stopped"),
     ],
 )
 def test_why_a_run_came_to_nothing(outcome: str, words: str) -> None:

@@ -170,7 +170,7 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
                 names, meanings = (column.cells for column in one.content.columns)
                 rows.update(zip(map(str, meanings), map(str, names), strict=True))
         assert meant <= rows.keys()
-        assert rows["End the run; keep its numbers."] == "s f6"
+        assert rows["Stop the run; keep its numbers."] == "s f6"
         for meaning in meant:
             assert any(meaning in str(hit.help) for hit in hits), meaning
 

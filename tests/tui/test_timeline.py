@@ -233,7 +233,7 @@ async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
         await pilot.press("s")
         await until(pilot, lambda: "stop" in engine.calls)
         engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
-        await until(pilot, lambda: "stopped before" in shown(app, "figures"))
+        await until(pilot, lambda: "stopped too early" in shown(app, "figures"))
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         engine.emit_run(
