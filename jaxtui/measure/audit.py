@@ -265,7 +265,7 @@ class Watch:
         """A trace may still be started."""
         self._space: Space | None = None
         self._marks: Sequence[tuple[float, int]] = ()
-        self._profiler: tuple[Any, Any] = (None, None)
+        self._starting = False
         self._pid = os.getpid()
 
     # The program's clocks.
@@ -365,7 +365,9 @@ class Watch:
         for name in ("asarray", "array"):
             setattr(numpy, name, self._converting(getattr(numpy, name), array))
         self._watch_value(array)
-        self._watch_profiler(jax.profiler)
+        from jaxtui.measure.trace import before_start
+
+        before_start(self._traced)
 
     def _explained(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
@@ -464,31 +466,23 @@ class Watch:
 
     # The profiler.
 
-    def _watch_profiler(self, profiler: Any) -> None:
-        """The program may trace itself: there is one session in a process."""
-        start, stop = profiler.start_trace, profiler.stop_trace
-        self._profiler = start, stop
-
-        @wraps(start)
-        def start_trace(*args: Any, **options: Any) -> Any:
+    def _traced(self) -> None:
+        """The program traces itself: there is one session in a process."""
+        if not self._starting:
             self.stop_trace()
             self._remarks.append(Remark("audit-traces-itself", severity="warning"))
-            return start(*args, **options)
-
-        # ``jax.profiler.trace`` calls that of its own module.
-        inner: Any = importlib.import_module("jax._src.profiler")
-        for module in (profiler, inner):
-            module.start_trace = start_trace
 
     def _start_trace(self) -> None:
         if not self._traces or os.getpid() != self._pid:
             return
-        self._traces = False
+        self._traces, self._starting = False, True
         try:
-            self._trace = _Trace(self._jax, self._profiler)
+            self._trace = _Trace(self._jax)
         except Exception as error:  # of the profiler, which is optional
             self._remarks.append(_failed(error))
             return
+        finally:
+            self._starting = False
         timer = threading.Timer(TRACE_SECONDS, self._trace_is_long)
         timer.daemon = True
         timer.start()
@@ -645,16 +639,15 @@ class _Importer(importlib.abc.MetaPathFinder):
 class _Trace:
     """A session of the profiler, with the host's clock in it."""
 
-    def __init__(self, jax: Any, profiler: tuple[Any, Any]) -> None:
+    def __init__(self, jax: Any) -> None:
         from jaxtui.measure.trace import options
 
         self._jax = jax
-        start, self._stop = profiler
         self._folder = TemporaryDirectory(prefix="jaxtui-audit-")
         self.marks: list[tuple[float, int]] = []
         """The time of each, and the thread that wrote it."""
         try:
-            start(self._folder.name, profiler_options=options())
+            jax.profiler.start_trace(self._folder.name, profiler_options=options())
         except BaseException:
             self._folder.cleanup()
             raise
@@ -685,7 +678,7 @@ class _Trace:
         with self._folder as folder:
             _drain(self._jax)
             self.mark()
-            self._stop()
+            self._jax.profiler.stop_trace()
             files = xspace.files(Path(folder))
             if not files:
                 raise FileNotFoundError(folder)

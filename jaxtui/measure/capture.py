@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Watch:
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._profiler: Any = None
-        self._theirs: Any = None
+        self._leave: Callable[[], None] = lambda: None
         self._running = False
         self._told = False
         self._process = os.getpid()
@@ -121,31 +122,17 @@ class Watch:
                 self._fail(trace.failed(error))
                 return False
             self._running = True
-            self._give_way()
+            # A program that begins to profile itself does so: there is one at a time.
+            self._leave = trace.before_start(self._stop)
         return True
 
-    def _give_way(self) -> None:
-        """A program that begins to profile itself does so: there is one at a time."""
-        import jax
-
-        theirs = self._theirs = self._profiler.start_trace
-
-        def start(*args: Any, **keywords: Any) -> Any:
-            self._stop()
-            return theirs(*args, **keywords)
-
-        self._profiler.start_trace = start
-        jax.profiler.start_trace = start
-
     def _stop(self) -> None:
-        import jax
 
         with self._lock:
             if not self._running:
                 return
             self._running = False
-            self._profiler.start_trace = self._theirs
-            jax.profiler.start_trace = self._theirs
+            self._leave()
             time.sleep(FLUSH_SECONDS)
             try:
                 self._profiler.stop_trace()

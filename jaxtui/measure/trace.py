@@ -8,6 +8,7 @@ Tracing costs: what is traced here is not what a stopwatch should read.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from time import perf_counter_ns, sleep
 from typing import Any, NamedTuple
 
 import jax
+import jax._src.profiler
 import msgspec
 
 from jaxtui.measure import kernels, xspace
@@ -143,6 +145,32 @@ class Session:
             if not files or self.size > MOST_BYTES:
                 raise OSError(f"{len(files)} files, {self.size} bytes")
             return xspace.load(files[0])
+
+
+def before_start(notice: Callable[[], None]) -> Callable[[], None]:
+    """Be told before anybody starts the profiler, of which a process has one.
+
+    Returns:
+        What ends that.
+    """
+    inner: Any = jax._src.profiler
+    session = getattr(inner, "ProfileSession", None)  # from 0.12 on all begin there
+    places = (session,) if session else (inner, jax.profiler)
+    name = "start" if session else "start_trace"
+    start = getattr(places[0], name)
+
+    @functools.wraps(start)
+    def started(*args: Any, **options: Any) -> Any:
+        notice()
+        return start(*args, **options)
+
+    def leave() -> None:
+        for place in places:
+            setattr(place, name, start)
+
+    for place in places:
+        setattr(place, name, started)
+    return leave
 
 
 def options() -> Any:

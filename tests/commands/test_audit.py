@@ -145,3 +145,16 @@ def test_another_python_may_run_the_program(tmp_path: Path) -> None:
     python = f"{sys.executable} -X utf8"
     ended = jaxtui("audit", "--json", "--python", python, path)
     assert json.loads(ended.stdout)["status"] == 3
+
+
+def test_a_program_that_traces_itself_does(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import jax, jax.numpy as jnp, sys\n"
+        "jnp.ones(3).block_until_ready()\n"
+        "with jax.profiler.trace(sys.argv[1]):\n    jnp.ones(4).block_until_ready()\n"
+    )
+    code, audit, printed = document(path, tmp_path / "theirs")
+    assert (code, audit["status"]) == (0, 0), printed
+    assert "audit-traces-itself" in [note["flag"] for note in audit["notes"]]
+    assert [*(tmp_path / "theirs").rglob("*.xplane.pb")]

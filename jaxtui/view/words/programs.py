@@ -122,9 +122,8 @@ WORDS: dict[str, Words] = {
             f"{did_you_mean(f['typed'].lower(), f['known'], cutoff=0.7)}"
         ),
         lambda f: (
-            f"Choose one of {', '.join(f['known'])}; with libtpu (pip install"
-            ' "jaxtui[topology]") also its own names, such as v5e:2x4, v4:2x2x1 or'
-            " tpu7x:2x2x1."
+            f"Choose one of {', '.join(f['known'])}, or a family and a shape, such as"
+            " v5e:2x4, v4:2x2x1 or tpu7x:2x2x1."
         ),
     ),
     "topology-layout": Words(
