@@ -403,8 +403,11 @@ class Watch:
 
         @wraps(wait, assigned=("__doc__",))  # a method of C++ lacks others
         def block_until_ready(x: Any) -> Any:
-            place = self.line_of(sys._getframe(1))
-            if place is None or os.getpid() != self._pid:
+            caller = sys._getframe(1)
+            place = self.line_of(caller)
+            # Also where a trace ends, something waits.
+            own = caller.f_code.co_filename == __file__
+            if place is None or own or os.getpid() != self._pid:
                 return wait(x)
             has_array = any(hasattr(leaf, "block_until_ready") for leaf in leaves(x))
             started = self._now()
