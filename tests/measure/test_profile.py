@@ -287,6 +287,9 @@ def layer(x: Any, w: Any) -> Any:
     return jnp.tanh(x @ w)  # the layer
 
 
+@pytest.mark.skipif(
+    jax.__version__ < "0.7", reason="a trace of this jax has no kernels by default"
+)
 def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
     @jax.jit
     def f(x: Any, w: Any) -> Any:
