@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from jaxtui import format as fmt
-from jaxtui.machine.load import Load
 from jaxtui.model import Device
 from jaxtui.view.text import Line, Span, bar, cut
+
+if TYPE_CHECKING:
+    # What it imports would delay the app's first frame.
+    from jaxtui.machine.load import Load
 
 NEARLY_FULL = 0.9
 """The share of a memory from which on it is said to be full."""
