@@ -18,7 +18,7 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Common, not_started, python_flag
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
-from jaxtui.commands.terminal import in_colour, say
+from jaxtui.commands.terminal import in_colour, pass_on, say
 from jaxtui.engine import audits
 from jaxtui.model import SelectionError
 from jaxtui.model.audit import Witness
@@ -112,9 +112,8 @@ def _run(
 
     def stop(again: bool) -> Coroutine[Any, Any, None] | None:
         async def forward() -> None:
-            # A terminal sends Ctrl-C to the program as well.
-            if process is not None and (again or interrupt.number != signal.SIGINT):
-                process.send_signal(signal.SIGKILL if again else interrupt.number)
+            if process is not None:
+                pass_on(process, signal.SIGKILL if again else interrupt.number)
 
         return forward()
 

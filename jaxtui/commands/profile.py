@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -34,7 +32,7 @@ from jaxtui.commands.options import (
     own_arguments,
 )
 from jaxtui.commands.output import Exports, close, export_flags, rendered
-from jaxtui.commands.terminal import is_terminal, say
+from jaxtui.commands.terminal import pass_on, say
 from jaxtui.engine import traces
 from jaxtui.model import Remark, SelectionError, WorkFailed
 from jaxtui.model.profile import (
@@ -394,10 +392,7 @@ class _Program:
         """The terminal has told the program as well, and it decides when it ends."""
 
         async def tell() -> None:
-            process = self._process
-            if process is not None and process.returncode is None:
-                told = interrupt.number == signal.SIGINT and is_terminal(sys.stdin)
-                if not told:
-                    process.send_signal(interrupt.number)
+            if self._process is not None:
+                pass_on(self._process, interrupt.number)
 
         return tell()

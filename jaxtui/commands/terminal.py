@@ -6,11 +6,15 @@ import contextlib
 import io
 import os
 import shutil
+import signal
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from jaxtui.commands import CannotRun
 from jaxtui.text import PLAIN, visible
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 def prepare_streams() -> None:
@@ -45,6 +49,16 @@ def wipe() -> None:
     if takes_codes(sys.stderr):
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
+
+
+def pass_on(process: asyncio.subprocess.Process, number: int) -> None:
+    """Send a signal to a program that runs for the user, unless it has ended.
+
+    A terminal has sent Ctrl-C to it as well.
+    """
+    told = number == signal.SIGINT and is_terminal(sys.stdin)
+    if process.returncode is None and not told:
+        process.send_signal(number)
 
 
 def say(text: str) -> None:

@@ -874,6 +874,8 @@ def main() -> int:
     watch.install()
 
     def ended() -> None:
+        # What was seen is written whole, however often Ctrl-C comes.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in ASKS:
             if signal.getsignal(number) is broken_off:
                 signal.signal(number, signal.SIG_DFL)

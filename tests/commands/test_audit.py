@@ -112,9 +112,12 @@ def test_what_is_no_program_is_refused(
     assert len(ended.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("number", "to_both"),
+    [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGINT, False)],
+)
 def test_a_program_that_never_ends_is_judged_when_it_is_stopped(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, to_both: bool
 ) -> None:
     path = tmp_path / "program.py"
     path.write_text(
@@ -123,6 +126,7 @@ def test_a_program_that_never_ends_is_judged_when_it_is_stopped(
     )
     process = subprocess.Popen(
         [*PROGRAM, "audit", str(path)],
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),
@@ -131,7 +135,7 @@ def test_a_program_that_never_ends_is_judged_when_it_is_stopped(
     )
     assert process.stdout is not None
     assert process.stdout.readline()
-    if number == signal.SIGINT:  # a terminal sends it to both
+    if to_both:
         os.killpg(process.pid, number)
     else:
         process.send_signal(number)
