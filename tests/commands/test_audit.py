@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -133,13 +134,17 @@ def test_a_program_that_never_ends_is_judged_when_it_is_stopped(
         start_new_session=True,
         encoding="utf-8",
     )
-    assert process.stdout is not None
-    assert process.stdout.readline()
-    if to_both:
-        os.killpg(process.pid, number)
-    else:
-        process.send_signal(number)
-    process.communicate(timeout=60)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        if to_both:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        process.communicate(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 128 + number
 
 
