@@ -304,12 +304,17 @@ def kind_of(text: str) -> str:
     return remark.code if remark else ""
 
 
-_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (\S+:\d+\] .*)")
-"""How absl prints the check whose failure ends a process."""
+_FATAL = re.compile(r"^(?:F\d{4} [\d:.]+ +\d+|[\d-]+ [\d:.]+: F) (\S+:\d+\] .*)")
+"""How absl, and XLA before jaxlib 0.7, print the check whose failure ends a process."""
+
+_FAULT = "Fatal Python error: "
+"""What faulthandler prints first; where Python was and its list of modules follow."""
 
 
 def last_words(log: Sequence[str], lines: int = 3) -> str:
     """What a process that died printed: the check that failed, or the last lines."""
-    fatal = [found[1] for line in log if (found := _FATAL.match(line))]
+    ends = [index + 1 for index, line in enumerate(log) if line.startswith(_FAULT)]
+    log = log[: ends[0]] if ends else log
+    fatal = [match[1] for line in log if (match := _FATAL.match(line))]
     # Every thread that fails the same check says so.
     return " ".join([*dict.fromkeys(fatal or map(str.strip, log))][-lines:])

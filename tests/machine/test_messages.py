@@ -7,6 +7,7 @@ from jaxtui.machine.messages import (
     arrived_process,
     find,
     kind_of,
+    last_words,
     lost_processes,
 )
 
@@ -250,3 +251,33 @@ def test_processes_that_are_gone(log, code, process):
     remark = lost_processes(log)
     assert (remark.code, remark.facts["process"]) == (code, process)
     assert lost_processes("Check failed: buffer != nullptr") is None
+
+
+FLAG = "parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_nonsense=1"
+FAULT = (
+    "Fatal Python error: Aborted",
+    "",
+    "Current thread 0x00007f1426215b80 (most recent call first):",
+    *(f'  File "jax/_src/xla_bridge.py", line {line} in backends' for line in range(9)),
+    "",
+    "Extension modules: jaxlib.cpu_feature_guard, numpy.random.mtrand (total: 2)",
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ((f"F1126 23:59:36.600533    2408 {FLAG}", *FAULT), FLAG),
+        (  # jaxlib 0.6.2
+            (f"2026-11-26 23:59:15.621833: F external/xla/{FLAG}", *FAULT),
+            f"external/xla/{FLAG}",
+        ),
+        (
+            ("a", "b", "  what():  bad_alloc", *FAULT),
+            f"b what():  bad_alloc {FAULT[0]}",
+        ),
+        (("a", "b", "c", "d"), "b c d"),
+    ],
+)
+def test_the_last_words_are_the_reason_and_not_where_python_was(log, words) -> None:
+    assert last_words(log) == words
