@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import pytest
 
-from jaxtui.measure import devices
-from jaxtui.measure.check import work
+from jaxtui.measure import clocks, devices, turns
+from jaxtui.measure.check import bandwidth, together, work
 from jaxtui.measure.check.base import run_check
 from jaxtui.measure.clocks import Call
 from jaxtui.model import (
@@ -68,21 +69,55 @@ def plant(monkeypatch: pytest.MonkeyPatch, device: str, fault: Fault) -> None:
     monkeypatch.setattr(work, "compile_case", compiled)
 
 
-def times(count: int) -> Fault:
-    """A device that takes so many times as long."""
+class Clock:
+    """Time that passes only in calls of scripted devices, each with its own queue."""
 
-    def fault(call: Call, case: Case, options: dict[str, Any]) -> Call:
-        def slow(*args: Any) -> Any:
-            *read, _ = args
-            for _ in range(count):
-                result = call(*args)
-                # What was donated is gone; the next call writes into the result.
-                args = (*read, result) if options.get("into") else args
-            return result
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1.0
+        self._idle: dict[str, float] = {}
+        """When a device has done all that it was given."""
+        for module in (bandwidth, together, turns, work):
+            monkeypatch.setattr(module, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(clocks, "perf_counter_ns", lambda: round(self.now * 1e9))
+        monkeypatch.setattr(together, "sleep", self._pass)
+        monkeypatch.setattr(turns, "rest", lambda: 0.0)
 
-        return slow
+    def _pass(self, seconds: float) -> None:
+        self.now += seconds
 
-    return fault
+    def takes(self, seconds: float, dispatch: float = 0.0) -> Fault:
+        """Each call has its result so long after the device begins it."""
+
+        def fault(call: Call, case: Case, _: dict[str, Any]) -> Call:
+            def scripted(*args: Any) -> Any:
+                self.now += dispatch
+                begin = max(self.now, self._idle.get(case.device, 0.0))
+                self._idle[case.device] = begin + seconds
+                given = [getattr(arg, "array", arg) for arg in args]
+                return Late(self, call(*given), begin + seconds)
+
+            return scripted
+
+        return fault
+
+
+@dataclass
+class Late:
+    """A result that is there from a moment of a clock on."""
+
+    clock: Clock
+    array: Any
+    moment: float
+
+    def is_ready(self) -> bool:
+        return self.clock.now >= self.moment
+
+    def is_deleted(self) -> bool:
+        return bool(self.array.is_deleted())
+
+    def block_until_ready(self) -> None:
+        self.array.block_until_ready()
+        self.clock.now = max(self.clock.now, self.moment)
 
 
 def raising(error: Exception, dtype: str | None = None) -> Fault:
