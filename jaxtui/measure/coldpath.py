@@ -216,6 +216,9 @@ def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
         elif stage == "compile":
             workload.cached_compile = len(runtime.cache_hits()) > hits
             _look_at_program(workload, stages.compiled)
+            if workload.xla_count.is_rewritten and not workload.group:
+                # Before fusion each operation has its own bytes: more than are moved.
+                workload.xla_count = count(stages.lowered)._replace(bytes=None)
         return Transfer(seconds, aliased=False)
 
     for stage in stages.names:

@@ -106,6 +106,12 @@ class Count(NamedTuple):
         """Whether it is the whole work."""
         return not (self.loops or self.libraries)
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether XLA counts all of it before it compiles, and not afterwards."""
+        calls = map(_REWRITTEN.fullmatch, self.libraries)
+        return bool(self.libraries) and all(calls) and not self.loops
+
 
 NOTHING = Count()
 """Nothing is known."""
@@ -115,11 +121,13 @@ _LOOP = re.compile(r" while\(|\bstablehlo\.while\b")
 _LIBRARY = re.compile(
     r'custom_call_target="([^"]+)"|\bstablehlo\.custom_call @([\w.$]+)'
 )
-_COUNTED = re.compile(
-    r"(?:Sharding|SPMD\w+|annotate_device_placement|AllocateBuffer|AssumeGatherIndices\w*"
-    r"|xla\.sdy\..*|sdy\..*|__cublas\$.*|__cudnn\$.*)"
+_MARK = re.compile(
+    r"Sharding|SPMD\w+|annotate_device_placement|AllocateBuffer|AssumeGatherIndices\w*"
+    r"|xla\.sdy\..*|sdy\..*"
 )
-"""Calls that are marks and no work, and those that XLA for GPUs counts."""
+"""Calls that are no work."""
+_REWRITTEN = re.compile(r"__cublas\$.*|__cudnn\$.*")
+"""What XLA for GPUs calls in the place of an operation that it could count."""
 
 
 def inner(stage: Any) -> Any:
@@ -131,22 +139,32 @@ def inner(stage: Any) -> Any:
 
 def count(stage: Any) -> Count:
     """What XLA says of a lowered or a compiled program."""
-    flops = counted_flops(stage)
-    if flops is None:
+    if (known := costs(stage)) is None:
         return NOTHING
-    moved = _number(costs(stage) or {}, "bytes accessed")
     text = text_of(stage) or ""
+    return Count(
+        counted_flops(stage) or None,
+        _number(known, "bytes accessed") or None,
+        bool(_LOOP.search(text)),
+        _libraries(text),
+    )
+
+
+def _libraries(text: str) -> tuple[str, ...]:
     called = dict.fromkeys(one or other for one, other in _LIBRARY.findall(text))
-    libraries = tuple(name for name in called if not _COUNTED.fullmatch(name))
-    loops = bool(_LOOP.search(text))
-    return Count(flops if flops > 0 else None, moved or None, loops, libraries)
+    return tuple(name for name in called if not _MARK.fullmatch(name))
 
 
-def counted_flops(compiled: Any) -> float | None:
-    """XLA's count of flops plus transcendentals, 0 where it counts none."""
-    if (known := costs(compiled)) is None:
+def counted_flops(stage: Any) -> float | None:
+    """XLA's count of flops plus transcendentals, 0 where it counts none.
+
+    ``None`` where it cannot count all: for a call of a library it puts -1.
+    """
+    known = costs(stage)
+    if known is None or _libraries(text_of(stage) or ""):
         return None
-    return float(known.get("flops", 0.0) + known.get("transcendentals", 0.0))
+    counts = (known.get("flops", 0.0), known.get("transcendentals", 0.0))
+    return float(sum(counts)) if min(counts) >= 0 else None
 
 
 def read(compiled: Any, device_kind: str) -> Program:

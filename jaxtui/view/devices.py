@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from jaxtui import format as fmt
@@ -117,9 +116,7 @@ def report(
         title=title(devices),
         verdict=(Span(f"{source}{kinds}{explain(devices)}"),),
         tables=tuple(tables),
-        remarks=tuple(
-            replace(statement, with_detail=True) for statement in gather((), findings)
-        ),
+        remarks=gather((), findings),
         host=machine_line(
             host, "SIMULATED devices" if simulated else "", hosts_text(hosts)
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, starmap, zip_longest
+from itertools import groupby, zip_longest
 
 from msgspec.structs import replace
 
@@ -75,7 +75,8 @@ def gather(
 
     Args:
         rows: a label and its remarks, for each row, those without any among them.
-        of_all: remarks about all rows, which come first among their equals.
+        of_all: remarks about all rows, which come first among their equals, and with
+            their original text.
     """
     labels: list[str] = []
     about: dict[Remark, dict[str, Remark]] = {}
@@ -84,15 +85,15 @@ def gather(
         for remark in remarks:
             alike = about.setdefault(without_amount(remark), {})
             alike[label] = max(alike.get(label, remark), remark, key=amount)
-    found: list[tuple[Remark, tuple[str, ...]]] = [(remark, ()) for remark in of_all]
+    statements = [Statement(remark, with_detail=True) for remark in of_all]
     for alike in about.values():
         most = max(alike.values(), key=amount)
         if any(remark != most for remark in alike.values()):
             most = replace(most, facts={**most.facts, "most": True})
-        found.append((most, () if [*alike] == labels else tuple(alike)))
-    order = list(dict.fromkeys(remark.code for remark, _ in found))
+        rows_alike = () if [*alike] == labels else tuple(alike)
+        statements.append(Statement(most, rows_alike))
+    order = list(dict.fromkeys(statement.remark.code for statement in statements))
     severities = list(_SEVERITIES)
-    statements = starmap(Statement, found)
     return tuple(
         sorted(
             statements,

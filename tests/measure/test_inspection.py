@@ -121,6 +121,24 @@ def test_costs_are_read_as_a_dict_and_as_a_list_of_one(wrap: Any) -> None:
     assert (found.flops, found.bytes) == (8.0, 24.0)
 
 
+@pytest.mark.parametrize("flops", [-1.0, 5.0])
+def test_a_call_of_a_library_leaves_the_count_unknown(flops: float) -> None:
+    """A GPU's product is a call of cuBLAS: -1 flops, which took it for folded away."""
+
+    class Stage:
+        def cost_analysis(self) -> Any:
+            return {"flops": flops, "bytes accessed": -1.0}
+
+        def as_text(self) -> str:
+            return 'custom-call(%a, %b), custom_call_target="__cublas$lt$matmul"'
+
+    found = programs.count(Stage())
+    assert programs.counted_flops(Stage()) is None
+    assert (found.flops, found.bytes) == (None, None)
+    assert not found.is_whole
+    assert found.is_rewritten
+
+
 # Ops.
 
 

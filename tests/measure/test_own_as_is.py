@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.measure import coldpath, experiment, inspection
+from jaxtui.measure import coldpath, experiment, inspection, programs
 from jaxtui.measure import own as files
 from jaxtui.measure.settings import of_file
 from jaxtui.measure.workload import Pool, Workload, of_function
@@ -432,6 +432,50 @@ def test_a_call_of_a_library_has_no_rate(write: Write) -> None:
         libraries = running.facts(found.notes)["own"]["libraries"]
         assert any("geqrf" in library for library in libraries)
     assert product.flops
+
+
+def test_what_a_gpu_leaves_to_cublas_is_counted_as_it_was_written(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(
+        """
+        def product(x):
+            return x @ x
+        """
+    )
+    costs, text_of = programs.costs, programs.text_of
+
+    def is_compiled(stage: Any) -> bool:
+        return hasattr(stage, "memory_analysis")
+
+    # As an H200 answers with jax 0.11.2.
+    monkeypatch.setattr(
+        programs,
+        "costs",
+        lambda stage: (
+            {"flops": -1.0, "bytes accessed": -1.0}
+            if is_compiled(stage)
+            else costs(stage)
+        ),
+    )
+    monkeypatch.setattr(
+        programs,
+        "text_of",
+        lambda stage: (
+            f'{text_of(stage)} custom_call_target="__cublas$lt$matmul"'
+            if is_compiled(stage)
+            else text_of(stage)
+        ),
+    )
+    mine, matmul = measured(
+        own("product", "f32[400,400]", file=path), running.case("matmul", 400)
+    )
+    for product in (mine, matmul):
+        assert product.flops == 2 * 400**3
+        assert product.flops_per_second
+        assert product.xla_flops in (None, product.flops)
+        assert not product.has("folded")
+    assert mine.bytes is None
 
 
 def test_the_memory_of_a_donating_program_is_the_donated_one(write: Write) -> None:

@@ -267,8 +267,7 @@ _COUNTED = {
     "loop": "XLA counts the body of a loop once, so no rate is shown",
     "host": "jaxtui doesn't know the flops and bytes of NumPy",
     "nothing": "jaxtui doesn't know its flops and bytes",
-    "xla": "Flops and bytes are XLA's count: of the compiled program in jit, else of"
-    " each op",
+    "xla": "Flops and bytes are XLA's count",
 }
 
 _COMPARED = {
