@@ -50,6 +50,13 @@ class FakeTpu:
         raise RuntimeError("UNIMPLEMENTED")
 
 
+def test_the_coords_of_a_gpu_are_no_place_on_a_torus() -> None:
+    gpu = {"id": 0, "process_index": 0, "platform": "gpu", "coords": [0, 0, 0]}
+    kind = {"device_kind": "NVIDIA H200"}
+    described = devices.describe_device(FakeTpu({**gpu, **kind}, "cuda 13000"))
+    assert described.coords is None
+
+
 @pytest.mark.parametrize("name", TOPOLOGIES)
 def test_every_tpu_topology_is_described(name: str) -> None:
     topology = TOPOLOGIES[name]
