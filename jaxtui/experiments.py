@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -376,8 +375,7 @@ def _product(
     return f"{' × '.join(texts)} = {what}"
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(msgspec.Struct, frozen=True):
     """How many cases, why so many, and for how long."""
 
     cases: int

@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar, cast
+
+import msgspec
 
 from jaxtui import functions
 from jaxtui.model import (
@@ -211,8 +212,7 @@ def halves(size: int, count: int) -> str:
 # Names.
 
 
-@dataclass(frozen=True, slots=True)
-class SizedOp:
+class SizedOp(msgspec.Struct, frozen=True):
     """An op by name, with sizes of its own where they were given (``matmul:2k``)."""
 
     name: str

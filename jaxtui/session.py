@@ -20,8 +20,9 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar
+
+from msgspec.structs import replace
 
 from jaxtui.analysis.processes import Repetition
 from jaxtui.engine import startup

@@ -11,11 +11,11 @@ A *work* is what an engine can be asked for, a *run* is one time that it does it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui.analysis import processes, roofline
 from jaxtui.analysis.processes import Repetition
@@ -107,19 +107,18 @@ CaseStatus = Literal["waiting", "running", "done", "failed", "not run"]
 _AnyState = TypeVar("_AnyState", bound="State")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseState:
+class CaseState(msgspec.Struct, frozen=True):
     case: Case
     status: CaseStatus = "waiting"
     doing: str = ""
     """The phase, e.g. ``compile``; ``sampling`` during rounds."""
-    phases: Phases = field(default_factory=Phases)
+    phases: Phases = msgspec.field(default_factory=Phases)
     zero_copy: frozenset[str] = frozenset()
     """The phases that copied nothing."""
     measurement: Measurement | None = None
     failure: Failure | None = None
-    dispatch: Trace = field(default_factory=Trace)
-    ready: Trace = field(default_factory=Trace)
+    dispatch: Trace = msgspec.field(default_factory=Trace)
+    ready: Trace = msgspec.field(default_factory=Trace)
     """The calls for the live plot."""
     rounds: tuple[float, ...] = ()
     """The median ready time of each round, seconds: cases take turns, so that what
@@ -129,8 +128,7 @@ class CaseState:
     measurement is of all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """One run, whatever it is for: what was asked, how far it is, and what arrived."""
 
     number: int
@@ -151,7 +149,7 @@ class Job:
     """A process is over, or its engine died, and the next work comes."""
     before_seconds: float = 0.0
     """What the processes before have taken, with the starts of their engines."""
-    past: Mapping[Case, Sequence[Measurement]] = field(default_factory=dict)
+    past: Mapping[Case, Sequence[Measurement]] = msgspec.field(default_factory=dict)
     """What earlier runs on this machine have measured, once it is known."""
     failed: WorkFailed | None = None
     """Why a work that is no experiment has no result."""
@@ -165,7 +163,7 @@ class Job:
     """The calls of a loop that are known so far."""
     printed: tuple[str, ...] = ()
     """What XLA, libtpu or Python printed meanwhile."""
-    links: Mapping[tuple[str, str], LinkMeasured] = field(default_factory=dict)
+    links: Mapping[tuple[str, str], LinkMeasured] = msgspec.field(default_factory=dict)
     """By the devices that are copied from and to: what is known so far."""
     result: (
         LoopMeasured | Inspected | RoofsMeasured | LinksMeasured | Profile | None
@@ -237,8 +235,7 @@ class Series(Protocol):
         """There is no engine to run what is left; what arrived stays."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """An engine, the last run of each purpose, and the last series of each."""
 
     engine: EngineStatus = "starting"
@@ -260,8 +257,10 @@ class State:
     failed: EngineFailed | None = None
     purpose: Purpose = "bench"
     """Of the current run, or else of the last one."""
-    jobs: Mapping[Purpose, Job] = field(default_factory=lambda: MappingProxyType({}))
-    series: Mapping[Purpose, Series] = field(
+    jobs: Mapping[Purpose, Job] = msgspec.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    series: Mapping[Purpose, Series] = msgspec.field(
         default_factory=lambda: MappingProxyType({})
     )
     playing: Purpose | None = None

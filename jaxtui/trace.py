@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui import stats
 
@@ -26,14 +28,13 @@ def thin(points: Sequence[float]) -> tuple[float, ...]:
     return tuple(kept)
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True):
     """The calls of one clock in order, seconds, thinned evenly as they grow."""
 
     points: tuple[float, ...] = ()
     level: int = 0
     """How many times the points were halved."""
-    counts: Mapping[int, int] = field(default_factory=dict)
+    counts: Mapping[int, int] = msgspec.field(default_factory=dict)
     """How many calls lie in each bin of ``stats.bin_of``; none is left out."""
 
     def extended(

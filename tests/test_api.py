@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import functools
 import io
 import json
@@ -73,8 +72,8 @@ def test_as_html_it_is_an_escaped_table_without_colours_of_its_own(
     assert "color" not in shown
     (case, *rest) = results._run.cases
     odd = msgspec.structs.replace(case.case, op="<script>&")
-    cases = (dataclasses.replace(case, case=odd), *rest)
-    run = dataclasses.replace(results._run, cases=cases)
+    cases = (msgspec.structs.replace(case, case=odd), *rest)
+    run = msgspec.structs.replace(results._run, cases=cases)
     shown = Measurements(results._results, run)._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;&amp;" in shown

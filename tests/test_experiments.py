@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sys
 import tracemalloc
-from dataclasses import replace
 
 import msgspec
 import pexpect
 import pytest
+from msgspec.structs import replace
 
 from jaxtui import experiments, selection
 from jaxtui.experiments import MAXIMUM_CASES

@@ -6,12 +6,12 @@ import math
 import random
 import re
 import sys
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jaxtui.plot import Mark, Picture, Reading, Series, Spot, Value, frame, strokes
 from jaxtui.plot.axes import Axis, fit, ticks

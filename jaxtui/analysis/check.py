@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
+
+import msgspec
 
 from jaxtui.analysis import thresholds
 from jaxtui.analysis.baseline import Baseline, Figure
@@ -52,8 +53,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     """Why it is so, then those of the reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """A figure beside one of the things that it is judged by."""
 
     word: VerdictWord

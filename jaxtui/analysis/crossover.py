@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui import stats
 from jaxtui.model import (
@@ -170,8 +170,7 @@ def bisection(crossing: Crossing) -> int | None:
 # What the measured sizes say.
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """Both sides at one size, measured in turns."""
 
     size: int
@@ -271,8 +270,7 @@ def _first_call(measurement: Measurement) -> float | None:
 # The search.
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(msgspec.Struct, frozen=True):
     """The sizes that are left, the one that is being measured, and the figures."""
 
     first: Case

@@ -7,10 +7,10 @@ Whoever runs a check gives ``next_work`` to an engine, feeds every event of that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui.model import (
     CHECK_TESTS,
@@ -64,8 +64,7 @@ compiles a float32 product at precision highest for a TPU in 5 to 9 s, and a GPU
 kernels out first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(msgspec.Struct, frozen=True):
     """The tests that are left, the one that is running, and what was read so far."""
 
     devices: tuple[Device, ...]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui.analysis.comparison import host_facts
 from jaxtui.model import (
@@ -56,8 +56,7 @@ OF_ROUNDS = frozenset({"few-rounds"})
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(msgspec.Struct, frozen=True):
     """An experiment as a series of works: one for each of its processes.
 
     Where an engine dies, the case that it was at has failed; the next work is what it

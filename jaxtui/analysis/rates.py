@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
@@ -20,15 +19,13 @@ Quantity = Literal["FLOP/s", "B/s"]
 QUANTITIES: tuple[Quantity, ...] = ("FLOP/s", "B/s")
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(msgspec.Struct, frozen=True):
     per_second: float
     high: float
     """The best end of its interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(msgspec.Struct, frozen=True):
     """The same work on several devices."""
 
     quantity: Quantity
@@ -45,8 +42,7 @@ class Rates:
         return median(rate.per_second for rate in self.by_device.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Straggler:
+class Straggler(msgspec.Struct, frozen=True):
     """A device that lags behind the others of its kind."""
 
     device: str

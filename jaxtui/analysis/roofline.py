@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui.model import HOST, Case, Fact, Measurement, OpInfo, PlannedCase, Remark
 from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
@@ -56,8 +56,7 @@ FAR = 0.25
 # Where a case stands.
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A case under its roofs, or why it has no place there."""
 
     measurement: Measurement

@@ -6,13 +6,12 @@ chip that computes at half its speed is found, and a sound one passes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from jaxtui.model import CheckTest, Device, Expected, Reading, Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """A share of what a figure is compared with."""
 
     factor: float

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import click
+from msgspec.structs import replace
 
 from jaxtui import lessons
 from jaxtui.commands import CASE_FAILED, FINE, app

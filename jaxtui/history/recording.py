@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 
@@ -36,8 +35,7 @@ Past = Mapping[Case, Sequence[Entry]]
 """What was measured before of some cases."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(msgspec.Struct, frozen=True):
     """What was measured of these before what is written after it?"""
 
     cases: Sequence[Case]

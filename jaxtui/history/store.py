@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -183,8 +182,7 @@ class Page(Record, frozen=True, kw_only=True):
     """How many the filter means, damaged ones among them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """Which measurements are meant; a field that is ``None`` lets all pass."""
 
     id: int | None = None

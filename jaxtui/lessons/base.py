@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+import msgspec
 
 from jaxtui.format import Cell
 from jaxtui.model import (
@@ -19,8 +20,7 @@ PROSE_COLUMNS = 76
 """What fits into a screen of 80 columns."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """The machine and the size on which a lesson is run."""
 
     size: int
@@ -60,8 +60,7 @@ class Setting:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What a learner is asked before the result."""
 
     text: str
@@ -73,8 +72,7 @@ Text = Sequence[Cell | Remark]
 """Words with figures between them, and why there are none."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One line of a step's table: the learner's figure beside the published one."""
 
     what: str
@@ -102,8 +100,7 @@ class Row:
         return self.what, yours, published, remark
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conclusion:
+class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """What a step's own figures say."""
 
     rows: tuple[Row, ...]
@@ -121,8 +118,7 @@ class Conclusion:
     """Why figures are missing."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepText:
+class StepText(msgspec.Struct, frozen=True, kw_only=True):
     """What a section of a lesson's file says.
 
     Its texts are plain; paragraphs are parted by an empty line, code stands in
@@ -147,8 +143,7 @@ class StepText:
     """The same where it does not."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LessonText:
+class LessonText(msgspec.Struct, frozen=True, kw_only=True):
     """What a lesson's file says above its steps."""
 
     title: str

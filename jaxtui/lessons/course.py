@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui import lessons
 from jaxtui.lessons import progress
@@ -25,8 +27,7 @@ Place = tuple[int, int]
 """Index of a lesson, and of a step in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """One step as the learner left it."""
 
     prediction: int | None = None
@@ -47,23 +48,22 @@ class Attempt:
 NOT_TRIED = Attempt()
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(msgspec.Struct, frozen=True):
     """The lessons, which one is open, and what was done in them."""
 
     lessons: tuple[Lesson, ...] = ()
     """In the order of the course."""
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Names of lessons that cannot be loaded, and why."""
-    progress: progress.Progress = field(default_factory=progress.Progress)
+    progress: progress.Progress = msgspec.field(default_factory=progress.Progress)
     """What was done in earlier sessions."""
     open: int | None = None
     """Index of the lesson on screen; ``None`` for the list."""
-    numbers: Mapping[int, int] = field(default_factory=dict)
+    numbers: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Of each lesson, the index of the step on screen; the first, if it is not here."""
-    sizes: Mapping[int, int] = field(default_factory=dict)
+    sizes: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The sizes that the learner chose."""
-    attempts: Mapping[Place, Attempt] = field(default_factory=dict)
+    attempts: Mapping[Place, Attempt] = msgspec.field(default_factory=dict)
     playing: Place | None = None
     """The step that is being run."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.format import figure, seconds
@@ -191,8 +192,7 @@ _FEWEST_CALLS = 100
 _POINTS_PER_DECADE = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class Runner:
+class Runner(msgspec.Struct, frozen=True, kw_only=True):
     """One side of a race."""
 
     label: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui.model import (
     CaseFailed,
@@ -24,15 +26,14 @@ from jaxtui.model import (
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """Grows with each event; never changed in place."""
 
     measurements: tuple[Measurement, ...] = ()
     """One per case, the newest; interim ones have ``stopped`` ``None``."""
     failures: tuple[Failure, ...] = ()
-    timings: Mapping[str, Timing] = field(default_factory=dict)
-    values: Mapping[str, Value] = field(default_factory=dict)
+    timings: Mapping[str, Timing] = msgspec.field(default_factory=dict)
+    values: Mapping[str, Value] = msgspec.field(default_factory=dict)
     loops: tuple[LoopMeasured, ...] = ()
     seen: LoopSeen | None = None
     """The newest calls of a loop that is running."""

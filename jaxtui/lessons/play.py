@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui.lessons.base import Conclusion, Setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
@@ -21,8 +23,7 @@ UNSTEADY = 0.25
 two figures that differ by half may be the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepRun:
+class StepRun(msgspec.Struct, frozen=True):
     """A step, where it is run, and what has arrived."""
 
     step: Step

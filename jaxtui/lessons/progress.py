@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from jaxtui.lessons.trial import Lesson
 from jaxtui.model import Remark
@@ -20,14 +21,13 @@ from jaxtui.places import (
 NAME = "lessons.json"
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """The titles of the steps that have a conclusion, by the name of their lesson.
 
     Titles and not numbers: a lesson may get a step between two others.
     """
 
-    done: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    done: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
 
     def steps(self, lesson: Lesson) -> tuple[bool, ...]:
         """Of each step of a lesson, whether it is done."""

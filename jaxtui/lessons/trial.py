@@ -8,9 +8,9 @@ rest of jaxtui gives to an engine: experiments, loops and snippets.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Conclusion, LessonText, Setting, StepText
@@ -54,8 +54,7 @@ def jax_case(
     )
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """How a program of the text is run."""
 
     budget: float = 3.0
@@ -104,8 +103,7 @@ def snippet_device(setting: Setting, device: str | None = None) -> str | None:
 # A step.
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """What a step runs and claims; its text stands in the lesson's file."""
 
     conclude: Callable[[Figures], Conclusion]
@@ -129,8 +127,7 @@ class Trial:
     """Drawn live while the work runs, and in the end."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step(StepText):
+class Step(StepText, frozen=True, kw_only=True):
     """A prediction, something that runs, a conclusion, and why."""
 
     trial: Trial
@@ -188,8 +185,7 @@ def _reasons(outcome: Outcome) -> tuple[Remark, ...]:
 # A lesson.
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lesson(LessonText):
+class Lesson(LessonText, frozen=True, kw_only=True):
     """Steps to take one after the other, and how large what they run is."""
 
     name: str
@@ -240,11 +236,11 @@ def lesson(
     if (titles := [step.title for step in steps]) != list(trials):
         raise ValueError(f"The steps of {name} are {titles}, not {list(trials)}.")
     whole = (
-        Step(**vars(section), trial=trial)
+        Step(**asdict(section), trial=trial)
         for section, trial in zip(steps, trials.values(), strict=True)
     )
     return Lesson(
-        **vars(text),
+        **asdict(text),
         name=name,
         steps=tuple(whole),
         sizes=sizes,

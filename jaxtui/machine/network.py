@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxtui.machine.topologies import rings
 from jaxtui.model import Device
 
 
-@dataclass(frozen=True, slots=True)
-class _Slice:
+class _Slice(msgspec.Struct, frozen=True):
     extents: tuple[int, ...]
     """Chips along each axis, from the lowest to the highest of the coords."""
     rings: tuple[bool, ...]

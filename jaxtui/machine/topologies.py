@@ -13,8 +13,9 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from jaxtui.model import Device, Topology
 from jaxtui.model.remark import Fact, Remark
@@ -38,8 +39,7 @@ USUAL = "-8"
 """One machine: eight TensorCores, or eight chips of one core."""
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """What the number of an accelerator type means, and how large its slices are."""
 
     own: str

@@ -82,7 +82,7 @@ def describe_device(device: Any) -> Device:
     The own process is that of the device's client; devices of others have no memory
     statistics.
     """
-    # A GPU has some as well since jax 0.11, which number it and are no place on a torus.
+    # A GPU has some too since jax 0.11: they number it, and are no place on a torus.
     is_tpu = device.platform == "tpu"
     coords = probe(lambda: device.coords) if is_tpu else None
     addressable = bool(device.process_index == device.client.process_index())

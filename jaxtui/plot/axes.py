@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log10
+
+import msgspec
 
 LARGEST = 1e300
 """Magnitudes beyond this count as not finite, so that no difference overflows."""
@@ -28,8 +29,7 @@ def plain(value: float) -> str:
     return f"{value:.6g}"
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     label: str = ""
     log: bool = False
     """Decades are equally far apart; values that are not positive are dropped."""
@@ -41,8 +41,7 @@ class Axis:
     """Values to label instead of round ones; every second, third … when crowded."""
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """A range of values and how it maps to 0..1."""
 
     low: float
@@ -73,8 +72,7 @@ class Scale:
         return log10(self.high) - log10(self.low)
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(msgspec.Struct, frozen=True):
     """A labelled position, in cells from the low end."""
 
     cell: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxtui.plot.cells import BLANK, Cell, cells
 from jaxtui.plot.series import Curve
@@ -18,8 +19,7 @@ _VALUE = 9
 """Cells to keep for a value: `` 0.83 ms``."""
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     text: str
     """The number with its unit."""
     more: str = ""
@@ -28,8 +28,7 @@ class Value:
     """Index of the series that it belongs to; ``None`` says nothing of a series."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     name: str
     """Which place, e.g. ``1024, ready``."""
     values: tuple[Value, ...] = ()

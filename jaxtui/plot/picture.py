@@ -6,8 +6,9 @@ Everything is laid out here, so that labels never overlap or get cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from jaxtui.plot import frame, header, strokes
 from jaxtui.plot.axes import Axis, Scale, Tick, fit, ticks, usable
@@ -46,8 +47,7 @@ _FEWEST = 30
 _FITTED = Axis()
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(msgspec.Struct, frozen=True):
     """How a plot's size is shared out between header, axes and canvas."""
 
     curves: list[Curve]
@@ -126,8 +126,7 @@ class _Layout:
         return sorted(found, key=lambda end: end[0], reverse=True)
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """A plot before it has a size."""
 
     series: tuple[Series, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from jaxtui.plot.axes import LARGEST, Axis, lowest
 from jaxtui.plot.cells import Color
@@ -24,8 +25,7 @@ _DOTS = ("•", "◆", "▪", "▴", "×", "○", "◇", "▫", "▵", "*")
 """No character stands for the line of one series and the points of another."""
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     label: str
     """Legend text; empty keeps the series out of the legend."""
     x: Sequence[float]
@@ -46,8 +46,7 @@ class Series:
     """Write the label also where the curve ends, if there is room."""
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A straight dashed line across the plot, e.g. at a peak or a crossing."""
 
     at: float
@@ -57,8 +56,7 @@ class Mark:
     color: Color | None = None
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(msgspec.Struct, frozen=True):
     """A short text at a point; a letter that the text around the plot explains."""
 
     x: float
@@ -74,8 +72,7 @@ def dot(index: int) -> str:
     return _DOTS[index % len(_DOTS)]
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True):
     """A series made ready: what its axes can show, and how it looks."""
 
     series: Series

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
+
+import msgspec
 
 from jaxtui.plot.cells import BLANK, Cell, Color
 
@@ -32,8 +33,7 @@ class KernelError(Exception):
     """plotext cannot be loaded, or has failed; the text says why."""
 
 
-@dataclass(frozen=True)
-class Stroke:
+class Stroke(msgspec.Struct, frozen=True):
     parts: Sequence[Sequence[Point]]
     """Polylines; one of a single point is a dot."""
     marker: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical

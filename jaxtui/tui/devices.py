@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType

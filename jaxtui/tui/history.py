@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -82,8 +82,7 @@ EMPTY = (
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     """Everything that the tab shows."""
 
     text: str = ""
@@ -96,7 +95,9 @@ class Past:
     """Id of the row under the cursor."""
     marked: tuple[int, ...] = ()
     """Ids, two at most, in the order in which they were marked."""
-    entries: Mapping[int, tuple[Entry, tuple[Entry, ...]]] = field(default_factory=dict)
+    entries: Mapping[int, tuple[Entry, tuple[Entry, ...]]] = msgspec.field(
+        default_factory=dict
+    )
     """Of those that are marked or under the cursor the whole measurement, and those of
     its case before."""
 

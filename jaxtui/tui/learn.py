@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.timer import Timer
@@ -56,8 +56,7 @@ def first_loop(case: Case, device: str) -> Loop:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Playback:
+class Playback(msgspec.Struct, frozen=True):
     """One showing of a loop; immutable, the clock is handed in."""
 
     total: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import get_args
 
 from jaxtui import state
@@ -21,8 +20,7 @@ MOST = 8
 """Functions of files that are offered again."""
 
 
-@dataclass(frozen=True, slots=True)
-class State(state.State):
+class State(state.State, frozen=True):
     """Everything that the screens show."""
 
     opened: tuple[str, ...] = ()

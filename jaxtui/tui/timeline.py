@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
 import msgspec
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import cast
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui import experiments, selection
 from jaxtui import format as fmt
@@ -23,8 +25,7 @@ from jaxtui.tui.state import State
 from jaxtui.view import words
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(msgspec.Struct, frozen=True):
     """What a person has chosen and typed."""
 
     op: str = ""
@@ -69,8 +70,7 @@ class Values:
         return " · ".join(part.strip() for part in named if part.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(msgspec.Struct, frozen=True):
     """What the form means: an experiment, or the reason why it is none."""
 
     experiment: Experiment | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.model import (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.model import Summary

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis.baseline import Baseline
@@ -78,8 +80,7 @@ _QUANTITIES: dict[Unit, fmt.Quantity] = {
 # Rows.
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """What one or more devices have in common."""
 
     members: tuple[Verdict, ...]
@@ -205,8 +206,7 @@ def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
 # The check as a whole.
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """A check with its verdicts, sorted by device and test."""
 
     exam: Examination | None = None
@@ -215,7 +215,9 @@ class Judgement:
     stopping: bool = False
     """The user has asked for its end."""
     elapsed_seconds: float = 0.0
-    _by_device: Mapping[str | None, Sequence[Verdict]] = field(default_factory=dict)
+    _by_device: Mapping[str | None, Sequence[Verdict]] = msgspec.field(
+        default_factory=dict
+    )
 
     @property
     def devices(self) -> tuple[Device, ...]:

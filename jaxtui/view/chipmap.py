@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui.format import plural, runs
 from jaxtui.machine.topologies import SLICE_IDS
@@ -33,8 +35,7 @@ ONE_ROW = 4
 """So many devices without coords stand side by side."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """What is said of a device, beside its number."""
 
     text: str
@@ -46,8 +47,7 @@ class Mark:
     """What stands below the number where there is room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """The chips of one slice that have the same z."""
 
     title: str
@@ -60,15 +60,14 @@ class Panel:
     """By x and y: the devices of a chip in the order of their cores."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChipMap:
+class ChipMap(msgspec.Struct, frozen=True):
     devices: tuple[Device, ...]
     panels: tuple[Panel, ...]
     offsets: dict[int, int]
     """What to add to the drawn ids, by slice; empty when ids are drawn whole."""
     placed: bool = True
     """The devices have coords."""
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = msgspec.field(default_factory=dict)
     """Of devices by name, of some or of none."""
     legend: tuple[Line, ...] = ()
     """What the marks mean, where they have no words; each line is wrapped."""
@@ -145,8 +144,7 @@ def _grid(devices: Sequence[Device]) -> tuple[Panel, ...]:
     return (Panel("", tuple(range(across)), tuple(range(down)), chips),)
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
+class _Style(msgspec.Struct, frozen=True):
     """One way to draw; the later ones take less room."""
 
     gap: int
@@ -246,8 +244,7 @@ def render(
     return best.lines() or best.boxes()
 
 
-@dataclass(frozen=True, slots=True)
-class _Extent:
+class _Extent(msgspec.Struct, frozen=True):
     """How much there is to write, whatever the style."""
 
     digits: int
@@ -260,8 +257,7 @@ class _Extent:
     """Cells of the longest description of a device."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
+class _Drawing(msgspec.Struct, frozen=True):
     chipmap: ChipMap
     extent: _Extent
     width: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import msgspec
@@ -138,8 +137,7 @@ RECORDED_ON = "2-core AMD EPYC, jax 0.10.2"
 """Where that was."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(msgspec.Struct, frozen=True):
     """What the class sees at one moment: nothing that it has not predicted."""
 
     step: Step

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
-from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import last_crossing

@@ -7,8 +7,9 @@ of its chips and the memory of all of them. So tables and maps draw it as any ot
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from jaxtui.model import Device
 
@@ -22,8 +23,7 @@ _COUNT = "devices"
 """The attribute that says how many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """What is shown of some devices."""
 
     tiles: tuple[Device, ...]

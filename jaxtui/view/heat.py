@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxtui.format import Unit
 from jaxtui.plot import HEAT
 from jaxtui.view.text import Line, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """The figures of a map, from the lowest colour to the highest."""
 
     low: float

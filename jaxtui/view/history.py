@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.history.store import Entry, Page, Row

@@ -14,9 +14,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui import stats
@@ -32,8 +34,7 @@ LONGEST = 1e9
 # One repeat.
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """Something that one call did, from when to when."""
 
     call: int
@@ -44,8 +45,7 @@ class Bar:
     """Seconds; not before ``start``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True):
     """The two lanes, and what can be read off them; times in seconds."""
 
     host: tuple[Bar, ...] = ()
@@ -189,8 +189,7 @@ _HEIGHTS = (
 """Rows of host, device and queue, for each row that there is more than four."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One character, what it is, and the call that it belongs to."""
 
     text: str = " "
@@ -215,8 +214,7 @@ SOLID: Shades = ("█", "█")
 """Where colours tell neighbours apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shot:
+class Shot(msgspec.Struct, frozen=True):
     """What of a loop is drawn, and how it goes on from there."""
 
     line: Timeline
@@ -293,8 +291,7 @@ def _heights(more: int) -> tuple[int, int, int]:
     return host, device + beyond // 3, queue + beyond - beyond // 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
+class _Scale(msgspec.Struct, frozen=True):
     """Which column shows a time."""
 
     span: float

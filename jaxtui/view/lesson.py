@@ -15,9 +15,11 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Row, Setting
@@ -149,8 +151,7 @@ Stage = Literal["before", "running", "done", "broken"]
 """Of a step: it has not run; it runs; it has a conclusion; its run came to nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageFigures:
+class PageFigures(msgspec.Struct, frozen=True):
     """What a step runs, and what its figures say as far as it has run."""
 
     works: tuple[Work, ...] = ()
@@ -218,8 +219,7 @@ def _coloured(picture: Picture, colors: Sequence[Color]) -> Iterator[Series]:
         yield curve if curve.color else replace(curve, color=colors[side])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
+class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A step, and how far it is."""
 
     lesson: Lesson

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.model import Device
@@ -29,8 +30,7 @@ _FIGURES_ALONE = 10
 """Cells for meter and curve below which there are neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(msgspec.Struct, frozen=True):
     name: str
     figure: str
     shares: tuple[float, ...]

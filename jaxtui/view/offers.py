@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui.model import Experiment, Host
 from jaxtui.plot import Picture
@@ -22,8 +24,7 @@ Make = Callable[[], "str | Awaitable[str]"]
 """Makes a text, at once or when the engine has answered; called in a thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """Everything that can be exported at the moment.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
@@ -24,8 +23,7 @@ Shown = Literal["FLOP/s", "B/s", "deviation"]
 """What a chip map shows of each device: a rate, or how far that is from the median."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
+class Heat(msgspec.Struct, frozen=True):
     """A chip map in the colours of its devices' rates."""
 
     title: str

@@ -7,9 +7,9 @@ those of files stand in ``jaxtui.view.render``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
+import msgspec
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
@@ -31,8 +31,7 @@ _SEVERITIES: dict[Severity, str] = {
 _INDENT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Rows of a report. Columns drop out by rank where there is no room."""
 
     columns: tuple[Column, ...]
@@ -41,8 +40,7 @@ class Table:
     """Blanks between columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """A remark, and the rows that it is about; none where it is about all of them."""
 
     remark: Remark
@@ -51,8 +49,7 @@ class Statement:
     """The original text stands below it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """What a capability has to say."""
 
     title: str
@@ -185,8 +182,7 @@ def _trimmed(spans: list[Span]) -> Line:
     return tuple(spans)
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(msgspec.Struct, frozen=True):
     """The statements of one code, with what they have in common said once."""
 
     label: str

@@ -7,7 +7,9 @@ for the tab Bench alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis.roofline import (
@@ -207,8 +209,7 @@ def roof_columns(roofs: Sequence[Roof]) -> tuple[Column, ...]:
 # The cases under them.
 
 
-@dataclass(frozen=True, slots=True)
-class Roofline:
+class Roofline(msgspec.Struct, frozen=True):
     """The cases of a run, in its order, under the roofs of one device."""
 
     device: str

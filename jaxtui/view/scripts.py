@@ -10,9 +10,10 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+import msgspec
 
 from jaxtui.model import (
     Case,
@@ -138,8 +139,7 @@ print(f"stopwatch {stopwatch:.3e} s, true {true:.3e} s")
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Script:
+class Script(msgspec.Struct, frozen=True, kw_only=True):
     """What one experiment, loop or snippet is in plain Python."""
 
     title: str

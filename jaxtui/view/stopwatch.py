@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.model import LoopMeasured, Ratio, Remark
@@ -20,8 +21,7 @@ CLOSE = 1.05
 """A stopwatch that is off by less is right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(msgspec.Struct, frozen=True):
     """What a stopwatch around some calls reads, and what their work took."""
 
     stopwatch: float
@@ -171,8 +171,7 @@ def off_by(case: CaseState) -> Ratio | None:
 # Bars with what follows from them.
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     label: str
     seconds: float | None = None
     """``None`` while it is not known."""

@@ -12,7 +12,8 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.plot import COLORS, HEAT, SERIES, Color, on_heat
@@ -71,8 +72,7 @@ _BLANK = str.maketrans(dict.fromkeys("\t\n\x0b\x0c\r", " "))
 """What is a blank in a line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     text: str
     role: str = "label"
     """What it is, e.g. ``chip``, ``selected``, ``process-0``, ``muted``, ``label``."""
@@ -315,8 +315,7 @@ def columns(
 # Tables on a screen: columns drop out where there is no room.
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column before it is known how much room there is."""
 
     key: str
@@ -343,8 +342,7 @@ class Column:
         return max(self.least, len(self.head), longest)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...] = ()
     widths: tuple[int, ...] = ()
     gap: int = 0

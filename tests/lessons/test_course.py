@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.lessons.course import Attempt, Course
 from jaxtui.lessons.play import StepRun

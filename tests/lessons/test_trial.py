@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import zip_longest
 
 import msgspec
 import pytest
+from msgspec.structs import asdict, replace
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Conclusion, Setting
@@ -142,7 +142,7 @@ def test_a_page_is_a_step_with_its_trial() -> None:
     with pytest.raises(ValueError, match="begins with a comment, its title, and not"):
         parse(PAGE.replace("# Two of them", "two = 2"))
     # What runs.
-    step = Step(**vars(text), trial=Trial(say, Code(given=size), needs=("first",)))
+    step = Step(**asdict(text), trial=Trial(say, Code(given=size), needs=("first",)))
     there = replace(on(CLOCK), size=2000)
     (snippet,) = step.works(there)
     parts = [(type(one).__name__, one.name, one.code) for one in snippet.parts]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as changed
-
 import jax
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from msgspec.structs import replace as changed
 
 from jaxtui.measure import ops, planning, programs, workload
 from jaxtui.measure.inspection import run_inspection

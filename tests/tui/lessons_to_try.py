@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from jaxtui import format as fmt
@@ -80,8 +79,7 @@ def narrower(_: Setting, outcome: Outcome, count: int) -> Work | None:
     return snippet(f"follow {count}", count) if count < 3 else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Told(Step):
+class Told(Step, frozen=True, kw_only=True):
     """A step whose conclusion is not worked out of a text."""
 
     told: Callable[[Setting, Outcome], Conclusion]

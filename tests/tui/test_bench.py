@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Label
 

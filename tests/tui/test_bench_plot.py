@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jaxtui.tui.state import State, next_picture, view_of
 from tests.view.making import JIT, done, over_sizes, run_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from jaxtui.analysis import examination

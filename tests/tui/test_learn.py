@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import OptionList, TabbedContent

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from jaxtui.model import Case, Failure, Mode
 from jaxtui.state import CaseState, Job

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.analysis.processes import fold
 from jaxtui.engine.protocol import Envelope

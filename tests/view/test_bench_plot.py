@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.model import Fact, Remark
 from jaxtui.state import CaseState, Job, State

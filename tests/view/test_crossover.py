@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.analysis.crossover import Search, begin
 from jaxtui.model import Case, Remark

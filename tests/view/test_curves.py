@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.model import Mode
 from jaxtui.plot import SERIES, Picture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jaxtui.analysis.rates import Rate, Rates
 from jaxtui.model import Device

@@ -1,9 +1,8 @@
 """A report, drawn: what is said once, what drops out, what stays plain."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jaxtui.model import Remark
 from jaxtui.plot import HEIGHT, Picture, Series

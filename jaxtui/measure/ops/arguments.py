@@ -6,12 +6,11 @@ same, side by side, so that the printed script makes exactly the data that was t
 
 from __future__ import annotations
 
-import abc
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -41,8 +40,7 @@ def dtype_code(name: str) -> str:
     return f"{'ml_dtypes' if name in FOREIGN else 'np'}.{name}"
 
 
-@dataclass(frozen=True)
-class Argument(abc.ABC):
+class Argument(msgspec.Struct, frozen=True):
     """One argument of an op at one size."""
 
     shape: tuple[int, ...]
@@ -56,13 +54,13 @@ class Argument(abc.ABC):
     def nbytes(self, case_dtype: str) -> int:
         return self.elements() * ITEMSIZE[self.dtype(case_dtype)]
 
-    @abc.abstractmethod
     def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
         """Write the seeded data into ``out``, which is C-contiguous."""
+        raise NotImplementedError
 
-    @abc.abstractmethod
     def code(self, case_dtype: str, seed: int) -> str:
         """The expression that makes the same data from ``rng`` in plain NumPy."""
+        raise NotImplementedError
 
     def numpy_code(self, case_dtype: str, seed: int) -> str:
         """Like ``code``, for the NumPy form, which has no bfloat16 or float8."""
@@ -71,8 +69,7 @@ class Argument(abc.ABC):
         return f"{code}.astype(np.float32)" if widened else code
 
 
-@dataclass(frozen=True)
-class Normal(Argument):
+class Normal(Argument, frozen=True):
     """Standard normal data; small integers where the dtype is an integer.
 
     Beyond ``PERIOD`` elements the data repeat: drawing a gigabyte takes many seconds,
@@ -95,8 +92,7 @@ class Normal(Argument):
         return draw_code(self.shape, case_dtype, self.scale)
 
 
-@dataclass(frozen=True)
-class PositiveDefinite(Argument):
+class PositiveDefinite(Argument, frozen=True):
     """A Hermitian matrix whose eigenvalues are positive and within a factor of ten.
 
     Normal data X give X + Xᴴ, whose eigenvalues lie within ±2√2 √n where they are real
@@ -168,8 +164,7 @@ def draw_code(
     return f"{drawn}.astype({dtype_code(dtype)})"
 
 
-@dataclass(frozen=True)
-class Indices(Argument):
+class Indices(Argument, frozen=True):
     """Random int32 indices below ``bound``; all different where ``unique``."""
 
     bound: int
@@ -202,8 +197,7 @@ class Indices(Argument):
         return f"rng.integers(0, {self.bound}, {count}, dtype=np.int32)"
 
 
-@dataclass(frozen=True)
-class Key(Argument):
+class Key(Argument, frozen=True):
     """The two words of a threefry key; NumPy gets a ``Generator`` instead."""
 
     shape: tuple[int, ...] = (2,)
@@ -231,8 +225,7 @@ class Key(Argument):
         return (seed >> 32) & 0xFFFFFFFF, seed & 0xFFFFFFFF
 
 
-@dataclass(frozen=True)
-class Like(Argument):
+class Like(Argument, frozen=True):
     """An array without elements that carries a length and a dtype into an op.
 
     The shape of a result must be known when JAX traces. An argument of shape ``(n, 0)``

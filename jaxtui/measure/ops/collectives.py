@@ -9,11 +9,11 @@ devices (``doc/PERFORMANCE.md`` of nccl-tests has the factors).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import msgspec
 import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -37,8 +37,7 @@ CHUNK = 1 << 20
 Axes = tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Collective:
+class Collective(msgspec.Struct, frozen=True, kw_only=True):
     """One collective: its form inside of ``jax.shard_map``, and what is right."""
 
     name: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType

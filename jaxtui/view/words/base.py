@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 Facts = Mapping[str, Any]
 
@@ -17,8 +18,7 @@ def ended(text: str) -> str:
     return f"{text.rstrip('.:')}."
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """What people read for a code."""
 
     label: str
