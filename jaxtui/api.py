@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +36,7 @@ from jaxtui.model import (
     Ready,
     Remark,
     SelectionError,
+    rejection,
 )
 from jaxtui.selection import SizedOp
 from jaxtui.session import Session, following
@@ -60,6 +61,16 @@ def ops() -> tuple[OpInfo, ...]:
     return catalogue()
 
 
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """What refuses an argument says so in words."""
+    try:
+        yield
+    except SelectionError as error:
+        raise SelectionError(words.said(error.why)) from None
+
+
+@_in_words()
 def bench(
     *names: Any,
     size: int | str | Iterable[int | str] | None = None,
@@ -125,10 +136,7 @@ def bench(
     chosen: tuple[SizedOp, ...] | None = None
     if names and callable(names[0]):
         if size is not None or seed or count > 1 or (args and names[1:]):
-            raise SelectionError(
-                "A function that is given its arguments takes neither size, seed nor"
-                " args, and runs in this process alone."
-            )
+            raise rejection("arguments-given")
         op = functions.op_of(names[0])
         chosen = (SizedOp(op),)
         scope = _own.given(op, names[0], names[1:])
@@ -165,7 +173,7 @@ def bench(
             known, known_ops = devices(), ops()
             experiment = build(known, known_ops)
             for remark in _settings.remarks():
-                warnings.warn(words.text(remark), stacklevel=2)
+                warnings.warn(words.text(remark), stacklevel=3)
             ready = Ready(host=_host.host(), devices=known, ops=known_ops)
             events.append(ready)
             cases += experiment.cases
@@ -253,7 +261,7 @@ def _keep(events: Iterable[Event], cases: Sequence[Case]) -> list[Past]:
         recording.observe(event)
     missing = recording.close()
     for remark in (*remarks, *filter(None, [missing])):
-        warnings.warn(words.text(remark), stacklevel=3)
+        warnings.warn(words.text(remark), stacklevel=4)
     return past
 
 
@@ -301,15 +309,10 @@ def _device(value: Any) -> str:
 def _target(value: float) -> float:
     if isinstance(value, (int, float)) and 0 <= value < 1:
         return float(value)
-    raise SelectionError(
-        f"The target {value!r} is no share: give one such as 0.03, below 1."
-    )
+    raise rejection("target-refused", typed=repr(value))
 
 
 def _seed(value: int) -> int:
     if isinstance(value, int) and 0 <= value <= experiments.LARGEST_SEED:
         return value
-    raise SelectionError(
-        f"The seed {value!r} is none: give a whole number from 0 to "
-        f"{experiments.LARGEST_SEED}."
-    )
+    raise rejection("seed-refused", typed=repr(value), most=experiments.LARGEST_SEED)

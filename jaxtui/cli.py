@@ -156,7 +156,7 @@ def _failed(error: Exception) -> int:
     from jaxtui.view import words
 
     if isinstance(error, SelectionError):
-        return _refuse(USAGE, str(error))
+        return _refuse(USAGE, words.said(error.why))
     if isinstance(error, TopologyError):
         return _refuse(USAGE, words.text(error.remark))
     if isinstance(error, HistoryError):

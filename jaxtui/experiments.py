@@ -27,8 +27,8 @@ from jaxtui.model import (
     OpInfo,
     Precision,
     Remark,
-    SelectionError,
     refusal,
+    rejection,
 )
 from jaxtui.model.machine import group_name, members
 from jaxtui.model.mesh import Mesh
@@ -142,23 +142,16 @@ def build(
         count += len(its_sizes) * len(its_dtypes) * len(ways)
     chosen = [info for info, *_ in combined]
     if dtypes and all(op.own for op in chosen):
-        raise SelectionError(
-            f"The dtype {dtypes[0]} means nothing for {short_name(chosen[0].name)}: a "
-            "function of your own has that of its arguments, as in --arg bf16[8,128]."
-        )
+        op = short_name(chosen[0].name)
+        raise rejection("dtype-of-arguments", dtype=dtypes[0], op=op)
     if "default" not in precisions and not any(op.takes_precision for op in chosen):
-        taking = " and ".join(dict.fromkeys(short_name(op.name) for op in chosen))
-        raise SelectionError(
-            f'The precision "{precisions[0]}" is for matrix products: '
-            f"{taking} takes only default."
-        )
+        taking = tuple(dict.fromkeys(short_name(op.name) for op in chosen))
+        raise rejection("precision-unused", precision=precisions[0], ops=taking)
     if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
         several = len(devices or "1") if set(modes) - set(HOST_MODES) else 1
         others = (len(precisions), several, len(modes), len(inputs))
-        raise SelectionError(
-            f"{_product(lists, others, count)}: one run has at most "
-            f"{fmt.count(MAXIMUM_CASES)}; shorten a list."
-        )
+        product = _product(lists, others, count)
+        raise rejection("too-many-cases", product=product, most=MAXIMUM_CASES)
     cases = dict.fromkeys(
         Case(
             op=info.name,
@@ -176,7 +169,7 @@ def build(
         )
     )
     if not cases:
-        raise SelectionError("Nothing is selected: name an op, a dtype and a mode.")
+        raise rejection("nothing-selected")
     return Experiment(
         cases=tuple(cases),
         budget_seconds=budget,
@@ -260,9 +253,7 @@ def parse_processes(text: str) -> int:
     typed = text.strip() or "1"
     count = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
     if not 1 <= count <= MAXIMUM_PROCESSES:
-        raise SelectionError(
-            f'"{text}" is not a number of processes: give 1 to {MAXIMUM_PROCESSES}.'
-        )
+        raise rejection("processes-refused", typed=text, most=MAXIMUM_PROCESSES)
     return count
 
 

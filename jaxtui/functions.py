@@ -16,9 +16,9 @@ from functools import partial
 from types import MethodType
 from typing import Any
 
-from jaxtui.model import SelectionError
+from jaxtui.model import rejection
 from jaxtui.places import read_whole
-from jaxtui.text import did_you_mean
+from jaxtui.text import nearest
 
 LARGEST_BYTES = 4_000_000
 """Of a file that people have written; reading more would take too long."""
@@ -34,15 +34,10 @@ def whole_path(path: str) -> str:
     try:
         whole = os.path.abspath(os.path.expanduser(path))
     except FileNotFoundError as error:
-        raise SelectionError(
-            f"Cannot find {path}: the working directory is gone."
-        ) from error
+        raise rejection("no-working-directory", path=path) from error
     shown = whole.encode("utf-8", "backslashreplace").decode()
     if shown != whole:
-        raise SelectionError(
-            f"The path {shown} is not text in UTF-8: rename its folder or file, or copy"
-            " it elsewhere."
-        )
+        raise rejection("path-not-utf8", path=shown)
     return whole
 
 
@@ -59,12 +54,12 @@ def read(whole: str, path: str) -> bytes:
     try:
         return read_whole(whole, LARGEST_BYTES)
     except FileNotFoundError as error:
-        raise SelectionError(f"There is no file {path}.{near_file(whole)}") from error
+        raise rejection("file-missing", file=path, near=near_file(whole)) from error
     except IsADirectoryError as error:
-        raise SelectionError(f"{path} is a folder: name a file in it.") from error
+        raise rejection("is-folder", path=path) from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise SelectionError(f"Cannot read {path}: {why}.") from error
+        raise rejection("file-unreadable", file=path, why=why) from error
 
 
 def op_of(function: Callable[..., Any]) -> str:
@@ -110,10 +105,10 @@ def module_file(name: str) -> str | None:
 
 
 def near_file(path: str) -> str:
-    """A file beside it with nearly that name, as a question; empty if there is none."""
+    """A file of the same folder with nearly that name; empty if there is none."""
     folder, name = os.path.split(path)
     try:
         others = [other for other in os.listdir(folder) if other.endswith(".py")]
     except OSError:
         return ""
-    return did_you_mean(name, others)
+    return nearest(name, others)

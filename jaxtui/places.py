@@ -17,10 +17,6 @@ LARGEST_BYTES = 256_000_000
 a call takes 5 µs (measured): these are twenty minutes of it, read in two seconds."""
 
 
-class ExportError(Exception):
-    """A file cannot be written; the text is one sentence for people."""
-
-
 def data_folder() -> Path:
     """The folder of this user's data; it need not exist yet.
 

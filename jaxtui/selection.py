@@ -1,7 +1,7 @@
 """What people type, as sizes, names, seconds and arguments.
 
 The form, the command line and the API share these functions, so that all of them accept
-the same texts and answer a mistake with the same sentence. ``experiments`` combines
+the same texts and answer a mistake with the same remark. ``experiments`` combines
 what they return to cases.
 """
 
@@ -28,12 +28,12 @@ from jaxtui.model import (
     OpInfo,
     Precision,
     SelectionError,
+    rejection,
 )
 from jaxtui.model import mesh as meshes
 from jaxtui.model.machine import group_name, id_ranges, members
 from jaxtui.model.mesh import Mesh, MeshError
-from jaxtui.model.own import XLA_DTYPES, SpecError, join_specs, parse_spec
-from jaxtui.text import did_you_mean
+from jaxtui.model.own import SpecError, join_specs, parse_spec
 
 MAXIMUM_SIZE = 10**15
 """No machine holds an array of more elements; a larger number is a slip of the hand."""
@@ -42,13 +42,6 @@ MAXIMUM_SIZES = 1000
 """More sizes than this are a slip of the hand, too."""
 
 SMALLEST_FACTOR = Decimal("1.01")
-
-SIZES_ACCEPTED = (
-    "a size is a positive whole number such as 4096, 4k (4 × 1024) or 1e6, "
-    "a doubling range such as 256..4096, a range with a factor of its own such as "
-    "256..4096x1.41, or a list such as 1000,2000"
-)
-"""The second half of every sentence about a size."""
 
 MAXIMUM_BUDGET_SECONDS = 86_400.0
 """A day."""
@@ -104,13 +97,11 @@ def parse_sizes(text: str) -> tuple[int, ...]:
         SelectionError: naming the part that is no size, and what is accepted.
     """
     if not text.strip():
-        raise SelectionError(f"The size is empty: {SIZES_ACCEPTED}.")
+        raise rejection("size-empty")
     sizes: list[int] = []
     for part in text.split(","):
         if not part.strip():
-            raise SelectionError(
-                f'"{text.strip()}" has an empty entry: {SIZES_ACCEPTED}.'
-            )
+            raise rejection("size-entry-empty", typed=text.strip())
         sizes.extend(_parse_part(part.strip()))
     return tuple(dict.fromkeys(sizes))
 
@@ -122,18 +113,14 @@ def _parse_part(part: str) -> list[int]:
     end, factor = _parse_factor(end, part)
     low, high = _parse_number(start.strip(), part), _parse_number(end.strip(), part)
     if low > high:
-        raise SelectionError(
-            f'The range "{part}" runs downwards: write {end.strip()}..{start.strip()}.'
-        )
+        upwards = f"{end.strip()}..{start.strip()}"
+        raise rejection("range-downwards", typed=part, upwards=upwards)
     grown = (round(low * factor**step) for step in itertools.count())
     sizes = itertools.takewhile(lambda size: size < high, grown)
-    found = list(itertools.islice(sizes, MAXIMUM_SIZES))
-    if len(found) == MAXIMUM_SIZES:
-        raise SelectionError(
-            f'The range "{part}" has more than {MAXIMUM_SIZES} sizes: '
-            "take a larger factor."
-        )
-    return [*found, high]  # near 1 some are the same: the caller keeps each once
+    below = list(itertools.islice(sizes, MAXIMUM_SIZES))
+    if len(below) == MAXIMUM_SIZES:
+        raise rejection("range-too-long", typed=part, most=MAXIMUM_SIZES)
+    return [*below, high]  # near 1 some are the same: the caller keeps each once
 
 
 def _parse_factor(end: str, part: str) -> tuple[str, Decimal]:
@@ -143,34 +130,24 @@ def _parse_factor(end: str, part: str) -> tuple[str, Decimal]:
         return end, Decimal(2)
     factor = Decimal(match[2])
     if factor < SMALLEST_FACTOR:
-        raise SelectionError(
-            f'The factor of the range "{part}" is too small: '
-            f"the smallest accepted is {SMALLEST_FACTOR}."
-        )
+        raise rejection("factor-too-small", typed=part, least=float(SMALLEST_FACTOR))
     return match[1], factor
 
 
 def _parse_number(text: str, part: str) -> int:
-    """One number of ``part``, which is what the sentence quotes."""
+    """One number of ``part``, which a refusal quotes."""
     match = _NUMBER.fullmatch(text)
     value = Decimal(match[1]) * _FACTORS[match[2].lower()] if match else Decimal(0)
     if value < 1 or value != value.to_integral_value():
-        raise SelectionError(f'"{part}" is not a size: {SIZES_ACCEPTED}.')
+        raise rejection("size-refused", typed=part)
     if value > MAXIMUM_SIZE:
-        raise SelectionError(
-            f'The size "{part}" is larger than any machine can hold: '
-            f"the largest accepted is 1e15."
-        )
+        raise rejection("size-impossible", typed=part, most=MAXIMUM_SIZE)
     return int(value)
 
 
 _BYTES = re.compile(
     r"([0-9]{1,15}(?:\.[0-9]{1,15})?(?:e\+?[0-9]{1,2})?)\s*([kmg]?)(i?b)?",
     re.IGNORECASE,
-)
-
-BYTES_ACCEPTED = (
-    "bytes are a positive whole number such as 4096, 4k (4 × 1024), 64MiB or 1e6"
 )
 
 
@@ -188,12 +165,9 @@ def parse_bytes(text: str) -> int:
         power = ("", "k", "m", "g").index(prefix)
         value = Decimal(match[1]) * (1000 if unit == "b" else 1024) ** power
     if value < 1 or value != value.to_integral_value():
-        raise SelectionError(f'"{text.strip()}" is not a size: {BYTES_ACCEPTED}.')
+        raise rejection("bytes-refused", typed=text.strip())
     if value > MAXIMUM_SIZE:
-        raise SelectionError(
-            f'The size "{text.strip()}" is larger than any machine can hold: the '
-            "largest accepted is 1e15."
-        )
+        raise rejection("size-impossible", typed=text.strip(), most=MAXIMUM_SIZE)
     return int(value)
 
 
@@ -237,10 +211,7 @@ def parse_ops(
     for text in texts:
         if looks_own(text) and (own or ".py" in text or "/" not in text):
             if not own:
-                raise SelectionError(
-                    f'"{text}" is a function of a file: only `jaxtui bench`, '
-                    "`jaxtui crossover` and `jaxtui hlo` take those."
-                )
+                raise rejection("function-unwanted", typed=text)
             names, own_sizes = parse_own(text)
             choices += [SizedOp(name, own_sizes) for name in names]
             continue
@@ -249,15 +220,11 @@ def parse_ops(
             op = choose(name, known, "op")
             choices.append(SizedOp(op, parse_sizes(sizes)))
         elif choices and _is_size(text):
-            op = choices[-1].name
-            raise SelectionError(
-                f'There is no op "{text}": write a size after its op, as in '
-                f"{op}:{text}, or in --size {text}."
-            )
+            raise rejection("size-for-op", typed=text, op=choices[-1].name)
         else:
             choices.extend(SizedOp(op) for op in _choose_all(text, known, "op"))
     if not choices:
-        raise SelectionError(f"Name at least one op: {_choices(known)}.")
+        raise rejection("op-unnamed", choices=tuple(known))
     return tuple(dict.fromkeys(choices))
 
 
@@ -317,15 +284,12 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
             if len(devices) > 1:
                 chosen.append(group_name(device.name for device in devices))
         elif part in theirs:
-            raise SelectionError(
-                f"{part} belongs to process {theirs[part].process_index}: "
-                f"{_choices(names)}."
+            owner = theirs[part].process_index
+            raise rejection(
+                "device-elsewhere", device=part, process=owner, choices=tuple(names)
             )
         elif part == HOST:
-            raise SelectionError(
-                'JAX does not run on "host": choose mode numpy for it; for JAX'
-                f" {_choices(names)}."
-            )
+            raise rejection("host-chosen", choices=tuple(names))
         elif id_ranges(part) and not part.rpartition(":")[2].isdecimal():
             chosen.append(_group(part, id_ranges(part), devices))
         else:
@@ -345,15 +309,11 @@ def _group(text: str, ids: Sequence[range], devices: Sequence[Device]) -> str:
     for part, run in zip(typed, ids, strict=True):
         if not run:
             low, _, high = part.partition("-")
-            raise SelectionError(
-                f'The range "{part}" runs downwards: write {high}-{low}.'
-            )
+            raise rejection("range-downwards", typed=part, upwards=f"{high}-{low}")
         for number in run:  # the first that is missing ends a range without an end
             if f"{platform}:{number}" not in names:
-                known = [group_name(names)] if names else []
-                raise SelectionError(
-                    f'There is no device "{platform}:{number}": {_choices(known)}.'
-                )
+                known = (group_name(names),) if names else ()
+                raise _unknown("device", f"{platform}:{number}", known)
     return group_name(members(text))
 
 
@@ -367,13 +327,8 @@ def parse_mesh(text: str) -> Mesh:
         return meshes.parse_mesh(text)
     except MeshError as error:
         if error.lacks == "axis":
-            raise SelectionError(
-                f'"{text}" has no axis "{error.typed}": {_choices(error.known)}.'
-            ) from error
-        raise SelectionError(
-            f'"{text}" is not a mesh: write devices per axis such as 8, 2x4 or 2x2x2,'
-            " and behind @ the axes of a collective, as in 2x4@y."
-        ) from error
+            raise _unknown("axis", error.typed, error.known) from error
+        raise rejection("mesh-refused", typed=text) from error
 
 
 def parse_device(
@@ -397,16 +352,15 @@ def parse_device(
     else:
         names = tuple(dict.fromkeys(each for name in names for each in members(name)))
     if len(names) > 1:
-        raise SelectionError(
-            f'"{text}" is {len(names)} devices: name one, such as {names[0]}.'
-        )
+        count = len(names)
+        raise rejection("several-devices", typed=text, count=count, first=names[0])
     return names[0]
 
 
 def parse_budget(text: str, noun: str = "budget") -> float | None:
     """A time such as ``10`` or ``2.5s`` in seconds; ``None``, the default, if empty.
 
-    The noun is what the time is called in the sentence that refuses it.
+    The noun is what a refusal calls the time.
 
     Raises:
         SelectionError: if it is no positive number, or more than a day.
@@ -419,10 +373,7 @@ def parse_budget(text: str, noun: str = "budget") -> float | None:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= MAXIMUM_BUDGET_SECONDS:
-        raise SelectionError(
-            f'The {noun} "{text}" is not a time: give seconds such as 10, '
-            "at most a day."
-        )
+        raise rejection("time-refused", noun=noun, typed=text)
     return seconds
 
 
@@ -435,7 +386,7 @@ def first_device(devices: Sequence[Device]) -> Device:
     for device in devices:
         if device.addressable:
             return device
-    raise SelectionError("JAX has no device that this process can use.")
+    raise rejection("no-device")
 
 
 def _choose_all(text: str, known: Sequence[_Text], noun: str) -> tuple[_Text, ...]:
@@ -452,16 +403,12 @@ def choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
     if name in known:
         return cast("_Text", name)
     if not name:
-        raise SelectionError(f"The {noun} is empty: {_choices(known)}.")
-    raise SelectionError(
-        f'There is no {noun} "{text.strip()}": {_choices(known)}.'
-        f"{did_you_mean(name, known)}"
-    )
+        raise rejection("name-empty", noun=noun, choices=tuple(known))
+    raise _unknown(noun, text.strip(), known)
 
 
-def _choices(names: Sequence[str]) -> str:
-    """The end of a sentence that refuses a name."""
-    return f"choose one of {', '.join(names)}" if names else "there is none here"
+def _unknown(noun: str, typed: str, known: Sequence[str]) -> SelectionError:
+    return rejection("name-unknown", noun=noun, typed=typed, choices=tuple(known))
 
 
 # Functions of files.
@@ -494,27 +441,19 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     if (module := _MODULE.fullmatch(text)) and not _TYPED.fullmatch(text):
         file = functions.module_file(module["module"])
         if file is None:
-            raise SelectionError(
-                f"There is no module {module['module']} here, nor where this Python"
-                " looks for modules: name its file, as in path/to/file.py:name."
-            )
+            raise rejection("module-unknown", module=module["module"])
         text = f"{file}:{module['names']}"
     match = _TYPED.fullmatch(text)
     if match is None:
-        raise SelectionError(
-            f'"{text}" is neither an op nor a function of a file: '
-            "write that as path/to/file.py:name."
-        )
+        raise rejection("function-refused", typed=text)
     path = functions.whole_path(match["path"])
     functions.read(path, match["path"])
     names = [name.strip() for name in (match["names"] or "").split(",")]
     if not all(names):
-        raise SelectionError(
-            f"Name a function of {match['path']}, as in {match['path']}:step."
-        )
+        raise rejection("function-unnamed", path=match["path"])
     for name in names:
         if not all(part.isidentifier() for part in name.split(".")):
-            raise SelectionError(f'"{name}" in "{text}" is not the name of a function.')
+            raise rejection("function-misnamed", typed=text, name=name)
     sizes = None if match["sizes"] is None else parse_sizes(match["sizes"])
     return tuple(f"{path}:{name}" for name in names), sizes
 
@@ -528,17 +467,8 @@ def parse_arguments(texts: Iterable[str]) -> str:
     try:
         return join_specs(tuple(map(parse_spec, texts)))
     except SpecError as error:
-        raise SelectionError(f'"{error.typed}" {_SPECS[error.lacks]}') from error
-
-
-_SPECS = {
-    "argument": "is not an argument. Write a dtype and a shape as XLA does: "
-    "f32[1024,1024], bf16[8,128], or s32[] for a single number.",
-    "dtype": f"has an unknown dtype. Choose one of {', '.join(XLA_DTYPES)}.",
-    "elements": "has no elements, so there is nothing to time.",
-    "axes": "is sharded in no way that a mesh has. Behind @ write an axis (x, y, z) or"
-    " - for each dimension, each axis once: bf16[8192,8192]@x,y or f32[64,128]@x,-.",
-}
+        facts = {"typed": error.typed, "lacks": error.lacks}
+        raise rejection("argument-refused", **facts) from error
 
 
 def split_arguments(text: str) -> tuple[str, ...]:

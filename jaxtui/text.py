@@ -91,13 +91,18 @@ def visible_json(document: bytes) -> bytes:
     ).encode()
 
 
-def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known name that is nearest, as a question after a blank; empty of none.
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known name that is nearest; empty if none is near.
 
     ``cutoff`` is how alike they must be, from 0 to 1.
     """
-    near = difflib.get_close_matches(name, tuple(known), n=1, cutoff=cutoff)
-    return f" Did you mean {near[0]}?" if near else ""
+    return "".join(difflib.get_close_matches(name, tuple(known), n=1, cutoff=cutoff))
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The nearest name as a question after a blank; empty if none is near."""
+    near = nearest(name, known, cutoff)
+    return f" Did you mean {near}?" if near else ""
 
 
 def literal(text: str) -> str:

@@ -213,7 +213,7 @@ def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> Non
         (["matmul"], {"device": "tpu:7"}, 'no device "tpu:7"'),
         (["matmul"], {"inputs": ["disk"]}, "place for inputs"),
         (["matmul"], {"budget": 0}, 'The budget "0" is not a time'),
-        (["matmul"], {"target": 3}, "The target 3 is no share"),
+        (["matmul"], {"target": 3}, "The target 3 is not a share"),
         (["matmul"], {"seed": -1}, "The seed -1"),
         (["matmul"], {"processes": 0}, '"0" is not a number of processes'),
     ],

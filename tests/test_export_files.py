@@ -12,12 +12,11 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Failure, MemorySpan
-from jaxtui.places import ExportError
 from jaxtui.view.document import Results
 from jaxtui.view.export import CSV as COLUMNS
 from jaxtui.view.export import (
     MEMORY,
-    ExistsError,
+    ExportError,
     as_csv,
     check,
     file_stem,
@@ -68,15 +67,17 @@ def test_a_file_is_never_replaced_unasked(
         monkeypatch.setattr(os, "link", lacking)
     path = tmp_path / "results.csv"
     write(path, "first")
-    with pytest.raises(ExistsError, match="already exists"):
+    with pytest.raises(ExportError) as refused:
         write(path, "second")
+    assert refused.value.why.code == "file-exists"
     assert path.read_bytes() == b"first"
     write(path, "second", replace=True)
     assert path.read_bytes() == b"second"
     if not links:
         monkeypatch.setattr(Path, "replace", lacking)
-        with pytest.raises(ExportError, match="not permitted"):
+        with pytest.raises(ExportError) as refused:
             write(tmp_path / "other.csv", "ours")
+        assert "not permitted" in refused.value.why.facts["why"]
     assert os.listdir(tmp_path) == ["results.csv"]
 
 
@@ -84,11 +85,13 @@ def test_what_can_be_known_beforehand_is(tmp_path: Path) -> None:
     path = tmp_path / "RESULTS.CSV"
     check(path, [".csv"])
     write(path, "first")
-    with pytest.raises(ExistsError):
+    with pytest.raises(ExportError) as refused:
         check(path, [".csv"])
+    assert refused.value.why.code == "file-exists"
     check(path, [".csv"], replace=True)
-    with pytest.raises(ExportError):
+    with pytest.raises(ExportError) as refused:
         check(tmp_path / "results.csv", [".md"])
+    assert refused.value.why.code == "ending-unknown"
 
 
 def test_a_file_that_came_meanwhile_stays(
@@ -102,8 +105,9 @@ def test_a_file_that_came_meanwhile_stays(
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", meanwhile)
-    with pytest.raises(ExportError, match="already exists"):
+    with pytest.raises(ExportError) as refused:
         write(path, "ours")
+    assert refused.value.why.code == "file-exists"
     assert path.read_bytes() == b"theirs"
     assert os.listdir(tmp_path) == ["results.csv"]
 
@@ -119,14 +123,18 @@ def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
 
 def test_what_cannot_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(ExportError, match="not a regular file"):
+    with pytest.raises(ExportError) as refused:
         write(tmp_path / "pipe.csv", "", replace=True)
-    with pytest.raises(ExportError, match="x00"):
+    assert refused.value.why.code == "file-irregular"
+    with pytest.raises(ExportError) as refused:
         write(tmp_path / "nul\0.csv", "")
+    assert refused.value.why.code == "file-unwritable"
+    assert "x00" in refused.value.why.facts["path"]
     # The super-user may write to every folder, so its mode alone tells nothing.
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ExportError, match="You may not write"):
+    with pytest.raises(ExportError) as refused:
         check(tmp_path / "results.csv")
+    assert refused.value.why.code == "folder-denied"
 
 
 # Names.

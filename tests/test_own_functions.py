@@ -10,6 +10,7 @@ import pytest
 from jaxtui.functions import LARGEST_BYTES, read
 from jaxtui.model import SelectionError
 from jaxtui.model.own import brief_name
+from jaxtui.view import words
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,9 @@ def test_what_is_no_file_of_python(
         monkeypatch.setattr("builtins.open", denied)
     with pytest.raises(SelectionError) as error:
         read(f"{tmp_path}/{name}", name)
-    assert said in str(error.value)
-    assert "\n" not in str(error.value)
+    sentence = words.text(error.value.why)
+    assert said in sentence
+    assert "\n" not in sentence
 
 
 def test_names_for_where_there_is_little_room() -> None:

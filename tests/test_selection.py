@@ -1,4 +1,4 @@
-"""What people type: accepted texts, and the sentences that refuse others."""
+"""What people type: accepted texts, and the remarks that refuse others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui import selection
-from jaxtui.model import SelectionError
+from jaxtui.model import DTYPES, Remark, SelectionError
+from jaxtui.model.remark import Fact
 from jaxtui.selection import SizedOp, parse_sizes
+from jaxtui.view import words
 from tests.records import device, op
 
 CATALOGUE = tuple(map(op, ("matmul", "selu", "sigmoid")))
@@ -32,14 +34,16 @@ def parse_devices(text: str) -> tuple[str, ...]:
     return selection.parse_devices(text, DEVICES)
 
 
-def refusal(parse: Callable[[str], object], text: str) -> str:
-    """One sentence, but for a question at its end."""
+def refusal(parse: Callable[[str], object], text: str) -> Remark:
+    """Said in one sentence, but for a question at its end."""
     with pytest.raises(SelectionError) as refused:
         parse(text)
-    sentence = re.sub(r'"[^"]*"| Did you mean .*\?$', "", str(refused.value))
+    remark = refused.value.why
+    assert isinstance(remark, Remark)
+    sentence = re.sub(r'"[^"]*"| Did you mean .*\?$', "", words.text(remark))
     assert sentence.endswith(".")
     assert not re.search(r"\n|\. [A-Z]", sentence)
-    return str(refused.value)
+    return remark
 
 
 @pytest.mark.parametrize(
@@ -89,42 +93,80 @@ def test_what_is_accepted(parse, text: str, expected: object) -> None:
     ],
 )
 def test_sizes_that_are_refused_are_quoted(text: str) -> None:
-    assert text.strip().strip(",")[:50] in refusal(parse_sizes, text)
+    remark = refusal(parse_sizes, text)
+    assert text.strip().strip(",")[:50] in words.text(remark)
 
 
 @pytest.mark.parametrize(
-    ("parse", "text", "said"),
+    ("parse", "text", "code", "facts"),
     [
-        (selection.parse_dtypes, "flaot32", r'"flaot32".*complex64.*mean float32\?'),
-        (selection.parse_modes, "jti", r'"jti".*jit, pallas.*Did you mean jit\?'),
-        (selection.parse_inputs, "devcie", r'"devcie".*device, host.*mean device\?'),
-        (selection.parse_precisions, "hihgest", r"high, highest.*mean highest\?"),
-        (parse_op, "matmull:2k", r'no op "matmull".*selu.*Did you mean matmul\?'),
-        (parse_devices, "tpuu:1", r'"tpuu:1".*tpu:0.*Did you mean tpu:1\?'),
+        (selection.parse_dtypes, "flaot32", "name-unknown", {"choices": DTYPES}),
+        (selection.parse_modes, "jti", "name-unknown", {"noun": "mode"}),
+        (selection.parse_inputs, "devcie", "name-unknown", {"typed": "devcie"}),
+        (selection.parse_precisions, "hihgest", "name-unknown", {"typed": "hihgest"}),
+        (parse_op, "matmull:2k", "name-unknown", {"noun": "op", "typed": "matmull"}),
+        (parse_devices, "TPUU:1", "name-unknown", {"typed": "tpuu:1"}),
         *(
-            (selection.parse_budget, text, f'"{text}" is not a time: ')
+            (selection.parse_budget, text, "time-refused", {"typed": text})
             for text in ("0", "-1", "nan", "inf", "soon", "1e9", "5 min")
         ),
-        (parse_sizes, "12,abc", '^"abc" is not a size: .*4096'),
-        (parse_sizes, "4096..256", r"write 256\.\.4096\."),
-        (selection.parse_dtypes, ",", "The dtype is empty"),
-        (lambda text: parse_op("matmul", text), "256", "as in matmul:256, or in --siz"),
-        (lambda text: parse_op(), "", "matmul, selu, sigmoid"),
-        (parse_op, "x.py:f", "`jaxtui crossover` and `jaxtui hlo` take those"),
-        (parse_op, "nothing.here:f", "`jaxtui crossover` and `jaxtui hlo` take those"),
-        (parse_devices, "tpu:2", "tpu:2 belongs to process 1"),
-        (parse_devices, "host", "choose mode numpy"),
-        (parse_devices, "tpu:1-0", r'"1-0" runs downwards: write 0-1\.'),
-        (parse_devices, "tpu:0-999999999", r'"tpu:3": choose one of tpu:0-2\.'),
-        (parse_devices, "gpu:0-1", r'"gpu:0": there is none here\.'),
-        (selection.parse_mesh, "0x4", '"0x4" is not a mesh'),
-        (selection.parse_mesh, "2x2x2x2", "is not a mesh"),
-        (selection.parse_mesh, "2x4@z", r'no axis "z": choose one of x, y\.'),
-        (lambda text: selection.parse_device(text, DEVICES), "tpu", "is 2 devices"),
+        (parse_sizes, "12,abc", "size-refused", {"typed": "abc"}),
+        (parse_sizes, "4096..256", "range-downwards", {"upwards": "256..4096"}),
+        (selection.parse_bytes, "-1", "bytes-refused", {"typed": "-1"}),
+        (selection.parse_bytes, "1e16", "size-impossible", {"typed": "1e16"}),
+        (selection.parse_dtypes, ",", "name-empty", {"noun": "dtype"}),
+        (lambda text: parse_op("matmul", text), "256", "size-for-op", {"op": "matmul"}),
+        (
+            lambda text: parse_op(),
+            "",
+            "op-unnamed",
+            {"choices": ("matmul", "selu", "sigmoid")},
+        ),
+        (parse_op, "x.py:f", "function-unwanted", {"typed": "x.py:f"}),
+        (parse_op, "nothing.here:f", "function-unwanted", {}),
+        (parse_devices, "tpu:2", "device-elsewhere", {"process": 1}),
+        (parse_devices, "host", "host-chosen", {"choices": ("tpu:0", "tpu:1")}),
+        (parse_devices, "tpu:1-0", "range-downwards", {"upwards": "0-1"}),
+        (
+            parse_devices,
+            "tpu:0-999999999",
+            "name-unknown",
+            {"typed": "tpu:3", "choices": ("tpu:0-2",)},
+        ),
+        (parse_devices, "gpu:0-1", "name-unknown", {"typed": "gpu:0", "choices": ()}),
+        (selection.parse_mesh, "0x4", "mesh-refused", {"typed": "0x4"}),
+        (selection.parse_mesh, "2x2x2x2", "mesh-refused", {}),
+        (
+            selection.parse_mesh,
+            "2x4@z",
+            "name-unknown",
+            {"noun": "axis", "typed": "z", "choices": ("x", "y")},
+        ),
+        (
+            lambda text: selection.parse_device(text, DEVICES),
+            "tpu",
+            "several-devices",
+            {"count": 2, "first": "tpu:0"},
+        ),
     ],
 )
-def test_what_selects_nothing_is_refused_with_its_reason(parse, text, said) -> None:
-    assert re.search(said, refusal(parse, text))
+def test_what_selects_nothing_is_refused_with_its_reason(
+    parse, text: str, code: str, facts: dict[str, Fact]
+) -> None:
+    remark = refusal(parse, text)
+    assert remark.code == code
+    assert facts.items() <= remark.facts.items()
+
+
+@pytest.mark.parametrize("lacks", ["argument", "dtype", "elements", "axes"])
+def test_an_argument_that_makes_no_sense_is_refused(lacks: str) -> None:
+    typed = {"argument": "8,8", "dtype": "f7[8]", "elements": "f32[0]"}
+    text = typed.get(lacks, "f32[8,8]@x,x")
+    with pytest.raises(SelectionError) as refused:
+        selection.parse_arguments([text])
+    remark = refused.value.why
+    assert remark == Remark("argument-refused", {"typed": text, "lacks": lacks})
+    assert text in words.text(remark)
 
 
 @given(st.text(max_size=30) | st.text("0123456789kKmMgGe+.,- ", max_size=20))
@@ -193,5 +235,5 @@ def test_a_module_is_the_file_of_it(
     # Of those that Python finds nothing is imported.
     (found,) = parse("xml.sax.handler:feature")
     assert found.name.endswith("/xml/sax/handler.py:feature")
-    with pytest.raises(SelectionError, match=r"no module package\.none here"):
-        parse("package.none:f")
+    remark = refusal(parse, "package.none:f")
+    assert remark == Remark("module-unknown", {"module": "package.none"})

@@ -48,7 +48,7 @@ def _baseline(file: str) -> Baseline:
     try:
         return baselines.load(file)
     except BaselineError as error:
-        raise SelectionError(words.text(error.remark)) from error
+        raise SelectionError(error.remark) from error
 
 
 def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from jaxtui.commands.output import close, rendered
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
-from jaxtui.view import document, words
+from jaxtui.view import document
 from jaxtui.view.compare import Pairs, report, side
 
 
@@ -50,7 +50,7 @@ def _sides(named: str) -> Iterator[Side]:
         except HistoryError as error:
             if error.remark.code != "no-measurement":
                 raise
-            raise SelectionError(words.text(error.remark)) from error
+            raise SelectionError(error.remark) from error
         yield side(
             named, entry.host, entry.device, entry.measurement, history.before(entry)
         )

@@ -31,7 +31,6 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.view import crossover as view
-from jaxtui.view import words
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
@@ -231,7 +230,7 @@ def command(
                 )
             both = Experiment(cases=(first, second))
             for remark in experiments.refusals(both, ops):
-                raise SelectionError(words.text(remark))
+                raise SelectionError(remark)
             crossover.warn()
             search = begin(first, second, grid, budget or BUDGET_SECONDS, seed)
             await session.play(search, "crossover")

@@ -30,7 +30,6 @@ from jaxtui.model import (
 from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import is_own
 from jaxtui.selection import SizedOp
-from jaxtui.view import words
 
 _T = TypeVar("_T")
 
@@ -305,7 +304,7 @@ class Cases:
             )
         for remark in experiments.refusals(found, catalogue):
             if remark.code.startswith(("mesh-", "sharded-")):  # typed, for every case
-                raise SelectionError(words.text(remark))
+                raise SelectionError(remark)
         return found
 
     def spans(self, catalogue: Sequence[OpInfo]) -> bool:
@@ -328,7 +327,7 @@ class Cases:
         named = None if device is None else (device,)
         found = self.experiment(choices, named, catalogue, known_devices)
         for remark in experiments.refusals(found, catalogue):
-            raise SelectionError(words.text(remark))
+            raise SelectionError(remark)
         return found.cases[0]
 
 

@@ -14,7 +14,6 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Decorator, composed, flag, valued
 from jaxtui.commands.terminal import in_colour, put, put_bytes, say, width_of
 from jaxtui.model import SelectionError
-from jaxtui.places import ExportError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.signals import interrupt
 from jaxtui.view import words
@@ -22,7 +21,7 @@ from jaxtui.view.document import encode
 from jaxtui.view.export import (
     FORMATS,
     Contents,
-    ExistsError,
+    ExportError,
     check,
     here,
     write,
@@ -63,9 +62,10 @@ class Exports:
             try:
                 check(path, endings, replace=force)
             except ExportError as error:
-                exists = isinstance(error, ExistsError)
-                hint = " Add --force to replace it." if exists else ""
-                raise SelectionError(f"{error}{hint}") from error
+                hint = " Add --force to replace it."
+                exists = error.why.code == "file-exists"
+                text = words.text(error.why) + hint * exists
+                raise SelectionError(text) from error
             if whole[index] in whole[:index]:
                 raise SelectionError(f"{path} is named twice: once is enough.")
         return cls(found, force)
@@ -85,7 +85,7 @@ class Exports:
         try:
             write(path, content(), replace=self.replace)
         except ExportError as error:
-            say(f"jaxtui: {error} {path} was not written.")
+            say(f"jaxtui: {words.text(error.why)} {path} was not written.")
             return False
         say(f"Wrote {path}.")
         return True

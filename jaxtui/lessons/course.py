@@ -18,9 +18,9 @@ from jaxtui.model import (
     Host,
     Loop,
     OpInfo,
-    SelectionError,
     Snippet,
     Work,
+    rejection,
 )
 
 Place = tuple[int, int]
@@ -144,15 +144,12 @@ class Course(msgspec.Struct, frozen=True):
             return self
         lesson, size = self.lessons[self.open], here.size
         if not lesson.size_means:
-            raise SelectionError("This lesson has no size to set.")
+            raise rejection("lesson-without-size", lesson=lesson.name, size=size)
         wanted = size * 2 if doublings > 0 else size // 2
-        wanted = min(max(wanted, lesson.minimum), lesson.maximum)
-        if wanted == size:
-            raise SelectionError(
-                f"This lesson takes sizes from {lesson.minimum} to {lesson.maximum} "
-                f"({lesson.size_means})."
-            )
-        return replace(self, sizes={**self.sizes, self.open: wanted})
+        fitting = min(max(wanted, lesson.minimum), lesson.maximum)
+        if fitting == size:
+            raise lesson.refused(wanted)
+        return replace(self, sizes={**self.sizes, self.open: fitting})
 
     def after_run(
         self, place: Place, run: StepRun | None, works: Sequence[Work], trouble: str

@@ -31,6 +31,7 @@ from jaxtui.model import (
     Shown,
     Snippet,
     Work,
+    rejection,
 )
 from jaxtui.plot import Picture
 from jaxtui.selection import parse_device
@@ -209,14 +210,20 @@ class Lesson(LessonText, frozen=True, kw_only=True):
             SelectionError: if it cannot.
         """
         if not self.size_means:
-            raise SelectionError(
-                f"The lesson {self.name} has no size to set: leave {size} out."
-            )
+            raise rejection("lesson-without-size", lesson=self.name, size=size)
         if not self.minimum <= size <= self.maximum:
-            raise SelectionError(
-                f"The size {size} does not fit the lesson {self.name}: it takes "
-                f"{self.minimum} to {self.maximum} ({self.size_means})."
-            )
+            raise self.refused(size)
+
+    def refused(self, size: int) -> SelectionError:
+        """That a size is beyond those of the lesson."""
+        return rejection(
+            "lesson-size",
+            lesson=self.name,
+            size=size,
+            minimum=self.minimum,
+            maximum=self.maximum,
+            means=self.size_means,
+        )
 
 
 def lesson(

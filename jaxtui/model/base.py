@@ -67,10 +67,6 @@ class Record(msgspec.Struct, frozen=True):
     """Base of every record: immutable and compared by value."""
 
 
-class SelectionError(ValueError):
-    """What was typed selects nothing; the text is one sentence for people."""
-
-
 class WithBudget(Record, frozen=True):
     """Base of what an engine is asked to measure within a budget."""
 

@@ -37,3 +37,19 @@ class Remark(Record, frozen=True, eq=False, omit_defaults=True):
 
     def __hash__(self) -> int:
         return hash(self.code)  # a dict has no hash
+
+
+class SelectionError(ValueError):
+    """What was typed selects nothing.
+
+    ``why`` is a remark; where a command refuses its own option, a sentence.
+    """
+
+    def __init__(self, why: Remark | str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def rejection(code: str, **facts: Fact) -> SelectionError:
+    """An error with this remark, to be raised."""
+    return SelectionError(Remark(code, facts, "error"))

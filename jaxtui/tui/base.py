@@ -30,11 +30,12 @@ from jaxtui.model import (
     PhaseStarted,
     Plan,
     Progress,
+    Remark,
     Sampled,
     SnippetShown,
     SnippetTimed,
 )
-from jaxtui.places import ExportError, data_folder, make_private
+from jaxtui.places import data_folder, make_private
 from jaxtui.session import RunRefusedError, Session
 from jaxtui.signals import exit_within, interrupt
 from jaxtui.state import Purpose
@@ -42,7 +43,7 @@ from jaxtui.text import visible
 from jaxtui.tui import pace, plain_text, themes
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import words
-from jaxtui.view.export import write
+from jaxtui.view.export import ExportError, write
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
@@ -224,11 +225,11 @@ class BaseApp(App[None]):
             ExportError: The engine cannot be asked.
         """
         if self.session.state.engine not in ("ready", "running"):
-            raise ExportError("JAX is not ready yet, and the script needs it.")
+            raise ExportError(Remark("script-needs-jax", severity="error"))
         try:
             return await self.session.plan(experiment, recipes=True)
         except EngineUnavailableError as error:
-            raise ExportError(words.text(error.remark)) from error
+            raise ExportError(error.remark) from error
 
     def copy(self, text: str) -> str:
         """Copy a text if the terminal takes it, and say what can be known of that.
@@ -254,7 +255,8 @@ class BaseApp(App[None]):
             make_private(folder)
             write(folder / name, text, replace=True)
         except (ExportError, OSError) as error:
-            self.say(f"{copied}; no file: {error}")
+            why = words.text(error.why) if isinstance(error, ExportError) else error
+            self.say(f"{copied}; no file: {why}")
         else:
             # Of a file: a key must not take away where it is.
             self.session.say(f"{copied}, and written to {folder / name}")

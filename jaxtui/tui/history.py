@@ -20,7 +20,6 @@ from textual.widgets import DataTable, Input, Static
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Pair, Side, pairs
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
-from jaxtui.places import ExportError
 from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
@@ -34,7 +33,7 @@ from jaxtui.view import compare, words
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
-from jaxtui.view.export import file_stem, stamp
+from jaxtui.view.export import ExportError, file_stem, stamp
 from jaxtui.view.offers import Offer
 from jaxtui.view.render import markdown, svg
 from jaxtui.view.report import lines
@@ -479,7 +478,7 @@ class HistoryPane(Pane):
         try:
             _, page = self._page(self.past.text, -1)
         except HistoryError as error:
-            raise ExportError(words.text(error.remark)) from error
+            raise ExportError(error.remark) from error
         return view.files(page)[ending]()
 
     # Asking.

@@ -389,7 +389,7 @@ class LearnPane(Pane):
                 here = self._setting_of(self.course.open)
                 self.course = self.course.resized(here, doublings)
         except SelectionError as error:
-            self.base.say(str(error))
+            self.base.say(words.said(error.why))
 
     # Running.
 
@@ -407,7 +407,7 @@ class LearnPane(Pane):
         try:
             self._setting = self._setting_of(course.place[0])
         except SelectionError as error:
-            self.base.say(str(error))
+            self.base.say(words.said(error.why))
             return
         self._since, self.detail = self.base.clock(), "result"
         self.course = replace(course, playing=course.place)

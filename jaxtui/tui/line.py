@@ -12,10 +12,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from jaxtui.model import SelectionError
-from jaxtui.places import ExportError
 from jaxtui.tui.base import base
 from jaxtui.tui.threads import Work
 from jaxtui.tui.widgets.panel import Hints, Panel
+from jaxtui.view import words
+from jaxtui.view.export import ExportError
 
 
 class LineScreen(ModalScreen["str | None"]):
@@ -74,7 +75,7 @@ class LineScreen(ModalScreen["str | None"]):
             answer = await self.take(typed)
         except (ExportError, SelectionError) as error:
             self._taking = ""
-            self.query_one("#line-says", Static).update(str(error))
+            self.query_one("#line-says", Static).update(words.said(error.why))
             self.add_class("-refused")
         else:
             self.dismiss(answer)

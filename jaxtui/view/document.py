@@ -26,11 +26,11 @@ from jaxtui.model import (
     Measurement,
     Record,
     Remark,
-    SelectionError,
     Timing,
     Unit,
     Value,
     WorkFailed,
+    rejection,
     run_notes,
 )
 from jaxtui.places import read_whole
@@ -410,7 +410,7 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
     try:
         saved = msgspec.json.decode(read_whole(path), type=_Saved)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        why = f"it has another structure ({error})"
+        facts: dict[str, Fact] = {"lacks": "structure", "why": str(error)}
     else:
         # Several steps of a lesson may have timed the same case: the last one counts.
         every = (saved, *saved.steps)
@@ -421,10 +421,7 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
         }
         if saved.schema == SCHEMA and found:
             return saved.host, tuple(found.values())
-        why = "it has no measurements"
+        facts = {"lacks": "measurements"}
         if saved.schema != SCHEMA:
-            why = f"its schema is {saved.schema}, not {SCHEMA}"
-    raise SelectionError(
-        f"{path} is not a document of `jaxtui bench --json` or"
-        f" `jaxtui learn NAME --json`: {why}."
-    )
+            facts = {"lacks": "schema", "schema": saved.schema, "accepted": SCHEMA}
+    raise rejection("no-document", file=str(path), **facts)

@@ -17,7 +17,8 @@ from typing import Any
 
 from jaxtui.model import PHASES, Case, Measurement, Remark
 from jaxtui.model.own import is_own, parts
-from jaxtui.places import ExportError, write_whole
+from jaxtui.model.remark import Fact
+from jaxtui.places import write_whole
 from jaxtui.text import visible
 from jaxtui.view import render
 from jaxtui.view.document import Results, encode
@@ -97,8 +98,12 @@ _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 # Writing.
 
 
-class ExistsError(ExportError):
-    """There is such a file, and it may not be replaced."""
+class ExportError(Exception):
+    """A file cannot be written."""
+
+    def __init__(self, why: Remark) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 def here() -> Path:
@@ -120,30 +125,33 @@ def check(
         replace: a file may be there.
 
     Raises:
-        ExistsError: the file exists.
-        ExportError: there is no such ending, the folder does not exist or may not be
-            written to, or there is something else with that name.
+        ExportError: the file exists, there is no such ending, the folder does not exist
+            or may not be written to, or there is something else with that name.
     """
-    with _in_words(path):
+    with _system_refusals(path):
         if not path.is_dir() and path.suffix.lower() not in endings:
-            means = ", ".join(f"{ending} ({FORMATS[ending]})" for ending in endings)
-            raise ExportError(f'"{path}" needs one of these endings: {means}.')
+            means = tuple(f"{ending} ({FORMATS[ending]})" for ending in endings)
+            raise ExportError(
+                Remark("ending-unknown", {"path": str(path), "endings": means}, "error")
+            )
         _check(path, replace=replace)
 
 
 def _check(path: Path, *, replace: bool) -> None:
+    file: dict[str, Fact] = {"path": str(path)}
+    folder: dict[str, Fact] = {"folder": str(path.parent)}
     if path.is_dir():
-        raise ExportError(f"{path} is a folder: name a file in it.")
+        raise ExportError(Remark("is-folder", file, "error"))
     if not path.parent.is_dir():
-        raise ExportError(f"The folder {path.parent} does not exist.")
+        raise ExportError(Remark("folder-missing", folder, "error"))
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ExportError(f"You may not write to the folder {path.parent}.")
+        raise ExportError(Remark("folder-denied", folder, "error"))
     if not path.exists():
         return
     if not path.is_file():
-        raise ExportError(f"{path} is not a regular file.")
+        raise ExportError(Remark("file-irregular", file, "error"))
     if not replace:
-        raise ExistsError(f"{path} already exists.")
+        raise ExportError(Remark("file-exists", file, "error"))
 
 
 def write(path: Path, text: str, *, replace: bool = False) -> None:
@@ -152,26 +160,27 @@ def write(path: Path, text: str, *, replace: bool = False) -> None:
     It is UTF-8, and such that a terminal can show it.
 
     Raises:
-        ExistsError: the file exists.
-        ExportError: it cannot be written.
+        ExportError: the file exists, or it cannot be written.
     """
-    with _in_words(path):
+    with _system_refusals(path):
         _check(path, replace=replace)
         content = visible(text).encode()
         write_whole(path, content, rights=0o666, replace=replace)
 
 
 @contextlib.contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """What the system refuses, as a sentence."""
+def _system_refusals(path: Path) -> Iterator[None]:
+    facts: dict[str, Fact] = {"path": str(path)}
     try:
         yield
     except FileExistsError:
-        raise ExistsError(f"{path} already exists.") from None
+        raise ExportError(Remark("file-exists", facts, "error")) from None
     except OSError as error:  # a name that is too long, for one
-        raise ExportError(f"Cannot write {path}: {error.strerror}.") from error
+        facts["why"] = error.strerror or str(error)
+        raise ExportError(Remark("file-unwritable", facts, "error")) from error
     except ValueError as error:  # a name that no system takes
-        raise ExportError(f"Cannot write {str(path)!r}: {error}.") from error
+        facts = {"path": repr(str(path)), "why": str(error)}
+        raise ExportError(Remark("file-unwritable", facts, "error")) from error
 
 
 def of_report(

@@ -13,7 +13,7 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui.analysis import profile as analysis
 from jaxtui.analysis.profile import By, Change, Parts, Row, Spent
-from jaxtui.model import Host, Record, Remark, SelectionError, WorkFailed
+from jaxtui.model import Host, Record, Remark, WorkFailed, rejection
 from jaxtui.model.profile import (
     Compile,
     Frame,
@@ -708,10 +708,11 @@ def read(path: Path) -> Document:
     try:
         return msgspec.json.decode(read_whole(path), type=Document)
     except OSError as error:
-        raise SelectionError(f"{path} cannot be read: {error.strerror}.") from error
+        why = error.strerror or str(error)
+        raise rejection("document-unreadable", file=str(path), why=why) from error
     except (msgspec.MsgspecError, ValueError) as error:
-        raise SelectionError(
-            f"{path} is no document of `jaxtui profile --json`: {error}."
+        raise rejection(
+            "no-profile-document", file=str(path), why=str(error)
         ) from error
 
 

@@ -22,15 +22,16 @@ from jaxtui.model import (
     Plan,
     PlannedCase,
     Recipe,
+    Remark,
     Shown,
     Snippet,
     Timed,
     Work,
 )
 from jaxtui.model.own import short_name
-from jaxtui.places import ExportError
 from jaxtui.text import literal, visible
 from jaxtui.view import words
+from jaxtui.view.export import ExportError
 
 Planner = Callable[[Experiment], Awaitable[Plan]]
 """Asks an engine how to do an experiment without jaxtui."""
@@ -191,8 +192,7 @@ def of_cases(planned: Sequence[PlannedCase]) -> str:
             parts, f"{len(parts)} sets of cases, each with settings of its own"
         )
     why = next((words.why(case.problem) for case in planned if case.problem), "")
-    sentence = f"No case of this run can be written as plain Python. {why}"
-    raise ExportError(sentence.rstrip())
+    raise ExportError(Remark("no-script", {"why": why}, "error"))
 
 
 def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:

@@ -274,10 +274,10 @@ TPUS = (device("tpu", 0, mine=False), device("tpu", 1), device("tpu", 2), CPUS[0
         (SIZED, CPUS, 10, None, (10, "cpu:0")),
         (SIZED, CPUS, 9000, None, (9000, "cpu:0")),
         (SIZELESS, CPUS, None, None, (1, "cpu:0")),
-        (SIZED, TPUS, None, "tpu", "is 2 devices: name one"),
-        (SIZED, CPUS, 9, None, "The size 9 does not fit .* 10 to 9000"),
-        (SIZED, CPUS, 9001, None, "The size 9001 does not fit"),
-        (SIZELESS, CPUS, 5, None, "leave 5 out"),
+        (SIZED, TPUS, None, "tpu", "several-devices"),
+        (SIZED, CPUS, 9, None, "lesson-size"),
+        (SIZED, CPUS, 9001, None, "lesson-size"),
+        (SIZELESS, CPUS, 5, None, "lesson-without-size"),
     ],
 )
 def test_where_a_lesson_runs(
@@ -291,8 +291,9 @@ def test_where_a_lesson_runs(
         return setting(lesson, devices, None, (), size, name)
 
     if isinstance(expected, str):
-        with pytest.raises(SelectionError, match=expected):
+        with pytest.raises(SelectionError) as refused:
             where()
+        assert refused.value.why.code == expected
     else:
         assert (where().size, where().device) == expected
 

@@ -23,7 +23,6 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.format import bytes_text
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan, Remark
-from jaxtui.places import ExportError
 from jaxtui.tui import base, export, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
@@ -33,6 +32,7 @@ from jaxtui.tui.history import HistoryPane, Past
 from jaxtui.tui.learn import LearnPane
 from jaxtui.view import words
 from jaxtui.view.document import Results
+from jaxtui.view.export import ExportError
 from tests.fake_engine import FakeEngine, tpu_devices, up
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
@@ -235,8 +235,9 @@ async def test_what_cannot_be_written_is_refused_and_the_line_stays(
 async def test_before_jax_is_up_there_is_no_script() -> None:
     app = app_on(FakeEngine(opening=up()[:1]))
     async with app.run_test(size=NARROW):
-        with pytest.raises(ExportError, match="JAX is not ready yet"):
+        with pytest.raises(ExportError) as refused:
             await app.recipes(Experiment(cases=CASES))
+        assert refused.value.why.code == "script-needs-jax"
 
 
 # The other tabs.

@@ -275,7 +275,7 @@ async def test_sizes_and_steps_forth_and_back() -> None:
         await pilot.press("plus", "plus")
         await until(pilot, lambda: "n×n: 300" in paper(app, "step-heading"))
         await pilot.press("plus")
-        await until(pilot, lambda: "sizes from 60 to 300" in app.state.message)
+        await until(pilot, lambda: "60 to 300" in app.state.message)
 
         # A digit that is no answer is no key of the lesson.
         assert pane(app).check_action("answer", (3,)) is True

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import Case, Event, Experiment, Plan, RunStarted
-from jaxtui.places import ExportError
+from jaxtui.model import Case, Event, Experiment, Plan, Remark, RunStarted
 from jaxtui.state import EMPTY, begin_run, reduce
 from jaxtui.view import offers
 from jaxtui.view.document import Results
+from jaxtui.view.export import ExportError
 from jaxtui.view.offers import Offer
 from jaxtui.view.render import DARK
 from tests.fake_engine import HOST as VM
@@ -31,7 +31,7 @@ def offered(*happened: Event) -> Offer:
         state = reduce(state, Envelope(generation=0, run=1, event=event))
 
     async def no_plan(experiment: Experiment) -> Plan:
-        raise ExportError("JAX is not there.")
+        raise ExportError(Remark("script-needs-jax"))
 
     assert state.run is not None
     return offers.of_run(VM, state.run, None, DARK, no_plan)
@@ -55,5 +55,6 @@ async def test_without_a_plot_there_is_a_picture_and_without_an_engine_no_script
 ):
     offer = offered()
     assert "<svg" in await content(offer, ".svg")
-    with pytest.raises(ExportError, match="JAX is not there"):
+    with pytest.raises(ExportError) as refused:
         await content(offer, ".py")
+    assert refused.value.why.code == "script-needs-jax"

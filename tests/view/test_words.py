@@ -21,7 +21,7 @@ def codes() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if (
                 isinstance(node, ast.Call)
-                and getattr(node.func, "id", "") == "Remark"
+                and getattr(node.func, "id", "") in ("Remark", "rejection")
                 and node.args
             ):
                 found |= {

@@ -30,6 +30,7 @@ from jaxtui.view.words import (
     profile,
     programs,
     roofline,
+    selection,
 )
 from jaxtui.view.words.base import Facts, Text, Words
 
@@ -72,6 +73,7 @@ _COLUMNS = (
     profile,
     programs,
     roofline,
+    selection,
 )
 
 TABLE = {code: entry for column in _COLUMNS for code, entry in column.WORDS.items()}

@@ -296,7 +296,10 @@ WORDS: dict[str, Words] = {
     # Functions of files.
     "file-missing": Words(
         "no such file",
-        lambda f: f"There is no file {f['file']}.",
+        lambda f: (
+            f"There is no file {f['file']}."
+            + (f" Did you mean {f['near']}?" if f.get("near") else "")
+        ),
         "Name a Python file and a function, as in train.py:step.",
     ),
     "file-unreadable": Words(

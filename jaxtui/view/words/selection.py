@@ -1,0 +1,285 @@
+"""What people type: why it selects nothing."""
+
+from __future__ import annotations
+
+from jaxtui import format as fmt
+from jaxtui.model.own import XLA_DTYPES
+from jaxtui.text import did_you_mean
+from jaxtui.view.words.base import Facts, Words, ended
+
+_SIZES = (
+    "a size is a positive whole number such as 4096, 4k (4 × 1024) or 1e6, "
+    "a doubling range such as 256..4096, a range with a factor of its own such as "
+    "256..4096x1.41, or a list such as 1000,2000"
+)
+
+_ARGUMENTS = {
+    "argument": "is not an argument. Write a dtype and a shape as XLA does: "
+    "f32[1024,1024], bf16[8,128], or s32[] for a single number.",
+    "dtype": f"has an unknown dtype. Choose one of {', '.join(XLA_DTYPES)}.",
+    "elements": "has no elements, so there is nothing to time.",
+    "axes": "names axes that no mesh has. Behind @ write an axis (x, y, z) or - for"
+    " each dimension, each axis once: bf16[8192,8192]@x,y or f32[64,128]@x,-.",
+}
+
+
+def _choices(facts: Facts) -> str:
+    """The end of a sentence that refuses a name."""
+    names = ", ".join(facts["choices"])
+    return f"choose one of {names}" if names else "there is none here"
+
+
+def _unknown(facts: Facts) -> str:
+    near = did_you_mean(facts["typed"].lower(), facts["choices"])
+    return f'There is no {facts["noun"]} "{facts["typed"]}": {_choices(facts)}.{near}'
+
+
+def _lesson_size(facts: Facts) -> str:
+    least, most = facts["minimum"], facts["maximum"]
+    return (
+        f"The size {facts['size']} does not fit the lesson {facts['lesson']}: it takes"
+        f" {least} to {most} ({facts['means']})."
+    )
+
+
+def _no_document(facts: Facts) -> str:
+    match facts["lacks"]:
+        case "measurements":
+            why = "it has no measurements"
+        case "schema":
+            why = f"its schema is {facts['schema']}, not {facts['accepted']}"
+        case _:
+            why = f"it has another structure ({facts['why']})"
+    return (
+        f"{facts['file']} is not a document of `jaxtui bench --json` or"
+        f" `jaxtui learn NAME --json`: {why}."
+    )
+
+
+WORDS = {
+    # Sizes and times.
+    "size-empty": Words("no size", f"The size is empty: {_SIZES}."),
+    "size-entry-empty": Words(
+        "empty entry", lambda f: f'"{f["typed"]}" has an empty entry: {_SIZES}.'
+    ),
+    "size-refused": Words(
+        "not a size", lambda f: f'"{f["typed"]}" is not a size: {_SIZES}.'
+    ),
+    "size-impossible": Words(
+        "size too large",
+        lambda f: (
+            f'The size "{f["typed"]}" is larger than any machine can hold: the largest'
+            f" accepted is {f['most']:.0e}."
+        ),
+    ),
+    "bytes-refused": Words(
+        "not a size",
+        lambda f: (
+            f'"{f["typed"]}" is not a size: bytes are a positive whole number such as'
+            " 4096, 4k (4 × 1024), 64MiB or 1e6."
+        ),
+    ),
+    "range-downwards": Words(
+        "range runs downwards",
+        lambda f: f'The range "{f["typed"]}" runs downwards: write {f["upwards"]}.',
+    ),
+    "range-too-long": Words(
+        "range too long",
+        lambda f: (
+            f'The range "{f["typed"]}" has more than {f["most"]} sizes: take a larger'
+            " factor."
+        ),
+    ),
+    "factor-too-small": Words(
+        "factor too small",
+        lambda f: (
+            f'The factor of the range "{f["typed"]}" is too small: the smallest'
+            f" accepted is {f['least']}."
+        ),
+    ),
+    "time-refused": Words(
+        "not a time",
+        lambda f: (
+            f'The {f["noun"]} "{f["typed"]}" is not a time: give seconds such as 10, at'
+            " most a day."
+        ),
+    ),
+    "target-refused": Words(
+        "not a target",
+        lambda f: f"The target {f['typed']} is not a share below 1: give 0.03 for 3 %.",
+    ),
+    "seed-refused": Words(
+        "not a seed",
+        lambda f: (
+            f"The seed {f['typed']} is not a whole number from 0 to {f['most']}: give"
+            " one such as 0."
+        ),
+    ),
+    "processes-refused": Words(
+        "not a number",
+        lambda f: (
+            f'"{f["typed"]}" is not a number of processes: give 1 to {f["most"]}.'
+        ),
+    ),
+    # Names.
+    "name-empty": Words(
+        "nothing named", lambda f: f"The {f['noun']} is empty: {_choices(f)}."
+    ),
+    "name-unknown": Words("unknown name", _unknown),
+    "op-unnamed": Words("no op", lambda f: f"Name at least one op: {_choices(f)}."),
+    "size-for-op": Words(
+        "size without op",
+        lambda f: (
+            f'There is no op "{f["typed"]}": write a size after its op, as in'
+            f" {f['op']}:{f['typed']}, or in --size {f['typed']}."
+        ),
+    ),
+    # Devices.
+    "no-device": Words("no device", "JAX has no device that this process can use."),
+    "several-devices": Words(
+        "several devices",
+        lambda f: (
+            f'"{f["typed"]}" is {f["count"]} devices: name one, such as {f["first"]}.'
+        ),
+    ),
+    "device-elsewhere": Words(
+        "other process",
+        lambda f: f"{f['device']} belongs to process {f['process']}: {_choices(f)}.",
+    ),
+    "host-chosen": Words(
+        "not for JAX",
+        lambda f: (
+            'JAX does not run on "host": choose mode numpy for it; for JAX'
+            f" {_choices(f)}."
+        ),
+    ),
+    "mesh-refused": Words(
+        "not a mesh",
+        lambda f: (
+            f'"{f["typed"]}" is not a mesh: write devices per axis such as 8, 2x4 or'
+            " 2x2x2, and behind @ the axes of a collective, as in 2x4@y."
+        ),
+    ),
+    # Functions of files.
+    "argument-refused": Words(
+        "not an argument", lambda f: f'"{f["typed"]}" {_ARGUMENTS[f["lacks"]]}'
+    ),
+    "arguments-given": Words(
+        "arguments given",
+        "A function that is given its arguments takes neither size, seed nor args, and"
+        " runs in this process alone.",
+    ),
+    "dtype-of-arguments": Words(
+        "dtype of arguments",
+        lambda f: (
+            f"The dtype {f['dtype']} means nothing for {f['op']}: a function of your"
+            " own has that of its arguments, as in --arg bf16[8,128]."
+        ),
+    ),
+    "function-misnamed": Words(
+        "not a function",
+        lambda f: f'"{f["name"]}" in "{f["typed"]}" is not the name of a function.',
+    ),
+    "function-refused": Words(
+        "not a function",
+        lambda f: (
+            f'"{f["typed"]}" is neither an op nor a function of a file: write that as'
+            " path/to/file.py:name."
+        ),
+    ),
+    "function-unnamed": Words(
+        "no function named",
+        lambda f: f"Name a function of {f['path']}, as in {f['path']}:step.",
+    ),
+    "function-unwanted": Words(
+        "own function",
+        lambda f: (
+            f'"{f["typed"]}" is a function of a file: only `jaxtui bench`,'
+            " `jaxtui crossover` and `jaxtui hlo` take those."
+        ),
+    ),
+    "module-unknown": Words(
+        "unknown module",
+        lambda f: (
+            f"There is no module {f['module']} here, nor where this Python looks for"
+            " modules: name its file, as in path/to/file.py:name."
+        ),
+    ),
+    "is-folder": Words(
+        "a folder", lambda f: f"{f['path']} is a folder: name a file in it."
+    ),
+    "no-working-directory": Words(
+        "no working directory",
+        lambda f: f"Cannot find {f['path']}: the working directory is gone.",
+    ),
+    "path-not-utf8": Words(
+        "path not UTF-8",
+        lambda f: (
+            f"The path {f['path']} is not text in UTF-8: rename its folder or file, or"
+            " copy it elsewhere."
+        ),
+    ),
+    # Cases.
+    "nothing-selected": Words(
+        "nothing selected", "Nothing is selected: name an op, a dtype and a mode."
+    ),
+    "precision-unused": Words(
+        "precision unused",
+        lambda f: (
+            f'The precision "{f["precision"]}" is for matrix products:'
+            f" {fmt.listed(f['ops'])} takes only default."
+        ),
+    ),
+    "too-many-cases": Words(
+        "too many cases",
+        lambda f: (
+            f"{f['product']}: one run has at most {fmt.count(f['most'])}; shorten a"
+            " list."
+        ),
+    ),
+    # Lessons.
+    "lesson-size": Words("size out-of-range", _lesson_size),
+    "lesson-without-size": Words(
+        "no size",
+        lambda f: f"The lesson {f['lesson']} has no size to set.",
+    ),
+    # Files.
+    "document-unreadable": Words(
+        "unreadable file", lambda f: f"Cannot read {f['file']}: {ended(f['why'])}"
+    ),
+    "no-document": Words("not a document", _no_document),
+    "no-profile-document": Words(
+        "not a document",
+        lambda f: (
+            f"{f['file']} is not a document of `jaxtui profile --json`:"
+            f" {ended(f['why'])}"
+        ),
+    ),
+    "ending-unknown": Words(
+        "unknown ending",
+        lambda f: (
+            f'"{f["path"]}" needs one of these endings: {", ".join(f["endings"])}.'
+        ),
+    ),
+    "file-exists": Words("file exists", lambda f: f"{f['path']} already exists."),
+    "file-irregular": Words(
+        "not a file", lambda f: f"{f['path']} is not a regular file."
+    ),
+    "file-unwritable": Words(
+        "not written", lambda f: f"Cannot write {f['path']}: {ended(f['why'])}"
+    ),
+    "folder-denied": Words(
+        "not permitted", lambda f: f"You may not write to the folder {f['folder']}."
+    ),
+    "folder-missing": Words(
+        "no such folder", lambda f: f"The folder {f['folder']} does not exist."
+    ),
+    "no-script": Words(
+        "no script",
+        "No case of this run can be written as plain Python.",
+        lambda f: f["why"],
+    ),
+    "script-needs-jax": Words(
+        "JAX not ready", "JAX is not ready yet, and the script needs it."
+    ),
+}
