@@ -197,10 +197,10 @@ class DevicesPane(CasePane):
 
     def draw(self) -> None:
         if self.size.area:
-            told = self.has_class("-details")
-            self._first.show(
-                self.state, self.offer, () if told else _urgent(self.state)
-            )
+            findings = () if self.has_class("-details") else _urgent(self.state)
+            # Where Enter opens a host, another key of a run is named.
+            opens = bool(self._hardware.check_action("open", ()))
+            self._first.show(self.state, self.offer, findings, opens)
 
     def take_focus(self) -> None:
         self._hardware.table.focus()
@@ -218,10 +218,12 @@ class DevicesPane(CasePane):
         self.set_class(wide, "-beside")
         self.set_class(not wide, "-instead")
         self._hardware.show(self.state, self.judged, self.size)
-        single = self._hardware.is_single
-        self.query_one("#top").set_class(single, "-single")
+        single, top = self._hardware.is_single, self.query_one("#top")
         load = self.query_one(LoadPanel)
-        load.styles.height = self._hardware.styles.height if single else None
+        # To take a height away lays out everything anew, also where there was none.
+        if single or top.has_class("-single"):
+            load.styles.height = self._hardware.styles.height if single else None
+        top.set_class(single, "-single")
         load.set_class(bool(self.state.devices), "-known")
         device = self.state.device
         panel = self.query_one("#details-panel", Panel)
@@ -423,19 +425,25 @@ class FirstMinute(Panel):
         return self._words.text
 
     def show(
-        self, state: State, offer: Experiment | None, findings: Sequence[Remark]
+        self,
+        state: State,
+        offer: Experiment | None,
+        findings: Sequence[Remark],
+        opens: bool,
     ) -> None:
         """Draw what differs.
 
         Args:
             state: what is on screen.
-            offer: what Enter runs.
+            offer: what is run next.
             findings: of the machine, told here until there are figures.
+            opens: whether Enter opens a host, and runs nothing.
         """
         case = _shown_case(state)
-        self._entitle(state, offer, case)
+        self._entitle(state, offer, case, opens)
         height = self.content_size.height
-        self._words.show(partial(_lines, state, offer, findings, case, height))
+        key = "r" if opens else "Enter"
+        self._words.show(partial(_lines, state, offer, key, findings, case, height))
         said = stopwatch.of_case(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
         off_by = stopwatch.off_by(case) if case is not None else None
@@ -454,7 +462,11 @@ class FirstMinute(Panel):
             self._plot.show(drawing(bare, self.app))
 
     def _entitle(
-        self, state: State, offer: Experiment | None, case: CaseState | None
+        self,
+        state: State,
+        offer: Experiment | None,
+        case: CaseState | None,
+        opens: bool,
     ) -> None:
         offered = offer.cases[0] if offer else None
         named = case.case if case else offered
@@ -473,7 +485,7 @@ class FirstMinute(Panel):
             if len(state.chosen) > 1:
                 run = f"run on {len(state.chosen)} devices"
             hints = [
-                hint(self, "run", run),
+                hint(self, "run", run, taken="enter" if opens else ""),
                 hint(self, "timeline", "calls, one by one"),
                 hint(self, "class"),
                 hint(self, "edit"),
@@ -484,13 +496,14 @@ class FirstMinute(Panel):
 def _lines(
     state: State,
     offer: Experiment | None,
+    key: str,
     findings: Sequence[Remark],
     case: CaseState | None,
     height: int,
     width: int,
 ) -> list[Line]:
     if case is None or state.run is None:
-        return _before(state, offer, findings, height, width)
+        return _before(state, offer, key, findings, height, width)
     if case.failure is not None:
         return devices.failure_lines(case.failure, width)
     numpy = figures.numpy_of(case, state.run)
@@ -506,16 +519,17 @@ def _lines(
 def _before(
     state: State,
     offer: Experiment | None,
+    key: str,
     findings: Sequence[Remark],
     height: int,
     width: int,
 ) -> list[Line]:
-    """What Enter does, or why nothing can be done yet."""
+    """What the key of a run does, or why nothing can be done yet."""
     lines: list[Line] = []
     if state.engine == "failed" and state.failed is not None:
         lines = devices.failure_lines(state.failed, width)
     else:
-        line = Span("Enter ", "title"), Span(_offer_text(state, offer))
+        line = Span(f"{key} ", "title"), Span(_offer_text(state, offer))
         lines = fold(line, width)
         room = 0 if findings else height - len(lines) - 1
         drawn = stopwatch.sketch(width, room)

@@ -94,12 +94,16 @@ async def test_of_thousands_hosts_are_shown_and_opened() -> None:
         await until_ready(pilot, app)
         tables = app.query(DeviceTable)
         assert [table.row_count for table in tables] == [512, 0]
+        assert border(app, "#first-minute")[1].startswith("r run")
+        place = app.query_one("#map-panel").region
         await pilot.press("down", "down")
         await until(pilot, lambda: app.state.cursor == "tpu:8")
         await pilot.press("enter")
         await until(pilot, lambda: app.state.inside == ("process:2",))
         await until(pilot, lambda: tables[1].display and tables[1].has_focus)
         assert tables[1].row_count == 8
+        assert border(app, "#first-minute")[1].startswith("Enter run")
+        assert app.query_one("#map-panel").region == place
         assert "process:2" in border(app, "#devices-panel")[0]
         await pilot.press("down")
         await until(pilot, lambda: app.state.cursor == "tpu:9")
@@ -112,3 +116,19 @@ async def test_of_thousands_hosts_are_shown_and_opened() -> None:
         await until(pilot, lambda: app.state.cursor == "tpu:12")
         await pilot.press("enter")
         await until(pilot, lambda: app.state.inside == ("process:3",))
+
+
+async def test_a_cursor_among_thousands_lays_nothing_out_anew() -> None:
+    app = app_on(FakeEngine(devices=topologies.devices("tpu7x:8x16x16")))
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("down")
+        await until(pilot, lambda: app.state.cursor == "tpu:4")
+        await pilot.pause()
+        layouts: list[object] = []
+        app.screen.screen_layout_refresh_signal.subscribe(app, layouts.append)
+        await pilot.press("down")
+        await until(pilot, lambda: app.state.cursor == "tpu:8")
+        await until(pilot, lambda: "tpu:8" in border(app, "#details-panel")[0])
+        await pilot.pause()
+        assert not layouts

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
-from textual.widget import Widget
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
 
 from jaxtui.model import Device
 from jaxtui.plot import HEAT, on_heat
@@ -48,8 +48,8 @@ SHORTEST = 3
 """Lines that a drawing has at least."""
 
 
-class ChipMap(VerticalScroll, can_focus=True):
-    """A drawing that can be walked through."""
+class ChipMap(ScrollView, can_focus=True):
+    """A drawing that can be walked through; only lines that changed are drawn."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1, 0)", "Left", show=False),
@@ -58,16 +58,19 @@ class ChipMap(VerticalScroll, can_focus=True):
         Binding("down", "step(0, 1)", "Down", show=False),
     ]
 
+    # A bar that comes and goes would change the width, and with it the drawing.
     DEFAULT_CSS = """
-    ChipMap { width: 1fr; height: 1fr; }
+    ChipMap { width: 1fr; height: 1fr; scrollbar-gutter: stable; overflow-x: hidden; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._drawing = _Drawing()
-
-    def compose(self) -> ComposeResult:
-        yield self._drawing
+        self._map = chipmap.layout(())
+        self._devices: tuple[Device, ...] = ()
+        self._selected: str | None = None
+        self._lines: list[Line] = []
+        self._strips: dict[Line, Strip] = {}
+        """How lines look, as far as that was asked."""
 
     def show(
         self,
@@ -86,112 +89,85 @@ class ChipMap(VerticalScroll, can_focus=True):
             legend: what the marks mean, where they have no words.
             chosen: devices that are marked for the next run.
         """
-        said = ChipMarks(marks, legend, frozenset(chosen))
-        self._drawing.show(tuple(devices), selected, said)
+        if devices is not self._devices and tuple(devices) != self._devices:
+            self._devices = tuple(devices)
+            self._map = chipmap.layout(self._devices)
+        drawn = replace(self._map, marks=marks, legend=legend, chosen=frozenset(chosen))
+        if (drawn, selected) != (self._map, self._selected) or not self._lines:
+            self._map, self._selected = drawn, selected
+            self._redraw()
 
     @property
     def text(self) -> str:
         """What is drawn, without its colours."""
-        return self._drawing.render().plain
+        return "\n".join(self._strip(line).text.rstrip() for line in self._lines)
 
     def action_step(self, across: int, down: int) -> None:
-        name = self._drawing.neighbour(across, down)
-        if name is not None:
+        if self._selected is not None:
+            name = chipmap.neighbour(self._lines, self._selected, across, down)
             self.post_message(DeviceMoved(name))
-
-
-class ChipMarks(NamedTuple):
-    """What is said of the devices of a map."""
-
-    marks: Mapping[str, Mark] = {}
-    legend: tuple[Line, ...] = ()
-    chosen: frozenset[str] = frozenset()
-
-
-class _Drawing(Widget):
-    DEFAULT_CSS = """
-    _Drawing { height: auto; width: 1fr; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._devices: tuple[Device, ...] = ()
-        self._selected: str | None = None
-        self._map = chipmap.layout(())
-        self._said = ChipMarks()
-        self._key: object = None
-        self._drawn_lines: list[Line] = []
-
-    def show(
-        self,
-        devices: tuple[Device, ...],
-        selected: str | None,
-        said: ChipMarks,
-    ) -> None:
-        others = devices is not self._devices and devices != self._devices
-        anew = others or said != self._said
-        if not anew and selected == self._selected:
-            return
-        if others:
-            self._map = chipmap.layout(devices)
-        self._map = replace(self._map, **said._asdict())
-        self._said = said
-        self._devices, self._selected = devices, selected
-        self.refresh(layout=anew)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width, container.height))
-
-    def render(self) -> Content:
-        lines = self._lines(self.size.width, self._room)
-        return Content("\n").join(map(self._drawn, lines))
-
-    def neighbour(self, across: int, down: int) -> str | None:
-        if self._selected is None:
-            return None
-        lines = self._lines(self.size.width, self._room)
-        return chipmap.neighbour(lines, self._selected, across, down)
 
     def on_click(self, event: events.Click) -> None:
-        lines = self._lines(self.size.width, self._room)
-        name = device_at(lines, event.x, event.y)
-        if name is not None:
+        x, y = event.x + self.scroll_offset.x, event.y + self.scroll_offset.y
+        if (name := device_at(self._lines, x, y)) is not None:
             self.post_message(DeviceMoved(name))
 
-    @property
-    def _room(self) -> int:
-        parent = self.parent
-        return parent.size.height if isinstance(parent, Widget) else 0
+    def on_resize(self) -> None:
+        self._redraw()
 
-    def _lines(self, width: int, height: int) -> list[Line]:
-        """The drawing; of the last size and selection it is kept."""
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        place, width = y + self.scroll_offset.y, self.size.width
+        if place < len(self._lines):
+            return self._strip(self._lines[place])
+        return Strip.blank(width, self.rich_style)
+
+    def _redraw(self) -> None:
+        width, height = self.scrollable_content_region.size
+        if not width or not height:
+            return
         room = max(height, SHORTEST)
-        key = id(self._map), width, room, self._selected
-        if key != self._key:
-            self._key = key
-            self._drawn_lines = chipmap.render(
-                self._map, width, room, self._selected, roomy=True
+        lines = chipmap.render(self._map, width, room, self._selected, roomy=True)
+        before, self._lines = self._lines, lines
+        self._strips = {
+            line: self._strips[line] for line in lines if line in self._strips
+        }
+        self.virtual_size = Size(width, len(lines))
+        if len(before) != len(lines):
+            self.refresh()
+            return
+        for place, line in enumerate(lines):
+            if line != before[place]:
+                self.refresh_line(place)
+
+    def _strip(self, line: Line) -> Strip:
+        if line not in self._strips:
+            drawn = Content.assemble(*(part for span in line for part in _tile(span)))
+            (strip,) = Visual.to_strips(
+                self, drawn, self.virtual_size.width, 1, self.visual_style
             )
-        return self._drawn_lines
+            self._strips[line] = strip
+        return self._strips[line]
 
-    def _drawn(self, line: Line) -> Content:
-        return Content.assemble(*(part for span in line for part in self._tile(span)))
 
-    def _tile(self, span: Span) -> list[tuple[str, str]]:
-        """A device as a tile with round ends, the selected one without its colour."""
-        if span.device is None:
-            return [(span.text, _WORDS.get(span.role, ""))]
-        text, role = span.text, span.role.removesuffix("-selected")
-        plain = "$background", _COLORS.get(role, "$foreground")
-        written, color = _HEAT.get(role, plain)
-        chosen = span.device == self._selected
-        inside = "bold reverse" if chosen else f"bold {written} on {color}"
-        found = []
-        if text.startswith("["):
-            found.append(("▐", "" if chosen else color))
-            text = text[1:]
-        end = text.endswith("]")
-        found.append((text.removesuffix("]"), inside))
-        if end:
-            found.append(("▌", "" if chosen else color))
-        return found
+def _tile(span: Span) -> list[tuple[str, str]]:
+    """A device as a tile with round ends, the selected one without its colour."""
+    if span.device is None:
+        return [(span.text, _WORDS.get(span.role, ""))]
+    text, role = span.text, span.role.removesuffix("-selected")
+    plain = "$background", _COLORS.get(role, "$foreground")
+    written, color = _HEAT.get(role, plain)
+    chosen = span.role.endswith("selected")
+    inside = "bold reverse" if chosen else f"bold {written} on {color}"
+    parts = []
+    if text.startswith("["):
+        parts.append(("▐", "" if chosen else color))
+        text = text[1:]
+    end = text.endswith("]")
+    parts.append((text.removesuffix("]"), inside))
+    if end:
+        parts.append(("▌", "" if chosen else color))
+    return parts

@@ -81,13 +81,13 @@ class Hardware(Horizontal):
         self._map = ChipMap()
         self._machine = Paper(id="machine")
         self._drawn: tuple[object, ...] = ()
-        self._told: tuple[object, ...] = ()
-        """What the columns were made from."""
-        self._columns: tuple[Column, ...] = ()
-        self._names: tuple[str, ...] = ()
-        self._wide = self._widest = 0
-        """Cells of all columns; of those of hosts, too, while one is opened."""
-        self._level: tuple[tuple[object, ...], fleet.Level] | None = None
+        self._columns: dict[bool, tuple[tuple[object, ...], tuple[Column, ...]]] = {}
+        """What the columns were made from, and they; of what was opened, and of all."""
+        self._widest = 0
+        """Cells of the panel that hosts need, while one is opened."""
+        self._levels: dict[tuple[str, ...], fleet.Level] = {}
+        """By what was opened, of the devices that are drawn."""
+        self._every: tuple[Device, ...] = ()
         self.is_single = False
         """Whether there is one device without a place, and so no map: the machine
         stands below it, and there is room beside both."""
@@ -99,10 +99,11 @@ class Hardware(Horizontal):
 
     def level(self, state: State) -> fleet.Level:
         """What is shown: the devices, or slices and hosts where there are very many."""
-        key = state.devices, state.inside
-        if self._level is None or not same(key, self._level[0]):
-            self._level = key, fleet.level(*key)
-        return self._level[1]
+        if not same((state.devices,), (self._every,)):
+            self._every, self._levels = state.devices, {}
+        if state.inside not in self._levels:
+            self._levels[state.inside] = fleet.level(state.devices, state.inside)
+        return self._levels[state.inside]
 
     def _table_of(self, level: fleet.Level) -> DeviceTable:
         """The table of a level, in view and with the focus that the other had."""
@@ -241,28 +242,29 @@ class Hardware(Horizontal):
             elif mapped:
                 beside_width = _width_beside(found)
             width = max(words, width - beside_width)
-        told = found, checked, judged, products, marked, width, level.inside
+        source = found, checked, judged, products, marked, width
         gap = 1 if checked else 2
-        if not same(told, self._told):
-            self._told = told
+        before, columns = self._columns.get(bool(level.inside), ((), ()))
+        if not same(source, before):
             if checked:
                 grid = check_view.grid(judged, found)
-                self._columns = fit(grid, width - 4, 1).columns
+                columns = fit(grid, width - 4, 1).columns
             else:
                 badges = None
                 if judged.exam and not level.members:
                     badges = check_view.badges(judged, found)
                 every_column = devices.columns(found, products, badges, marked)
-                self._columns = fit(every_column, width - 6).columns
-            self._wide = sum(one.width + gap for one in self._columns) - gap
-            self._names = tuple(one.name for one in found)
-        self._table_of(level).show(self._names, self._columns, device.name, gap)
+                columns = fit(every_column, width - 6).columns
+            self._columns[bool(level.inside)] = source, columns
+        names = tuple(one.name for one in found)
+        self._table_of(level).show(names, columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
         panel.entitle(title, hints)
         # Nothing else moves when a host is opened.
-        wide = max(self._wide, self._widest) if level.inside else self._wide
+        wide = max(sum(one.width + gap for one in columns) - gap + 5, words)
+        wide = max(wide, self._widest) if level.inside else wide
         self._widest = wide if level.inside or level.members else 0
-        fitted = min(max(wide + 5, words), width)
+        fitted = min(wide, width)
         alone = not beside.display and not self.is_single
         panel.styles.width = "1fr" if alone else fitted
         rows = MOST if level.inside else len(found) + 1

@@ -27,7 +27,9 @@ class Hint(NamedTuple):
     """What the key acts on, in front of its words."""
 
 
-def hint(node: DOMNode, action: str, words: str = "", about: str = "") -> Hint:
+def hint(
+    node: DOMNode, action: str, words: str = "", about: str = "", taken: str = ""
+) -> Hint:
     """What a key does, from its binding.
 
     Args:
@@ -35,10 +37,11 @@ def hint(node: DOMNode, action: str, words: str = "", about: str = "") -> Hint:
         action: of the binding.
         words: instead of the label of the binding.
         about: what the key acts on.
+        taken: a key of the action that does something else at present.
     """
     for place in (*node.ancestors_with_self, node.app):
         for key, binding in place._bindings:
-            if binding.action == action:
+            if binding.action == action and key != taken:
                 name = _NAMES.get(key) or node.app.get_key_display(binding)
                 label = words or binding.description.lower()
                 return Hint(f"{name} {label}", key, about)
