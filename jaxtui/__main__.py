@@ -6,6 +6,12 @@ import os
 import signal
 import sys
 
+# See ``jaxtui``: ``typing`` takes too long here.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from jaxtui.engine.process import EngineProcess
+
 if __name__ == "__main__":
     # ``-m`` has put the working directory first. What Python had to import until here
     # came from there already; the command ``jaxtui`` is free of that.
@@ -17,20 +23,47 @@ if __name__ == "__main__":
         pass
 
 
+PARSED = ("JAXTUI_START_LIMIT", "_JAXTUI_COMPLETE")
+"""Variables that click reads as if they had been typed."""
+
+
 def main() -> int:
     """Run the command line of this process, and return its exit code."""
     # Until ``cli`` takes note of signals nothing can be lost, and Python would answer
     # Ctrl-C with a traceback. Whoever started this may have it ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
-    # Only now: it takes a tenth of a second.
-    from jaxtui import cli
-
     # Where stdin, stdout or stderr is closed, no pipe of an engine may take its number.
     while (spare := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
     os.close(spare)
-    return cli.main()
+    engine = _start_engine()
+    # Only now: it takes as long as a tenth of JAX.
+    from jaxtui import cli
+
+    return cli.main(process=engine)
+
+
+def _start_engine() -> EngineProcess | None:
+    """Start the app's engine where nothing was typed that could change how.
+
+    JAX takes longest to come up, and there is nothing to parse. It ends with this
+    process, whatever becomes of that.
+    """
+    if len(sys.argv) > 1 or any(name in os.environ for name in PARSED):
+        return None
+    for stream in (sys.stdin, sys.stderr):
+        if stream is None or stream.closed or not stream.isatty():
+            return None
+    from jaxtui.engine.process import EngineOptions, EngineProcess
+    from jaxtui.machine.hosts import process_of
+
+    if process_of(os.environ):
+        return None
+    try:
+        return EngineProcess.spawn(EngineOptions(again=True))
+    except OSError:
+        return None  # the app starts one, and says what is wrong
 
 
 if __name__ == "__main__":

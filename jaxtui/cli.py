@@ -33,7 +33,7 @@ from jaxtui.commands.common import (
     valued,
 )
 from jaxtui.commands.terminal import prepare_streams, say
-from jaxtui.engine.process import EngineOptions
+from jaxtui.engine.process import EngineOptions, EngineProcess
 from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
 
@@ -111,12 +111,14 @@ def main(
     arguments: Sequence[str] | None = None,
     *,
     engine: Callable[[EngineOptions], Any] | None = None,
+    process: EngineProcess | None = None,
 ) -> int:
     """Run a command line and return its exit code; never raises.
 
     Args:
         arguments: without the program's name; ``None`` means those of this process.
         engine: makes the engine; a test's way to put another in its place.
+        process: the app's engine, if that was started already.
     """
     prepare_streams()
     with interrupt.heeded():
@@ -125,7 +127,7 @@ def main(
                 args=None if arguments is None else list(arguments),
                 prog_name="jaxtui",
                 standalone_mode=False,
-                obj=Common(factory=engine),
+                obj=Common(factory=engine, process=process),
             )
         except click.ClickException as error:
             code = _refuse(USAGE, error.format_message())

@@ -30,7 +30,23 @@ common.spawn_process = cli.app.spawn_process = spawn
 cli.app.is_terminal = lambda stream: True
 cli.main([])
 """
-"""What is loaded when the engine of the app is spawned."""
+"""What is loaded when the engine of the app is spawned, after parsing options."""
+
+BARE = """
+import io, sys
+from jaxtui.__main__ import main
+from jaxtui.engine.process import EngineProcess
+class Terminal(io.StringIO):
+    isatty = lambda self: True
+def spawn(options):
+    print(*sys.modules)
+    sys.exit()
+EngineProcess.spawn = spawn
+sys.argv = ['jaxtui']
+sys.stdin = sys.stderr = Terminal()
+main()
+"""
+"""The same where nothing was typed."""
 
 HELP = "from jaxtui.cli import main\nmain(['bench', '--help'])"
 
@@ -74,6 +90,7 @@ def brought(statement: str) -> set[str]:
         ("import jaxtui.cli", HEAVY),
         # The engine is spawned before Textual is imported.
         (SPAWN, HEAVY | {"asyncio", "jaxtui.model"}),
+        (BARE, HEAVY | {"asyncio", "click", "json", "typing", "msgspec"}),
         (HELP, {"textual", *CORE}),
         ("import jaxtui.engine.client", HEAVY | {"jaxtui.measure"}),
         ("import jaxtui.engine.process", HEAVY | {"asyncio", "msgspec"}),
@@ -85,7 +102,17 @@ def brought(statement: str) -> set[str]:
         ),
     ],
     ids=[
-        *("package", "cli", "spawn", "help", "client", "process", "server", "ui"),
+        *(
+            "package",
+            "cli",
+            "spawn",
+            "bare",
+            "help",
+            "client",
+            "process",
+            "server",
+            "ui",
+        ),
     ],
 )
 def test_what_an_import_leaves_out(statement: str, absent: set[str]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import io
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from jaxtui import __main__ as program
 from jaxtui import cli
 from jaxtui.commands import app, common
 from jaxtui.commands.common import Common
+from jaxtui.engine.process import EngineOptions
 from jaxtui.signals import Interrupt
 
 
@@ -94,6 +96,33 @@ def test_the_app_has_the_options_and_its_ending_is_the_exit_code(
     assert run(monkeypatch, "--hold", "--no-history", "--fps", "2") == code
     asked = Common(start_limit=7.0, record=False)
     assert opened == [(asked, {"hold": True, "fps": 2.0})]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limit"), [((), None), ((), "7"), (("--cpu-devices", "2"), None)]
+)
+def test_the_app_has_one_engine_whenever_that_was_started(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], limit: str | None
+) -> None:
+    started: list[tuple[EngineOptions, object]] = []
+    opened: list[tuple[EngineOptions, object]] = []
+
+    def spawn(options: EngineOptions) -> object:
+        started.append((replace(options), object()))
+        return started[-1][1]
+
+    def run_app(options: EngineOptions, process: object, **rest: object) -> int:
+        opened.append((options, process))
+        return 0
+
+    monkeypatch.setattr(common.EngineProcess, "spawn", spawn)
+    monkeypatch.setattr("jaxtui.tui.run.run_app", run_app)
+    monkeypatch.delenv("JAXTUI_START_LIMIT", raising=False)
+    if limit:
+        monkeypatch.setenv("JAXTUI_START_LIMIT", limit)
+    assert run(monkeypatch, *arguments) == 0
+    assert opened == started  # with the same options, parsed or not
+    assert len(started) == 1
 
 
 async def test_a_signal_of_an_earlier_block_ends_nothing_later() -> None:

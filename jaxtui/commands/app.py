@@ -47,7 +47,7 @@ def run(
             )
     options = common.engine_options()
     options.again = True
-    process = spawn_process(options)
+    process = common.process or spawn_process(options)
     for name in ("COLUMNS", "LINES"):
         # They would outweigh the terminal's own size, also when that changes.
         os.environ.pop(name, None)

@@ -77,6 +77,8 @@ class Common:
     """Keep what is measured in the history."""
     factory: Callable[[EngineOptions], Any] | None = None
     """Makes an ``EngineClient``; ``None`` starts an engine process."""
+    process: EngineProcess | None = None
+    """Of the app, started before there was anything to parse."""
 
     @property
     def python(self) -> tuple[str, ...]:
