@@ -158,8 +158,8 @@ class JaxtuiApp(BaseApp):
     TabPane { height: 1fr; padding: 0; }
     Tabs { height: 1; }
     Tabs Underline { display: none; }
-    Tab { height: 1; padding: 0 1; }
-    Tab.-active { text-style: bold reverse; }
+    Tab { height: 1; padding: 0 1; color: $muted; }
+    Tab.-active { color: $foreground; text-style: bold reverse; }
     .-tall LoadPanel, #top.-single LoadPanel { border: round $panel-border; }
     .-tall LoadPanel { height: 5; }
     CommandPalette {

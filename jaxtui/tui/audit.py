@@ -262,7 +262,7 @@ class OpenProgram(LineScreen):
     """Dismissed with a program and its arguments, as a shell would take them."""
 
     def __init__(self, last: str = "") -> None:
-        hints = (Hint("Enter run", "enter"), Hint("Esc leave", "escape"))
+        hints = (Hint("Enter", "run", "enter"), Hint("Esc", "leave", "escape"))
         super().__init__("a program to audit", hints, last, "train.py --steps 10")
 
     async def take(self, typed: str) -> str:

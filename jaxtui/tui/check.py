@@ -42,7 +42,7 @@ class CheckPanel(Panel):
         hints = [hint(self, "stop")]
         if not judged.running:
             hints = [
-                Hint("Enter figures", "enter"),
+                Hint("Enter", "figures", "enter"),
                 hint(self, "check('quick')", "again"),
                 hint(self, "hide_check"),
             ]

@@ -17,7 +17,7 @@ from jaxtui.tui.loops import LoopScreen, first_loop
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Hints, Panel, hint
+from jaxtui.tui.widgets.panel import Hint, Hints, Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
@@ -277,7 +277,11 @@ class Classroom(LoopScreen):
         choosing = self.step == "program"
         hints: Hints = ()
         if choosing:
-            hints = ("↑ ↓ choose", "← → change", hint(self, "recorded"))
+            hints = (
+                Hint("↑ ↓", "choose"),
+                Hint("← →", "change"),
+                hint(self, "recorded"),
+            )
         program.entitle(f"f = {self.loop.case.label}", hints)
         program.query_one(Paper).show(lambda _: scene.program())
         for name in CLOCKS:

@@ -37,9 +37,9 @@ class ExportScreen(LineScreen):
     def __init__(self, offer: Offer) -> None:
         self._contents = offer.contents
         first, *others = offer.contents
-        hints = [Hint("Enter write", "enter"), Hint("Esc leave", "escape")]
+        hints = [Hint("Enter", "write", "enter"), Hint("Esc", "leave", "escape")]
         if others:
-            hints.append(Hint(f"↑↓ {' '.join(offer.contents)}", "down"))
+            hints.append(Hint("↑↓", " ".join(offer.contents), "down"))
         super().__init__(f"export to a file in {here()}", hints, offer.stem + first)
 
     def action_turn(self, by: int) -> None:

@@ -39,7 +39,7 @@ from jaxtui.tui.values import (
     takes_mesh,
 )
 from jaxtui.tui.widgets.choice import Choice, Entry
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Hint, Panel
 from jaxtui.view import words
 from jaxtui.view.text import meter, plain
 
@@ -56,7 +56,7 @@ BUFFERS = "1k..16Mx4"
 """Sizes to begin with for collectives, in bytes."""
 
 
-FORM_HINTS = ("Enter opens a list", "Esc leaves an input")
+FORM_HINTS = (Hint("Enter", "opens a list"), Hint("Esc", "leaves an input"))
 """What the border of the form says while there is nothing to act on."""
 
 

@@ -81,7 +81,7 @@ class LessonList(Container):
         self._seconds: tuple[float | None, ...] = ()
 
     def compose(self) -> ComposeResult:
-        with Panel("lessons", [Hint("Enter open", "enter")], id="lesson-list"):
+        with Panel("lessons", [Hint("Enter", "open", "enter")], id="lesson-list"):
             yield PanelList()
         with Panel("about", id="lesson-about"):
             yield Paper(id="lesson-summary")

@@ -178,7 +178,7 @@ class StepView(Container):
         step, stage = page.step, page.stage
         question: list[Hint] = []
         if step.question:
-            question = [Hint(f"1–{len(step.question.choices)} predict")]
+            question = [Hint(f"1–{len(step.question.choices)}", "predict")]
         again = hint(self, "run", "again")
         run = {"before": hint(self, "proceed", "run"), "broken": again}
         to_do = [*question, *([run[stage]] if stage in run else [])]
@@ -199,7 +199,7 @@ class StepView(Container):
         if stage in ("before", "broken"):
             explain = hint(self, "detail", "explain (tells the answer)")
             result.insert(0, explain if question else switch)
-            result += [Hint("+ − size")] if page.lesson.size_means else []
+            result += [Hint("+ −", "size")] if page.lesson.size_means else []
         elif not every:
             result.insert(0, switch)
         alone = not self.query_one("#step-question").display

@@ -196,9 +196,9 @@ class LinksScreen(Explained, ModalScreen[None]):
         with Horizontal(id="links-upper"):
             with Panel(id="links-pairs"), VerticalScroll(can_focus=False):
                 yield self._pairs
-            with Panel("map", ["arrows select"], id="links-map"):
+            with Panel("map", [Hint("arrows", "select")], id="links-map"):
                 yield self._map
-        with Panel(id="links-pair", hints=["arrows select"]):
+        with Panel(id="links-pair", hints=[Hint("arrows", "select")]):
             yield self._about
         with Panel("notes", id="links-notes"), VerticalScroll(can_focus=False):
             yield self._notes
@@ -316,7 +316,7 @@ class LinksScreen(Explained, ModalScreen[None]):
         heat = links.heat(self.figure)
         unit = f"{heat.unit.name}, " if heat else ""
         other = "latency" if self.figure == "rate" else "bytes/s"
-        hints = [hint(self, "again"), hint(self, "view", other), Hint("+ − size")]
+        hints = [hint(self, "again"), hint(self, "view", other), Hint("+ −", "size")]
         panel = self.query_one("#links-pairs", Panel)
         panel.entitle(f"links · {unit}{size} · row → column", hints)
         marks, legend = links.marks(self.figure, cell)

@@ -19,7 +19,7 @@ class OpenFile(LineScreen):
     """
 
     def __init__(self, last: str = "") -> None:
-        hints = (Hint("Enter take", "enter"), Hint("Esc leave", "escape"))
+        hints = (Hint("Enter", "take", "enter"), Hint("Esc", "leave", "escape"))
         super().__init__(
             "functions of a file", hints, last, "train.py:step, or train.py:step,loss"
         )

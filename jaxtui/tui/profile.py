@@ -189,11 +189,12 @@ class ProfileScreen(Explained, ModalScreen[None]):
         _fill(rows, drawn, self._rows)
         about = f" of {self._line.name}" if self._line else ""
         self.query_one("#rows", Panel).entitle(
-            f"by {self._by}{about}", [hint(self, "view"), Hint("Enter lines", "enter")]
+            f"by {self._by}{about}",
+            [hint(self, "view"), Hint("Enter", "lines", "enter")],
         )
         about = f" of {self._row.key}" if self._row else ""
         self.query_one("#source", Panel).entitle(
-            f"source{about}", [Hint("Enter kernels", "enter")]
+            f"source{about}", [Hint("Enter", "kernels", "enter")]
         )
 
     def _head(self, width: int) -> list[Line]:
@@ -289,7 +290,7 @@ class OpenTrace(LineScreen):
     """Dismissed with the path of a trace."""
 
     def __init__(self, last: str = "") -> None:
-        hints = (Hint("Enter take", "enter"), Hint("Esc leave", "escape"))
+        hints = (Hint("Enter", "take", "enter"), Hint("Esc", "leave", "escape"))
         super().__init__(
             "a trace of jax.profiler", hints, last, "/tmp/trace, or host.xplane.pb"
         )

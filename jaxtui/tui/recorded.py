@@ -20,7 +20,7 @@ from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.choice import ChoicePopup, Entry
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Panel, hint, hints_width
+from jaxtui.tui.widgets.panel import Hint, Panel, hint, hints_width
 from jaxtui.view import chipmap, devices, fleet
 from jaxtui.view.text import fit
 
@@ -82,7 +82,7 @@ class RecordedScreen(ModalScreen[None]):
         with Horizontal(id="recorded-hardware"):
             with Panel(id="recorded-devices"):
                 yield self._table
-            with Panel("map", ["arrows select"], id="recorded-map"):
+            with Panel("map", [Hint("arrows", "select")], id="recorded-map"):
                 yield self._map
         yield Static(id="recorded-words", markup=False)
         yield KeysLine()

@@ -13,7 +13,11 @@ SERIES_COLORS = 6
 
 
 def _variables(
-    colors: tuple[str, ...], axis: str, bad: str, check: tuple[str, str, str]
+    colors: tuple[str, ...],
+    axis: str,
+    muted: str,
+    bad: str,
+    check: tuple[str, str, str],
 ) -> dict[str, str]:
     """Colours of our own, which mean the same on every screen.
 
@@ -21,7 +25,8 @@ def _variables(
 
     Args:
         colors: of device, host, NumPy, eager, jit and others, as in ``plot.SERIES``.
-        axis: of plots.
+        axis: of plots, and of what is around panels.
+        muted: of words that step back, with a contrast of 5 to 1 or more.
         bad: of what is impossible.
         check: of the verdicts pass, low and fail.
     """
@@ -34,7 +39,7 @@ def _variables(
         "eager": colors[3],
         "jit": colors[4],
         "danger": bad,
-        "muted": axis,
+        "muted": muted,
         "panel-border": axis,
         "panel-lit": colors[0],
         "plot-axis": axis,
@@ -65,6 +70,7 @@ THEMES: tuple[Theme, ...] = (
         variables=_variables(
             ("#7dcfff", "#ffb454", "#9ece6a", "#f5a5d8", "#bb9af7", "#e6db74"),
             "#6b7394",
+            "#9aa2c4",
             "#ff6b7f",
             ("#9ece6a", "#ffc777", "#ff6b7f"),
         ),
@@ -85,6 +91,7 @@ THEMES: tuple[Theme, ...] = (
         variables=_variables(
             ("#0057b8", "#b34700", "#2f7d1c", "#a8006d", "#6a2fb5", "#6b6400"),
             "#7a7d88",
+            "#5c5f6a",
             "#b3123a",
             ("#2f7d1c", "#9a5b00", "#b3123a"),
         ),
@@ -105,6 +112,7 @@ THEMES: tuple[Theme, ...] = (
         text_alpha=1.0,
         variables=_variables(
             ("#0000d0", "#a04000", "#006000", "#a00060", "#5a00a0", "#606000"),
+            "#000000",
             "#000000",
             "#c00000",
             ("#006000", "#8a5a00", "#c00000"),

@@ -176,7 +176,7 @@ class TimelineScreen(LoopScreen):
         yield FiguresPanel(id="figures")
         with Panel("lanes", [hint(self, "play"), hint(self, "slow")], id="lanes"):
             yield LaneView()
-        yield CallPanel(hints=["← → select"], id="call")
+        yield CallPanel(hints=[Hint("← →", "select")], id="call")
         with Panel("notes", id="notes"):
             yield Paper()
         yield MessageLine().data_bind(TimelineScreen.state)
@@ -302,7 +302,7 @@ class TimelineScreen(LoopScreen):
         hints = [
             hint(self, "style", view.WAITS[loop.style]),
             hint(self, "chain", view.links(loop)),
-            Hint(f"+ − {count}"),
+            Hint("+ −", count),
             hint(self, "class"),
         ]
         self.query_one("#figures", Panel).entitle(loop.case.label, hints)

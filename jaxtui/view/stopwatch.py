@@ -252,20 +252,17 @@ def sketch(width: int, height: int) -> list[Line]:
     label = max(len(one.label) for one in BEFORE) + 1
     words = {one.label: one.parts[0] for one in BEFORE}
     end = width - label - max(map(len, words.values())) - 1
-    tall = min(5, (height - 4) // 3)
+    tall = min(3, (height - 2) // 4)
     if tall < 1 or end < 20:
         return lines(BEFORE, width)
     call = max(3, end // 10)
 
-    def row(name: str, begin: int, stop: int, role: str, text: str = "") -> Line:
-        drawn = "█" * (stop - begin) + " " * (stop > begin)
-        head = Span(name.ljust(label), "muted"), Span(" " * begin)
-        return (*head, Span(drawn, role), Span(text, "muted"))
+    def rows(name: str, begin: int, stop: int, role: str, text: str) -> list[Line]:
+        drawn = Span("█" * (stop - begin), role)
+        first = Span(f"{name:{label}}", "muted"), Span(" " * begin), drawn
+        below = Span(" " * (label + begin)), drawn
+        return [(*first, Span(f" {text}", "muted")), *[below] * (tall - 1)]
 
-    lanes = [row("host", 0, call, "host", "calls, and goes on")]
-    lanes += [row("", 0, call, "host")] * (tall - 1)
-    lanes += [row("device", call - 1, end, "device", "computes")]
-    lanes += [row("", call - 1, end, "device")] * (2 * tall - 2)
     ends = (
         Span(" " * (label + call - 1)),
         Span("╷", "host"),
@@ -273,11 +270,12 @@ def sketch(width: int, height: int) -> list[Line]:
         Span("╷", "device"),
     )
     return [
-        *lanes,
+        *rows("host", 0, call, "host", "calls, and goes on"),
+        *rows("device", call - 1, end, "device", "computes"),
         ends,
-        row("stopwatch", 0, call, "host", words["stopwatch"]),
-        row("truth", 0, end, "device", words["truth"]),
-        row("NumPy", 0, 0, "numpy", words["NumPy"]),
+        *rows("stopwatch", 0, call, "host", words["stopwatch"]),
+        *rows("truth", 0, end, "device", words["truth"]),
+        (Span(f"{'NumPy':{label}}{words['NumPy']}", "muted"),),
     ]
 
 

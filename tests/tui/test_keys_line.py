@@ -111,15 +111,22 @@ async def test_pointing_explains_a_key_a_click_is_the_key_and_changes_are_gather
 
 
 def test_a_hint_is_the_key_of_a_binding_and_a_click_presses_it() -> None:
-    hints = (Hint("Enter notes", "enter", "f 100 jit"), Hint("a calls", "a"), Hint("b"))
+    hints = (
+        Hint("Enter", "notes", "enter", "f 100 jit"),
+        Hint("a", "calls", "a"),
+        Hint("", "b"),
+    )
     panel = Panel("results", hints)
     panel._fit_hints()
     words = Content.from_markup(panel.border_subtitle)
     assert words.plain == "f 100 jit: Enter notes · a calls · b"
-    pressed = [words.plain[span.start : span.end] for span in words.spans]
-    assert pressed == ["Enter notes", "a calls"]
-    for span, key in zip(words.spans, ("enter", "a"), strict=True):
-        assert f"simulate_key('{key}')" in str(span.style)
+    drawn = [(words.plain[span.start : span.end], span.style) for span in words.spans]
+    pressed = {text: str(style) for text, style in drawn if "@click" in str(style)}
+    assert list(pressed) == ["Enter notes", "a calls"]
+    for style, key in zip(pressed.values(), ("enter", "a"), strict=True):
+        assert f"simulate_key('{key}')" in style
+    names = [text for text, style in drawn if "footer-key" in str(style)]
+    assert names == ["Enter", "a"]
 
 
 async def test_a_hint_of_what_no_key_does_is_a_mistake() -> None:
@@ -127,7 +134,7 @@ async def test_a_hint_of_what_no_key_does_is_a_mistake() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         pane = app.panes["devices"]
-        assert hint(pane, "check('quick')") == Hint("c check", "c")
-        assert hint(pane, "stop", "end it").words == "s end it"
+        assert hint(pane, "check('quick')") == Hint("c", "check", "c")
+        assert hint(pane, "stop", "end it") == Hint("s", "end it", "s")
         with pytest.raises(ValueError, match="no key"):
             hint(pane, "fly")

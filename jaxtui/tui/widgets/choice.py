@@ -174,10 +174,10 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         about.update(entry.about if entry else "")
         about.set_class(entry is not None and entry.broken, "-problem")
         names = {one.value: one.name for one in self._entries}
-        taken = ", ".join(names[value] for value in self._result) or "nothing"
-        hints = [Hint(f"Enter {taken}", "enter")]
+        taken = ", ".join(names[value] for value in self._result)
+        hints = [Hint("Enter", taken, "enter") if taken else Hint("", "no match")]
         if self._multiple:
-            hints.append(Hint("Space mark", "space"))
+            hints.append(Hint("Space", "mark", "space"))
         title = f"{self._typed}▏" if self._typed else "type to filter"
         self.query_one(Panel).entitle(title, hints)
 
@@ -272,7 +272,9 @@ class Choice(Widget, can_focus=True):
         self.set_reactive(Choice.chosen, tuple(chosen))
 
     def render(self) -> Content:
-        return Content.assemble((f"{self._label} ", "dim"), self.summary, (" ▾", "dim"))
+        # Dim words are lost on the background of the focus.
+        label = "" if self.has_focus else "dim"
+        return Content.assemble((f"{self._label} ", label), self.summary, (" ▾", label))
 
     def get_content_width(self, container: object, viewport: object) -> int:
         return self.render().cell_length

@@ -19,8 +19,10 @@ _NAMES = {"enter": "Enter", "escape": "Esc", "space": "Space", "delete": "Del"}
 class Hint(NamedTuple):
     """What a lower border says of a key; a click on the words presses it."""
 
-    words: str
-    """With the key in front, such as ``c check``."""
+    name: str
+    """Of the key or keys, as people write it; empty where there is none."""
+    label: str
+    """What the key does, or words that have none."""
     key: str = ""
     """As Textual names it; empty where a click does nothing."""
     about: str = ""
@@ -44,7 +46,7 @@ def hint(
             if binding.action == action and key != taken:
                 name = _NAMES.get(key) or node.app.get_key_display(binding)
                 label = words or binding.description.lower()
-                return Hint(f"{name} {label}", key, about)
+                return Hint(name, label, key, about)
     raise ValueError(f"{node} has no key for {action}")
 
 
@@ -54,10 +56,14 @@ Hints = Sequence["Hint | str"]
 
 def _clickable(hints: Sequence[Hint]) -> Content:
     parts = []
-    for words, key, about in hints:
-        press = {"@click": f"app.simulate_key('{key}')"}
-        style = Style.from_meta(press) if key else ""
-        parts.append(Content.assemble(f"{about}: " if about else "", (words, style)))
+    for name, label, key, about in hints:
+        words = Content(label)
+        if name:
+            words = Content.assemble((name, "bold $footer-key-foreground"), " ", label)
+        if key:
+            press = {"@click": f"app.simulate_key('{key}')"}
+            words = words.stylize(Style.from_meta(press))
+        parts.append(Content.assemble(f"{about}: " if about else "", words))
     return Content(" · ").join(parts)
 
 
@@ -102,7 +108,9 @@ class Panel(Vertical):
         if (self.border_title or "") != Content(title).markup:
             self.border_title = Content(title) if title else None
         if hints is not None:
-            named = tuple(one if isinstance(one, Hint) else Hint(one) for one in hints)
+            named = tuple(
+                one if isinstance(one, Hint) else Hint("", one) for one in hints
+            )
             if named != self._hints:
                 self._hints = named
                 self._fit_hints()
