@@ -123,7 +123,7 @@ def _by_frame(
         total = inner.total_seconds
         _add(inner, kernel, share.part)
         inner.total_seconds = total
-        inner.shared |= share.part < 1
+        inner.shared |= share.part < 1 or kernel.by_order
 
 
 def _identity(frame: Frame, by: By) -> tuple[str, int | str]:

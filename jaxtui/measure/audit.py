@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from jaxtui.measure import script, xspace
-from jaxtui.measure.kernels import DEVICES, HOST, start_of
+from jaxtui.measure.kernels import DEVICES, HOST, launches, start_of
 from jaxtui.measure.xspace import Event, Space
 from jaxtui.model import Remark
 from jaxtui.model.audit import (
@@ -754,8 +754,9 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
 
     runs: dict[Hashable, list[Part]] = defaultdict(list)
     host: list[list[Event]] = []
+    launched: dict[object, Hashable] = {}
     count = 0
-    for plane in space.planes:
+    for plane in sorted(space.planes, key=lambda plane: plane.name != HOST):
         if plane.name != HOST and not plane.name.startswith(DEVICES):
             continue
         count += sum(map(len, plane.lines))
@@ -767,8 +768,10 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
             lines[line.name] += events
             if plane.name == HOST:
                 host.append(events)
+        if plane.name == HOST:
+            launched = launches(host)
         try:
-            for key, part in parts(plane.name, lines):
+            for key, part in parts(plane.name, lines, launched):
                 runs[key].append(part)
         except MissingTraceError as error:
             raise ValueError(error.remark.code) from error

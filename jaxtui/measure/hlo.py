@@ -10,7 +10,8 @@ source; later ones point into a table of stack frames, which has the whole stack
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -42,6 +43,9 @@ NO_WORK = frozenset(
 )
 """Instructions inside of a kernel that only name, place or repeat values."""
 
+_NOTHING = NO_WORK - {"broadcast", "copy", "iota", "transpose"}
+"""Instructions that are no kernel where they stand alone."""
+
 _UNCOUNTED = NO_WORK | {
     "all-gather",
     "all-to-all",
@@ -72,6 +76,10 @@ _SLICES = frozenset({"dynamic-slice", "gather", "slice"})
 
 CONTROL = frozenset({"call", "conditional", "while"})
 """Instructions that run other computations as they stand."""
+
+_CONTRACTED = re.compile(rb'"lhs_contracting_dimensions":\[([^]]*)\]')
+_NUMBER = re.compile(rb"\d+")
+"""Of the configuration of a product by cuBLAS, which is JSON."""
 
 _DTYPES = (
     *("?", "pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "f32"),
@@ -145,7 +153,7 @@ class Instruction(NamedTuple):
     """Computations: of a fusion what it fused, of a loop its body and condition."""
     fusion_kind: str
     contracted: tuple[int, ...]
-    """Dimensions of the first operand that a product sums over."""
+    """Dimensions of the first operand that a product sums over, of a library's too."""
     target: str
     """Of a custom call."""
 
@@ -164,6 +172,8 @@ class Module(NamedTuple):
     locations: tuple[tuple[int, int, int], ...]
     """File, function and line; the numbers of files and functions begin with 1."""
     frames: tuple[Frame, ...]
+    schedule: dict[int, tuple[int, ...]]
+    """The instructions of computations in the order in which they run."""
 
 
 class Program:
@@ -194,6 +204,23 @@ class Program:
             for called in outer.called
             for inner in self._module.computations.get(called, ())
         }
+
+    def sequence(self) -> Iterator[Instruction]:
+        """What runs, in that order; of a loop its body once, after the condition."""
+        return self._sequence(self._module.entry, 0)
+
+    def _sequence(self, computation: int, depth: int) -> Iterator[Instruction]:
+        module = self._module
+        listed = module.computations.get(computation, ())
+        order = module.schedule.get(computation, tuple(one.id for one in listed))
+        if depth > DEEPEST:
+            return
+        for one in filter(None, map(self._by_id.get, order)):
+            if one.opcode in CONTROL or (one.opcode.endswith("-start") and one.called):
+                for called in reversed(one.called):
+                    yield from self._sequence(called, depth + 1)
+            elif one.opcode not in _NOTHING and not one.opcode.endswith("-done"):
+                yield one
 
     def inside(self, outer: Instruction, depth: int = 0) -> Iterator[Instruction]:
         """What a kernel computes: of a fusion all that it fused, else itself."""
@@ -230,8 +257,8 @@ class Program:
 
     def _flops(self, one: Instruction) -> float:
         opcode = one.opcode.removesuffix("-start")
-        if opcode == "dot":
-            return 2.0 * one.shape.elements * self._summed(one)
+        if opcode == "dot" or (opcode == "custom-call" and one.contracted):
+            return 2.0 * _result(one).elements * self._summed(one)
         if opcode == "convolution":
             kernel = self._operand(one, 1)
             outputs = one.shape.dims[-1] if one.shape.dims else 1
@@ -272,14 +299,20 @@ class Program:
         return read + self._written(kernel)
 
     @staticmethod
-    def _read(value: Instruction, users: Iterable[Instruction]) -> float:
+    def _read(value: Instruction, users: Sequence[Instruction]) -> float:
         """How much of a value its users read."""
-        users = [each for each in users if value.id in each.operands]
+        names = {value.id}
+        for each in users:
+            if each.opcode == "bitcast" and names & {*each.operands}:
+                names.add(each.id)
+        users = [
+            each for each in users if each.id not in names and names & {*each.operands}
+        ]
         if users and all(each.opcode in _SLICES for each in users):
             return sum(each.shape.nbytes for each in users)
         updated = "dynamic-update-slice"
         if users and all(
-            each.opcode == updated and each.operands[0] == value.id for each in users
+            each.opcode == updated and each.operands[0] in names for each in users
         ):
             return 0.0  # it is changed in place
         return value.shape.nbytes
@@ -287,7 +320,7 @@ class Program:
     def _written(self, one: Instruction) -> float:
         if one.opcode == "dynamic-update-slice":
             return self._operand(one, 1).nbytes
-        return one.shape.nbytes
+        return _result(one).nbytes
 
     def work(self, one: Instruction) -> float:
         """How a fusion's time is shared among what it fused: by flops, of which some
@@ -295,6 +328,13 @@ class Program:
         """
         elements = float(one.shape.elements)
         return max(self._flops(one), elements * WORK.get(one.opcode, 1))
+
+
+def _result(one: Instruction) -> Shape:
+    """Of a library's product without its scratch memory."""
+    if one.opcode == "custom-call" and one.contracted and one.shape.parts:
+        return one.shape.parts[0]
+    return one.shape
 
 
 def _at(names: tuple[str, ...], number: int) -> str:
@@ -310,6 +350,7 @@ def read(data: bytes) -> Program:
     name, entry = "", 0
     computations: dict[int, tuple[Instruction, ...]] = {}
     tables = _Tables((), (), (), ())
+    schedule: dict[int, tuple[int, ...]] = {}
     for number, value in fields(next(_messages(data, 1), b"")):
         if number == 1 and isinstance(value, bytes):
             name = value.decode(errors="replace")
@@ -318,11 +359,25 @@ def read(data: bytes) -> Program:
             computations[at] = instructions
         elif number == 6 and isinstance(value, int):
             entry = value
+        elif number == 7 and isinstance(value, bytes):
+            schedule = dict(map(_order, _messages(value, 1)))
         elif number == 17 and isinstance(value, bytes):
             tables = _tables(value)
     if not computations:
         raise ValueError("a program without computations")
-    return Program(Module(name, entry, computations, *tables))
+    return Program(Module(name, entry, computations, *tables, schedule))
+
+
+def _order(entry: bytes) -> tuple[int, tuple[int, ...]]:
+    """A computation and its instructions as they run."""
+    at, order = 0, list[int]()
+    for number, value in fields(entry):
+        if number == 1 and isinstance(value, int):
+            at = value
+        elif number == 2 and isinstance(value, bytes):
+            for place, ids in fields(value):
+                order += integers(ids) if place == 1 else ()
+    return at, tuple(order)
 
 
 def _messages(data: bytes, wanted: int) -> Iterator[bytes]:
@@ -365,6 +420,8 @@ def _instruction(data: bytes) -> Instruction:
             elif number == 30:
                 for place, dims in fields(value):
                     contracted += integers(dims) if place == 1 else ()
+            elif number == 43 and (known := _CONTRACTED.search(value)):
+                contracted += map(int, _NUMBER.findall(known[1]))
         elif number == 35 and isinstance(value, int):
             at = value
     op_name, source, frame = _metadata(metadata)

@@ -4,14 +4,14 @@ On CPU kernels are events of the plane ``/host:CPU``, on the lines of the client
 threads or, for work that runs inline, of the calling thread. Such an event ends when
 the call of the kernel returned; another one tells when its work was done. A TPU has a
 plane per device with a line of whole programs and one of kernels. A GPU has a line of
-kernels for each stream, and neither programs nor runs. The parts of TPU and GPU follow
-the format's documentation and one public trace of a TPU, and were not run.
+kernels for each stream, and no programs; the host's thread that launched a kernel tells
+its run. The part of the TPU follows the format's documentation and one public trace.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from statistics import median_low
 from typing import Any, NamedTuple
@@ -32,6 +32,10 @@ the ``_p`` of the kernel's own event."""
 NEXT_PS = 10_000_000
 """A thread begins its next kernel 0.2 to 3.2 µs after it has called one, where that one
 may still run; one that has finished a kernel was elsewhere meanwhile."""
+
+GRAPH = "cuda_graph_node_id"
+"""A stat of kernels of a CUDA graph. ``hlo_op`` names the graph; the event is named
+after what ran."""
 
 _OFFSET, _DURATION = "device_offset_ps", "device_duration_ps"
 """Of a kernel of a TPU, by its own clock."""
@@ -57,10 +61,44 @@ class Kernel(NamedTuple):
     """Of the event and, on a TPU, of all events of its name."""
     is_whole: bool = True
     """The trace does not end before the kernel did."""
+    by_order: bool = False
+    """Its name is that of the instruction which the program has at its place."""
+    begins: bool = True
+    """Of what one instruction runs on a GPU it is the first."""
 
 
-def of_plane(name: str, lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
-    """The kernels of a plane; one of a GPU may not say its program: ``?(?)``."""
+def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Hashable]:
+    """The runs of what a GPU was asked for, by correlation ids.
+
+    Args:
+        threads: the events of each thread of the host.
+    """
+    found: dict[object, Hashable] = {}
+    for events in threads:
+        run, over = None, 0
+        for event in sorted(events, key=start_of):
+            if event.start_ps >= over:
+                run = None
+            stats = dict(event.stats)
+            if "run_id" in stats:
+                run, over = stats["run_id"], event.start_ps + event.duration_ps
+            if run is not None and "correlation_id" in stats:
+                found[stats["correlation_id"]] = run
+    return found
+
+
+def of_plane(
+    name: str,
+    lines: Mapping[str, Sequence[Any]],
+    launched: Mapping[object, Hashable] | None = None,
+) -> Iterator[Kernel]:
+    """The kernels of a plane; one of a GPU may not say its program: ``?(?)``.
+
+    Args:
+        name: of the plane.
+        lines: their events by their names.
+        launched: the runs by ``launches``, for a GPU.
+    """
     if name == HOST:
         yield from _on_host(lines)
     elif OPS in lines:
@@ -69,7 +107,7 @@ def of_plane(name: str, lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
     else:
         for line, events in lines.items():
             if line.startswith(STREAM):
-                yield from _on_stream(name, line, events)
+                yield from _on_stream(name, line, events, launched or {})
 
 
 def _on_host(lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
@@ -156,12 +194,21 @@ def _own_times(stats: dict[str, Any]) -> tuple[int, int] | None:
     return None
 
 
-def _on_stream(plane: str, line: str, events: Sequence[Any]) -> Iterator[Kernel]:
+def _on_stream(
+    plane: str,
+    line: str,
+    events: Sequence[Any],
+    launched: Mapping[object, Hashable],
+) -> Iterator[Kernel]:
     """Kernels of a GPU; what is copied to and from the host belongs to no program."""
     for event in events:
         stats = dict(event.stats)
         if "hlo_module" in stats or "kernel_details" in stats:
-            yield _kernel(event, stats, plane.removeprefix(DEVICES), line)
+            kernel = _kernel(event, stats, plane.removeprefix(DEVICES), line)
+            yield kernel._replace(
+                run=launched.get(stats.get("correlation_id"), kernel.run),
+                name=event.name if GRAPH in stats else kernel.name,
+            )
 
 
 def _kernel(event: Any, stats: dict[str, Any], device: str, line: str) -> Kernel:

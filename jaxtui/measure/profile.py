@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from jaxtui.measure import hlo, kernels, xspace
+from jaxtui.measure import graphs, hlo, kernels, xspace
 from jaxtui.measure.kernels import DEVICES, HOST
 from jaxtui.model.events import WorkFailed
 from jaxtui.model.profile import (
@@ -115,12 +115,12 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
     # What a host computes beside its accelerator is not what is looked for.
     far = [each for each in ran if not each.device.startswith("cpu:")]
     ran = sorted(far or ran, key=lambda each: (each.start, -each.end))
-    notes = list(_remarks(space, ran))
     if not ran:
         facts: dict[str, Fact] = {"events": events, "planes": len(space.planes)}
         raise NoProfileError(Remark("no-kernels", facts, "error"))
     programs = _Programs(space, {each.program for each in ran})
-    ran = programs.settled(ran)
+    ran = programs.settled(graphs.named(ran, programs.known))
+    notes = list(_remarks(space, ran, programs))
     steps, told = _steps(host, ran)
     if told is not None:
         notes.append(told)
@@ -148,8 +148,9 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
         transfers=tuple(_transfers(host, far, space, whole)),
         memory=tuple(_memory(host, whole)),
         flops_per_second=_rate(peaks, "peak_teraflops_per_second", 1e12),
-        bytes_per_second=_rate(peaks, "peak_hbm_bw_gigabytes_per_second", 1e9),
-        peak_source="trace" if "peak_teraflops_per_second" in peaks else "",
+        bytes_per_second=_rate(peaks, "peak_hbm_bw_gigabytes_per_second", 1e9)
+        or _rate(peaks, "memory_bandwidth", 1.0),
+        peak_source="trace" if peaks.keys() & _PEAKS else "",
         events=events,
         notes=tuple(notes),
     )
@@ -160,9 +161,10 @@ def _events(
 ) -> tuple[dict[str, list[xspace.Event]], list[kernels.Kernel], int]:
     """What the host's threads did, the kernels, and how many events there are."""
     host: dict[str, list[xspace.Event]] = {}
+    launched: dict[object, Hashable] = {}
     ran: list[kernels.Kernel] = []
     count = 0
-    for plane in space.planes:
+    for plane in sorted(space.planes, key=lambda plane: plane.name != HOST):
         if plane.name != HOST and not plane.name.startswith(DEVICES):
             continue
         count += sum(map(len, plane.lines))
@@ -178,11 +180,14 @@ def _events(
             )
         if plane.name == HOST:
             host = lines
-        ran.extend(kernels.of_plane(plane.name, lines))
+            launched = kernels.launches(lines.values())
+        ran.extend(kernels.of_plane(plane.name, lines, launched))
     return host, ran, count
 
 
-def _remarks(space: xspace.Space, ran: Sequence[kernels.Kernel]) -> Iterator[Remark]:
+def _remarks(
+    space: xspace.Space, ran: Sequence[kernels.Kernel], programs: _Programs
+) -> Iterator[Remark]:
     if texts := space.errors:
         told = "\n".join(texts)
         yield Remark("trace-errors", {"count": len(texts)}, "warning", told)
@@ -190,9 +195,15 @@ def _remarks(space: xspace.Space, ran: Sequence[kernels.Kernel]) -> Iterator[Rem
         yield Remark("trace-warns", {"count": len(texts)}, "info", "\n".join(texts))
     if cut := sum(not each.is_whole for each in ran):
         yield Remark("kernels-cut", {"count": cut})
-    unnamed = sum(each.program.startswith("?") for each in ran)
+    unnamed = sum(
+        each.program.startswith("?")
+        or (kernels.GRAPH in each.stats and programs.instruction(each) is None)
+        for each in ran
+    )
     if unnamed:
         yield Remark("kernels-unnamed", {"count": unnamed, "of": len(ran)}, "warning")
+    if ordered := sum(each.by_order for each in ran):
+        yield Remark("kernels-by-order", {"count": ordered, "of": len(ran)})
 
 
 class _Programs:
@@ -423,7 +434,7 @@ class _Tally:
         if inside > 0:
             total.total += inside
             # What a copy is beside the kernels began with one of them.
-            total.count += kernel.line != kernels.BESIDE
+            total.count += kernel.begins and kernel.line != kernels.BESIDE
         category = _category(kernel, self.programs)
         return _Active(kernel, _KINDS.index(kind_of(kernel.name, category)), total)
 
@@ -480,6 +491,7 @@ class _Tally:
                 total_seconds=scale * total.total / len(self.steps),
                 hidden_seconds=scale * total.hidden / len(self.steps),
                 count=total.count / len(self.steps),
+                by_order=kernel.by_order,
                 flops=flops,
                 bytes=bytes_moved,
                 shares=tuple(_shares(kernel, programs, frames)),
@@ -714,8 +726,10 @@ def _module(host: dict[str, list[xspace.Event]], compiled: xspace.Event) -> str:
     return ""
 
 
-_TRANSFERS = ("TransferToDevice", "TransferFromDevice", "H2D", "D2H", "Memcpy")
-"""Begin the names of what moves bytes between host and device."""
+_TRANSFERS = ("TransferToDevice", "TransferFromDevice", "H2D", "D2H")
+_COPIES = ("MemcpyH2D", "MemcpyD2H")
+"""Begin the names of what moves bytes between host and device; on the streams of a GPU,
+which its host calls by the same name."""
 
 
 def _transfers(
@@ -733,10 +747,15 @@ def _transfers(
         for line in plane.lines
         if line.name.startswith(kernels.STREAM)
         for event in line.events
+        if event.name.startswith(_COPIES)
     )
-    for event in (*(each for events in host.values() for each in events), *streams):
-        if not event.name.startswith(_TRANSFERS) or "=>" in event.name:
-            continue
+    asked = (
+        event
+        for events in host.values()
+        for event in events
+        if event.name.startswith(_TRANSFERS) and "=>" not in event.name
+    )
+    for event in (*asked, *streams):
         if event.end_ps <= whole.start or event.start_ps >= whole.end:
             continue
         name = event.name.partition(" ")[0]
@@ -794,6 +813,10 @@ def _peaks(space: xspace.Space) -> dict[str, xspace.Stat]:
             known.setdefault("device_type_string", known.get("gpu_device_name", ""))
             return known
     return {}
+
+
+_PEAKS = {"peak_teraflops_per_second", "memory_bandwidth"}
+"""Stats of a device, of a TPU and a GPU."""
 
 
 def _rate(peaks: dict[str, xspace.Stat], name: str, unit: float) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from math import inf
@@ -206,8 +206,9 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     """
     groups: dict[Hashable, list[Part]] = defaultdict(list)
     marked: list[Any] = []
+    launched: dict[object, Hashable] = {}
     count = 0
-    for plane in data.planes:
+    for plane in sorted(data.planes, key=lambda plane: plane.name != HOST):
         if plane.name != HOST and not plane.name.startswith(DEVICES):
             continue
         lines: dict[str, list[Any]] = defaultdict(list)
@@ -220,7 +221,8 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
         if plane.name == HOST:
             every = sorted(chain(*lines.values()), key=start_of)
             marked = [event for event in every if event.name == MARK]
-        for key, part in parts(plane.name, lines):
+            launched = kernels.launches(lines.values())
+        for key, part in parts(plane.name, lines, launched):
             groups[key].append(part)
     if not groups or len(marked) != len(marks):
         raise MissingTraceError(Remark("trace-incomplete"))
@@ -254,7 +256,9 @@ class Part(NamedTuple):
     end: int
 
 
-def parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, Part]]:
+def parts(
+    plane: str, lines: dict[str, list[Any]], launched: Mapping[object, Hashable]
+) -> Iterator[tuple[Hashable, Part]]:
     """What a plane has of runs, with what tells those apart.
 
     Parts of one run, its kernels on CPU or its devices where it is sharded, have the
@@ -262,7 +266,7 @@ def parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, P
 
     Raises:
         MissingTraceError: The trace ends before a kernel did, or one does not say its
-            program, as in a CUDA graph.
+            program.
     """
     if PROGRAMS in lines:
         for index, event in enumerate(lines[PROGRAMS]):
@@ -273,13 +277,15 @@ def parts(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, P
         return
     numbers: Counter[str] = Counter()
     begins: dict[str, str] = {}
-    for kernel in sorted(kernels.of_plane(plane, lines), key=attrgetter("start")):
+    for kernel in sorted(
+        kernels.of_plane(plane, lines, launched), key=attrgetter("start")
+    ):
         if not kernel.is_whole or "?" in kernel.program:
             raise MissingTraceError(Remark("trace-incomplete"))
         program, run = kernel.program, kernel.run
-        if plane != HOST:
-            program = f"{program} on {plane}"
         if run is None:
+            if plane != HOST:
+                program = f"{program} on {plane}"
             # Who does not say its run begins one with the kernel that all begin with.
             again = kernel.name == begins.setdefault(program, kernel.name)
             numbers[program] += again

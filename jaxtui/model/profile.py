@@ -89,6 +89,8 @@ class Kernel(Record, frozen=True, kw_only=True):
     """Of a collective or a copy: while the device computed."""
     count: float
     """Runs in a step, of all devices."""
+    by_order: bool = False
+    """Which instruction it is follows from its place in a CUDA graph alone."""
     flops: float | None
     bytes: float | None
     """Of one run. By the trace on a TPU, else counted from the program."""

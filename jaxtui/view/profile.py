@@ -235,10 +235,7 @@ def columns(
         Column(
             "roof",
             "of roof",
-            column(
-                f"{fmt.percent(where.share)} {where.limit}" if where.share else ""
-                for where in places
-            ),
+            column(map(_roof, places)),
             rank=3,
         ),
     ]
@@ -253,6 +250,15 @@ def columns(
 def _share(share: float) -> str:
     """Of a step; less than a hundredth of a percent is as good as nothing."""
     return fmt.percent(share) if share >= 1e-4 or not share else "<0.01 %"
+
+
+def _roof(where: analysis.Place) -> str:
+    if not where.share:
+        return ""
+    # No memory is faster than its peak.
+    if where.limit == "memory" and where.share > 1:
+        return "from cache"
+    return f"{fmt.percent(where.share)} {where.limit}"
 
 
 def _runs(count: float) -> str:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxtui.analysis.profile import place, rows
 from jaxtui.measure import profile, xspace
 from jaxtui.measure.profile import STEP, NoProfileError
 from jaxtui.model.profile import Kernel, Profile
@@ -258,6 +259,83 @@ def test_a_gpu_has_neither_programs_nor_runs() -> None:
     (transfer,) = found.transfers
     assert (transfer.name, transfer.bytes) == ("MemcpyD2H", 4096)
     adds_up(found)
+
+
+def recorded(name: str) -> Profile:
+    file = Path(__file__).with_name("traces") / f"{name}.xplane.pb.gz"
+    return profile.read(xspace.read(gzip.decompress(file.read_bytes())), name)
+
+
+def test_a_recorded_tpu_says_what_xprof_says_of_it() -> None:
+    found = recorded("tpu-v6e")  # two of a hundred steps
+    assert found.device_kind == "TPU v6 Lite"
+    assert len(found.steps) == 2
+    adds_up(found)
+    # GFLOP/s and GiB/s of XProf's HLO stats for the whole trace.
+    for name, flops, bandwidth in (
+        ("broadcast_add_fusion.1", 164.58, 1226.2),
+        ("broadcast_add_fusion", 168.27, 1253.7),
+        ("broadcast_add_fusion.2", 169.51, 1262.9),
+    ):
+        row = next(row for row in rows(found, "op") if row.key == name)
+        assert row.kernels[0].category == "loop fusion"
+        where = place(row, found)
+        assert where.flops_per_second == pytest.approx(1e9 * flops, rel=0.005)
+        assert where.bytes_per_second == pytest.approx(2**30 * bandwidth, rel=0.005)
+        assert where.limit == "memory"
+        assert where.share == pytest.approx(2**30 * bandwidth / 1638e9, rel=0.005)
+    waits = of(found, "copy-done.4")
+    assert (waits.category, waits.kind) == ("copy-done", "copy")
+    assert waits.self_seconds == pytest.approx(0.19443, rel=0.002)
+    lines = {row.key: row.seconds for row in rows(found, "line") if row.seconds}
+    assert lines[""] == pytest.approx(found.busy_seconds, rel=0.04)  # added by XLA
+    (spent,) = (lines[key] for key in lines if key.endswith("stress_test.py:29"))
+    assert spent == pytest.approx(0.02405, rel=0.002)
+
+
+def test_what_a_cuda_graph_runs_is_named_by_its_instructions() -> None:
+    found = recorded("gpu-block")
+    assert found.device_kind == "NVIDIA H200"
+    assert found.bytes_per_second == 4814304000000
+    assert len(found.steps) == 3
+    adds_up(found)
+    assert {each.count for each in found.kernels} == {1}
+    ordered = {each.name for each in found.kernels if each.by_order}
+    assert ordered == {"custom-call.0", "custom-call.1", "custom-call.2"}
+    product = of(found, "custom-call.2")  # by cuBLAS, which clears its memory before
+    assert product.flops == 2 * 8192 * 1024 * 4096
+    assert product.bytes == 2 * (8192 * 1024 + 1024 * 4096 + 8192 * 4096)
+    assert of(found, "triton_softmax.2").category == "custom fusion"
+    shared = {row.key: row.shared for row in rows(found, "line") if row.seconds}
+    assert [key for key in shared if not shared[key]] == [
+        *("own.py:16", "own.py:12", "own.py:13", "own.py:14")
+    ]
+    assert [*shared][:2] == ["own.py:15", "own.py:9"]
+    assert "kernels-by-order" in {note.code for note in found.notes}
+    assert "kernels-unnamed" not in {note.code for note in found.notes}
+
+
+def test_a_kernel_that_two_instructions_share_is_both() -> None:
+    found = recorded("gpu-mlp")
+    adds_up(found)
+    for name in ("loop_add_fusion", "loop_add_fusion.1"):
+        assert of(found, name).count == 1
+        assert of(found, name).self_seconds == pytest.approx(47.3e-6, rel=0.01)
+    # The products of the backward pass come in the order of the schedule.
+    places = [each.shares[0].stack[0] for each in found.kernels[:2]]
+    assert [found.frames[at].line for at in places] == [30, 29]
+
+
+def test_a_graph_without_its_program_keeps_the_names_of_its_kernels() -> None:
+    known = {"hlo_module": "jit_f", "program_id": 1, "hlo_op": "command_buffer_1"}
+    ran = (
+        event("nvjet_x", at, 10, cuda_graph_node_id=at, cuda_graph_id=2, **known)
+        for at in (0, 20)
+    )
+    found = read(Plane("/device:GPU:0", (Line("Stream #14(Compute)", tuple(ran)),)))
+    assert [each.name for each in found.kernels] == ["nvjet_x"]
+    (unnamed,) = (n.facts for n in found.notes if n.code == "kernels-unnamed")
+    assert unnamed == {"count": 2, "of": 2}
 
 
 def test_a_trace_without_kernels_has_no_profile() -> None:

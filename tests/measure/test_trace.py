@@ -185,6 +185,27 @@ def test_a_tpus_kernels_belong_to_the_program_that_runs() -> None:
     assert found[0].stats == {"flops": 7}
 
 
+def test_the_run_of_a_gpus_kernel_is_that_of_the_call_that_launched_it() -> None:
+    asked = [
+        event("Execute (jit_f)", 100, 50, run_id=4),
+        event("cuGraphLaunch", 110, 5, correlation_id=1),
+        event("cuLaunchKernel", 120, 5, correlation_id=2),
+        event("cuLaunchKernel", 160, 5, correlation_id=3),  # of nobody
+    ]
+    runs = kernels.launches([asked])
+    assert runs == {1: 4, 2: 4}
+    parts = [
+        launched("command_buffer_1", 200, 5, correlation_id=1, cuda_graph_node_id=1),
+        launched("command_buffer_1", 206, 5, correlation_id=1, cuda_graph_node_id=2),
+        launched("dot.5", 212, 5, correlation_id=2),
+    ]
+    lines = {"Stream #13(Kernel)": parts}
+    ran = list(kernels.of_plane("/device:GPU:0", lines, runs))
+    assert [each.run for each in ran] == [4, 4, 4]
+    keys = {key for key, _ in trace.parts("/device:GPU:0", lines, runs)}
+    assert keys == {("jit_f(7)", 4)}
+
+
 def test_a_gpus_kernels_make_a_run_from_each_first_one_on() -> None:
     copied = event("MemcpyD2H", 160, 5, memcpy_details="size:4")
     ops = [("dot", 100, 30), ("add", 130, 5), ("dot", 200, 30), ("add", 231, 5)]

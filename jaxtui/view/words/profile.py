@@ -247,10 +247,17 @@ WORDS: dict[str, Words] = {
     "kernels-unnamed": Words(
         "unnamed kernels",
         lambda facts: (
-            f"{facts['count']} of {facts['of']} kernels don't say which program they"
-            " belong to, as those of a CUDA graph don't."
+            f"{facts['count']} of {facts['of']} kernels don't say which instruction"
+            " they are, as those of a CUDA graph don't."
         ),
         "Set XLA_FLAGS=--xla_gpu_enable_command_buffer= to see their names.",
+    ),
+    "kernels-by-order": Words(
+        "CUDA graphs",
+        lambda facts: (
+            f"{facts['count']} of {facts['of']} kernels have no name of their own in a"
+            " CUDA graph: the order of the program tells their lines (marked ~)."
+        ),
     ),
     "no-lines": Words(
         "no source lines",
