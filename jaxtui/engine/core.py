@@ -182,7 +182,6 @@ class Core:
         """
         if self._alone:
             return None
-        from jaxtui.engine.hosts import Follower, Leader
         from jaxtui.measure import hosts as distributed
         from jaxtui.measure.errors import RefusedError
 
@@ -192,9 +191,11 @@ class Core:
             # A machine that stands alone works all the same.
             self._unclear = (refused.remark,)
             return None
+        if place is None or place.processes < 2:
+            return None
+        from jaxtui.engine.hosts import Follower, Leader
+
         try:
-            if place is None or place.processes < 2:
-                return None
             distributed.check(place)
             joining = Joining(
                 place=place,

@@ -30,7 +30,8 @@ class Message(NamedTuple):
     sources: tuple[Source, ...]
     remark: Remark
     """With the facts that every such text has."""
-    pattern: re.Pattern[str]
+    pattern: str
+    """Compiled when it is first looked for: most never are."""
     names: tuple[str, ...] = ()
     """The facts that its groups are; digits alone are a number."""
 
@@ -44,58 +45,54 @@ MESSAGES = (
     Message(
         LOG,
         Remark("package-missing", severity="error"),
-        re.compile(r"ModuleNotFoundError: No module named '(msgspec)\b"),
+        r"ModuleNotFoundError: No module named '(msgspec)\b",
         ("package",),
     ),
     Message(
         LOG,
         Remark("fallback", {"maker": "tpu"}, "error"),
-        re.compile(r"A Google TPU may be present.*Falling back to (\w+)"),
+        r"A Google TPU may be present.*Falling back to (\w+)",
         ("uses",),
     ),
     Message(
         LOG,
         Remark("fallback", {"maker": "cuda"}, "error"),
-        re.compile(r"An NVIDIA GPU may be present.*Falling back to (\w+)"),
+        r"An NVIDIA GPU may be present.*Falling back to (\w+)",
         ("uses",),
     ),
     Message(
         BOTH,
         Remark("gpu-memory-taken", severity="error"),
-        re.compile(
-            r"CUDA_ERROR_OUT_OF_MEMORY|no supported devices found for platform CUDA"
-        ),
+        r"CUDA_ERROR_OUT_OF_MEMORY|no supported devices found for platform CUDA",
     ),
     Message(
         LOG,
         Remark("cuda-failed", severity="error"),
-        re.compile(r"CUDA backend failed to initialize: (.*)"),
+        r"CUDA backend failed to initialize: (.*)",
         ("error",),
     ),
     Message(
         LOG,
         Remark("cuda-failed", severity="error"),
-        re.compile(r"failed call to cuInit: (.*)"),
+        r"failed call to cuInit: (.*)",
         ("error",),
     ),
     Message(
         BOTH,
         Remark("cuda-library", severity="error"),
-        re.compile(r"Unable to load (\w+)\. Is it installed\?"),
+        r"Unable to load (\w+)\. Is it installed\?",
         ("library",),
     ),
     Message(
         BOTH,
         Remark("cuda-library", severity="error"),
-        re.compile(
-            r"Found (\w+) version (\S+), but JAX was built against version ([\w.]+)"
-        ),
+        r"Found (\w+) version (\S+), but JAX was built against version ([\w.]+)",
         ("library", "version", "needed"),
     ),
     Message(
         LOG,
         Remark("plugin-mismatch", {"partner": "jaxlib"}, "error"),
-        re.compile(
+        (
             r"JAX plugin (\S+) version (\S+) is installed, but it is not compatible"
             r" with the installed jaxlib version ([\w.]+)"
         ),
@@ -104,7 +101,7 @@ MESSAGES = (
     Message(
         BOTH,
         Remark("plugin-api-mismatch", severity="error"),
-        re.compile(
+        (
             r"Mismatched PJRT plugin PJRT API version \(?([\d.]+)\)? and framework"
             r" PJRT API version \(?([\d.]+)"
         ),
@@ -114,138 +111,126 @@ MESSAGES = (
     Message(
         LOG,
         Remark("process-taken", severity="error"),
-        re.compile(r"Aborted connect attempt as there is a request from a newer"),
+        r"Aborted connect attempt as there is a request from a newer",
     ),
     Message(
         LOG,
         Remark("process-unknown", severity="error"),
-        re.compile(r"Unexpected task registered with task\S*?(\d+)\b(?!.*task:)"),
+        r"Unexpected task registered with task\S*?(\d+)\b(?!.*task:)",
         ("process",),
     ),
     Message(
         LOG,
         Remark("slice-waits", severity="warning"),
-        re.compile(
-            r"TPU backend initialization is taking more than (\d+)[\d.]* seconds"
-        ),
+        r"TPU backend initialization is taking more than (\d+)[\d.]* seconds",
         ("seconds",),
     ),
     # Of a start that ends.
     Message(
         START,
         Remark("held", severity="error"),
-        re.compile(r"already in use by process with pid (\d+)"),
+        r"already in use by process with pid (\d+)",
         ("pid",),
     ),
-    Message(START, Remark("held", severity="error"), re.compile(r"already in use")),
-    Message(START, Remark("held", {"lock": True}, "error"), re.compile(r"lockfile")),
+    Message(START, Remark("held", severity="error"), r"already in use"),
+    Message(START, Remark("held", {"lock": True}, "error"), r"lockfile"),
     Message(
         START,
         Remark("libtpu-missing", severity="error"),
-        re.compile(r"libtpu\.so.*cannot open|Failed to open libtpu\.so"),
+        r"libtpu\.so.*cannot open|Failed to open libtpu\.so",
     ),
     Message(
         START,
         Remark("no-tpu", severity="error"),
-        re.compile(r"No \w+ device found|No TPU devices? found"),
+        r"No \w+ device found|No TPU devices? found",
     ),
     Message(
         START,
         Remark("permission", severity="error"),
-        re.compile(r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)"),
+        r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)",
         ("path",),
     ),
     Message(
         START,
         Remark("permission", severity="error"),
-        re.compile(r"Operation not permitted|Permission denied"),
+        r"Operation not permitted|Permission denied",
     ),
     # Of a case.
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "compiler"}, "error"),
-        re.compile(
-            r"CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
-            r" available HBM \(([^)]+)\)",
-            re.DOTALL,
+        (
+            r"(?s)CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
+            r" available HBM \(([^)]+)\)"
         ),
         ("asked", "free"),
     ),
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "compiler"}, "error"),
-        re.compile(r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm", re.DOTALL),
+        r"(?s)CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
         ("asked", "free"),
     ),
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "device"}, "error"),
-        re.compile(
-            r"Attempting to allocate (\S+?)\. .*?There are (\S+) free", re.DOTALL
-        ),
+        r"(?s)Attempting to allocate (\S+?)\. .*?There are (\S+) free",
         ("asked", "free"),
     ),
     Message(
         CASE,
         Remark("out-of-memory", severity="error"),
-        re.compile(
-            r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
-            re.DOTALL,
-        ),
+        r"(?s)Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
         ("bytes",),
     ),
     Message(
         CASE,
         Remark("out-of-memory", {"found_by": "host"}, "error"),
-        re.compile(r"Unable to allocate ([\d.]+ \w+)", re.DOTALL),
+        r"(?s)Unable to allocate ([\d.]+ \w+)",
         ("asked",),
     ),
     Message(
         CASE,
         Remark("out-of-memory", severity="error"),
-        re.compile(
-            r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
-            r"|Attempting to allocate|Unable to allocate",
-            re.DOTALL,
+        (
+            r"(?s)CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
+            r"|Attempting to allocate|Unable to allocate"
         ),
     ),
     Message(
         CASE,
         Remark("dtype-unsupported", severity="error"),
-        re.compile(
-            r"^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*? are"
-            r" (?:subtypes of )?([^.]+)\.",
-            re.DOTALL,
+        (
+            r"(?s)^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*?"
+            r" are (?:subtypes of )?([^.]+)\."
         ),
         ("function", "dtype", "accepted"),
     ),
     Message(
         CASE,
         Remark("dtype-unsupported", severity="error"),
-        re.compile(r"^(?:TypeError|ValueError|TypePromotionError): .*dtype", re.DOTALL),
+        r"(?s)^(?:TypeError|ValueError|TypePromotionError): .*dtype",
     ),
     Message(
         CASE,
         Remark("precision-unsupported", severity="error"),
-        re.compile(
-            r"precision '(\w+)' is not supported by dot_general on (\w+)", re.DOTALL
-        ),
+        r"(?s)precision '(\w+)' is not supported by dot_general on (\w+)",
         ("precision", "platform"),
     ),
     Message(
         CASE,
         Remark("unsupported", {"by": "mosaic"}, "error"),
-        re.compile(r"Mosaic failed to compile TPU kernel", re.DOTALL),
+        r"(?s)Mosaic failed to compile TPU kernel",
     ),
     Message(
         CASE,
         Remark("unsupported", severity="error"),
-        re.compile(r"UNIMPLEMENTED|NotImplementedError", re.DOTALL),
+        r"(?s)UNIMPLEMENTED|NotImplementedError",
     ),
     Message(
         CASE,
         Remark("array-deleted", severity="error"),
-        re.compile(r"has been (?:deleted|donated)|buffer.*donated", re.DOTALL),
+        r"(?s)has been (?:deleted|donated)|buffer.*donated",
     ),
 )
 """The first that fits counts."""
@@ -259,7 +244,7 @@ def find(text: str, source: Source) -> Remark | None:
         source: where it comes from.
     """
     for message in MESSAGES:
-        if source in message.sources and (found := message.pattern.search(text)):
+        if source in message.sources and (found := re.search(message.pattern, text)):
             facts: dict[str, Fact] = {
                 name: int(group) if group.isdigit() else group
                 for name, group in zip(message.names, found.groups(), strict=True)
@@ -272,28 +257,27 @@ def find(text: str, source: Source) -> Remark | None:
     return None
 
 
-_ARRIVED = re.compile(
-    r"Task (?:\S*task:)?(\d+) invoked Barrier\w*\(\[Init\]Wait_for_all_tasks"
-)
-_SILENT = re.compile(r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)")
-_LEADERLESS = re.compile(
-    r"Either the leader task|Failed to send RPC to coordination"
-    r"|RPC: \S*CoordinationService/Heartbeat"
-)
+_ARRIVED = r"Task (?:\S*task:)?(\d+) invoked Barrier\w*\(\[Init\]Wait_for_all_tasks"
+_SILENT = r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)"
 
 
 def arrived_process(line: str) -> int | None:
     """The process that joins, where process 0 logs one."""
-    found = _ARRIVED.search(line)
+    found = re.search(_ARRIVED, line)
     return int(found[1]) if found else None
 
 
 def lost_processes(log: str) -> Remark | None:
     """Which process is gone, as jaxlib says in its last lines before it aborts."""
-    if found := _SILENT.search(log):
+    if found := re.search(_SILENT, log):
         process = int(found[1].rpartition(":")[2])
         return Remark("host-lost", {"process": process}, "error")
-    if _LEADERLESS.search(log):
+    leaderless = re.search(
+        r"Either the leader task|Failed to send RPC to coordination"
+        r"|RPC: \S*CoordinationService/Heartbeat",
+        log,
+    )
+    if leaderless:
         return Remark("leader-lost", {"process": 0}, "error")
     return None
 
@@ -304,7 +288,7 @@ def kind_of(text: str) -> str:
     return remark.code if remark else ""
 
 
-_FATAL = re.compile(r"^(?:F\d{4} [\d:.]+ +\d+|[\d-]+ [\d:.]+: F) (\S+:\d+\] .*)")
+_FATAL = r"^(?:F\d{4} [\d:.]+ +\d+|[\d-]+ [\d:.]+: F) (\S+:\d+\] .*)"
 """How absl, and XLA before jaxlib 0.7, print the check whose failure ends a process."""
 
 _FAULT = "Fatal Python error: "
@@ -315,6 +299,6 @@ def last_words(log: Sequence[str], lines: int = 3) -> str:
     """What a process that died printed: the check that failed, or the last lines."""
     ends = [index + 1 for index, line in enumerate(log) if line.startswith(_FAULT)]
     log = log[: ends[0]] if ends else log
-    fatal = [match[1] for line in log if (match := _FATAL.match(line))]
+    fatal = [match[1] for line in log if (match := re.match(_FATAL, line))]
     # Every thread that fails the same check says so.
     return " ".join([*dict.fromkeys(fatal or map(str.strip, log))][-lines:])

@@ -94,16 +94,14 @@ _ALIASES = {"v5lite": "v5e", "v5litepod": "v5e", "v6lite": "v6e", "v7x": "tpu7x"
 _BY_NAME = {family.own: family for family in FAMILIES}
 _BY_NAME |= {alias: _BY_NAME[own] for alias, own in _ALIASES.items()}
 
-_NAME = re.compile(
+_NAME = (
     r"(?P<family>[a-z0-9]+(?: lite)?)[=_:](?P<layout>[0-9x]+)"
     r"(?P<torus>_twisted|_untwisted)?"
 )
-_LAYOUT = re.compile(r"[1-9][0-9]{0,4}(?:x[1-9][0-9]{0,4})*")
-_TYPE = re.compile(
-    r"(?:(?P<slices>[1-9][0-9]?)x-)?(?P<family>[a-z0-9]+)-(?P<count>\d+)"
-)
-_OPTION = re.compile(r"(?P<key>[a-z_]+)=(?P<value>\w+)")
-_NUMBERS = re.compile(r"[0-9]{1,9}(?:x[0-9]{1,9})*")
+_LAYOUT = r"[1-9][0-9]{0,4}(?:x[1-9][0-9]{0,4})*"
+_TYPE = r"(?:(?P<slices>[1-9][0-9]?)x-)?(?P<family>[a-z0-9]+)-(?P<count>\d+)"
+_OPTION = r"(?P<key>[a-z_]+)=(?P<value>\w+)"
+_NUMBERS = r"[0-9]{1,9}(?:x[0-9]{1,9})*"
 
 
 class TopologyError(ValueError):
@@ -254,7 +252,7 @@ def parse(text: str) -> Topology:
         name += USUAL
     if name in _RECORDED:
         return _parse_own(_RECORDED[name], _RECORDED[name])
-    found = _TYPE.fullmatch(name)
+    found = re.fullmatch(_TYPE, name)
     if found and found["family"] in _BY_NAME:
         return _of_type(name, found)
     return _parse_own(text, name)
@@ -263,7 +261,7 @@ def parse(text: str) -> Topology:
 def _parse_own(text: str, name: str) -> Topology:
     """One of libtpu's own names, with options."""
     own, *options = name.split(",")
-    if found := _NAME.fullmatch(own):
+    if found := re.fullmatch(_NAME, own):
         return _own(found, _options(text, options))
     facts: dict[str, Fact] = {"typed": text.strip(), "known": names()}
     raise TopologyError(Remark("topology-name", facts, "error"))
@@ -272,7 +270,7 @@ def _parse_own(text: str, name: str) -> Topology:
 def _own(found: re.Match[str], given: dict[str, Any]) -> Topology:
     """What libtpu takes as it is, with the default of a v4."""
     layout = found["layout"]
-    if not _LAYOUT.fullmatch(layout):
+    if not re.fullmatch(_LAYOUT, layout):
         # libtpu divides by it: a zero would end the process (SIGFPE).
         raise TopologyError(Remark("topology-layout", {"layout": layout}, "error"))
     slices = given.get("num_slices", 1)
@@ -289,12 +287,12 @@ def _own(found: re.Match[str], given: dict[str, Any]) -> Topology:
 def _options(text: str, options: list[str]) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for option in options:
-        found = _OPTION.fullmatch(option.strip())
+        found = re.fullmatch(_OPTION, option.strip())
         if not found:
             facts: dict[str, Fact] = {"option": option.strip(), "typed": text.strip()}
             raise TopologyError(Remark("topology-option-typed", facts, "error"))
         value = found["value"]
-        if _NUMBERS.fullmatch(value):
+        if re.fullmatch(_NUMBERS, value):
             numbers = tuple(map(int, value.split("x")))
             given[found["key"]] = numbers if len(numbers) > 1 else numbers[0]
         else:

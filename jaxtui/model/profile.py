@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import fmean, stdev
+import math
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 from jaxtui.model.base import Record, WithBudget
@@ -16,6 +17,11 @@ KERNEL_KINDS: tuple[KernelKind, ...] = get_args(KernelKind)
 
 STEPS, MOST_STEPS = 5, 1000
 """Of an own function: enough for a ±, and a small trace."""
+
+
+# Not of ``statistics``, whose import takes a millisecond of every start.
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 class Profiling(WithBudget, frozen=True, kw_only=True, tag=True):
@@ -99,12 +105,16 @@ class Kernel(Record, frozen=True, kw_only=True):
     @property
     def self_seconds(self) -> float:
         """The mean over the steps."""
-        return fmean(self.steps) if self.steps else 0.0
+        return _mean(self.steps) if self.steps else 0.0
 
     @property
     def deviation(self) -> float | None:
         """The standard deviation over the steps; ``None`` of one step."""
-        return stdev(self.steps) if len(self.steps) > 1 else None
+        if len(self.steps) < 2:
+            return None
+        mean = _mean(self.steps)
+        squares = math.fsum((each - mean) ** 2 for each in self.steps)
+        return math.sqrt(squares / (len(self.steps) - 1))
 
 
 class Activity(Record, frozen=True, kw_only=True):
@@ -201,12 +211,12 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     @property
     def step_seconds(self) -> float:
         """The mean step."""
-        return fmean(self.steps)
+        return _mean(self.steps)
 
     @property
     def busy_seconds(self) -> float:
         """Of the mean step."""
-        return fmean(self.busy)
+        return _mean(self.busy)
 
     @property
     def idle_seconds(self) -> float:

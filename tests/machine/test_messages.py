@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from jaxtui.machine.messages import (
@@ -190,7 +192,7 @@ def test_only_the_text_of_a_case_has_several_lines():
 def test_every_known_line_was_recorded():
     known = [message for message in MESSAGES if "log" in message.sources]
     used = {
-        next(one.pattern for one in known if one.pattern.search(line))
+        next(one.pattern for one in known if re.search(one.pattern, line))
         for line, *_ in RECORDED
     }
     assert used == {one.pattern for one in known}
