@@ -35,7 +35,6 @@ from jaxtui.commands.common import (
 from jaxtui.commands.terminal import prepare_streams, say
 from jaxtui.engine.process import EngineOptions, EngineProcess
 from jaxtui.signals import interrupt
-from jaxtui.text import did_you_mean
 
 COMMANDS = (
     "audit",
@@ -76,6 +75,9 @@ class Commands(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
+        # Only now, as in ``_failed``.
+        from jaxtui.view.words.base import did_you_mean
+
         raise click.UsageError(
             f'There is no command "{name}": choose one of {", ".join(COMMANDS)}.'
             f"{did_you_mean(name, COMMANDS)}"

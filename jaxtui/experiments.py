@@ -1,19 +1,17 @@
-"""Experiments: which cases come of a selection, how many, for how long, and in words.
+"""Experiments: which cases come of a selection, how many, and for how long.
 
 The form, the command line and the API build theirs here, so that all of them run the
-same cases and say the same of them.
+same cases.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from jaxtui import format as fmt
 from jaxtui.model import (
     COMPILED_MODES,
     HOST,
@@ -52,7 +50,6 @@ MAXIMUM_PROCESSES = 100
 
 LARGEST_SEED = 2**31 - 1
 
-_Value = TypeVar("_Value")
 _Way = tuple[Precision, str, Mode, Inputs]
 """Precision, device, mode and inputs of a case."""
 
@@ -150,8 +147,15 @@ def build(
     if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
         several = len(devices or "1") if set(modes) - set(HOST_MODES) else 1
         others = (len(precisions), several, len(modes), len(inputs))
-        product = _product(lists, others, count)
-        raise rejection("too-many-cases", product=product, most=MAXIMUM_CASES)
+        factors = _factors(lists, others)
+        raise rejection(
+            "too-many-cases",
+            factors=tuple(factors),
+            counts=tuple(factors.values()),
+            ops=len(lists),
+            cases=count,
+            most=MAXIMUM_CASES,
+        )
     cases = dict.fromkeys(
         Case(
             op=info.name,
@@ -324,56 +328,42 @@ def on_devices(experiment: Experiment, devices: Sequence[str]) -> Experiment:
     )
 
 
-# How much it is, and in words.
+# How much it is.
+
+_OTHERS = ("precision", "device", "mode", "place")
 
 
-def _product(
-    ops: Mapping[str, tuple[int, int]], others: Sequence[int], cases: int
-) -> str:
-    """What comes to so many cases: ``2 ops × 40 sizes = 80 cases``.
+def _factors(
+    ops: Mapping[str, tuple[int, int]], others: Sequence[int]
+) -> dict[str, int]:
+    """What is multiplied: how many there are, by noun.
 
     Args:
         ops: with how many sizes, and in how many dtypes, each is timed.
         others: how many precisions, devices, modes, and places for inputs there are.
-        cases: fewer than the combinations where some are the same: NumPy runs on none
-            of the devices that it is combined with.
     """
-    many, (sizes, dtypes) = len(ops), zip(*ops.values(), strict=True)
-    factors: list[tuple[int, str, str]]
+    sizes, dtypes = zip(*ops.values(), strict=True)
+    factors: dict[str, int]
     if len(set(ops.values())) == 1:
-        factors = [(many, "op", ""), (sizes[0], "size", ""), (dtypes[0], "dtype", "")]
+        factors = {"op": len(ops), "size": sizes[0], "dtype": dtypes[0]}
     elif len(set(dtypes)) == 1:
-        factors = [(sum(sizes), "size", f" of {many} ops"), (dtypes[0], "dtype", "")]
+        factors = {"size-of-op": sum(sizes), "dtype": dtypes[0]}
     else:
-        pairs = sum(size * dtype for size, dtype in ops.values())
-        factors = [(pairs, "pair", f" of size and dtype for {many} ops")]
-    nouns = (
-        ("precision", ""),
-        ("device", ""),
-        ("mode", ""),
-        ("place", " for inputs"),
-    )
-    factors += [(count, *noun) for count, noun in zip(others, nouns, strict=True)]
-    combinations = math.prod(count for count, _, _ in factors)
-    what = fmt.plural(cases, "case")
-    if combinations == 1:
-        return what
-    if cases != combinations:
-        what = f"{fmt.count(combinations)} combinations, {what} in all"
-    texts = [
-        f"{fmt.plural(count, noun)}{rest}" for count, noun, rest in factors if count > 1
-    ]
-    return f"{' × '.join(texts)} = {what}"
+        factors = {"size-and-dtype": sum(map(math.prod, ops.values()))}
+    return factors | dict(zip(_OTHERS, others, strict=True))
 
 
 class Extent(msgspec.Struct, frozen=True):
     """How many cases, why so many, and for how long."""
 
     cases: int
-    multiplied: str
-    """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases``."""
+    """Fewer than the product of the factors where some are the same: NumPy runs on none
+    of the devices that it is combined with."""
     seconds: float
     """The budget: of everything if it was typed, else of measuring alone."""
+    factors: dict[str, int] = {}
+    """What is multiplied: how many there are, by noun."""
+    ops: int = 1
     typed: bool = False
     """The time was typed, so that it is no surprise."""
     processes: int = 1
@@ -384,26 +374,6 @@ class Extent(msgspec.Struct, frozen=True):
         """Whether to ask before it is started."""
         long = self.seconds > MANY_SECONDS and not self.typed
         return self.cases > MANY_CASES or long
-
-    @property
-    def text(self) -> str:
-        """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min …``."""
-        each = ""
-        if self.typed and self.cases > 1:
-            turns = self.cases * self.processes
-            each = f", {fmt.seconds(self.seconds / turns, 2)} for each"
-            if self.processes > 1:
-                each += f" in each of {self.processes} processes"
-        return f"{self.multiplied}, {self.duration}{each}"
-
-    @property
-    def duration(self) -> str:
-        """``about 12 s``, ``about 12 s plus compile``, ``… and 5 starts of JAX``."""
-        more = [] if self.typed else ["compile"]
-        if self.processes > 1:
-            more.append(f"{self.processes} starts of JAX")
-        plus = f" plus {fmt.listed(more)}" if more else ""
-        return f"about {fmt.how_long(self.seconds)}{plus}"
 
 
 def extent(experiment: Experiment) -> Extent:
@@ -424,48 +394,9 @@ def extent(experiment: Experiment) -> Extent:
     )
     return Extent(
         cases=len(cases),
-        multiplied=_product(ops, others, len(cases)),
         seconds=experiment.budget,
+        factors=_factors(ops, others),
+        ops=len(ops),
         typed=experiment.budget_seconds is not None,
         processes=experiment.processes,
     )
-
-
-def describe(experiment: Experiment) -> str:
-    """The experiment in one line: ``matmul 1000 float32 jit on cpu:0 and NumPy, …``."""
-    jax = [case for case in experiment.cases if not case.on_host]
-    text = _described(jax or experiment.cases)
-    for mode, name in (("numpy", "NumPy"), ("tensorflow", "TensorFlow")):
-        twins = _once(case.dtype for case in experiment.cases if case.mode == mode)
-        if jax and twins:
-            same = twins == _once(case.dtype for case in jax)
-            text += f" and {name}" if same else f" and {name} {fmt.some(twins)}"
-    if len(experiment.cases) > 2:
-        text += f", {len(experiment.cases)} cases"
-    return f"{text}, {extent(experiment).duration}"
-
-
-def _described(cases: Sequence[Case]) -> str:
-    first = cases[0]
-    words = [
-        fmt.some(_once(short_name(case.op) for case in cases)),
-        _span(_once(case.size for case in cases if case.size)),
-        fmt.some(_once(case.dtype for case in cases)),
-        fmt.some([p for p in _once(c.precision for c in cases) if p != "default"]),
-        fmt.some(_once(case.mode for case in cases)),
-    ]
-    if not first.on_host:
-        words.append(f"on {fmt.some(_once(case.device for case in cases))}")
-        if any(case.inputs == "host" for case in cases):
-            words.append("with host inputs")
-    return " ".join(word for word in words if word)
-
-
-def _span(sizes: Sequence[int]) -> str:
-    if len(sizes) <= 3:
-        return ", ".join(map(str, sizes))
-    return f"{min(sizes)} to {max(sizes)}"
-
-
-def _once(values: Iterable[_Value]) -> list[_Value]:
-    return list(dict.fromkeys(values))

@@ -92,14 +92,16 @@ def read_whole(path: str | Path, most: int = LARGEST_BYTES) -> bytes:
     if not stat.S_ISREG(status.st_mode):
         kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
         kind = kinds.get(stat.S_IFMT(status.st_mode), "a device")
-        why = f"it is {kind}, not a regular file"
-        raise OSError(errno.EINVAL, why, str(path))
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
     with open(path, "rb") as file:
         # Not by its size alone: a file of /proc has none, and one may grow.
         content = file.read(most + 1) if status.st_size <= most else b""
     if (size := max(len(content), status.st_size)) > most:
-        why = f"it has {size:,} bytes, and jaxtui reads at most {most:,}"
-        raise OSError(errno.EFBIG, why, str(path))
+        raise OSError(
+            errno.EFBIG,
+            f"it has {size:,} bytes, and jaxtui reads at most {most:,}",
+            str(path),
+        )
     return content
 
 

@@ -24,6 +24,7 @@ from jaxtui.model import (
 )
 from jaxtui.selection import SizedOp
 from jaxtui.view import words
+from jaxtui.view.progress import describe, extent_text
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine
 from tests.history.making import HOST as FACTS
@@ -209,7 +210,7 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
     ],
 )
 def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
-    assert experiments.describe(experiment) == text
+    assert describe(experiment) == text
 
 
 # How much it is: counted before it is made, said, and asked about.
@@ -281,11 +282,11 @@ def test_what_multiplies_is_said_and_much_is_asked_about(
     experiment: Experiment, large: bool, said: str
 ) -> None:
     extent = experiments.extent(experiment)
-    assert (extent.text, extent.is_large) == (said, large)
+    assert (extent_text(extent), extent.is_large) == (said, large)
 
 
 def test_a_long_run_is_asked_about_whatever_it_consists_of() -> None:
-    long = experiments.Extent(cases=1, multiplied="1 case", seconds=301.0)
+    long = experiments.Extent(cases=1, seconds=301.0)
     assert long.is_large
     assert not replace(long, seconds=300.0).is_large
 

@@ -30,6 +30,7 @@ from jaxtui.state import EMPTY, State
 from jaxtui.view import words
 from jaxtui.view.devices import failure_text, finding_text
 from jaxtui.view.document import Outcome
+from jaxtui.view.progress import extent_text
 
 _Result = TypeVar("_Result")
 
@@ -167,7 +168,7 @@ class Driver:
             SelectionError: if there is no terminal to ask on.
         """
         extent = experiments.extent(experiment)
-        if not sure and extent.is_large and not await confirm(extent.text):
+        if not sure and extent.is_large and not await confirm(extent_text(extent)):
             raise Declined("Nothing was measured.")
         self.warn()
 

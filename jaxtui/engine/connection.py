@@ -295,7 +295,7 @@ class Connection:
             try:
                 envelope = decode_envelope(line)
             except msgspec.DecodeError as error:
-                self._log_line(f"event not understood: {error}: {line[:200]!r}")
+                self._log_line(f"event: {error}: {line[:200]!r}")
                 continue
             self._last_event = _loop().time()
             event = envelope.event

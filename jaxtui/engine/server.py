@@ -354,7 +354,7 @@ class Server:
             try:
                 request = decode_request(line)
             except msgspec.DecodeError as error:
-                self._outbox.send(Logged(line=f"request not understood: {error}"))
+                self._outbox.send(Logged(line=f"request: {error}"))
                 continue
             if isinstance(request, GoodbyeRequest):
                 self._end(request)

@@ -855,8 +855,7 @@ def load(path: Path) -> Profile:
         facts |= {"bytes": error.size, "most": xspace.MOST_BYTES}
         raise NoProfileError(Remark("trace-too-big", facts, "error")) from error
     except ValueError as error:
-        damaged = Remark("trace-damaged", facts, "error", str(error))
-        raise NoProfileError(damaged) from error
+        raise NoProfileError(Remark("trace-damaged", facts, "error")) from error
     if len(files) > 1:
         more: dict[str, Fact] = {"file": files[0].name, "files": len(files)}
         notes = (Remark("trace-of-several-hosts", more), *found.notes)

@@ -43,7 +43,8 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """What the op's one size parameter counts, e.g. ``n of n×n``."""
     dtypes: tuple[str, ...]
     flops: str
-    """The formula for people, in words of ``n``, e.g. ``2 n³``."""
+    """The formula for people, in words of ``n``, e.g. ``2 n³``; empty where XLA
+    counts them."""
     bytes: str
     minimum: int
     default: int
@@ -74,8 +75,8 @@ class OpInfo(Record, frozen=True, kw_only=True):
             summary=summary,
             size_means="its factory's argument",
             dtypes=(),
-            flops="as XLA counts them",
-            bytes="as XLA counts them",
+            flops="",
+            bytes="",
             minimum=0,
             default=0,
             maximum=0,

@@ -32,6 +32,7 @@ from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench, crossover, offers, ops, roofline, words
 from jaxtui.view.bench_plot import short_label
+from jaxtui.view.progress import extent_text
 from jaxtui.view.text import whole
 
 SWEEP_STEPS = 5
@@ -297,7 +298,7 @@ class BenchPane(CasePane):
                 self.base.start(experiment, "bench")
 
         if extent.is_large:
-            text = f"{extent.text}. Start it?"
+            text = f"{extent_text(extent)}. Start it?"
             question = Question(text, "starts it", "goes back to the form")
             self.app.push_screen(question, start)
         else:

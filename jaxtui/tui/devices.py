@@ -32,7 +32,7 @@ from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import bench, calls, devices, figures, report, stopwatch
 from jaxtui.view import check as check_view
-from jaxtui.view.progress import starting
+from jaxtui.view.progress import describe, starting
 from jaxtui.view.text import Line, Span, fold, meter
 
 # ``experiments`` is imported where it is used, after the devices are known: the first
@@ -542,9 +542,8 @@ def _before(
 def _offer_text(state: State, offer: Experiment | None) -> str:
     if offer is None:
         return f"runs a first case when JAX is up: {starting(state.start)}"
-    from jaxtui import experiments
 
-    return f"runs {experiments.describe(offer)}"
+    return f"runs {describe(offer)}"
 
 
 def _progress(job: Job, width: int) -> Line:

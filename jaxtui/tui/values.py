@@ -23,6 +23,7 @@ from jaxtui.model.mesh import mesh_text
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
 from jaxtui.tui.state import State
 from jaxtui.view import words
+from jaxtui.view.progress import extent_duration, extent_text
 
 
 class Values(msgspec.Struct, frozen=True):
@@ -91,10 +92,10 @@ def interpret(values: Values, state: State) -> Meaning:
         return Meaning(experiment, words.text(remark), True)
     extent = experiments.extent(experiment)
     if extent.is_large:
-        return Meaning(experiment, extent.text, False)
+        return Meaning(experiment, extent_text(extent), False)
     cases = fmt.plural(len(experiment.cases), "case")
     size = f"   {_size_meaning(values, state)}".rstrip()
-    return Meaning(experiment, f"{cases}, {extent.duration}{size}", False)
+    return Meaning(experiment, f"{cases}, {extent_duration(extent)}{size}", False)
 
 
 def of_case(case: Case) -> Values:

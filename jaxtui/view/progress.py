@@ -1,11 +1,21 @@
-"""What an engine does: how it starts, and how far a run is."""
+"""What an engine does and will do: how it starts, how long a run is, how far it is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from jaxtui import format as fmt
 from jaxtui.engine.startup import Start, awaits_others, others
+from jaxtui.experiments import Extent, extent
+from jaxtui.model import Case, Experiment
+from jaxtui.model.own import short_name
 from jaxtui.state import Job
 from jaxtui.view.words.engine import doing, starting_text
 from jaxtui.view.words.hosts import waiting
+from jaxtui.view.words.selection import product
+
+_Value = TypeVar("_Value")
 
 
 def starting(start: Start) -> str:
@@ -23,3 +33,67 @@ def job_text(job: Job) -> str:
     number = job.process + (job.between and job.process < job.processes)
     place = f"process {number} of {job.processes}: " if several else ""
     return f"{place}{doing(job.doing, job.about)}"
+
+
+# What is to be run.
+
+
+def extent_text(extent: Extent) -> str:
+    """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min …``."""
+    each = ""
+    if extent.typed and extent.cases > 1:
+        turns = extent.cases * extent.processes
+        each = f", {fmt.seconds(extent.seconds / turns, 2)} for each"
+        if extent.processes > 1:
+            each += f" in each of {extent.processes} processes"
+    multiplied = product(extent.factors, extent.ops, extent.cases)
+    return f"{multiplied}, {extent_duration(extent)}{each}"
+
+
+def extent_duration(extent: Extent) -> str:
+    """``about 12 s``, ``about 12 s plus compile``, ``… and 5 starts of JAX``."""
+    more = [] if extent.typed else ["compile"]
+    if extent.processes > 1:
+        more.append(f"{extent.processes} starts of JAX")
+    plus = f" plus {fmt.listed(more)}" if more else ""
+    return f"about {fmt.how_long(extent.seconds)}{plus}"
+
+
+def describe(experiment: Experiment) -> str:
+    """The experiment in one line: ``matmul 1000 float32 jit on cpu:0 and NumPy, …``."""
+    jax = [case for case in experiment.cases if not case.on_host]
+    text = _described(jax or experiment.cases)
+    for mode, name in (("numpy", "NumPy"), ("tensorflow", "TensorFlow")):
+        twins = _once(case.dtype for case in experiment.cases if case.mode == mode)
+        if jax and twins:
+            same = twins == _once(case.dtype for case in jax)
+            text += f" and {name}" if same else f" and {name} {fmt.some(twins)}"
+    if len(experiment.cases) > 2:
+        text += f", {len(experiment.cases)} cases"
+    return f"{text}, {extent_duration(extent(experiment))}"
+
+
+def _described(cases: Sequence[Case]) -> str:
+    first = cases[0]
+    words = [
+        fmt.some(_once(short_name(case.op) for case in cases)),
+        _span(_once(case.size for case in cases if case.size)),
+        fmt.some(_once(case.dtype for case in cases)),
+        fmt.some([p for p in _once(c.precision for c in cases) if p != "default"]),
+        fmt.some(_once(case.mode for case in cases)),
+    ]
+    if not first.on_host:
+        words.append(f"on {fmt.some(_once(case.device for case in cases))}")
+        if any(case.inputs == "host" for case in cases):
+            words.append("with host inputs")
+    return " ".join(word for word in words if word)
+
+
+def _span(sizes: Sequence[int]) -> str:
+    if len(sizes) <= 3:
+        return ", ".join(map(str, sizes))
+    return f"{min(sizes)} to {max(sizes)}"
+
+
+def _once(values: Iterable[_Value]) -> list[_Value]:
+    return list(dict.fromkeys(values))

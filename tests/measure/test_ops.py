@@ -397,7 +397,6 @@ def test_catalogue_order_and_unknown_names() -> None:
         *ops.COLLECTIVES,
     ]
     assert next(iter(ops.OPS)) == "matmul"
-    with pytest.raises(ValueError, match="did you mean matmul"):
-        ops.get("matmull")
-    with pytest.raises(ValueError, match=r"none of these: matmul, gram"):
-        ops.get("zzz")
+    for name in ("matmull", "all_reduce", "train.py:step"):
+        with pytest.raises(ValueError, match=name):
+            ops.get(name)

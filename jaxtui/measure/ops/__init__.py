@@ -5,8 +5,6 @@ An op is an entry of the file of its family, and a name here.
 
 from __future__ import annotations
 
-import difflib
-
 from jaxtui.measure.ops import elementwise as elements
 from jaxtui.measure.ops import linear_algebra as algebra
 from jaxtui.measure.ops import movement, networks, reductions
@@ -14,7 +12,7 @@ from jaxtui.measure.ops.base import Op
 from jaxtui.measure.ops.collectives import COLLECTIVES, Collective
 from jaxtui.measure.ops.plugins import offers
 from jaxtui.model import OpInfo
-from jaxtui.model.own import is_own, short_name
+from jaxtui.model.own import is_own
 
 OPS: dict[str, Op] = {
     op.name: op
@@ -48,24 +46,13 @@ def get(name: str) -> Op:
     """The op of that name.
 
     Raises:
-        ValueError: There is none; the sentence names the nearest ones.
+        ValueError: There is none that runs on one device.
     """
     if name in OPS:
         return OPS[name]
-    if is_own(name):
-        raise ValueError(f"{short_name(name)} is no op: this is for those alone.")
-    if name in COLLECTIVES:
-        raise ValueError(f"{name} is a collective: this is for ops of one device.")
-    others = offers()
-    if name in others.ops:
-        return others.ops[name]
-    if name in others.functions or others.problem(name):
-        raise ValueError(f"{name} is no op that can be run: this is for those alone.")
-    known = [*OPS, *others.ops]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    meant = f"did you mean {' or '.join(near)}?" if near else "it is none of these:"
-    rest = "" if near else f" {', '.join(known)}."
-    raise ValueError(f"There is no op {name!r}; {meant}{rest}")
+    if not is_own(name) and (op := offers().ops.get(name)) is not None:
+        return op
+    raise ValueError(name)
 
 
 def catalogue() -> tuple[OpInfo, ...]:

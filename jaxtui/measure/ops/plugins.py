@@ -29,10 +29,6 @@ GROUP = "jaxtui.ops"
 NAMES = re.compile(r"[a-z][a-z0-9_.-]*")
 """What can be typed as the name of an op."""
 
-ACCEPTED = (
-    "an entry point of jaxtui.ops is an Op of jaxtui.measure.ops.base or a function"
-)
-
 
 @dataclass
 class Offers:
@@ -58,7 +54,7 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offers:
     for point in sorted(points, key=lambda point: point.name):
         package = _package(point)
         if not NAMES.fullmatch(point.name) or point.name in names:
-            line = f"{package}: no name for an op: {point.name}"
+            line = f"{package}: {point.name}: invalid name"
             print(visible(line), file=sys.stderr)  # noqa: T201
             continue
         names.add(point.name)
@@ -88,7 +84,10 @@ def _add(found: Offers, point: importlib.metadata.EntryPoint, value: Any) -> Non
         )
         found.functions[point.name] = point.module, point.attr
     else:
-        raise TypeError(f"it is a {type(value).__name__}; {ACCEPTED}")
+        package, kind = _package(point), type(value).__name__
+        facts: dict[str, Fact] = {"op": point.name, "package": package, "kind": kind}
+        problem = Remark("op-of-other-kind", facts, "error")
+        found.infos.append(OpInfo.of_function(point.name, "", problem, package))
 
 
 def _package(point: importlib.metadata.EntryPoint) -> str:

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxtui import format as fmt
-from jaxtui.text import did_you_mean
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.view.words.base import Facts, Words, did_you_mean, ended
 
 _PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
 
@@ -219,6 +218,12 @@ WORDS: dict[str, Words] = {
         lambda f: (
             f"Cannot load {f['op']} of the package {f['package']}: {ended(f['error'])}"
         ),
+    ),
+    "op-of-other-kind": Words(
+        "not an op",
+        lambda f: f"{f['op']} of the package {f['package']} is a {f['kind']}.",
+        "An entry point of jaxtui.ops must be an Op of jaxtui.measure.ops.base or a"
+        " function.",
     ),
     "dtype-missing": Words(
         "dtype not supported",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from jaxtui import format as fmt
 from jaxtui.model.own import XLA_DTYPES
-from jaxtui.text import did_you_mean
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.view.words.base import Facts, Words, did_you_mean, ended
 
 _SIZES = (
     "a size is a positive whole number such as 4096, 4k (4 × 1024) or 1e6, "
@@ -39,6 +41,38 @@ def _lesson_size(facts: Facts) -> str:
     return (
         f"The size {facts['size']} does not fit the lesson {facts['lesson']}: it takes"
         f" {least} to {most} ({facts['means']})."
+    )
+
+
+_FACTORS = {
+    "place": ("place", " for inputs"),
+    "size-of-op": ("size", " of {ops} ops"),
+    "size-and-dtype": ("pair", " of size and dtype for {ops} ops"),
+}
+"""A noun, which may be plural, and what follows it; others are their own noun."""
+
+
+def product(factors: Mapping[str, int], ops: int, cases: int) -> str:
+    """What comes to so many cases: ``2 ops × 40 sizes = 80 cases``."""
+    combinations = math.prod(factors.values())
+    what = fmt.plural(cases, "case")
+    if combinations == 1:
+        return what
+    if cases != combinations:
+        what = f"{fmt.count(combinations)} combinations, {what} in all"
+    texts = []
+    for name, count in factors.items():
+        noun, rest = _FACTORS.get(name, (name, ""))
+        if count > 1:
+            texts.append(f"{fmt.plural(count, noun)}{rest.format(ops=ops)}")
+    return f"{' × '.join(texts)} = {what}"
+
+
+def _too_many_cases(facts: Facts) -> str:
+    factors = dict(zip(facts["factors"], facts["counts"], strict=True))
+    return (
+        f"{product(factors, facts['ops'], facts['cases'])}: one run has at most"
+        f" {fmt.count(facts['most'])}; shorten a list."
     )
 
 
@@ -232,10 +266,7 @@ WORDS = {
     ),
     "too-many-cases": Words(
         "too many cases",
-        lambda f: (
-            f"{f['product']}: one run has at most {fmt.count(f['most'])}; shorten a"
-            " list."
-        ),
+        _too_many_cases,
     ),
     # Lessons.
     "lesson-size": Words("size out-of-range", _lesson_size),
