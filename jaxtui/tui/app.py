@@ -160,7 +160,7 @@ class JaxtuiApp(BaseApp):
     Tabs Underline { display: none; }
     Tab { height: 1; padding: 0 1; color: $muted; }
     Tab.-active { color: $foreground; text-style: bold reverse; }
-    .-tall LoadPanel, #top.-single LoadPanel { border: round $panel-border; }
+    LoadPanel.-framed, .-tall LoadPanel { border: round $panel-border; }
     .-tall LoadPanel { height: 5; }
     CommandPalette {
         background: $background 60%;

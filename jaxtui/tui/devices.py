@@ -96,19 +96,11 @@ class DevicesPane(CasePane):
     DevicesPane {
         height: 1fr;
         #top { height: auto; }
-        #top.-single { layout: horizontal; }
-        #top.-single Hardware { width: auto; }
         #below { height: 1fr; }
-        #details-panel { height: 100%; width: 1fr; display: none; }
+        #details-panel { height: 100%; display: none; }
         #details { height: 1fr; }
         FirstMinute { width: 1fr; }
         CheckPanel { width: 1fr; display: none; }
-        &.-checked CheckPanel { display: block; }
-        &.-checked FirstMinute { display: none; }
-        &.-details #details-panel { display: block; }
-        &.-details.-beside #details-panel { width: 44; }
-        &.-details.-instead FirstMinute { display: none; }
-        &.-details.-instead CheckPanel { display: none; }
     }
     """
 
@@ -197,7 +189,8 @@ class DevicesPane(CasePane):
 
     def draw(self) -> None:
         if self.size.area:
-            findings = () if self.has_class("-details") else _urgent(self.state)
+            panel = self.query_one("#details-panel")
+            findings = () if panel.display else _urgent(self.state)
             # Where Enter opens a host, another key of a run is named.
             opens = bool(self._hardware.check_action("open", ()))
             self._first.show(self.state, self.offer, findings, opens)
@@ -213,20 +206,26 @@ class DevicesPane(CasePane):
         wide = width >= WIDE_COLUMNS
         known = bool(self.state.devices or self.state.findings)
         beside = self.details if self.details is not None else known and width >= WIDER
-        self.set_class(self.state.check_shown, "-checked")
-        self.set_class(bool(beside), "-details")
-        self.set_class(wide, "-beside")
-        self.set_class(not wide, "-instead")
+        checked, alone = self.state.check_shown, bool(beside) and not wide
+        panel = self.query_one("#details-panel", Panel)
+        # Not by classes of this tab: with each, Textual would match all rules of its
+        # style sheets with all widgets in it.
+        panel.display = bool(beside)
+        panel.styles.width = 44 if wide else "1fr"
+        self._first.display = not checked and not alone
+        if self._check is not None:
+            self._check.display = checked and not alone
         self._hardware.show(self.state, self.judged, self.size)
-        single, top = self._hardware.is_single, self.query_one("#top")
+        single = self._hardware.is_single
+        self.query_one("#top").styles.layout = "horizontal" if single else "vertical"
+        self._hardware.styles.width = "auto" if single else "1fr"
         load = self.query_one(LoadPanel)
         # To take a height away lays out everything anew, also where there was none.
-        if single or top.has_class("-single"):
+        if single or load.has_class("-framed"):
             load.styles.height = self._hardware.styles.height if single else None
-        top.set_class(single, "-single")
-        load.set_class(bool(self.state.devices), "-known")
+        load.set_class(single, "-framed")
+        load.display = bool(self.state.devices)
         device = self.state.device
-        panel = self.query_one("#details-panel", Panel)
         panel.entitle(f"details · {device.name}" if device else "details")
         judged = self.shown_check
         if wide and judged is not None and len(judged.devices) == 1:

@@ -26,10 +26,7 @@ class LoadPanel(Panel):
     """A line; in a tall terminal, or beside a single device, a panel."""
 
     DEFAULT_CSS = """
-    LoadPanel {
-        border: none; height: 1; display: none;
-        &.-known { display: block; }
-    }
+    LoadPanel { border: none; height: 1; display: none; }
     """
 
     def __init__(self) -> None:
