@@ -750,7 +750,7 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
     Raises:
         ValueError: It is damaged, too large, or without marks.
     """
-    from jaxtui.measure.trace import MissingTraceError, parts
+    from jaxtui.measure.trace import parts
 
     runs: dict[Hashable, list[Part]] = defaultdict(list)
     host: list[list[Event]] = []
@@ -770,11 +770,8 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
                 host.append(events)
         if plane.name == HOST:
             launched = launches(host)
-        try:
-            for key, part in parts(plane.name, lines, launched):
-                runs[key].append(part)
-        except MissingTraceError as error:
-            raise ValueError(error.remark.code) from error
+        for key, part in parts(plane.name, lines, launched, whole=False):
+            runs[key].append(part)
     marked = [
         (int(event.name.removeprefix(MARK)), event)
         for events in host

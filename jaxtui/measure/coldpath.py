@@ -33,7 +33,7 @@ from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import dtype_of
-from jaxtui.measure.programs import count, inner
+from jaxtui.measure.programs import Count, count, inner
 from jaxtui.measure.workload import Workload, arrays_of, spread
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
 from jaxtui.model.remark import Remark
@@ -218,7 +218,7 @@ def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
             _look_at_program(workload, stages.compiled)
             if workload.xla_count.is_rewritten and not workload.group:
                 # Before fusion each operation has its own bytes: more than are moved.
-                workload.xla_count = count(stages.lowered)._replace(bytes=None)
+                workload.xla_count = _as_written(workload)._replace(bytes=None)
         return Transfer(seconds, aliased=False)
 
     for stage in stages.names:
@@ -256,14 +256,31 @@ def count_kernels(workload: Workload) -> None:
         with workload.scope(), preserved(workload):
             args, keywords = workload.resident(), workload.keywords
             traced = workload.jitted().trace(*args, **keywords)
-            if workload.op is None:
-                workload.xla_count = count(traced.lower())
             workload.kernels = max(1, len(traced.jaxpr.eqns))
             if workload.own:
                 workload.dataflow = dataflow(traced.jaxpr)
     # What cannot be traced, because it decides on values, still runs eagerly.
     except Exception:
         workload.kernels = 1
+    else:
+        if workload.op is None:
+            workload.xla_count = _as_written(workload)
+
+
+def _as_written(workload: Workload) -> Count:
+    """XLA's count before it compiles, on CPU: plugins for TPU and GPU have none."""
+
+    def shape_of(leaf: Any) -> Any:
+        is_array = isinstance(leaf, (jax.Array, np.ndarray))
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if is_array else leaf
+
+    def counted() -> Count:
+        args, keywords = jax.tree.map(shape_of, (workload.args, workload.keywords))
+        with jax.default_device(jax.devices("cpu")[0]):
+            return count(workload.jitted().trace(*args, **keywords).lower())
+
+    with workload.scope(), preserved(workload):
+        return probe(counted) or programs.NOTHING
 
 
 @contextmanager

@@ -108,6 +108,10 @@ products, sorts and elementwise ops of 6 µs to 9 ms, half in one of 50 µs of s
 READ_AT_MOST = 256
 """Bytes per call: those of a product read 28, for what threads ask of the system."""
 
+WRITTEN_AT_MOST = 64
+"""Bytes per call that the driver of an accelerator may write, to wake its threads by 8
+each: 16 on an H200."""
+
 QUEUED_AT_MOST = 1.5
 """A queued call lacks the hand-over, so it should take no longer than a blocked one."""
 
@@ -163,7 +167,8 @@ def _of_activity(seen: Activity, workload: Workload, stolen: float) -> Iterator[
     elif seen.traces:
         facts = {"functions": seen.traces, "calls": seen.calls}
         yield Remark("retraced", facts, "warning")
-    if seen.written >= seen.calls:
+    accelerator = workload.device is not None and not workload.on_cpu
+    if seen.written >= (WRITTEN_AT_MOST if accelerator else 1) * seen.calls:
         each = seen.written / seen.calls
         yield Remark("side-effects", {"by": "write", "bytes": each}, "warning")
     elif seen.read > READ_AT_MOST * seen.calls:

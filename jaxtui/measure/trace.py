@@ -257,16 +257,26 @@ class Part(NamedTuple):
 
 
 def parts(
-    plane: str, lines: dict[str, list[Any]], launched: Mapping[object, Hashable]
+    plane: str,
+    lines: dict[str, list[Any]],
+    launched: Mapping[object, Hashable],
+    *,
+    whole: bool = True,
 ) -> Iterator[tuple[Hashable, Part]]:
     """What a plane has of runs, with what tells those apart.
 
     Parts of one run, its kernels on CPU or its devices where it is sharded, have the
     same key.
 
+    Args:
+        plane: its name.
+        lines: its events by the name of their line.
+        launched: the runs that launched a GPU's kernels, from ``kernels.launches``.
+        whole: whether every kernel must say its end and its program. Else those that
+            do not are left out: on a GPU XLA runs many while it compiles, to choose.
+
     Raises:
-        MissingTraceError: The trace ends before a kernel did, or one does not say its
-            program.
+        MissingTraceError: The trace is not whole.
     """
     if PROGRAMS in lines:
         for index, event in enumerate(lines[PROGRAMS]):
@@ -281,6 +291,8 @@ def parts(
         kernels.of_plane(plane, lines, launched), key=attrgetter("start")
     ):
         if not kernel.is_whole or "?" in kernel.program:
+            if not whole:
+                continue
             raise MissingTraceError(Remark("trace-incomplete"))
         program, run = kernel.program, kernel.run
         if run is None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from msgspec.structs import replace as replace_struct
 
 from jaxtui import lessons
 from jaxtui.lessons.base import Conclusion
@@ -600,7 +599,7 @@ def test_the_published_runs_are_in_the_first_race() -> None:
     # While it runs a curve gets as far as the calls.
     assert drawn("first-call", 4, NOTHING) is None
     interim = (
-        replace_struct(one, stopped=None, ready=replace_struct(one.ready, n=7))
+        replace(one, stopped=None, ready=replace(one.ready, n=7))
         for one in outcome.measurements
     )
     running = drawn("first-call", 4, replace(outcome, measurements=tuple(interim)))

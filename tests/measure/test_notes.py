@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.measure import notes
+from jaxtui.measure.activity import Activity
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Peak, Remark
 from jaxtui.stats import Interval
@@ -46,6 +47,28 @@ def test_two_groups_have_a_gap_between_them(
     assert (found is not None) == groups
     if found:
         assert found == pytest.approx((1.0, high), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("platform", "written", "noted"),
+    [
+        (None, 1, True),
+        ("cpu", 1, True),
+        ("cpu", 0, False),
+        ("gpu", 16, False),
+        ("gpu", 70, True),
+    ],
+)
+def test_the_driver_of_an_accelerator_may_write_a_little(
+    platform: str | None, written: int, noted: bool
+) -> None:
+    seen = Activity()
+    seen.calls, seen.written = 10, 10 * written
+    device = None if platform is None else SimpleNamespace(platform=platform)
+    on_cpu = platform == "cpu"
+    workload = SimpleNamespace(device=device, on_cpu=on_cpu, on_return=False)
+    found = notes._of_activity(seen, cast("Workload", workload), 0.0)
+    assert [remark.code for remark in found] == ["side-effects"] * noted
 
 
 @pytest.mark.parametrize(

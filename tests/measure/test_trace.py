@@ -234,6 +234,10 @@ def test_a_kernel_without_its_program_cannot_be_placed() -> None:
     graph = event("cuda_dot", 130, 30, kernel_details="regs:32", cuda_graph_id=3)
     with pytest.raises(MissingTraceError, match="trace-incomplete"):
         trace.read(gpu([launched("add", 100, 20), graph]), MARKS)
+    # Somebody's program may compile inside, where XLA tries what is fastest.
+    lines = {"Stream #14(Compute)": [launched("add", 100, 20), graph]}
+    parts = [part for _, part in trace.parts("/device:GPU:0", lines, {}, whole=False)]
+    assert [part.start for part in parts] == [100_000]
 
 
 # Recorded traces of the CPU, of a machine that had other work, too.

@@ -67,7 +67,12 @@ class Series:
     zero_copy: tuple[bool, ...] = (True, True)
 
     def round(self) -> float:
-        """One copy there and back, or several small ones; the seconds that one took."""
+        """One copy there and back, or several small ones; the seconds that one took.
+
+        One more comes first: it pays for the copies of other sizes before it. On an
+        H200 that of 1 MiB takes 4.6 ms, and those after it 0.5 ms, as in a plain loop.
+        """
+        np.asarray(_put(self.held, self.device))
         begin = perf_counter()
         taken: list[tuple[float, float]] = []
         while not taken or perf_counter() - begin < TURN_SECONDS:

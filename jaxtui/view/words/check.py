@@ -163,7 +163,9 @@ WORDS: dict[str, Words] = {
     "other-devices": Words("other devices", "median of the other devices of the kind"),
     "no-expectation": Words(
         "nothing published",
-        lambda facts: f"jaxtui knows no published figure for {facts['kinds']}.",
+        lambda facts: (
+            f"jaxtui knows no published figures to compare with on {facts['kinds']}."
+        ),
         "Save these with `jaxtui check --json > FILE` and compare later with"
         " `jaxtui check --baseline FILE`.",
     ),

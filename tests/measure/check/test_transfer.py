@@ -74,7 +74,7 @@ def test_a_round_of_small_copies_is_their_median(
 
     monkeypatch.setattr(transfer, "perf_counter", lambda: now)
     monkeypatch.setattr(transfer, "shares_memory", lambda *_: False)
-    there = iter([0.0004, 0.0006, 0.001])
+    there = iter([0.0046, 0.0004, 0.0006, 0.001])
     monkeypatch.setattr(transfer, "_put", lambda *_: take(next(there)))
     monkeypatch.setattr(transfer.np, "asarray", lambda _: take(0.0001))
     series = Series(1, jax.devices()[0], np.zeros(1))
