@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import Generic, TypeVar
+
+import msgspec
 
 from jaxtui.model import Fact, Remark
 from jaxtui.model.audit import (
@@ -37,6 +41,9 @@ SHARE = 0.01
 
 GRAINS = 100
 """A span of so many grains of its clock is read to one per cent."""
+
+NEW_FUNCTION = "never seen function"
+"""What JAX says of one that it traces for the first time."""
 
 TRANSFER_BYTES = 64 * 1024
 """The latency of PCIe is some 10 µs, in which 16 GB/s move 160 KB: what is smaller
@@ -152,19 +159,22 @@ def judge(
             for execution in seen.work
         }
     )
+    code = _Code(source)
     findings = [
         *_idle_waits(witness.waits),
         *(
             finding
             for spans in timed.values()
-            for finding in _of_site(spans, warm, source)
+            for finding in _of_site(spans, warm, code)
         ),
     ]
     sites = (_site(spans) for spans in timed.values())
     return Audit(
         script=name,
         sites=tuple(sorted(sites, key=lambda site: _order(site.begin))),
-        findings=tuple(sorted(findings, key=lambda finding: _order(finding.place))),
+        findings=tuple(
+            sorted(_merged(findings), key=lambda finding: _order(finding.place))
+        ),
         remarks=(*_unjudged(witness, groups), *witness.remarks),
     )
 
@@ -181,7 +191,7 @@ def _unjudged(witness: Witness, groups: object) -> Iterator[Remark]:
 
 
 def _spans(witness: Witness) -> Iterator[_Seen]:
-    executions = sorted(witness.executions, key=lambda each: each.called_seconds)
+    executions = _awaited(witness)
     called = [execution.called_seconds for execution in executions]
     # The device computes in order, so what is not over began lately.
     done: list[float] = []
@@ -209,6 +219,30 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
             waits,
             stop <= last,
         )
+
+
+def _awaited(witness: Witness) -> list[Execution]:
+    """The executions in the order of their calls.
+
+    One that was alone on the device when the program began to wait was over when it
+    went on, unless more of it is left than was waited for: the runtime's thread that
+    writes ends may have lost its core.
+    """
+    executions = sorted(witness.executions, key=lambda each: each.called_seconds)
+    waits = sorted(witness.waits, key=lambda wait: wait.start_seconds)
+    running: list[int] = []
+    coming = 0
+    for wait in waits:
+        start, end = wait.start_seconds, wait.end_seconds
+        while coming < len(executions) and executions[coming].called_seconds < start:
+            running.append(coming)
+            coming += 1
+        running = [at for at in running if executions[at].end_seconds > start]
+        if len(running) == 1:
+            alone = executions[running[0]]
+            if TOLERANCE_SECONDS < alone.end_seconds - end <= end - start:
+                executions[running[0]] = msgspec.structs.replace(alone, end_seconds=end)
+    return executions
 
 
 def _by(thread: int, executions: Sequence[Execution]) -> Sequence[Execution]:
@@ -252,6 +286,18 @@ def _site(spans: Sequence[_Seen]) -> Site:
 # Findings.
 
 
+def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """One of each kind for a line, whoever called it: the one that is most wrong."""
+    same: dict[tuple[Place, str], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        same[finding.place, finding.remark.code].append(finding)
+    for each in same.values():
+        worst = max(each, key=lambda finding: finding.seconds)
+        if len(each) > 1:
+            worst.remark.facts["callers"] = len(each)
+        yield worst
+
+
 def _idle_waits(waits: Iterable[Wait]) -> Iterator[Finding]:
     places = Counter((wait.place, wait.on) for wait in waits if wait.on)
     for (place, on), count in places.items():
@@ -260,7 +306,7 @@ def _idle_waits(waits: Iterable[Wait]) -> Iterator[Finding]:
 
 
 def _of_site(
-    spans: Sequence[_Seen], warm: Counter[str], source: Callable[[Place], str]
+    spans: Sequence[_Seen], warm: Counter[str], code: _Code
 ) -> Iterator[Finding]:
     begin, end = spans[0].span.begin, spans[0].span.end
     count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
@@ -288,7 +334,7 @@ def _of_site(
             "busy_seconds": median(seen.busy for seen in busy),
         }
         yield _finding(begin, "started-busy", facts, median(s.busy for s in busy))
-    yield from _compiles(spans, warm, count, source)
+    yield from _compiles(spans, warm, count, code)
     yield from _transfers(spans, count)
     if not late:
         yield from _few(spans, warm, count)
@@ -305,55 +351,124 @@ def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
 
 
 def _compiles(
-    spans: Sequence[_Seen],
-    warm: Counter[str],
-    count: dict[str, Fact],
-    source: Callable[[Place], str],
+    spans: Sequence[_Seen], warm: Counter[str], count: dict[str, Fact], code: _Code
 ) -> Iterator[Finding]:
     compiling = [seen for seen in spans if seen.compiles and _matters(seen)]
     if not compiling:
         return
     begin, end = spans[0].span.begin, spans[0].span.end
-    times = Counter(
-        (each.function, each.place) for seen in compiling for each in seen.compiles
-    )
-    (function, place), most = times.most_common(1)[0]
+    again: dict[tuple[str, Place | None], list[Compile]] = defaultdict(list)
+    for each in (each for seen in compiling for each in seen.compiles):
+        again[each.function, each.place].append(each)
     seconds = sum(seen.compiling for seen in compiling)
-    if most > 1:
-        reasons = [
-            each.reason
-            for seen in compiling
-            for each in seen.compiles
-            if (each.function, each.place) == (function, place)
-        ]
-        facts = count | {"function": function, "times": most, "seconds": seconds}
-        yield _finding(end, "recompiles", facts, seconds, reasons[-1])
+    repeated = {
+        key: each
+        for key, each in again.items()
+        if len(each) > 1 and not _are_new(each, len(spans))
+    }
+    if 2 * sum(map(_spent, repeated.values())) > seconds:
+        (function, _), same = max(repeated.items(), key=lambda item: _spent(item[1]))
+        facts = count | {"function": function, "times": len(same), "seconds": seconds}
+        yield _finding(end, "recompiles", facts, seconds, same[-1].reason)
         return
     # Who times the same program again without it wanted to know what it costs.
     programs = {execution.program for execution in compiling[0].work}
     if len(spans) == 1 and any(warm[program] for program in programs):
         return
-    if compiling == spans[:1] and _drops_first(end, source):
+    if any(code.means_compiling(seen.span) for seen in compiling):
+        return
+    if len(spans) > 1 and 2 * len(compiling) <= len(spans) and code.drops_first(end):
         return
     first = compiling[0]
+    dearest = sorted(again, key=lambda key: -_spent(again[key]))
     facts = count | {
-        "functions": tuple({name: None for name, _ in times})[:3],
-        "compile_seconds": seconds,
+        "functions": tuple({name: None for name, _ in dearest})[:3],
+        "compile_seconds": first.compiling,
         "read_seconds": first.span.seconds,
         "corrected_seconds": first.corrected,
     }
     yield _finding(begin, "first-call", facts, seconds)
 
 
+def _spent(compiles: Iterable[Compile]) -> float:
+    return sum(each.end_seconds - each.start_seconds for each in compiles)
+
+
+def _are_new(compiles: Sequence[Compile], spans: int) -> bool:
+    """Whether these are functions of one name, each called again without compiling."""
+    new = all(NEW_FUNCTION in each.reason for each in compiles)
+    return new and 2 * len(compiles) <= spans
+
+
 def _matters(seen: _Seen) -> bool:
     return seen.compiling > SHARE * seen.span.seconds
 
 
-def _drops_first(end: Place, source: Callable[[Place], str]) -> bool:
-    """Whether the list to which this line appends is used without its first entry."""
-    name, appends, _ = source(end).partition(".append(")
-    text = source(Place(end.file, 0))
-    return bool(appends) and f"{name.strip()}[1:" in text
+class _Code:
+    """What the source of a program says of its readings.
+
+    Args:
+        source: the text of a line of it, of a whole file for line 0; empty where there
+            is none.
+    """
+
+    def __init__(self, source: Callable[[Place], str]) -> None:
+        self._source = source
+        self._files: dict[str, list[ast.stmt]] = {}
+
+    def _statements(self, file: str) -> list[ast.stmt]:
+        if file not in self._files:
+            try:
+                tree = ast.parse(self._source(Place(file, 0)))
+            except (SyntaxError, ValueError):
+                tree = ast.Module([], [])
+            self._files[file] = [
+                node
+                for node in ast.walk(tree)
+                if isinstance(node, ast.stmt) and not hasattr(node, "body")
+            ]
+        return self._files[file]
+
+    def _statement(self, place: Place | None) -> str:
+        """The statement of a line, on one line and without comments."""
+        if place is None:
+            return ""
+        for node in self._statements(place.file):
+            if node.lineno <= place.line <= (node.end_lineno or node.lineno):
+                return ast.unparse(node)
+        return ""
+
+    def means_compiling(self, span: Span) -> bool:
+        """Whether the reading is called so, or printed as that."""
+        places = (span.taken, span.caller)
+        return any(_ON_PURPOSE.search(self._statement(place)) for place in places)
+
+    def drops_first(self, end: Place) -> bool:
+        """Whether what this line reads is used without its first entry, or only for a
+        minimum, a median or the like.
+        """
+        text = self._statement(end)
+        if _ROBUST.search(text):
+            return True
+        named = _KEPT.match(text)
+        whole = "\n".join(ast.unparse(node) for node in self._statements(end.file))
+        return _WARM_UP.search(whole) is not None or (
+            named is not None
+            and any(
+                re.search(form.format(re.escape(named[1])), whole) for form in _DROPS
+            )
+        )
+
+
+_ON_PURPOSE = re.compile(r"compil|warm|cold|first", re.IGNORECASE)
+_ROBUST = re.compile(r"\b\w*(min|median|percentile|quantile)s?\(")
+_WARM_UP = re.compile(r"burn_?in|discard", re.IGNORECASE)
+_KEPT = re.compile(r"(\w+)(?:\.append\(| = | \+= )")
+_DROPS = (
+    r"\b{}\[1:\]",
+    r"\b\w*(?:min|median|percentile|quantile)s?\((?:\w+\.)*{}\b",
+    r"\b{}\.(?:min|sort)\(",
+)
 
 
 def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Finding]:

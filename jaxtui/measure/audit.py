@@ -244,12 +244,33 @@ def _datetime(clock: Clock) -> Any:
     return Datetime
 
 
+def _watch_datetime(clock: Clock) -> None:
+    """Give the program, and nobody else, a ``datetime.datetime`` that is watched.
+
+    Libraries in C know how large the real one is, and crash on another.
+    """
+    real, own = datetime.datetime, _datetime(clock)
+
+    class Module(ModuleType):
+        @property
+        def datetime(self) -> Any:
+            value = self.__dict__["datetime"]
+            asks = sys._getframe(1).f_code
+            return own if value is real and clock.watch.is_program(asks) else value
+
+        @datetime.setter
+        def datetime(self, value: Any) -> None:
+            self.__dict__["datetime"] = value
+
+    datetime.__class__ = Module
+
+
 class Watch:
     """What is seen of one program."""
 
     def __init__(self) -> None:
         self.started = perf_counter()
-        self._spans: list[tuple[Reading, Reading, Place | None]] = []
+        self._spans: list[tuple[Reading, Reading, Place | None, Place | None]] = []
         self._lost_spans = 0
         self._arrays: dict[tuple[Place, Place], int] = {}
         """Bytes of NumPy's arrays that are named between two lines."""
@@ -258,7 +279,7 @@ class Watch:
         self._waits: list[Wait] = []
         self._remarks: list[Remark] = []
         self._codes: dict[CodeType, bool] = {}
-        self._reasons: deque[str] = deque(maxlen=1)
+        self._reasons: list[str] = []
         self._jax: Any = None
         self._trace: _Trace | None = None
         self._traces = True
@@ -280,8 +301,7 @@ class Watch:
         # It keeps a clock of its own from the moment of its import.
         if "timeit" in sys.modules:
             importlib.reload(sys.modules["timeit"])
-        clock = Clock("datetime.datetime", 1e-6, self)
-        datetime.datetime = _datetime(clock)  # type: ignore[misc]
+        _watch_datetime(Clock("datetime.datetime", 1e-6, self))
         sys.meta_path.insert(0, _Importer("jax", self._imported))
         os.register_at_fork(after_in_child=self._stay_out)
 
@@ -293,7 +313,7 @@ class Watch:
         """The line of the program that reads a clock; ``None`` if a library does."""
         while frame is not None:
             code = frame.f_code
-            if self._is_program(code):
+            if self.is_program(code):
                 return Place(code.co_filename, frame.f_lineno)
             if frame.f_globals.get("__name__") != "timeit":
                 return None
@@ -305,7 +325,7 @@ class Watch:
         own = self._frame(frame)
         return Place(own.f_code.co_filename, own.f_lineno) if own else None
 
-    def _is_program(self, code: CodeType) -> bool:
+    def is_program(self, code: CodeType) -> bool:
         known = self._codes.get(code)
         if known is None:
             file = code.co_filename
@@ -320,8 +340,8 @@ class Watch:
         if len(self._spans) < MOST_SPANS:
             frame = self._frame(sys._getframe(1))
             outer = self._frame(frame.f_back) if frame is not None else None
-            caller = self.line_of(outer)
-            self._spans.append((begin, end, caller))
+            taken, caller = self.line_of(frame), self.line_of(outer)
+            self._spans.append((begin, end, taken, caller))
             where = begin.place, end.place
             if where not in self._arrays:
                 self._arrays[where] = _arrays(*where, frame)
@@ -330,7 +350,7 @@ class Watch:
 
     def _frame(self, frame: FrameType | None) -> FrameType | None:
         """The innermost frame of the program."""
-        while frame is not None and not self._is_program(frame.f_code):
+        while frame is not None and not self.is_program(frame.f_code):
             frame = frame.f_back
         return frame
 
@@ -385,7 +405,11 @@ class Watch:
         if (stage := _STAGES.get(event)) is None or os.getpid() != self._pid:
             return
         end = self._now()
-        reason = self._reasons.pop() if self._reasons and stage == "compile" else ""
+        reason = ""
+        if stage == "compile" and self._reasons:
+            # Those after it are about what it calls.
+            reason = self._reasons[0]
+            self._reasons.clear()
         compiled = Compile(
             function=function_name(str(more.get("fun_name", ""))),
             start_seconds=end - seconds,
@@ -537,10 +561,13 @@ class Watch:
             remarks=tuple(remarks),
         )
 
-    def _span(self, begin: Reading, end: Reading, caller: Place | None) -> Span:
+    def _span(
+        self, begin: Reading, end: Reading, taken: Place | None, caller: Place | None
+    ) -> Span:
         return Span(
             begin=begin.place,
             end=end.place,
+            taken=taken,
             caller=caller,
             start_seconds=begin.seconds - self.started,
             stop_seconds=end.seconds - self.started,

@@ -28,6 +28,8 @@ class Span(Record, frozen=True, kw_only=True):
     begin: Place
     """Where the clock was read first; of a library such as ``timeit``, its caller."""
     end: Place
+    taken: Place | None = None
+    """The line that subtracts."""
     caller: Place | None = None
     """The line that called the function in which the clock was read."""
     start_seconds: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from jaxtui.analysis.audit import judge
@@ -24,6 +25,7 @@ def span(start: float, stop: float, *, grain: float = 1e-7, thread: int = 0) -> 
     return Span(
         begin=START,
         end=STOP,
+        taken=STOP,
         start_seconds=start,
         stop_seconds=stop,
         thread=thread,
@@ -59,8 +61,7 @@ def audit(*spans: Span, source: str = "", **seen: object) -> Audit:
         jax="0",
         seconds=10.0,
         spans=spans,
-        traced_seconds=(0.0, 10.0),
-        **seen,  # type: ignore[arg-type]
+        **({"traced_seconds": (0.0, 10.0)} | seen),  # type: ignore[arg-type]
     )
     return judge(witness, "a.py", 0, lambda place: source)
 
@@ -155,15 +156,34 @@ def test_compiling_inside_the_first_span() -> None:
     facts = judged.findings[0].remark.facts
     assert facts["compile_seconds"] == pytest.approx(0.39)
     assert facts["corrected_seconds"] == pytest.approx(0.11)
-    # Its figure is not used.
-    kept = audit(
-        first,
-        second,
-        source="times.append(clock() - start)\nprint(sum(times[1:]))",
+
+
+@pytest.mark.parametrize(
+    ("taken", "use", "found"),
+    [
+        ("times.append(clock() - start)", "print(sum(times))", ["first-call"]),
+        ("times.append(clock() - start)", "print(sum(times[1:]))", []),
+        ("times.append(clock() - start)", "print(np.median(times))", []),
+        ("times.append(clock() - start)", "print(min(others))", ["first-call"]),
+        ("times = timeit.repeat(f,\n    repeat=2)", "print(min(times))", []),
+        ("print(min(timeit.repeat(f,\n    repeat=2)))", "", []),
+        ("times += [clock() - start]", "report(times[burnin:])", []),
+        ("compile_time = clock() - start", "", []),
+        ("print(clock() - start)  # not compiled", "", ["first-call"]),
+        ("times.append(clock() - start", "no Python", ["first-call"]),
+    ],
+)
+def test_a_first_span_that_compiles_and_is_not_used_is_no_mistake(
+    taken: str, use: str, found: list[str]
+) -> None:
+    judged = audit(
+        span(1.0, 1.5),
+        span(2.0, 2.1),
+        source=f"start = clock()\nf()\n{taken}\n{use}\n",
         executions=(run(1.4, 1.5), run(2.0001, 2.1)),
         compiles=(compiled(1.01, 1.4),),
     )
-    assert kinds(kept) == []
+    assert kinds(judged) == found
 
 
 @pytest.mark.parametrize(("program", "found"), [("f", []), ("g", ["first-call"])])
@@ -194,6 +214,56 @@ def test_one_function_compiled_twice_from_one_line() -> None:
     apart = (compiled(1.01, 1.2), compiled(1.21, 1.4, "g"))
     judged = audit(span(1.0, 1.5), executions=runs, compiles=apart)
     assert kinds(judged) == ["first-call"]
+    # Most of the time goes to what is compiled once.
+    most = (*both, compiled(1.4, 1.9, "g"))
+    judged = audit(span(1.0, 2.0), executions=runs, compiles=most)
+    assert kinds(judged) == ["first-call"]
+    assert judged.findings[0].remark.facts["functions"] == ("g", "f")
+
+
+def test_functions_of_one_name_that_are_called_again_are_no_recompiles() -> None:
+    def new(at: float) -> Compile:
+        return msgspec.structs.replace(
+            compiled(at + 0.01, at + 0.4), reason="never seen function:\n f id=1"
+        )
+
+    spans = [span(at, at + 0.5) for at in (1.0, 2.0, 3.0, 4.0)]
+    runs = tuple(run(each.start_seconds + 0.4, each.stop_seconds) for each in spans)
+    seen = {"executions": runs, "compiles": (new(1.0), new(3.0))}
+    assert kinds(audit(*spans, **seen)) == ["first-call"]
+    # One that is made anew for every call is compiled for every call.
+    assert kinds(audit(*spans[::2], **seen)) == ["recompiles"]
+
+
+def test_one_line_makes_one_finding_of_a_kind_whoever_called_it() -> None:
+    spans = [
+        msgspec.structs.replace(span(at, at + 0.1), caller=Place("/a.py", int(at)))
+        for at in (20.0, 30.0)
+    ]
+    runs = tuple(run(each.start_seconds, each.stop_seconds + 0.1) for each in spans)
+    judged = audit(*spans, executions=runs, traced_seconds=(0.0, 90.0))
+    assert kinds(judged) == ["unawaited"]
+    assert judged.findings[0].remark.facts["callers"] == 2
+
+
+@pytest.mark.parametrize(
+    ("left", "others", "found"),
+    [
+        (0.04, (), []),
+        # More is left than was waited for, or it waited for something else.
+        (0.06, (), ["unawaited"]),
+        (0.04, (run(1.0005, 1.051),), ["unawaited"]),
+    ],
+)
+def test_what_a_long_wait_was_for_is_over(
+    left: float, others: tuple[Execution, ...], found: list[str]
+) -> None:
+    judged = audit(
+        span(1.0, 1.051),
+        executions=(run(1.0001, 1.0003), run(1.0004, 1.051 + left), *others),
+        waits=(waited(1.001, 1.051),),
+    )
+    assert kinds(judged) == found
 
 
 @pytest.mark.parametrize(("size", "found"), [(65_536, ["transfer"]), (65_535, [])])

@@ -85,6 +85,28 @@ def test_the_exit_status_is_the_programs_own(
     ]
 
 
+def test_a_library_has_the_real_datetime(tmp_path: Path) -> None:
+    # One in C expects its size, and crashes.
+    (tmp_path / "site-packages").mkdir()
+    library = tmp_path / "site-packages" / "library.py"
+    library.write_text("from datetime import datetime\n")
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import _datetime, sys\n"
+        "sys.path.insert(0, 'site-packages')\n"
+        "import datetime, library\n"
+        "from datetime import datetime as own\n"
+        "assert library.datetime is _datetime.datetime\n"
+        "assert own is datetime.datetime is not library.datetime\n"
+        "assert isinstance(library.datetime.now(), own)\n"
+        "print(own.now() - datetime.datetime.now())\n"
+        "datetime.datetime = int\n"  # as those who freeze the time do
+        "assert datetime.datetime is int\n"
+    )
+    ended, audit, printed = document(path, cwd=tmp_path)
+    assert (ended, audit["status"]) == (0, 0), printed
+
+
 def test_a_traceback_has_no_frame_of_jaxtui(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text("def f():\n    raise KeyError('boom')\n\nf()\n")

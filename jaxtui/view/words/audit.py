@@ -12,7 +12,13 @@ def _names(facts: Facts) -> str:
 
 def _of_spans(facts: Facts) -> str:
     spans, affected = facts["spans"], facts["affected"]
-    return "" if spans == 1 else f" In {affected} of {spans} spans; these are medians."
+    medians = f" In {affected} of {spans} spans; these are medians."
+    return ("" if spans == 1 else medians) + _callers(facts)
+
+
+def _callers(facts: Facts) -> str:
+    more = facts.get("callers", 1) - 1
+    return f" The same for {fmt.plural(more, 'other caller')}." if more else ""
 
 
 def _unawaited(facts: Facts) -> str:
@@ -39,7 +45,7 @@ def _first_call(facts: Facts) -> str:
     return (
         f"{which} includes compiling {_names(facts)}:"
         f" {fmt.seconds(facts['compile_seconds'])} of"
-        f" {fmt.seconds(facts['read_seconds'])}{without}."
+        f" {fmt.seconds(facts['read_seconds'])}{without}.{_callers(facts)}"
     )
 
 
@@ -115,6 +121,7 @@ WORDS = {
         lambda facts: (
             f"`{facts['function']}` is timed once, in"
             f" {fmt.seconds(facts['read_seconds'])}: nobody knows how much that varies."
+            f"{_callers(facts)}"
         ),
         "Repeat it, and report a median.",
     ),
