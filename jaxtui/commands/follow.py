@@ -9,7 +9,7 @@ from jaxtui.commands.common import Common, engine_flags
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.terminal import say
 from jaxtui.model import Event, Following
-from jaxtui.view.hosts import following_text
+from jaxtui.view.words.hosts import following_text
 
 
 @click.command("follow")

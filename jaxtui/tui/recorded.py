@@ -23,6 +23,7 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint, hints_width
 from jaxtui.view import chipmap, devices, fleet
 from jaxtui.view.text import fit
+from jaxtui.view.words.machine import explain
 
 _PLACE = Offset(1, 2)
 """Of the list: under the tabs."""
@@ -170,7 +171,7 @@ class RecordedScreen(ModalScreen[None]):
                 f" · {found[0].device_kind}, as JAX lists it there; not this machine",
             )
         )
-        self.query_one("#recorded-words", Static).update(devices.explain(self._devices))
+        self.query_one("#recorded-words", Static).update(explain(self._devices))
 
 
 def choose(app: BaseApp, shown: str | None) -> None:

@@ -20,6 +20,7 @@ from jaxtui.view.chipmap import Mark
 from jaxtui.view.document import machine
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, meter, plain
+from jaxtui.view.words.check import CHECK_DOING, check_advice
 
 LOOKS: dict[VerdictWord | None, Mark] = {
     "pass": Mark("✓", "pass", "check-pass"),
@@ -54,20 +55,7 @@ LEAST_NAME = 20
 WAITING = Span("…", "muted")
 """Stands where a verdict is being worked out."""
 
-_DOING: Mapping[CheckTest, str] = {
-    "present": "counting chips",
-    "memory": "reading memory statistics",
-    "dispatch": "timing calls",
-    "transfer": "copying between host and device",
-    "collectives": "exchanging between all devices",
-    "together": "working on all devices at once",
-    "numerics": "comparing results with float64",
-    "bandwidth": "streaming large arrays",
-    "compute": "multiplying matrices",
-}
-"""What each test does; those come first whose cell says least where all is well."""
-
-_LEAST_SAID = (*_DOING,)
+_LEAST_SAID = (*CHECK_DOING,)
 
 _QUANTITIES: dict[Unit, fmt.Quantity] = {
     "bytes": "memory",
@@ -397,38 +385,23 @@ def work_of(exam: Examination) -> str:
     """What the running test does: ``streaming large arrays on 8 devices``."""
     if exam.check is None or exam.doing is None:
         return "starting"
-    text = "compiling" if exam.doing == "compiling" else _DOING[exam.check.test]
+    text = "compiling" if exam.doing == "compiling" else CHECK_DOING[exam.check.test]
     return f"{text} on {fmt.some(exam.at_work)}" if exam.at_work else text
 
 
 def _advice(check: Judgement) -> str:
     word, verdicts = check.word, check.verdicts
-    if word == "skipped":
-        return "Nothing could be tested."
-    if word == "pass":
-        passed = {
-            verdict.reading.test for verdict in verdicts if verdict.word == "pass"
-        }
-        return f"{fmt.plural(len(passed), 'test')} passed, nothing is wrong."
+    passed = {verdict.reading.test for verdict in verdicts if verdict.word == "pass"}
     guilty = [verdict for verdict in verdicts if verdict.word == word]
-    culprits = _culprits(guilty, check.devices)
+    low = [verdict for verdict in verdicts if verdict.word == "low" != word]
     names = dict.fromkeys(verdict.reading.device for verdict in guilty)
     most = None in names or len(names) > min(MOST_CULPRITS, len(check.devices) // 2)
-    only = "" if most else f" --device {','.join(map(str, names))}"
-    again = f"`jaxtui check --level full{only}`"
-    if word == "low":
-        return f"{culprits}. See who else uses the machine, then run {again}."
-    low = [verdict for verdict in verdicts if verdict.word == "low"]
-    besides = f" Low: {_culprits(low, check.devices)}." if low else ""
-    if word == "impossible":
-        return (
-            f"{culprits}: faster than the hardware can be. Don't trust a timing of "
-            f"this machine until {again} passes.{besides}"
-        )
-    return (
-        f"{culprits}. Don't rely on it. Restart the machine and check again; if it "
-        "stays, send the output of `jaxtui check --json` to whoever provides the "
-        f"machine.{besides}"
+    return check_advice(
+        word,
+        passed=len(passed),
+        culprits=_culprits(guilty, check.devices),
+        low=_culprits(low, check.devices),
+        again=() if most else tuple(map(str, names)),
     )
 
 

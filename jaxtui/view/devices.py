@@ -10,7 +10,6 @@ from jaxtui import format as fmt
 from jaxtui.analysis.examination import Examination
 from jaxtui.format import plural
 from jaxtui.machine import processes
-from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import (
     Device,
     EngineFailed,
@@ -20,16 +19,16 @@ from jaxtui.model import (
     Remark,
 )
 from jaxtui.model.base import dtype_label
-from jaxtui.model.machine import chip_count, slice_count
+from jaxtui.model.machine import chip_count
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap, fleet, words
 from jaxtui.view.document import machine
-from jaxtui.view.hosts import hosts_text
 from jaxtui.view.load import NEARLY_FULL
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, fold, meter, plain
-from jaxtui.view.words.machine import process
+from jaxtui.view.words.hosts import hosts_text
+from jaxtui.view.words.machine import explain, process
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
@@ -39,54 +38,6 @@ _BYTES = ("bytes", "size", "limit", "reserved")
 
 _NARROWEST_VALUE = 16
 """With less room beside the names of facts, their later lines go below the names."""
-
-
-def explain(devices: Sequence[Device]) -> str:
-    """One plain sentence on how chips, cores and devices relate here."""
-    if not devices:
-        return "There are no devices."
-    first, count = devices[0], len(devices)
-    if first.simulated:
-        name = plural(count, f"simulated {first.platform.upper()} device")
-        return f"{name} on one CPU: SIMULATED, they share the same cores."
-    if first.platform == "cpu" and count == 1:
-        return (
-            "1 CPU device: XLA's CPU backend uses all cores of this machine as one "
-            "device."
-        )
-    if first.platform == "cpu":
-        return f"{count} CPU devices: they share the cores of their machine."
-    if first.platform == "tpu" and first.coords:
-        return _explain_tpu(devices)
-    name = plural(count, "chip" if first.platform == "tpu" else first.platform.upper())
-    return f"{name} = {plural(count, 'JAX device')}."
-
-
-def _explain_tpu(devices: Sequence[Device]) -> str:
-    slices = slice_count(devices)
-    devices = [d for d in devices if d.slice_index == devices[0].slice_index]
-    first, count = devices[0], chip_count(devices)
-    cores = len(devices) * first.tensorcores
-    terms = [
-        plural(cores, "TensorCore"),
-        plural(count, "chip"),
-        plural(len(devices), "JAX device"),
-    ]
-    for family in FAMILIES:
-        number = cores if family.per_chip > 1 else count
-        # A part of a slice, say three chips of eight, has no name of its own.
-        if first.device_kind in family.kinds and number & (number - 1) == 0:
-            terms.insert(0, f"{family.cloud}-{number}")
-    if len(devices) > count:
-        relation = f"each core is a device of its own, {len(devices) // count} per chip"
-    elif first.tensorcores > 1:
-        relation = (
-            f"the {first.tensorcores} cores of a chip work as one device (megacore)"
-        )
-    else:
-        relation = "each chip has one core and is one device"
-    each = f"{slices} slices, each " if slices > 1 else ""
-    return f"{each}{' = '.join(terms)}: {relation}."
 
 
 def report(

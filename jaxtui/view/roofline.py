@@ -47,6 +47,7 @@ from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.roofline_plot import letters, picture, quantity_of, rate_text
 from jaxtui.view.text import Column, Line, Span, bar
+from jaxtui.view.words.roofline import WHAT_IT_IS, measure_roofs, roofs_so_far
 
 BAR = 16
 """Cells of a bar in a report."""
@@ -63,11 +64,6 @@ LIMITS = {
 
 PLAIN = ("memory-bound", "moves-data", "compute-bound")
 """Codes of verdicts that the table says as well."""
-
-WHAT_IT_IS = """\
-A roofline shows what limits each case: under the slanting roof it waits for memory, \
-under the flat roof for arithmetic. The nearer a case comes to its roof, the less is \
-left to gain."""
 
 SECONDS = Roofs(device="", dtypes=()).budget
 """For measuring the roofs of a device; compiling comes on top."""
@@ -410,10 +406,9 @@ class Roofline(msgspec.Struct, frozen=True):
 
     def why_no_picture(self) -> str:
         """What the picture would be, and what makes it."""
-        to_do = f"z measures the roofs of {self.device}, about {SECONDS:.0f} s."
+        to_do = measure_roofs(self.device, SECONDS)
         if self.measuring:
-            so_far = f" So far: {_rates(self.roofs)}." if self.roofs else ""
-            to_do = f"jaxtui is measuring the roofs of {self.device}.{so_far}"
+            to_do = roofs_so_far(self.device, _rates(self.roofs) if self.roofs else "")
         return "\n\n".join(filter(None, (WHAT_IT_IS, self.message, to_do)))
 
 

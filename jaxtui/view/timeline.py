@@ -9,6 +9,7 @@ from jaxtui.view import stopwatch, words
 from jaxtui.view.lanes import Timeline
 from jaxtui.view.report import Report, gather
 from jaxtui.view.text import Line, Span
+from jaxtui.view.words.loops import call_sentence, loop_waits
 
 WAITS: dict[LoopStyle, str] = {
     "never": "never block",
@@ -53,24 +54,12 @@ def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
             (Span(words.sentence(remark), "error"),),
             (Span(words.advice(remark)),),
         ]
-    return [(Span(_why_waiting(state, job, loop)),)]
-
-
-def _why_waiting(state: State, job: Job | None, loop: Loop) -> str:
-    if state.engine == "failed":
-        return "no engine · R tries again"
     if state.running and state.purpose != "loop":
-        return "another run is in progress, the loop starts after it · s stops it"
-    if state.engine == "starting":
-        return "JAX is starting: the loop starts when it is ready"
-    if job is None:
-        return "the loop starts"
-    if job.outcome is None:
-        ready = len(job.seen)
-        return f"running: {ready} of {loop.calls} ready · s stops it"
-    if job.outcome == "cancelled":
-        return "stopped too early for figures · r runs it again"
-    return "ended without figures · r runs it again"
+        return [(Span(loop_waits("busy")),)]
+    if job is None or state.engine in ("failed", "starting"):
+        return [(Span(loop_waits(state.engine)),)]
+    ready = len(job.seen)
+    return [(Span(loop_waits(job.outcome, ready=ready, calls=loop.calls)),)]
 
 
 def report(loop: Loop, line: Timeline, measured: LoopMeasured | None) -> Report:
@@ -104,18 +93,11 @@ def call_text(line: Timeline, index: int, *, inline: bool) -> str:
     hand_over, ahead = dispatch.end - dispatch.start, device.end - dispatch.end
     times = (dispatch.start, hand_over, device.end, ahead, waited)
     time = fmt.shared(times).whole
-    parts = [f"entered at {time(dispatch.start)}"]
-    took = time(hand_over)
-    if inline:
-        parts.append(f"returned after {took} with the result: computed inside the call")
-    else:
-        parts += [f"returned after {took}", f"ready at {time(device.end)}"]
-        if index in line.held:
-            parts.append(f"{line.in_flight[index]} in flight: the call was held back")
-        elif wait is not None and wait.end >= device.end:
-            parts.append(f"host waited {time(waited)}")
-        elif device.end > dispatch.end:
-            parts.append(f"host {time(ahead)} ahead")
-        else:
-            parts.append("ready when the call returned")
-    return " · ".join(parts)
+    return call_sentence(
+        entered=time(dispatch.start),
+        returned=time(hand_over),
+        ready="" if inline else time(device.end),
+        in_flight=line.in_flight[index] if index in line.held else 0,
+        waited=time(waited) if wait is not None and wait.end >= device.end else "",
+        ahead=time(ahead) if ahead > 0 else "",
+    )

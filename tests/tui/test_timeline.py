@@ -179,7 +179,7 @@ async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
         engine.emit_run(LoopSeen(first=0, calls=measured.calls[:3]))
         await until(pilot, lambda: shot(app).line.calls == 3)
         engine.emit_run(LoopSeen(first=3, calls=measured.calls[3:9]))
-        await until(pilot, lambda: "9 of 40 ready" in shown(app, "figures"))
+        await until(pilot, lambda: "9 of 40 " in shown(app, "figures"))
         assert "stopwatch" not in lanes(app).text
         engine.emit_run(LoopSeen(first=9, calls=measured.calls[9:]))
         await until(pilot, lambda: "200 ms" in shown(app, "figures"))

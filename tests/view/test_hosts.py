@@ -2,7 +2,7 @@ import msgspec
 
 from jaxtui.model import Following
 from jaxtui.view.document import Devices
-from jaxtui.view.hosts import following_text, hosts_text
+from jaxtui.view.words.hosts import following_text, hosts_text
 from tests.fake_engine import HOST, cpu_devices
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxtui.format import plural, seconds
+from jaxtui.model import Following, Host
 from jaxtui.view.words.base import Facts, Words
 
 SHOWN = 8
 """Of many that are missing."""
+
+SHOWN_NAMES = 4
+"""Of hosts in one line."""
 
 LAUNCHERS = {
     "ompi": "Open MPI",
@@ -116,6 +122,25 @@ _AGAIN = (
     "What had arrived is kept. Start the command again on all hosts; in the app, R"
     " forms the group again."
 )
+
+
+def following_text(event: Following) -> str:
+    """Whom this process follows, in a line."""
+    return (
+        f"Process {event.process} of {event.processes} follows process 0 on"
+        f" {event.leader}. Ctrl-C leaves."
+    )
+
+
+def hosts_text(hosts: Sequence[Host]) -> str:
+    """``4 processes on node-1, node-2``; empty of a process alone."""
+    names = tuple(dict.fromkeys(host.hostname for host in hosts))
+    if not names:
+        return ""
+    few = len(names) <= SHOWN_NAMES
+    shown = ", ".join(names) if few else plural(len(names), "host")
+    return f"{plural(len(hosts), 'process')} on {shown}"
+
 
 WORDS: dict[str, Words] = {
     "hosts-awaited": Words("waiting", _awaited, _awaited_advice),

@@ -64,6 +64,61 @@ def _in_part(part: str) -> str:
     return f" in its part {part!r}" if part else ""
 
 
+def loop_waits(why: str | None, *, ready: int = 0, calls: int = 0) -> str:
+    """Why a loop has no figures yet, and what to do.
+
+    Args:
+        why: ``busy``, the state of the engine, or how the loop ended; ``None`` while it
+            runs.
+        ready: calls whose result is there.
+        calls: of the loop.
+    """
+    match why:
+        case "failed":
+            return "no engine · R starts it again"
+        case "busy":
+            return "another run is in progress; the loop runs after it · s stops it"
+        case "starting":
+            return "JAX is starting; the loop runs when it is ready"
+        case None:
+            return f"running: {ready} of {calls} calls ready · s stops it"
+        case "cancelled":
+            return "stopped too early for figures · r runs it again"
+        case "ready" | "running" | "released":
+            return "the loop is starting"
+        case _:
+            return "ended without figures · r runs it again"
+
+
+def call_sentence(
+    *, entered: str, returned: str, ready: str, in_flight: int, waited: str, ahead: str
+) -> str:
+    """``entered at 1.2 ms · returned after 20 µs · ready at 5.0 ms · …``.
+
+    Args:
+        entered: when the host made the call.
+        returned: how long the call took.
+        ready: when its result was there; empty if the call computed it.
+        in_flight: computations that held the call back; 0 if none did.
+        waited: how long the host waited for the result, if it did to the end.
+        ahead: how much earlier than the result the call returned.
+    """
+    parts = [f"entered at {entered}", f"returned after {returned}"]
+    if not ready:
+        parts[-1] += " with the result, computed inside the call"
+        return " · ".join(parts)
+    parts.append(f"ready at {ready}")
+    if in_flight:
+        parts.append(f"the host was blocked: {in_flight} in flight")
+    elif waited:
+        parts.append(f"the host waited {waited}")
+    elif ahead:
+        parts.append(f"the host is {ahead} ahead")
+    else:
+        parts.append("ready when the call returned")
+    return " · ".join(parts)
+
+
 WORDS: dict[str, Words] = {
     "donates-arguments": Words(
         "donated arguments",
