@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -114,7 +113,7 @@ def write_whole(
         FileExistsError: it is there, and may not be replaced.
         OSError: it cannot be written; what was there before is still there.
     """
-    beside = path.with_name(f".jaxtui-{secrets.token_hex(8)}")
+    beside = path.with_name(f".jaxtui-{os.urandom(8).hex()}")
     try:
         # Not by tempfile, whose files are private whatever the umask says.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL

@@ -50,6 +50,29 @@ main()
 
 HELP = "from jaxtui.cli import main\nmain(['bench', '--help'])"
 
+FIRST_FRAME = "from jaxtui import cli\nimport jaxtui.tui.run, jaxtui.engine.client"
+
+LATER = {
+    *("html.entities", "psutil", "plotext", "secrets", "statistics"),
+    *("jaxtui.tui.bench", "jaxtui.tui.learn", "jaxtui.tui.history", "jaxtui.lessons"),
+    *("jaxtui.tui.audit", "jaxtui.tui.links", "jaxtui.tui.profile"),
+    *("jaxtui.view.audit", "jaxtui.view.links", "jaxtui.view.profile"),
+}
+"""What the first frame of the app does without."""
+
+DATACLASSES = f"""
+import sys
+{FIRST_FRAME}
+print(*{{
+    name
+    for module in [*sys.modules.values()]
+    for name, value in vars(module).items()
+    if hasattr(value, "__dataclass_fields__")
+    and value.__module__.startswith("jaxtui.")
+}})
+"""
+"""Names of our dataclasses; each costs a start as much as thirty structs."""
+
 DRAW = """
 from jaxtui.plot import Picture, Series
 Picture((Series('a', [1.0, 2.0], [1.0, 2.0]),)).rows(40, 10)
@@ -90,8 +113,9 @@ def brought(statement: str) -> set[str]:
         ("import jaxtui.cli", HEAVY),
         # The engine is spawned before Textual is imported.
         (SPAWN, HEAVY | {"asyncio", "jaxtui.model"}),
-        (BARE, HEAVY | {"asyncio", "click", "json", "typing", "msgspec"}),
+        (BARE, HEAVY | {"asyncio", "click", "dataclasses", "json", "msgspec"}),
         (HELP, {"textual", *CORE}),
+        (FIRST_FRAME, {*CORE} | LATER),
         ("import jaxtui.engine.client", HEAVY | {"jaxtui.measure"}),
         ("import jaxtui.engine.process", HEAVY | {"asyncio", "msgspec"}),
         ("import jaxtui.engine.server", HEAVY | {"asyncio"}),
@@ -108,6 +132,7 @@ def brought(statement: str) -> set[str]:
             "spawn",
             "bare",
             "help",
+            "frame",
             "client",
             "process",
             "server",
@@ -117,6 +142,17 @@ def brought(statement: str) -> set[str]:
 )
 def test_what_an_import_leaves_out(statement: str, absent: set[str]) -> None:
     assert not brought(statement) & absent
+
+
+def test_the_first_frame_waits_for_no_dataclass_but_that_of_the_options() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DATACLASSES],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=True,
+    )
+    assert set(done.stdout.split()) == {"Common"}
 
 
 def test_the_measuring_side_never_imports_the_ui() -> None:

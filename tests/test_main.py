@@ -6,7 +6,6 @@ import asyncio
 import io
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -104,15 +103,15 @@ def test_the_app_has_the_options_and_its_ending_is_the_exit_code(
 def test_the_app_has_one_engine_whenever_that_was_started(
     monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], limit: str | None
 ) -> None:
-    started: list[tuple[EngineOptions, object]] = []
-    opened: list[tuple[EngineOptions, object]] = []
+    started: list[tuple[dict[str, object], object]] = []
+    opened: list[tuple[dict[str, object], object]] = []
 
     def spawn(options: EngineOptions) -> object:
-        started.append((replace(options), object()))
+        started.append(({**vars(options)}, object()))
         return started[-1][1]
 
     def run_app(options: EngineOptions, process: object, **rest: object) -> int:
-        opened.append((options, process))
+        opened.append(({**vars(options)}, process))
         return 0
 
     monkeypatch.setattr(common.EngineProcess, "spawn", spawn)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 from typing import Literal
 
 import msgspec
@@ -14,7 +13,7 @@ from jaxtui.analysis import thresholds
 from jaxtui.analysis.baseline import Baseline, Figure
 from jaxtui.analysis.thresholds import HOST_TESTS, RATES, Bound
 from jaxtui.model import Device, Expected, Fact, Reading, Record, Remark, Unit
-from jaxtui.stats import Interval, ratio
+from jaxtui.stats import Interval, median, ratio
 
 VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
 

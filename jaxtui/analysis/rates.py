@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from statistics import median
 from typing import Literal
 
 import msgspec
@@ -13,6 +12,7 @@ from jaxtui.analysis.thresholds import Bound
 from jaxtui.model import Case, Device, Measurement, Reading
 from jaxtui.model.machine import members
 from jaxtui.model.own import brief_name
+from jaxtui.stats import median
 
 Quantity = Literal["FLOP/s", "B/s"]
 
@@ -39,7 +39,7 @@ class Rates(msgspec.Struct, frozen=True):
     @property
     def median(self) -> float:
         """Per second, of all of them."""
-        return median(rate.per_second for rate in self.by_device.values())
+        return median([rate.per_second for rate in self.by_device.values()])
 
 
 class Straggler(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -51,7 +52,14 @@ def run(
     for name in ("COLUMNS", "LINES"):
         # They would outweigh the terminal's own size, also when that changes.
         os.environ.pop(name, None)
-    from jaxtui.tui.run import run_app
+    # What is imported stays: looking through it for garbage again and again would take
+    # a tenth of the start, and hold the screen up later on.
+    gc.disable()
+    try:
+        from jaxtui.tui.run import run_app
+    finally:
+        gc.freeze()
+        gc.enable()
 
     return run_app(
         options,

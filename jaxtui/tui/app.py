@@ -213,7 +213,6 @@ class JaxtuiApp(BaseApp):
         self.watch(devices, "disturbed", self._tell_disturbed)
         # The keys of a tab are those of the pane in it: the focus stays there.
         self.query_one(ContentTabs).can_focus = False
-        self.call_after_refresh(_load_what_devices_need)
         self.set_interval(1 / self.fps, self._publish)
         self.set_interval(5.0, self.release_if_idle)
         self.set_interval(5.0, self.end_without_terminal)
@@ -550,12 +549,6 @@ class JaxtuiApp(BaseApp):
             node.perform(action)
         else:
             self.call_later(self.run_action, action, node)
-
-
-def _load_what_devices_need() -> None:
-    # After the first frame and before there are devices: nothing waits for this then.
-    importlib.import_module("jaxtui.experiments")
-    importlib.import_module("jaxtui.view.devices")
 
 
 def _warm_up() -> None:

@@ -14,6 +14,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.reactive import reactive
 from textual.widgets import Label
 
+from jaxtui import experiments
 from jaxtui import format as fmt
 from jaxtui.analysis import examination
 from jaxtui.model import Case, CheckLevel, Experiment, Remark, SelectionError
@@ -34,9 +35,6 @@ from jaxtui.view import bench, calls, devices, figures, report, stopwatch
 from jaxtui.view import check as check_view
 from jaxtui.view.progress import describe, starting
 from jaxtui.view.text import Line, Span, fold, meter
-
-# ``experiments`` is imported where it is used, after the devices are known: the first
-# frame comes sooner without it.
 
 WIDER = 120
 """From so many columns on details stand beside the rest unasked."""
@@ -138,8 +136,6 @@ class DevicesPane(CasePane):
         state, device = self.state, self.state.device
         if device is None or state.host is None or not state.ops:
             return None
-        from jaxtui import experiments
-
         ordered = (device,) if device.addressable else state.devices
         try:
             offer = experiments.default_experiment(ordered, state.ops, state.host)
@@ -248,7 +244,9 @@ class DevicesPane(CasePane):
     @on(DeviceMoved)
     def _select(self, event: DeviceMoved) -> None:
         event.stop()
-        self.session.update(cursor=event.name)
+        selected = self.session.state.device
+        if selected is None or selected.name != event.name:
+            self.session.update(cursor=event.name)
 
     @on(DeviceTable.Entered)
     def _enter(self, event: DeviceTable.Entered) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Literal
 
 import msgspec
@@ -14,6 +13,7 @@ from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates, Straggler, stragglers
 from jaxtui.model import Case, Device, Fact, Remark
 from jaxtui.state import Job
+from jaxtui.stats import median
 from jaxtui.view import words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.heat import Scale

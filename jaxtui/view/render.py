@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import NamedTuple
 
 from rich.console import Console
@@ -16,6 +15,11 @@ from jaxtui.plot import COLORS, HEAT, SERIES, Row
 from jaxtui.text import visible
 from jaxtui.view.report import Paragraph, Report, Table, lines, paragraphs
 from jaxtui.view.text import Line, Span, plain
+
+# ``html`` has these, too, but loads the names of two thousand others.
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
+)
 
 COLUMNS, LINES = 100, 28
 """Of a plot in a file: a picture of some 5 : 3."""
@@ -97,7 +101,7 @@ def _html_row(tag: str, table: Table, cells: Iterable[Line]) -> str:
 
 
 def _html(text: str) -> str:
-    return escape(visible(text))
+    return visible(text).translate(_ENTITIES)
 
 
 # SVG.
@@ -190,7 +194,7 @@ def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:
     theme = TerminalTheme(look.background, look.foreground, [])
     theme.ansi_colors = SVG_EXPORT_THEME.ansi_colors
     # It passes through str.format once more.
-    shown = escape(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
+    shown = _html(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
     template = (
         _SVG.replace("BACKGROUND", theme.background_color.hex)
         .replace("FOREGROUND", theme.foreground_color.hex)
