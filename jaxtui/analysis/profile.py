@@ -64,6 +64,13 @@ class Row:
         return stdev(self.steps) if len(self.steps) > 1 else None
 
     @property
+    def most_seconds(self) -> float:
+        """If all that its kernels share with other lines were its own: how XLA divides
+        the time of a fusion cannot be seen.
+        """
+        return sum({id(k): k.self_seconds for k in self.kernels}.values())
+
+    @property
     def kind(self) -> KernelKind:
         """What most of its time is."""
         return self.kinds.most_common(1)[0][0] if self.kinds else "compute"

@@ -162,6 +162,8 @@ def columns(
     def column(texts: Iterable[str], idle: str = "", more: str = "") -> list[Line]:
         return [*((Span(text),) for text in texts), *tail(idle, more)]
 
+    # Which a hundredth of a step would not change.
+    guesses = [row.most_seconds - row.seconds > step / 100 for row in shown]
     several = f"{fmt.plural(len(cut), 'row')} more"
     names = [label(row, by) for row in shown]
     bars = [(Span(bar(row.seconds / step, 8), KINDS[row.kind][1]),) for row in shown]
@@ -192,6 +194,16 @@ def columns(
                 _share(profile.idle_seconds / step),
                 _share(rest / step),
             ),
+            right=True,
+        ),
+        Column(
+            "most",
+            "at most",
+            column(
+                unit.text(row.most_seconds) if guess and row.shared else ""
+                for row, guess in zip(shown, guesses, strict=True)
+            ),
+            rank=3,
             right=True,
         ),
         Column(
@@ -429,6 +441,8 @@ class SourceLine(NamedTuple):
     share: float = 0.0
     heat: str = ""
     """The role of its margin; empty for what takes no time."""
+    shared: bool = False
+    """How much is that of other lines is a guess."""
     total: float = 0.0
 
     @property
@@ -478,6 +492,7 @@ def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
                 here = here._replace(
                     seconds=row_here.seconds,
                     share=row_here.seconds / step,
+                    shared=row_here.shared,
                     heat=heat if row_here.seconds else "",
                     total=row_here.total_seconds,
                 )
@@ -491,7 +506,7 @@ def source_text(line: SourceLine) -> Line:
         return (Span(line.text, "head"),)
     share = _share(line.share) if line.seconds else ""
     return (
-        Span(f"{share:>7} ", line.heat or "muted"),
+        Span(f"{share:>7}{'~' if line.shared else ' '}", line.heat or "muted"),
         Span(f"{line.number:>5} ", "muted"),
         Span(line.text.expandtabs(4), "label" if line.total else "muted"),
     )
@@ -652,8 +667,17 @@ def _kernel_rows(profile: Profile) -> Iterator[KernelRow]:
 
 
 CSV = (
-    *("key", "kind", "self_seconds", "deviation_seconds", "share", "total_seconds"),
-    *("hidden_seconds", "runs", "flops", "bytes", "file", "line", "function"),
+    *("key", "kind", "self_seconds", "deviation_seconds", "share", "most_seconds"),
+    *(
+        "total_seconds",
+        "hidden_seconds",
+        "runs",
+        "flops",
+        "bytes",
+        "file",
+        "line",
+        "function",
+    ),
 )
 
 
@@ -667,6 +691,7 @@ def as_csv(profile: Profile, by: By) -> str:
             "self_seconds": row.seconds,
             "deviation_seconds": row.deviation,
             "share": row.seconds / step,
+            "most_seconds": row.most_seconds,
             "total_seconds": row.total_seconds,
             "hidden_seconds": row.hidden_seconds,
             "runs": row.count,

@@ -51,6 +51,14 @@ def test_equal_names_of_two_programs_are_two_ops() -> None:
     assert keys == ["dot.1 jit_step(3)", "dot.1 jit_init(2)"]
 
 
+def test_a_line_takes_at_most_all_that_its_kernels_do() -> None:
+    rows = {row.key: row for row in profile.rows(profiled(DOT, FUSED), "line")}
+    for row in rows.values():
+        whole = sum({each.name: each.self_seconds for each in row.kernels}.values())
+        assert row.most_seconds == pytest.approx(whole)
+        assert (row.most_seconds > 1.001 * row.seconds) == row.shared
+
+
 def test_rows_vary_from_step_to_step() -> None:
     row = profile.rows(FOUND, "category")[0]
     assert row.deviation == pytest.approx(1.41421e-3, rel=1e-4)

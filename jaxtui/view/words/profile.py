@@ -113,7 +113,7 @@ WORDS: dict[str, Words] = {
     "lines-share": Words(
         "fused lines",
         "XLA fused several lines into one kernel: its time is divided among them by"
-        " their work (marked ~).",
+        " their work, which is a guess (marked ~). At most, a line takes all of it.",
     ),
     "compiled-inside": Words(
         "compiles",
