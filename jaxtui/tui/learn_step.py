@@ -79,13 +79,16 @@ class StepView(Container):
         #step-verdict.-fail { border-title-color: $text-error; }
         #step-verdict.-low { border-title-color: $text-warning; }
         &.-two #step-top { grid-size: 2; }
+        /* Until it runs, prose and program have the width of their lines. */
+        &.-asking #step-top { grid-columns: 2fr 1fr; }
+        &.-asking #step-explanation { width: 2fr; }
     }
     """
 
     def __init__(self) -> None:
         super().__init__(id="step")
         self._page: Page | None = None
-        self._wide = False
+        self._wide = self._program_beside = False
 
     def compose(self) -> ComposeResult:
         """Four panels; which of them are in view depends on how far the step is."""
@@ -118,25 +121,32 @@ class StepView(Container):
         results = wide or detail != "text"
         plot = page.figures.picture is not None and (wide or detail == "result")
         figures = not plot or wide
+        any_results = plot or bool(page.results(PROSE_COLUMNS))
+        # What runs stands where the explanation will, and bars without a length where
+        # the figures will.
+        expects = wide and bool(page.expected(PROSE_COLUMNS))
+        self._program_beside = expects and not explains and page.has_program
         for name, visible in (
             ("step-question", asks),
-            ("step-verdict", ran),
-            ("step-explanation", explains),
+            ("step-verdict", ran or wide),
+            ("step-explanation", explains or self._program_beside),
             ("step-result", results),
             ("step-plot", plot),
             ("step-figures", figures),
         ):
             self.query_one(f"#{name}").display = visible
-        self.set_class(asks and ran and wide, "-two")
+        self.set_class(wide, "-two")
+        self.set_class(page.stage in ("before", "broken"), "-asking")
         self._fit()
-        any_results = plot or bool(page.results(PROSE_COLUMNS))
-        self._titles(page, detail, plot, any_results)
+        self._titles(page, detail, plot, any_results, expects)
+        waiting = page.expected if expects else page.program
+        beside = self._program_beside
         for name, write in (
             ("step-heading", page.heading),
             ("step-question-text", page.question),
-            ("step-verdict-text", page.verdict),
-            ("step-explanation-text", page.explanation),
-            ("step-figures", page.results if any_results else page.program),
+            ("step-verdict-text", page.verdict if ran else page.steps),
+            ("step-explanation-text", page.program if beside else page.explanation),
+            ("step-figures", page.results if any_results else waiting),
         ):
             self.query_one(f"#{name}", Paper).show(write)
         picture = page.figures.picture if plot else None
@@ -173,7 +183,9 @@ class StepView(Container):
         text = self.query_one("#step-explanation")
         (question if asks else result if result.display else text).focus()
 
-    def _titles(self, page: Page, detail: Detail, plot: bool, results: bool) -> None:
+    def _titles(
+        self, page: Page, detail: Detail, plot: bool, results: bool, expects: bool
+    ) -> None:
         """What the borders say: names above, keys below."""
         step, stage = page.step, page.stage
         question: list[Hint] = []
@@ -185,7 +197,12 @@ class StepView(Container):
         last = page.number + 1 == len(page.lesson.steps)
         onward = hint(self, "lessons") if last else hint(self, "proceed", "next step")
         after = {"running": [hint(self, "stop")], "done": [onward, again]}
-        verdict = {"running": "running", "done": "verdict"}.get(stage, "no result")
+        verdict = {
+            "before": "steps",
+            "running": "running",
+            "done": "verdict",
+            "broken": "no result",
+        }[stage]
         every = self._wide and stage == "done"
         shown = page.figures.picture is not None and detail == "text"
         switch = hint(
@@ -195,13 +212,20 @@ class StepView(Container):
                 detail, "plot"
             ),
         )
-        result = [hint(self, "code")]
+        program, result = [hint(self, "code")], list[Hint]()
         if stage in ("before", "broken"):
             explain = hint(self, "detail", "explain (tells the answer)")
-            result.insert(0, explain if question else switch)
-            result += [Hint("+ −", "size")] if page.lesson.size_means else []
+            result = [explain if question else switch]
+            program += [Hint("+ −", "size")] if page.lesson.size_means else []
         elif not every:
-            result.insert(0, switch)
+            result = [switch]
+        explanation = "explanation", [] if every else [switch]
+        nothing = "what is timed" if expects else "what runs"
+        results_title = "plot" if plot else "figures" if results else nothing
+        if self._program_beside:
+            explanation = "what runs", program
+        else:
+            result += program
         alone = not self.query_one("#step-question").display
         named = {
             "step-question": (page.title, to_do if stage != "done" else []),
@@ -209,11 +233,8 @@ class StepView(Container):
                 f"{page.title} · {verdict}" if alone else verdict,
                 after.get(stage, []),
             ),
-            "step-explanation": ("explanation", [] if every else [switch]),
-            "step-result": (
-                "plot" if plot else "figures" if results else "what runs",
-                result,
-            ),
+            "step-explanation": explanation,
+            "step-result": (results_title, result),
         }
         for name, (title, below) in named.items():
             self.query_one(f"#{name}", Panel).entitle(title, below)

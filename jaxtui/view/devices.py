@@ -259,24 +259,63 @@ def product_rates(state: State) -> dict[str, Product]:
     return found
 
 
-# Every fact, as pairs of a name and a text.
+# Every fact, in groups of pairs of a name and a text.
 
 
-def device_facts(device: Device) -> list[tuple[str, str]]:
-    """What the device says of itself; what it does not have is left out."""
-    pairs: list[tuple[str, object]] = [
-        ("device", device.name),
-        ("kind", device.device_kind),
-        ("process_index", device.process_index),
-        ("local_hardware_id", device.local_hardware_id),
-        ("coords", device.coords),
-        ("core_on_chip", device.core_on_chip),
-        ("slice_index", device.slice_index),
-        ("addressable", None if device.addressable else "no: another process's"),
-        ("simulated", "yes" if device.simulated else None),
-        *device.attributes.items(),
+_MEMORY = ("default_memory", "addressable_memories")
+_SOFTWARE = ("platform_version", "runtime_type")
+"""Attributes of a device that have a place among other facts."""
+
+
+def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]]:
+    """All that a device and its host report, what people ask for first; what is not
+    there is left out.
+    """
+    other = dict(device.attributes)
+    spaces: list[tuple[str, object]] = [
+        (name, other.pop(name, None)) for name in _MEMORY
     ]
-    return [(name, str(value)) for name, value in pairs if value is not None]
+    runtime: list[tuple[str, object]] = [
+        (name, other.pop(name, None)) for name in _SOFTWARE
+    ]
+    found: dict[str, list[tuple[str, object]]] = {
+        "device": [
+            ("kind", device.device_kind),
+            ("simulated", "yes" if device.simulated else None),
+            ("addressable", None if device.addressable else "no: another process's"),
+            ("coords", device.coords),
+            ("core_on_chip", device.core_on_chip),
+            ("slice_index", device.slice_index),
+            ("process_index", device.process_index),
+            ("local_hardware_id", device.local_hardware_id),
+        ],
+        "memory": [*memory_facts(device), *spaces],
+        "host": [],
+        "software": runtime,
+        "attributes": [*other.items()],
+    }
+    if host is not None:
+        memory = host.memory_bytes
+        found["host"] = [
+            ("name", host.hostname),
+            ("cpu", host.cpu_model),
+            ("cores", host.cpu_count),
+            ("memory", None if memory is None else fmt.bytes_text(memory)),
+        ]
+        found["software"] = [
+            ("jax", host.jax),
+            ("jaxlib", host.jaxlib),
+            ("numpy", host.numpy),
+            ("python", host.python),
+            ("platform", host.platform_version),
+            *runtime,
+        ]
+        found["settings"] = [*{**host.environment, **host.settings}.items()]
+    return {
+        name: facts
+        for name, pairs in found.items()
+        if (facts := [(one, str(value)) for one, value in pairs if value is not None])
+    }
 
 
 def memory_facts(device: Device) -> list[tuple[str, str]]:
@@ -294,23 +333,6 @@ def memory_facts(device: Device) -> list[tuple[str, str]]:
     ]
 
 
-def host_facts(host: Host) -> list[tuple[str, str]]:
-    memory = host.memory_bytes
-    pairs: list[tuple[str, object]] = [
-        ("host", host.hostname),
-        ("cpu", host.cpu_model),
-        ("cpu count", host.cpu_count),
-        ("memory", None if memory is None else fmt.bytes_text(memory)),
-        ("python", host.python),
-        ("jax", host.jax),
-        ("jaxlib", host.jaxlib),
-        ("numpy", host.numpy),
-        ("platform", host.platform_version),
-        *{**host.environment, **host.settings}.items(),
-    ]
-    return [(name, str(value)) for name, value in pairs if value is not None]
-
-
 def host_summary(host: Host, width: int) -> list[Line]:
     """What stands below a device that has no place on a map: the host, in short."""
     cores = None if host.cpu_count is None else plural(host.cpu_count, "core")
@@ -326,16 +348,15 @@ def host_summary(host: Host, width: int) -> list[Line]:
 def facts(
     device: Device, devices: Sequence[Device], host: Host | None, width: int
 ) -> list[Line]:
-    """All that a device and its host say of themselves, and what the layout means."""
+    """What the layout means, and all that a device and its host report, in groups."""
     lines = fold((Span(explain(devices)),), width)
-    for found in (
-        device_facts(device),
-        memory_facts(device),
-        host_facts(host) if host else [],
-    ):
-        room = max((len(name) for name, _ in found if len(name) <= 20), default=0) + 2
-        lines.append(())
-        for name, value in found:
+    for title, pairs in groups(device, host).items():
+        room = max((len(name) for name, _ in pairs if len(name) <= 20), default=0) + 2
+        lines += [
+            (),
+            (Span(title, "title"), Span(f" {'─' * (width - len(title) - 1)}", "muted")),
+        ]
+        for name, value in pairs:
             margin = " " * (room if width - room >= _NARROWEST_VALUE else 2)
             padded = Span(f"{name}  ".ljust(room), "muted")
             lines += fold((padded, Span(value)), width, "", margin)

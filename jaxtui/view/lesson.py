@@ -119,8 +119,17 @@ def about(lesson: Lesson, width: int, indent: str = "") -> list[Line]:
     return text_lines("\n".join([lesson.summary, *needs]), width, indent)
 
 
-def steps(lesson: Lesson, done: Sequence[bool], width: int) -> list[Line]:
-    """The titles of its steps, those that are done with a mark."""
+def steps(
+    lesson: Lesson, done: Sequence[bool], width: int, here: int | None = None
+) -> list[Line]:
+    """The titles of its steps, those that are done with a mark.
+
+    Args:
+        lesson: the lesson.
+        done: of each step, whether it is done.
+        width: cells.
+        here: index of the step on screen.
+    """
     return [
         line
         for number, (step, complete) in enumerate(zip(lesson.steps, done, strict=True))
@@ -129,7 +138,7 @@ def steps(lesson: Lesson, done: Sequence[bool], width: int) -> list[Line]:
             width,
             "     ",
             first="",
-            role="pass" if complete else "label",
+            role="pass" if complete else "strong" if number == here else "label",
         )
     ]
 
@@ -420,6 +429,20 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
             return text_lines("It depends on the device.", width, role="muted")
         return program(self.works, width)
 
+    def steps(self, width: int) -> list[Line]:
+        """Those of its lesson."""
+        done = self.done or [False] * len(self.lesson.steps)
+        return steps(self.lesson, done, width, self.number)
+
+    @property
+    def has_program(self) -> bool:
+        """It runs more than cases, which their bars name."""
+        return any(not isinstance(work, Experiment) for work in self.works)
+
+    def expected(self, width: int) -> list[Line]:
+        """The bars of what will be timed, without figures."""
+        return empty_bars(self.works, width)
+
     def explanation(self, width: int, *, ticks: bool = False) -> list[Line]:
         """What the lesson says about it, and where the figures are from."""
         width, conclusion = _prose_width(width), self.conclusion
@@ -586,6 +609,39 @@ def bars(outcome: Outcome, width: int) -> list[Line]:
     ]
 
 
+def empty_bars(works: Sequence[Work], width: int) -> list[Line]:
+    """What will be timed, a bar each that has no length yet."""
+    names = list[str]()
+    for work in works:
+        if isinstance(work, Snippet):
+            names += [part.name for part in work.parts if isinstance(part, Timed)]
+        elif isinstance(work, Experiment):
+            cases = sorted(work.cases, key=lambda case: (case.size, case.label))
+            whole = [case.label for case in cases]
+            fits = max(map(len, whole), default=0) <= width // 2
+            names += whole if fits else _unlike([case.words for case in cases])
+        elif isinstance(work, Loop):
+            names += [f"{WAITS[work.style]}: {clock}" for clock in _CLOCKS]
+    name = min(max(map(len, names), default=0), width // 2)
+    room = max(width - name - 5, _NARROWEST)
+    return [
+        (
+            Span(f"{fmt.shorten(label, name):{name}}  "),
+            Span("?", "strong"),
+            Span(f"  {'·' * room}", "muted"),
+        )
+        for label in names
+    ]
+
+
+def _unlike(labels: Sequence[Sequence[str]]) -> list[str]:
+    """Of each label the words that not all of them have."""
+    common = set[str]().union(*labels[:1]).intersection(*labels[1:])
+    if len(labels) == 1:
+        common = set()
+    return [" ".join(word for word in one if word not in common) for one in labels]
+
+
 def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
     """Cases by the words of their labels that not all of them have, their seconds,
     colour, and whether these are vague.
@@ -604,10 +660,8 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
         yield "reused memory", span.reused, "numpy", False
         yield "fresh memory", span.fresh, "numpy", False
         return
-    labels = [set(measured.case.words) for measured in cases]
-    common = set.intersection(*labels) if len(labels) > 1 else set()
-    for measured in cases:
-        label = " ".join(word for word in measured.case.words if word not in common)
+    labels = _unlike([measured.case.words for measured in cases])
+    for measured, label in zip(cases, labels, strict=True):
         if measured.ready is not None:
             role = measured.case.mode if measured.case.mode in SERIES else "device"
             yield label, measured.ready.median, role, measured.ready.vague
@@ -616,8 +670,13 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
 def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
     for loop in outcome.loops:
         waits, clock = WAITS[loop.loop.style], loop.undisturbed
-        yield f"{waits}: stopwatch", clock.stopwatch_seconds, "host", False
-        yield f"{waits}: all results", clock.true_seconds, "device", False
+        times = clock.stopwatch_seconds, clock.true_seconds
+        for name, seconds, role in zip(_CLOCKS, times, ("host", "device"), strict=True):
+            yield f"{waits}: {name}", seconds, role, False
+
+
+_CLOCKS = ("stopwatch", "all results")
+"""Of a loop: what a stopwatch reads, and when everything is there."""
 
 
 # The table.

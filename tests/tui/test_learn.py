@@ -183,9 +183,15 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
             borders(app, "step-question") == "1/3 Two works | 1–3 predict · Enter run"
         )
         assert isinstance(app.focused, QuestionPanel)
-        assert paper(app, "step-figures").startswith("# The snippet first n = 100")
+        program = "step-explanation-text" if size == WIDE else "step-figures"
+        assert paper(app, program).startswith("# The snippet first n = 100")
+        if size == WIDE:  # beside it what will be timed, and where the learner is
+            assert paper(app, "step-figures").startswith("first ? ·")
+            assert borders(app, "step-verdict").startswith("steps | ")
+        else:
+            assert paper(app, "step-explanation-text") == ""
+            assert paper(app, "step-verdict-text") == ""
         assert "give two figures" not in app.query_one("#step-verdict-text", Paper).text
-        assert paper(app, "step-explanation-text") == ""
         if size == WIDE:  # by mouse: the choice, then the words of the key
             lines = app.query_one("#step-question-text", Paper).text.split("\n")
             row = lines.index(" ○ 2  two")

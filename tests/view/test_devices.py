@@ -126,6 +126,21 @@ def test_titles_details_and_failures() -> None:
         assert name in found
     assert all(len(line) <= 42 for line in found.split("\n"))
     assert "none" in text(view.facts(cpu_devices()[0], cpu_devices(), None, 42))
+    # Each fact stands in one group: what people ask for first, the rest last.
+    spaces = {"default_memory": "device", "runtime_type": "pjrt", "other": "1"}
+    device = msgspec.structs.replace(TPUS[0], attributes=spaces)
+    grouped = view.groups(device, HOST)
+    assert [*grouped][:5] == ["device", "memory", "host", "software", "attributes"]
+    assert grouped["device"][0] == ("kind", "TPU v5 lite")
+    assert grouped["attributes"] == [("other", "1")]
+    assert ("default_memory", "device") in grouped["memory"]
+    assert ("runtime_type", "pjrt") in grouped["software"]
+    assert [*view.groups(device, None)] == [
+        "device",
+        "memory",
+        "software",
+        "attributes",
+    ]
     assert text(view.host_summary(HOST, 36)).startswith(
         "AMD EPYC 7B12\n2 cores · 16.0 GiB"
     )

@@ -12,7 +12,17 @@ from jaxtui.lessons.base import Conclusion, Question, Row
 from jaxtui.lessons.course import NOT_TRIED, Attempt
 from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import setting
-from jaxtui.model import MemorySpan, Remark, SnippetTimed, Timing, Work
+from jaxtui.model import (
+    Experiment,
+    MemorySpan,
+    Remark,
+    Shown,
+    Snippet,
+    SnippetTimed,
+    Timed,
+    Timing,
+    Work,
+)
 from jaxtui.plot import COLORS, Axis, Picture, Series
 from jaxtui.state import Job
 from jaxtui.view import lesson as view
@@ -202,6 +212,26 @@ def test_times_are_bars_on_one_scale_in_one_unit() -> None:
     assert reused.startswith("reused memory  1.00 ms  ███")
     assert fresh.startswith("fresh memory   4.00 ms  ███")
     assert view.bars(after(), 60) == []
+
+
+def test_what_will_be_timed_has_bars_without_a_length() -> None:
+    shown = Snippet(
+        title="",
+        setup="",
+        parts=(Timed(name="plain call", code="f(x)"), Shown(name="type", code="x")),
+    )
+    modes = Experiment(cases=(case(), case("numpy")))
+    lines = [plain(line) for line in view.empty_bars((shown, modes), 100)]
+    assert [line.partition("  ")[0] for line in lines] == [
+        "plain call",
+        *sorted(one.label for one in modes.cases),
+    ]
+    assert len({line.index("?") for line in lines}) == 1
+    assert {len(line) for line in lines} == {100}
+    # Where there is no room, cases are called by what differs.
+    narrow = [plain(line).split()[0] for line in view.empty_bars((modes,), 40)]
+    assert narrow == ["jit", "numpy"]
+    assert view.empty_bars((), 60) == []
 
 
 def test_a_time_that_is_not_known_to_within_a_third_is_dim() -> None:
