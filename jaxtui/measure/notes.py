@@ -109,8 +109,8 @@ READ_AT_MOST = 256
 """Bytes per call: those of a product read 28, for what threads ask of the system."""
 
 WRITTEN_AT_MOST = 64
-"""Bytes per call that the driver of an accelerator may write, to wake its threads by 8
-each: 16 on an H200."""
+"""Bytes per computation that the driver of an accelerator may write, to wake its
+threads by 8 each: 16 on an H200."""
 
 QUEUED_AT_MOST = 1.5
 """A queued call lacks the hand-over, so it should take no longer than a blocked one."""
@@ -168,7 +168,8 @@ def _of_activity(seen: Activity, workload: Workload, stolen: float) -> Iterator[
         facts = {"functions": seen.traces, "calls": seen.calls}
         yield Remark("retraced", facts, "warning")
     accelerator = workload.device is not None and not workload.on_cpu
-    if seen.written >= (WRITTEN_AT_MOST if accelerator else 1) * seen.calls:
+    most = WRITTEN_AT_MOST * max(1, workload.kernels) if accelerator else 1
+    if seen.written >= most * seen.calls:
         each = seen.written / seen.calls
         yield Remark("side-effects", {"by": "write", "bytes": each}, "warning")
     elif seen.read > READ_AT_MOST * seen.calls:

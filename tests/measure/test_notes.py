@@ -50,23 +50,26 @@ def test_two_groups_have_a_gap_between_them(
 
 
 @pytest.mark.parametrize(
-    ("platform", "written", "noted"),
+    ("platform", "kernels", "written", "noted"),
     [
-        (None, 1, True),
-        ("cpu", 1, True),
-        ("cpu", 0, False),
-        ("gpu", 16, False),
-        ("gpu", 70, True),
+        (None, 0, 1, True),
+        ("cpu", 1, 1, True),
+        ("cpu", 1, 0, False),
+        ("gpu", 0, 16, False),
+        ("gpu", 0, 70, True),
+        ("gpu", 76, 613, False),
     ],
 )
 def test_the_driver_of_an_accelerator_may_write_a_little(
-    platform: str | None, written: int, noted: bool
+    platform: str | None, kernels: int, written: int, noted: bool
 ) -> None:
     seen = Activity()
     seen.calls, seen.written = 10, 10 * written
     device = None if platform is None else SimpleNamespace(platform=platform)
     on_cpu = platform == "cpu"
-    workload = SimpleNamespace(device=device, on_cpu=on_cpu, on_return=False)
+    workload = SimpleNamespace(
+        device=device, on_cpu=on_cpu, on_return=False, kernels=kernels
+    )
     found = notes._of_activity(seen, cast("Workload", workload), 0.0)
     assert [remark.code for remark in found] == ["side-effects"] * noted
 
