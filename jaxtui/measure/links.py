@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from mmap import PAGESIZE
 from time import perf_counter
 from typing import Any
 
@@ -28,8 +29,9 @@ from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due, never, take_turns
 from jaxtui.measure.workload import Workload
-from jaxtui.model import Case, Remark, RunEvent
+from jaxtui.model import Case, Fact, Remark, RunEvent
 from jaxtui.model.links import LATENCY_BYTES, LinkMeasured, Links, LinksMeasured
+from jaxtui.stats import median
 
 LEAST_ROUNDS = 3
 """Of a pair, however long a copy takes."""
@@ -83,6 +85,8 @@ class _Pair:
                 }
                 if name == "copy":
                     figures["confidence"] = interval.confidence
+                    if self.target.platform == "cpu":
+                        figures["page_faults"] = median(turns.page_faults)
         return LinkMeasured(
             source=source,
             target=target,
@@ -126,8 +130,10 @@ class _Run(Runner):
         yield from self._rounds(pairs)
         meter.stop()
         contended = notes.contention(meter.usage)
-        shared = contended is not None and shares_silicon(taking_part)
-        yield LinksMeasured(remarks=(contended,) if shared and contended else ())
+        remarks = [*_memory(pairs, self._work.nbytes)]
+        if contended is not None and shares_silicon(taking_part):
+            remarks.append(contended)
+        yield LinksMeasured(remarks=tuple(remarks))
 
     def _check_room(self, taking_part: list[jax.Device]) -> None:
         """Refuse a size that leaves no room for what is sent and what arrives.
@@ -199,7 +205,7 @@ class _Run(Runner):
             if on_host and shares_memory(arrived, held):
                 pair.remarks = (Remark("nothing-copied", {}, "warning"),)
                 return
-            one = Turns(workload, throughput=False)
+            one = Turns(workload, throughput=False, settles=nbytes > LATENCY_BYTES)
             # The first copy has set up what there is to set up.
             one.warm, one.call_seconds = True, seconds
             turns.append(one)
@@ -240,6 +246,20 @@ class _Run(Runner):
         for pair in pairs:
             if pair.rounds > told.get(_named(pair), 0) and not pair.remarks:
                 yield pair.measured
+
+
+def _memory(pairs: list[_Pair], nbytes: int) -> Iterator[Remark]:
+    """Whether most pages of copies into the host's memory were new ones."""
+    faults = [pair.measured.page_faults for pair in pairs]
+    counts = [count for count in faults if count is not None]
+    fresh = [count for count in counts if count > nbytes / PAGESIZE / 2]
+    if counts:
+        facts: dict[str, Fact] = {
+            "links": len(counts),
+            "fresh": len(fresh),
+            "page_faults": median(fresh) if fresh else 0.0,
+        }
+        yield Remark("links-memory", facts)
 
 
 def _ends(pair: _Pair) -> tuple[jax.Device, jax.Device]:

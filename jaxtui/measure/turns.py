@@ -102,6 +102,7 @@ class Turns:
         warm_up_seconds: float = WARM_UP_SECONDS,
         burst_seconds: float = BURST_SECONDS,
         rests: bool = False,
+        settles: bool = False,
         pace: Pace = ALONE,
     ) -> None:
         """Take what is called; nothing is run yet.
@@ -116,6 +117,9 @@ class Turns:
             burst_seconds: Of work in the longer burst.
             rests: Whether its turns wait for NumPy's threads although NumPy may be what
                 it runs; those of JAX always do.
+            settles: Whether a turn begins with as many calls that do not count: among
+                very many workloads most of a turn would be what the one before left of
+                memory and caches.
             pace: Of those that call it at the same time.
         """
         self.workload = workload
@@ -153,6 +157,7 @@ class Turns:
         self._latency = latency or workload.on_return
         self._throughput = throughput and not workload.on_return
         self.rests = rests
+        self._settles = settles
         self.warm_up_seconds = warm_up_seconds
         self._burst_seconds = burst_seconds
         self._random = random.Random(0)
@@ -278,6 +283,9 @@ class Turns:
 
     def _latency_turn(self, seconds: float) -> None:
         seconds = min(seconds, CALLS_AT_MOST * max(self.call_seconds, 1e-7))
+        # Where a turn has no room for several calls there is nothing to get used to.
+        if self._settles and 2 * self.call_seconds < seconds:
+            self._calls(seconds)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         if self.activity is None:
             block = self._calls(seconds)

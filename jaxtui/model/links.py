@@ -39,6 +39,9 @@ class LinkMeasured(Record, frozen=True, kw_only=True, tag=True):
     """The same of the large copy."""
     copy_low: float | None = None
     copy_high: float | None = None
+    page_faults: float | None = None
+    """Of a large copy, where it ends in this machine's memory: of new pages each costs
+    more than to copy it."""
     rounds: int = 0
     """Of the large copy."""
     confidence: float = 0.0

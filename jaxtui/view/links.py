@@ -445,6 +445,8 @@ class LinkRow(Record, frozen=True, kw_only=True):
     """Of the large copy."""
     bytes_per_second_low: float | None
     bytes_per_second_high: float | None
+    page_faults: float | None
+    """Of a large copy into this machine's memory."""
     rounds: int
     share: float | None = None
     """Of the median of its distance and direction, where it lags behind that."""
@@ -486,6 +488,7 @@ def document(
                 bytes_per_second=links.rate(pair),
                 bytes_per_second_low=size / link.copy_high if link.copy_high else None,
                 bytes_per_second_high=size / link.copy_low if link.copy_low else None,
+                page_faults=link.page_faults,
                 rounds=link.rounds,
                 share=shares.get(pair),
                 remarks=link.remarks,

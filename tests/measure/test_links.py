@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from mmap import PAGESIZE
 from typing import Any
 
 import jax
@@ -44,6 +46,21 @@ def test_every_pair_gets_a_latency_and_a_rate() -> None:
         assert link.copy_high
         assert link.copy_low <= link.copy_seconds <= link.copy_high
         assert link.remarks == ()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts page faults")
+def test_copies_say_whether_their_memory_is_new() -> None:
+    # glibc maps what is larger than 32 MiB anew each time, whatever was freed before.
+    events = measure(PAIRS[0], nbytes=36 * 2**20)
+    pages = 36 * 2**20 / PAGESIZE
+    assert last(events)[PAIRS[0]].page_faults == pytest.approx(pages, rel=0.1)
+    (ended,) = [event for event in events if isinstance(event, LinksMeasured)]
+    (memory,) = [one for one in ended.remarks if one.code == "links-memory"]
+    assert (memory.facts["links"], memory.facts["fresh"]) == (1, 1)
+    events = measure(PAIRS[0])
+    (ended,) = [event for event in events if isinstance(event, LinksMeasured)]
+    (memory,) = [one for one in ended.remarks if one.code == "links-memory"]
+    assert (memory.facts["links"], memory.facts["fresh"]) == (1, 0)
 
 
 def test_what_arrives_is_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,29 @@ def series(mode: Mode = "jit", depth: int = 32, **options: Any) -> Turns:
     return Turns(workload(mode), queue_depth=depth, **options)
 
 
+def test_turns_that_settle_begin_with_calls_that_do_not_count(
+    monkeypatch: pytest.MonkeyPatch, bursts: list[int]
+) -> None:
+    asked: list[float] = []
+    clocked = clocks.calls
+
+    def calls(call: Call, args: Any, wait: Wait, seconds: float, **more: Any) -> Block:
+        asked.append(seconds)
+        return clocked(call, args, wait, seconds, **more)
+
+    monkeypatch.setattr(clocks, "calls", calls)
+    settling = series(throughput=False, settles=True)
+    settling.call_seconds = CALL_SECONDS
+    settling.turn("latency", 0.040)
+    first, second = asked
+    assert first == second
+    assert len(settling.rounds) == 1
+    # Where a turn has hardly room for a call none is spent.
+    settling.call_seconds = 0.030
+    settling.turn("latency", 0.040)
+    assert len(asked) == 3
+
+
 @pytest.mark.parametrize(
     ("options", "most"),
     [

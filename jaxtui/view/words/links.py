@@ -62,6 +62,26 @@ def _no_room(facts: Facts) -> str:
     return f"{what}, and {fmt.bytes_text(facts['free'])} {where} is free."
 
 
+def _memory(facts: Facts) -> str:
+    links, fresh = facts["links"], facts["fresh"]
+    faults = f"{facts['page_faults']:,.0f} page faults per copy"
+    if not fresh:
+        kind = (
+            "All of them reused memory: in new memory each takes several times as long"
+        )
+    elif fresh == links:
+        kind = (
+            f"All of them got new memory ({faults}): to reuse it is several times"
+            " faster"
+        )
+    else:
+        kind = (
+            f"{fresh} of {links} got new memory ({faults}); the others reused it, which"
+            " is several times faster and depends on earlier frees"
+        )
+    return f"CPU devices copy within the host's memory. {kind}."
+
+
 WORDS: dict[str, Words] = {
     "links": Words("", _links),
     "hops": Words("hops", _hops),
@@ -80,6 +100,7 @@ WORDS: dict[str, Words] = {
         ),
         "Run `jaxtui links` there, too.",
     ),
+    "links-memory": Words("memory", _memory),
     "slow-link": Words(
         "slow link",
         lambda f: (
