@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from jaxtui.measure import script, xspace
-from jaxtui.measure.kernels import DEVICES, HOST, launches, start_of
+from jaxtui.measure.kernels import DEVICES, HOST, Launch, launches, start_of
 from jaxtui.measure.xspace import Event, Space
 from jaxtui.model import Remark
 from jaxtui.model.audit import (
@@ -278,6 +278,7 @@ class Watch:
         self._transfers: list[Transfer] = []
         self._waits: list[Wait] = []
         self._remarks: list[Remark] = []
+        self._converts = threading.local()
         self._codes: dict[CodeType, bool] = {}
         self._reasons: list[str] = []
         self._jax: Any = None
@@ -474,9 +475,15 @@ class Watch:
         array._value = property(watched, value.fset, value.fdel, value.__doc__)
 
     def _transfer(self, array: Any, frame: Any, convert: Callable[[], Any]) -> Any:
+        if getattr(self._converts, "now", False):  # one conversion asks for another
+            return convert()
         place = self.line_of(frame)
         started = self._now()
-        result = convert()
+        self._converts.now = True
+        try:
+            result = convert()
+        finally:
+            self._converts.now = False
         if place is not None and os.getpid() == self._pid:
             transfer = Transfer(
                 direction="to host",
@@ -579,16 +586,25 @@ class Watch:
 
     def _compiles(self) -> Iterator[Compile]:
         """Each compile with the tracing and lowering that led to it."""
-        begun: list[float] = []
-        last: Compile | None = None
+        waiting: list[Compile] = []
         for stage, compiled in self._stages:
-            begun.append(compiled.start_seconds)
-            last = msgspec.structs.replace(compiled, start_seconds=min(begun))
-            if stage == "compile":
-                yield last
-                begun, last = [], None
-        if last is not None:  # traced or lowered, and never compiled
-            yield last
+            waiting.append(compiled)
+            if stage != "compile":
+                continue
+            # What it calls was traced for it; what called it is still being traced.
+            own = [
+                each
+                for each in waiting
+                if _module(each.function) in ("", _module(compiled.function))
+            ]
+            begun = min(each.start_seconds for each in own)
+            waiting = [each for each in waiting if each.start_seconds < begun]
+            yield msgspec.structs.replace(compiled, start_seconds=begun)
+        end = 0.0
+        for each in sorted(waiting, key=lambda each: each.start_seconds):
+            if each.end_seconds > end:  # traced or lowered, and never compiled
+                end = each.end_seconds
+                yield each
 
 
 def function_name(name: str) -> str:
@@ -781,7 +797,7 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
 
     runs: dict[Hashable, list[Part]] = defaultdict(list)
     host: list[list[Event]] = []
-    launched: dict[object, Hashable] = {}
+    launched: dict[object, Launch] = {}
     count = 0
     for plane in sorted(space.planes, key=lambda plane: plane.name != HOST):
         if plane.name != HOST and not plane.name.startswith(DEVICES):

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import accumulate, islice
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from jaxtui.measure.hlo import Program
+from jaxtui.measure.hlo import Instruction, Program
 from jaxtui.measure.kernels import GRAPH, Kernel
 
 CLEARS = "Memset"
@@ -46,7 +45,7 @@ def named(ran: Sequence[Kernel], programs: Mapping[str, Program]) -> list[Kernel
     known: dict[tuple[str, str, Hashable], _Place] = {}
     for (program, device), names in nodes.items():
         if any(isinstance(node, tuple) for node in names):
-            sequence = [one.name for one in programs[program].sequence()]
+            sequence = list(programs[program].sequence())
             found = _places(list(names.values()), sequence)
             keys = ((program, device, node) for node in names)
             known |= zip(keys, found, strict=True)
@@ -64,51 +63,63 @@ def _node(kernel: Kernel) -> Hashable:
     return (stats.get("cuda_graph_id"), stats[GRAPH]) if GRAPH in stats else kernel.name
 
 
-def _places(nodes: Sequence[str], sequence: Sequence[str]) -> list[_Place]:
+def _places(nodes: Sequence[str], sequence: Sequence[Instruction]) -> list[_Place]:
     """The place of each node in a program, by the names of both."""
-    known = {_in_c(name): place for place, name in enumerate(sequence)}
+    known = {_in_c(one.name): place for place, one in enumerate(sequence)}
     found: list[_Place] = []
     latest: dict[str, str] = {}
     reached = -1
-    for at, place in enumerate(
-        [*(known.get(_in_c(n), -1) for n in nodes), len(sequence)]
-    ):
+    ends = [*(known.get(_in_c(name), -1) for name in nodes), len(sequence)]
+    for at, place in enumerate(ends):
         if place <= reached:  # of a library, or once more
             continue
         free = nodes[len(found) : at]
-        between = _between(free, sequence[reached + 1 : place])
+        between = _between(free, sequence[reached + 1 : place], known)
         for own, instruction in zip(free, between, strict=True):
             again = known.get(_in_c(own))
             latest[own] = (
                 instruction
                 or latest.get(own)
-                or ("" if again is None else sequence[again])
+                or ("" if again is None else sequence[again].name)
             )
             begins = not (instruction and found and found[-1].name == instruction)
             found.append(_Place(latest[own] or own, bool(latest[own]), begins))
         if at < len(nodes):
-            latest[nodes[at]] = sequence[place]
-            found.append(_Place(sequence[place], False))
+            latest[nodes[at]] = sequence[place].name
+            found.append(_Place(sequence[place].name, False))
         reached = place
     return found
 
 
-def _between(free: Sequence[str], slots: Sequence[str]) -> list[str]:
+def _between(
+    free: Sequence[str], slots: Sequence[Instruction], known: Container[str]
+) -> list[str]:
     """The instructions of nodes between two that are known; empty where nothing tells.
 
     Args:
         free: the names of the nodes.
-        slots: the instructions of the same stretch.
+        slots: the instructions of the same stretch. Some may run nothing, such as the
+            condition of a loop whose end is known.
+        known: the kernels that are named after an instruction.
     """
-    if len(slots) == 1:
-        return [slots[0]] * len(free)
-    clears = [name.startswith(CLEARS) for name in free]
+    names = [one.name for one in slots]
     if len(free) == len(slots):
-        return list(slots)
-    if len(free) - sum(clears) != len(slots):
-        return [""] * len(free)
-    done = accumulate((not clear for clear in clears), initial=0)
-    return [slots[min(count, len(slots) - 1)] for count in islice(done, len(free))]
+        return names
+    kernels = [at for at, name in enumerate(free) if not name.startswith(CLEARS)]
+    by_xla = [one.name for one in slots if one.opcode == "fusion"]
+    of_libraries = [one.name for one in slots if one.opcode != "fusion"]
+    own = [at for at in kernels if _in_c(free[at]) in known]
+    foreign = [at for at in kernels if _in_c(free[at]) not in known]
+    found: dict[int, str] = {}
+    for nodes, fitting in ((kernels, names), (own, by_xla), (foreign, of_libraries)):
+        if len(fitting) == 1 and not found:
+            found |= dict.fromkeys(nodes, fitting[0])
+        elif len(nodes) == len(fitting) and not found.keys() & {*nodes}:
+            found |= zip(nodes, fitting, strict=True)
+    for at in reversed(range(len(free) - 1)):
+        if free[at].startswith(CLEARS):
+            found.setdefault(at, found.get(at + 1, ""))
+    return [found.get(at, "") for at in range(len(free))]
 
 
 def _in_c(name: str) -> str:

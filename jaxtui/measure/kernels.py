@@ -64,40 +64,57 @@ class Kernel(NamedTuple):
     by_order: bool = False
     """Its name is that of the instruction which the program has at its place."""
     begins: bool = True
-    """Of what one instruction runs on a GPU it is the first."""
+    """Of what an instruction runs on a GPU at once it is the first."""
 
 
-def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Hashable]:
-    """The runs of what a GPU was asked for, by correlation ids.
+class Launch(NamedTuple):
+    """What the host was doing when it asked a GPU for something."""
+
+    run: Hashable
+    """The call of a program."""
+    thunk: int
+    """When the innermost event around it began: that of an instruction, which may run
+    several kernels."""
+
+
+def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
+    """What the host asked a GPU for, by correlation ids.
 
     Args:
         threads: the events of each thread of the host.
     """
-    found: dict[object, Hashable] = {}
+    found: dict[object, Launch] = {}
     for events in threads:
+        around: list[Any] = []
         run, over = None, 0
-        for event in sorted(events, key=start_of):
-            if event.start_ps >= over:
-                run = None
+        for event in sorted(
+            events, key=lambda each: (each.start_ps, -each.duration_ps)
+        ):
+            end = event.start_ps + event.duration_ps
+            while around and around[-1].start_ps + around[-1].duration_ps < end:
+                around.pop()
             stats = dict(event.stats)
             if "run_id" in stats:
-                run, over = stats["run_id"], event.start_ps + event.duration_ps
-            if run is not None and "correlation_id" in stats:
-                found[stats["correlation_id"]] = run
+                run, over = stats["run_id"], end
+            if "correlation_id" not in stats:
+                around.append(event)
+            elif end <= over and around:
+                launch = Launch(run, around[-1].start_ps)
+                found[stats["correlation_id"]] = launch
     return found
 
 
 def of_plane(
     name: str,
     lines: Mapping[str, Sequence[Any]],
-    launched: Mapping[object, Hashable] | None = None,
+    launched: Mapping[object, Launch] | None = None,
 ) -> Iterator[Kernel]:
     """The kernels of a plane; one of a GPU may not say its program: ``?(?)``.
 
     Args:
         name: of the plane.
         lines: their events by their names.
-        launched: the runs by ``launches``, for a GPU.
+        launched: what ``launches`` tells, for a GPU.
     """
     if name == HOST:
         yield from _on_host(lines)
@@ -198,17 +215,20 @@ def _on_stream(
     plane: str,
     line: str,
     events: Sequence[Any],
-    launched: Mapping[object, Hashable],
+    launched: Mapping[object, Launch],
 ) -> Iterator[Kernel]:
     """Kernels of a GPU; what is copied to and from the host belongs to no program."""
-    for event in events:
+    thunks: set[Launch] = set()
+    for event in sorted(events, key=start_of):
         stats = dict(event.stats)
         if "hlo_module" in stats or "kernel_details" in stats:
             kernel = _kernel(event, stats, plane.removeprefix(DEVICES), line)
-            yield kernel._replace(
-                run=launched.get(stats.get("correlation_id"), kernel.run),
-                name=event.name if GRAPH in stats else kernel.name,
-            )
+            if GRAPH in stats:
+                kernel = kernel._replace(name=event.name)
+            if launch := launched.get(stats.get("correlation_id")):
+                kernel = kernel._replace(run=launch.run, begins=launch not in thunks)
+                thunks.add(launch)
+            yield kernel
 
 
 def _kernel(event: Any, stats: dict[str, Any], device: str, line: str) -> Kernel:

@@ -161,7 +161,7 @@ def _events(
 ) -> tuple[dict[str, list[xspace.Event]], list[kernels.Kernel], int]:
     """What the host's threads did, the kernels, and how many events there are."""
     host: dict[str, list[xspace.Event]] = {}
-    launched: dict[object, Hashable] = {}
+    launched: dict[object, kernels.Launch] = {}
     ran: list[kernels.Kernel] = []
     count = 0
     for plane in sorted(space.planes, key=lambda plane: plane.name != HOST):

@@ -206,7 +206,7 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     """
     groups: dict[Hashable, list[Part]] = defaultdict(list)
     marked: list[Any] = []
-    launched: dict[object, Hashable] = {}
+    launched: dict[object, kernels.Launch] = {}
     count = 0
     for plane in sorted(data.planes, key=lambda plane: plane.name != HOST):
         if plane.name != HOST and not plane.name.startswith(DEVICES):
@@ -259,7 +259,7 @@ class Part(NamedTuple):
 def parts(
     plane: str,
     lines: dict[str, list[Any]],
-    launched: Mapping[object, Hashable],
+    launched: Mapping[object, kernels.Launch],
     *,
     whole: bool = True,
 ) -> Iterator[tuple[Hashable, Part]]:

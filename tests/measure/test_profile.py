@@ -326,6 +326,18 @@ def test_a_kernel_that_two_instructions_share_is_both() -> None:
     assert [found.frames[at].line for at in places] == [30, 29]
 
 
+def test_a_loop_in_a_graph_runs_its_instructions_again() -> None:
+    found = recorded("gpu-scan")
+    adds_up(found)
+    product = of(found, "custom-call.1")
+    assert (product.count, product.by_order) == (8, True)
+    assert product.flops == 2 * 2048**3
+    moved = of(found, "loop_dynamic_update_slice_fusion.1")  # as a copy
+    assert (moved.count, moved.by_order) == (8, True)
+    keys = [row.key for row in rows(found, "line") if row.seconds]
+    assert keys[:3] == ["ask_own.py:4", "ask_own.py:5", "ask_own.py:6"]
+
+
 def test_a_graph_without_its_program_keeps_the_names_of_its_kernels() -> None:
     known = {"hlo_module": "jit_f", "program_id": 1, "hlo_op": "command_buffer_1"}
     ran = (

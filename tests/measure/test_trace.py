@@ -188,20 +188,26 @@ def test_a_tpus_kernels_belong_to_the_program_that_runs() -> None:
 def test_the_run_of_a_gpus_kernel_is_that_of_the_call_that_launched_it() -> None:
     asked = [
         event("Execute (jit_f)", 100, 50, run_id=4),
+        event("command_buffer_1", 109, 8),
         event("cuGraphLaunch", 110, 5, correlation_id=1),
-        event("cuLaunchKernel", 120, 5, correlation_id=2),
+        event("dot.5", 119, 20),
+        event("Memset", 120, 5, correlation_id=2),
+        event("cuLaunchKernel", 130, 5, correlation_id=4),
         event("cuLaunchKernel", 160, 5, correlation_id=3),  # of nobody
     ]
     runs = kernels.launches([asked])
-    assert runs == {1: 4, 2: 4}
+    assert {at: launch.run for at, launch in runs.items()} == {1: 4, 2: 4, 4: 4}
     parts = [
         launched("command_buffer_1", 200, 5, correlation_id=1, cuda_graph_node_id=1),
         launched("command_buffer_1", 206, 5, correlation_id=1, cuda_graph_node_id=2),
         launched("dot.5", 212, 5, correlation_id=2),
+        launched("dot.5", 217, 5, correlation_id=4),
     ]
     lines = {"Stream #13(Kernel)": parts}
     ran = list(kernels.of_plane("/device:GPU:0", lines, runs))
-    assert [each.run for each in ran] == [4, 4, 4]
+    assert [each.run for each in ran] == [4, 4, 4, 4]
+    # What cuBLAS clears first is no run of its own.
+    assert [each.begins for each in ran][2:] == [True, False]
     keys = {key for key, _ in trace.parts("/device:GPU:0", lines, runs)}
     assert keys == {("jit_f(7)", 4)}
 
