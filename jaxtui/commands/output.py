@@ -12,7 +12,14 @@ from typing import Any
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Decorator, composed, flag, valued
-from jaxtui.commands.terminal import in_colour, put, put_bytes, say, width_of
+from jaxtui.commands.terminal import (
+    in_colour,
+    is_another,
+    put,
+    put_bytes,
+    say,
+    width_of,
+)
 from jaxtui.model import SelectionError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.signals import interrupt
@@ -166,7 +173,7 @@ def close(
     """
     written, shown = True, ""
     try:
-        if exports.paths:
+        if exports.paths and not is_another():
             if contents is None:
                 say("There are no results yet, so jaxtui wrote no file.")
             else:

@@ -10,7 +10,10 @@ import signal
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+import click
+
 from jaxtui.commands import CannotRun
+from jaxtui.machine.hosts import process_of
 from jaxtui.text import PLAIN, visible
 
 if TYPE_CHECKING:
@@ -92,8 +95,23 @@ def put(text: str) -> None:
     put_bytes(text.encode(encoding, errors=PLAIN) + b"\n")
 
 
+def is_another() -> bool:
+    """Whether this is one of several processes, of which the first prints for all.
+
+    With ``--this-host`` each prints for itself.
+    """
+    context = click.get_current_context(silent=True)
+    common = context.obj if context is not None else None
+    if getattr(common, "this_host", False):
+        return False
+    typed = getattr(common, "process_id", None)
+    return bool(typed or process_of(os.environ, one_output=True))
+
+
 def put_bytes(data: bytes) -> None:
     """Raises ``CannotRun`` if not all could be written."""
+    if is_another():
+        return
     wipe()
     if sys.stdout is None:
         raise CannotRun("Nothing could be printed: stdout is closed.")

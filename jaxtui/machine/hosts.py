@@ -17,6 +17,9 @@ _PROCESS = {
 """The variable with the number of this process, by launcher, and that with how many
 there are, or with the names of their hosts."""
 
+_ONE_OUTPUT = ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+"""Of launchers that write what all processes print to one place."""
+
 HEARTBEAT_SECONDS = 10
 """A process that is silent for so long is dead to the others; JAX waits 100 s, and
 before 0.7.0 nothing else can be asked for."""
@@ -57,9 +60,16 @@ def is_launched(environment: Mapping[str, str]) -> bool:
     )
 
 
-def process_of(environment: Mapping[str, str]) -> int:
-    """The number of this process where it was started as one of several, else 0."""
+def process_of(environment: Mapping[str, str], *, one_output: bool = False) -> int:
+    """The number of this process where it was started as one of several, else 0.
+
+    Args:
+        environment: of this process.
+        one_output: only where all of them print to one place.
+    """
     for process, count in _PROCESS.items():
+        if one_output and process not in _ONE_OUTPUT:
+            continue
         text = environment.get(process, "")
         if text.isdigit() and environment.get(count, "2") != "1":
             return int(text)

@@ -383,6 +383,18 @@ def test_open_mpi_prints_one_document(group: Group) -> None:
     assert [one["id"] for one in devices] == [0, 1, SECOND, SECOND + 1]
 
 
+def test_what_needs_no_device_is_printed_by_the_first_of_them(group: Group) -> None:
+    lists = {"ops": ("ops",), "devices": ("devices", "--topology", "v4:2x2x4")}
+    for name, command in lists.items():
+        for process in ("0", "1"):
+            place = {"SLURM_PROCID": process, "SLURM_LOCALID": process}
+            group.launch(f"{name}{process}", *PROGRAM, *command, **{**SLURM, **place})
+    for name in lists:
+        assert [group.code(f"{name}0"), group.code(f"{name}1")] == [0, 0]
+        assert group.out(f"{name}0")
+        assert (group.out(f"{name}1"), group.err(f"{name}1")) == ("", "")
+
+
 def test_slurm_prints_one_document(group: Group) -> None:
     for process in ("1", "0"):
         command = ("devices", "--json")

@@ -51,3 +51,9 @@ def test_names_of_hosts():
     assert names_of(slurm, 4) == ("n1", "n1", "n2", "n2")
     assert names_of(slurm, 3) == ()
     assert names_of({}, 2) == ()
+
+
+def test_only_some_launchers_write_what_all_print_to_one_place() -> None:
+    slurm = {"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}
+    assert process_of(slurm, one_output=True) == 1
+    assert process_of({"TPU_WORKER_ID": "3"}, one_output=True) == 0
