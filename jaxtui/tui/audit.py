@@ -215,11 +215,11 @@ class AuditScreen(Explained, ModalScreen[None]):
 
     def why_not(self, action: str) -> str | None:
         if action in ("next", "view", "copy") and self._audit is None:
-            return "The program still runs."
+            return "The program is still running."
         if action == "again" and self._audit is None:
-            return "It runs already."
+            return "It is already running."
         if action == "next" and self._audit and not self._audit.findings:
-            return "There is no finding."
+            return "There are no findings."
         if action == "view" and self._audit and len(view.files(self._audit)) < 2:
             return "All findings are in one file."
         return None

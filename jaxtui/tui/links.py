@@ -251,7 +251,7 @@ class LinksScreen(Explained, ModalScreen[None]):
             case "fewer" if self._nbytes <= SIZES[0]:
                 return f"The smallest copy is {fmt.bytes_text(SIZES[0])}."
             case "copy" | "export" if not known:
-                return "There is no link yet: r times them."
+                return "No links yet: r times them."
             case _:
                 return None
 

@@ -149,11 +149,11 @@ def verdict(audit: Audit) -> Line:
         mistakes = fmt.plural(count, "timing mistake")
         return (Span(mistakes, "danger"), Span(f" in {name}."))
     if not audit.sites:
-        return (Span(f"No JAX work is timed in {name}.", "title"),)
+        return (Span(f"{name} times no JAX work.", "title"),)
     sites = fmt.plural(len(audit.sites), "timed span")
     return (
         Span("No timing mistake", "pass"),
-        Span(f" in {name}: {sites}, awaited and compiled beforehand."),
+        Span(f" in {name}: {sites}, each compiled before and waited for."),
     )
 
 
@@ -273,9 +273,9 @@ def about(audit: Audit, place: Place, width: int) -> list[Line]:
             site.end.line
         ):
             took = site.corrected_seconds
-            times = "" if site.count == 1 else f" {site.count} times, medians:"
-            right = "" if took is None else f"; the work took {fmt.seconds(took)}"
-            text = f"Lines {site.begin.line} to {site.end.line},{times}"
+            times = "" if site.count == 1 else f", {site.count} times (medians),"
+            right = "" if took is None else f" for {fmt.seconds(took)} of work"
+            text = f"Lines {site.begin.line} to {site.end.line}{times}"
             said += fold(
                 (Span(f"{text} read {fmt.seconds(site.read_seconds)}{right}."),), width
             )

@@ -192,7 +192,7 @@ class Links:
             head = ("hops", "pairs", "latency", "bytes/s", "slowest", "fastest")
             tables.append(Table(columns(head, rows, head)))
         if self.lags:
-            tables.append(Table(self._lagging(), "pairs that lag"))
+            tables.append(Table(self._lagging(), "slow pairs"))
         return (*tables, *filter(None, map(self.heat_map, FIGURES)))
 
     def _distances(self) -> list[tuple[fmt.Cell, ...]]:
@@ -223,7 +223,7 @@ class Links:
             (
                 self.label(lag.pair),
                 fmt.figure(self.rate(lag.pair), "B/s"),
-                f"{fmt.percent(lag.share)} of its like",
+                f"{fmt.percent(lag.share)} of similar pairs",
             )
             for lag in self.lags[:MOST_LAGS]
         ]
@@ -384,7 +384,7 @@ class Links:
             fmt.plural(link.rounds, "round"),
         ]
         share = next((lag.share for lag in self.lags if lag.pair == pair), None)
-        slow = [] if share is None else [f"{fmt.percent(share)} of its like"]
+        slow = [] if share is None else [f"{fmt.percent(share)} of similar pairs"]
         known = Span(" · ".join(parts))
         return (known, *(Span(f" · {text}", "warning") for text in slow))
 

@@ -275,7 +275,7 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
         assert "no process 3" in groups["few"].err("3")
         for each in ("0", "1"):
             assert "0.0.7" in groups["versions"].err(each)
-            assert "counts 2 processes" in groups["counts"].err(each)
+            assert "expects 2 processes" in groups["counts"].err(each)
 
 
 def test_who_waits_can_be_interrupted(group: Group) -> None:

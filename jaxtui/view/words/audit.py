@@ -25,15 +25,16 @@ def _unawaited(facts: Facts) -> str:
     read, right = facts["read_seconds"], facts["corrected_seconds"]
     return (
         f"The clock stops {fmt.seconds(facts['early_seconds'])} before {_names(facts)}"
-        f" is done: it read {fmt.seconds(read)} for {fmt.seconds(right)}."
+        f" is done: it reads {fmt.seconds(read)} for {fmt.seconds(right)} of work."
         f"{_of_spans(facts)}"
     )
 
 
 def _started_busy(facts: Facts) -> str:
     return (
-        f"The clock starts {fmt.seconds(facts['busy_seconds'])} before {_names(facts)},"
-        f" called earlier, is done.{_of_spans(facts)}"
+        f"The device was still busy with {_names(facts)} for"
+        f" {fmt.seconds(facts['busy_seconds'])} after the clock started."
+        f"{_of_spans(facts)}"
     )
 
 
@@ -61,10 +62,9 @@ def _transfer(facts: Facts) -> str:
     times = "" if facts["times"] == 1 else f", {facts['times']} times"
     if facts["direction"] == "to device":
         return (
-            f"NumPy arrays go to the device inside the timed code: {size} a call"
-            f"{times}."
+            f"The timed code sends NumPy arrays to the device: {size} per call{times}."
         )
-    return f"The result becomes a NumPy array inside the timed code: {size}{times}."
+    return f"The timed code copies the result into a NumPy array: {size}{times}."
 
 
 def _transfer_advice(facts: Facts) -> str:
@@ -78,7 +78,7 @@ def _transfer_advice(facts: Facts) -> str:
 def _too_short(facts: Facts) -> str:
     return (
         f"{fmt.seconds(facts['read_seconds'])} is too short for `{facts['clock']}`,"
-        f" which is good to {fmt.seconds(facts['grain_seconds'])}."
+        f" whose resolution is {fmt.seconds(facts['grain_seconds'])}."
     )
 
 
@@ -108,50 +108,50 @@ WORDS = {
     "idle-wait": Words(
         "idle wait",
         lambda facts: (
-            f"`jax.block_until_ready` gets a value of type `{facts['type']}`, which"
-            " holds no JAX array: it waits for nothing."
+            f"`jax.block_until_ready` waits for nothing: its argument, a"
+            f" `{facts['type']}`, holds no JAX array."
         ),
         "Pass the result of the call.",
     ),
     "too-short": Words(
-        "too short", _too_short, "Time many calls in a loop, and divide."
+        "too short", _too_short, "Time many calls in a loop and divide."
     ),
     "one-repeat": Words(
         "one repeat",
         lambda facts: (
             f"`{facts['function']}` is timed once, in"
-            f" {fmt.seconds(facts['read_seconds'])}: nobody knows how much that varies."
+            f" {fmt.seconds(facts['read_seconds'])}: one repeat has no spread."
             f"{_callers(facts)}"
         ),
-        "Repeat it, and report a median.",
+        "Repeat it and report the median.",
     ),
     "audit-no-jax": Words(
         "no JAX", "The program never imports JAX, so there is nothing to audit."
     ),
     "audit-no-spans": Words(
         "nothing timed",
-        "The program subtracts no two readings of a clock.",
+        "The program never subtracts one clock reading from another.",
         "jaxtui watches `time.perf_counter`, `time.time`, `time.monotonic`, `timeit`"
         " and `datetime.now`.",
     ),
     "audit-many-spans": Words(
         "many spans",
         lambda facts: (
-            f"Only the first {facts['spans']} spans were judged;"
-            f" {facts['lost']} were not."
+            f"jaxtui judged the first {facts['spans']} spans and left out"
+            f" {facts['lost']}."
         ),
     ),
     "audit-trace-long": Words(
         "long program",
         lambda facts: (
-            f"The device was watched for {fmt.seconds(facts['seconds'])}. Later spans"
-            " were judged by their compiles and transfers alone."
+            f"jaxtui watched the device for {fmt.seconds(facts['seconds'])}. It judged"
+            " later spans by their compiles and transfers only."
         ),
     ),
     "audit-traces-itself": Words(
         "own trace",
-        "The program starts JAX's profiler itself, which allows one session a process:"
-        " from there on the device was not watched.",
+        "The program starts JAX's profiler itself, which allows one session per"
+        " process. From there on, jaxtui could not watch the device.",
     ),
     "audit-lost": Words(
         "no audit",

@@ -10,7 +10,7 @@ def _group_mode(facts: Facts) -> str:
     given = f"mode {facts['mode']}"
     if facts["inputs"] == "host":
         given = "host inputs"
-    return f"{facts['op']} doesn't run on {facts['device']} at once with {given}."
+    return f"{facts['op']} on all of {facts['device']} doesn't work with {given}."
 
 
 WORDS = {
@@ -21,7 +21,7 @@ WORDS = {
         ),
         "Give --mesh and shard its arguments, as in --arg 'f32[1024,1024]@x,-'.",
     ),
-    "group-mode": Words("jit only", _group_mode, "Take mode jit and device inputs."),
+    "group-mode": Words("jit only", _group_mode, "Use mode jit and device inputs."),
     "mesh-unknown": Words(
         "unknown mesh",
         lambda f: f'"{f["mesh"]}" is not a mesh.',
@@ -50,7 +50,7 @@ WORDS = {
             f"{f['argument']}: a dimension of {f['length']} doesn't divide among the"
             f" {f['devices']} devices of axis {f['axis']} in the mesh {f['mesh']}."
         ),
-        "Take a multiple, or leave the dimension whole with -.",
+        "Use a multiple, or leave the dimension whole with -.",
     ),
     "program-of-each": Words(
         "same program",
@@ -63,7 +63,7 @@ WORDS = {
     ),
     "loop-on-group": Words(
         "one device only",
-        lambda f: f"The timeline shows one device, and {f['device']} is several.",
+        lambda f: f"The timeline shows one device; {f['device']} is a group.",
         "Choose one of them.",
     ),
     "per-device": Words(
@@ -77,9 +77,9 @@ WORDS = {
         "mesh doesn't fit",
         lambda f: (
             f"The mesh {f['mesh']} needs {fmt.plural(f['needed'], 'device')};"
-            f" {f['device']} is {f['count']}."
+            f" {f['device']} has {f['count']}."
         ),
-        lambda f: f"These fit: {', '.join(f['fits'])}. Or choose the devices.",
+        lambda f: f"Use one that fits ({', '.join(f['fits'])}), or other devices.",
     ),
     "collective-alone": Words(
         "one participant",
@@ -91,7 +91,7 @@ WORDS = {
                 else f"each group of the mesh {f['mesh']} has one."
             )
         ),
-        "Take more devices, such as --device all, or another axis.",
+        "Use more devices, such as --device all, or another axis.",
     ),
     "elements-sampled": Words(
         "sampled check",
@@ -104,7 +104,7 @@ WORDS = {
         "rounded size",
         lambda f: (
             f"{f['asked']} bytes don't divide among {f['participants']} participants:"
-            f" jaxtui took {f['taken']}."
+            f" jaxtui used {f['taken']}."
         ),
     ),
 }

@@ -54,11 +54,11 @@ def _obstacle(facts: Facts) -> str:
     where = facts["coordinator"]
     match facts.get("obstacle"):
         case "unknown-host":
-            return f"No name service knows {where.rpartition(':')[0]}."
+            return f"The name {where.rpartition(':')[0]} doesn't resolve."
         case "refused":
             return f"Nothing listens at {where} yet."
         case _:
-            return f"{where} does not answer."
+            return f"{where} doesn't answer."
 
 
 def _awaited(facts: Facts) -> str:
@@ -70,34 +70,34 @@ def _awaited(facts: Facts) -> str:
     if facts["process"] and facts["obstacle"]:
         text += f" {_obstacle(facts)}"
     for each in facts["twice"]:
-        text += f" Two processes say that they are process {each}."
+        text += f" Two processes claim to be process {each}."
     return text
 
 
 def _missing(facts: Facts) -> str:
     absent = _several(facts["missing"], facts["names"])
     text = (
-        f"{absent[0].upper()}{absent[1:]} did not come within {facts['seconds']:g} s."
+        f"{absent[0].upper()}{absent[1:]} did not join within {facts['seconds']:g} s."
     )
     if facts["process"]:
         text += f" {_obstacle(facts)}"
     for each in facts["twice"]:
-        text += f" Two processes said that they were process {each}."
+        text += f" Two processes claimed to be process {each}."
     return text
 
 
 def _awaited_advice(facts: Facts) -> str:
     if facts["launcher"]:
         by = LAUNCHERS.get(facts["launcher"], facts["launcher"])
-        start = f"{by} says that there are {facts['processes']} processes: start the"
-        start += " same command in each of them"
+        start = f"{by} counts {facts['processes']} processes: start the same command"
+        start += " in each of them"
     else:
         start = f"Start the same command with --coordinator {facts['coordinator']}"
         start += f" --num-processes {facts['processes']} and its own --process-id"
     alone = "--num-processes 1"
     if facts["launcher"] in ("gcetpu", "gketpu") or facts.get("chips"):
         alone = "--this-host"
-    return f"{start}, or `jaxtui follow`. {alone} works on this host alone."
+    return f"{start}, or `jaxtui follow`. {alone} uses this host alone."
 
 
 def _differ(facts: Facts) -> str:
@@ -105,8 +105,9 @@ def _differ(facts: Facts) -> str:
     leader = f"process 0 ({facts['leader']})"
     if what == "processes":
         return (
-            f"{leader[0].upper()}{leader[1:]} counts"
-            f" {plural(facts['leader_has'], 'process')}, {there} {facts['has']}."
+            f"{leader[0].upper()}{leader[1:]} expects"
+            f" {plural(facts['leader_has'], 'process')}, {there} expects"
+            f" {facts['has']}."
         )
     return (
         f"{leader[0].upper()}{leader[1:]} has {what} {facts['leader_has']}, {there}"
@@ -119,8 +120,8 @@ def _capital(text: str) -> str:
 
 
 _AGAIN = (
-    "What had arrived is kept. Start the command again on all hosts; in the app, R"
-    " forms the group again."
+    "The results so far are kept. Start the command again on every host; in the app,"
+    " R forms the group again."
 )
 
 
@@ -148,45 +149,46 @@ WORDS: dict[str, Words] = {
         "host missing",
         _missing,
         lambda f: (
-            f"{_awaited_advice(f)} --start-limit SECONDS waits longer; 0 for ever."
+            f"{_awaited_advice(f)} --start-limit SECONDS waits longer, 0 forever."
         ),
     ),
     "process-taken": Words(
         "index taken",
         lambda f: (
-            f"Another process came as process {f['process']} of {f['processes']}, too."
+            f"Two processes claim to be process {f['process']} of {f['processes']}."
         ),
         "Give each process its own --process-id.",
     ),
     "process-unknown": Words(
         "too few processes",
         lambda f: (
-            f"Process 0 at {f['coordinator']} counts fewer processes than"
-            f" {f['processes']}: it has no process {f['process']}."
+            f"Process 0 at {f['coordinator']} expects fewer than {f['processes']}"
+            f" processes, so there is no process {f['process']}."
         ),
         "Give the same --num-processes everywhere.",
     ),
     "coordinator-port": Words(
         "port taken",
         lambda f: (
-            f"Port {f['port']} is taken on this host."
+            f"Port {f['port']} is already in use on this host."
             if f["taken"]
-            else f"This user may not listen on port {f['port']}."
+            else f"You may not listen on port {f['port']}."
         ),
-        "Give --coordinator another port, everywhere the same.",
+        "Choose another port for --coordinator, the same on every host.",
     ),
     "cluster-unreadable": Words(
         "unclear cluster",
         lambda f: (
             f"{LAUNCHERS.get(f['launcher'], f['launcher'])} seems to have started this"
-            f" process, but JAX cannot read its place: {f['error']}. It works alone."
+            f" process, but JAX can't tell which of them it is: {f['error']}. It runs"
+            " alone."
         ),
         "Give --coordinator, --num-processes and --process-id to work with others.",
     ),
     "host-silent": Words(
         "silent host",
         lambda f: (
-            f"Process {f['process']} joined but said nothing for {f['seconds']:.0f} s."
+            f"Process {f['process']} joined but sent nothing for {f['seconds']:.0f} s."
         ),
         "Every process must run the same version of jaxtui.",
     ),
@@ -201,7 +203,7 @@ WORDS: dict[str, Words] = {
     ),
     "host-not-up": Words(
         "host not up",
-        lambda f: f"JAX did not start in {_host(f)}; that process says why.",
+        lambda f: f"JAX did not start in {_host(f)}. See why in its output.",
     ),
     "host-left": Words(
         "host left", lambda f: f"{_capital(_host(f))} has left.", _AGAIN
@@ -209,30 +211,30 @@ WORDS: dict[str, Words] = {
     "host-lost": Words(
         "host lost",
         lambda f: (
-            f"{_capital(_host(f))} has been silent for {f.get('seconds', 100)} s and"
-            " counts as gone."
+            f"{_capital(_host(f))} has sent no heartbeat for {f.get('seconds', 100)} s:"
+            " JAX counts it as lost."
         ),
         _AGAIN,
     ),
     "collective-not-entered": Words(
         "stuck host",
         lambda f: (
-            f"{_capital(_host(f))} did not enter a collective that the others had"
-            f" entered {f['seconds']:g} s before."
+            f"{_capital(_host(f))} has not entered a collective that the others entered"
+            f" {f['seconds']:g} s ago."
         ),
-        "Look at what it does there, as with py-spy. What had arrived is kept.",
+        "See where it hangs, for example with py-spy. The results so far are kept.",
     ),
     "collective-broken": Words(
         "broken collective",
         lambda f: f"{_capital(_host(f))} failed in a collective: {f['error']}.",
-        "The others would wait for it for ever: jaxtui ended all of them.",
+        "The others would have waited forever, so jaxtui ended every process.",
     ),
     "of-processes": Words(
         "hosts",
         lambda f: (
-            f"Process {f['process']} times it; the medians of {f['processes']}"
-            " processes, each by its own clock, are"
-            f" {seconds(f['low'])} to {seconds(f['high'])}."
+            f"Timed on process {f['process']}. By their own clocks, the"
+            f" {f['processes']} processes read medians of {seconds(f['low'])} to"
+            f" {seconds(f['high'])}."
         ),
     ),
     "link-across-hosts": Words(
@@ -242,7 +244,7 @@ WORDS: dict[str, Words] = {
     ),
     "leader-lost": Words(
         "leader lost",
-        lambda f: f"{_capital(_host(f))}, which leads, is gone or out of reach.",
-        "Start it there again; `jaxtui follow` joins it by itself.",
+        lambda f: f"The leader, {_host(f)}, has ended or is unreachable.",
+        "Start it again; `jaxtui follow` rejoins on its own.",
     ),
 }

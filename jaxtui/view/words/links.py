@@ -26,26 +26,23 @@ def _links(facts: Facts) -> str:
     span = unit.ends(facts["slowest"], facts["fastest"])
     latency = fmt.seconds(facts["latency"])
     return (
-        f"{count}: {rate} in copies of {fmt.bytes_text(size)} ({span}), {latency} for 8"
-        " bytes."
+        f"{count}: median {rate} with {fmt.bytes_text(size)} copies ({span}), latency"
+        f" {latency} with 8 bytes."
     )
 
 
 def _hops(facts: Facts) -> str:
-    way = "the shortest way along the axes of the coords"
+    way = "Hops follow the shortest path along the axes of the coords"
     if missing := facts["missing"]:
         chips = fmt.plural(missing, "chip")
         verb = "is" if missing == 1 else "are"
         return (
-            f"Hops count the links of {way}, without wrap-around: {chips} of the box"
-            f" {verb} missing, so the real way may be longer."
+            f"{way}, without wrap-around: {chips} of the box {verb} missing, so real"
+            " paths may be longer."
         )
     if facts["rings"]:
-        return f"Hops count the links of {way}; axes wrap around ({TORUS})."
-    return (
-        f"Hops count the links of {way}; a slice of this layout is a mesh without"
-        " wrap-around."
-    )
+        return f"{way}; the axes wrap around ({TORUS})."
+    return f"{way}; this slice is a mesh without wrap-around."
 
 
 def _no_room(facts: Facts) -> str:
@@ -59,7 +56,7 @@ def _no_room(facts: Facts) -> str:
         what = (
             f"Copies of {size} between {count} need {fmt.bytes_text(facts['needed'])}"
         )
-    return f"{what}, and {fmt.bytes_text(facts['free'])} {where} is free."
+    return f"{what}; {fmt.bytes_text(facts['free'])} {where} is free."
 
 
 def _memory(facts: Facts) -> str:
@@ -88,14 +85,14 @@ WORDS: dict[str, Words] = {
     "links-sampled": Words(
         "sample",
         lambda f: (
-            f"{f['pairs']} pairs of {f['devices']} devices, spread over all distances:"
-            " more than 16 devices have too many pairs to measure them all."
+            f"jaxtui measured {f['pairs']} pairs of {f['devices']} devices, spread over"
+            " all distances; up to 16 devices it measures every pair."
         ),
     ),
     "links-elsewhere": Words(
         "other processes",
         lambda f: (
-            f"Not measured: links with {fmt.plural(f['devices'], 'device')} of"
+            f"jaxtui did not measure links to {fmt.plural(f['devices'], 'device')} of"
             f" {fmt.plural(f['processes'], 'other process')}."
         ),
         "Run `jaxtui links` there, too.",
@@ -104,15 +101,17 @@ WORDS: dict[str, Words] = {
     "slow-link": Words(
         "slow link",
         lambda f: (
-            f"Below {fmt.percent(f['least'])} of the median of the pairs of its"
-            f" distance and direction. {BOUNDS[f['bound']]}"
+            f"Below {fmt.percent(f['least'])} of the median of pairs at the same"
+            f" distance in the same direction. {BOUNDS[f['bound']]}"
         ),
     ),
     "links-no-room": Words("no room", _no_room, "Choose a smaller --size."),
     "links-one-device": Words(
         "one device",
         lambda f: (
-            f"A link needs two devices: there is only {f['device'] or 'no device'}."
+            f"A link needs two devices; there is only {f['device']}."
+            if f["device"]
+            else "A link needs two devices; there is none."
         ),
         "`--cpu-devices 8` simulates eight.",
     ),

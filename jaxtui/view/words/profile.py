@@ -37,16 +37,16 @@ def activity(name: str) -> str:
 
 
 def _works(facts: Facts) -> str:
-    whose = "The device works" if facts["devices"] == 1 else "The devices work"
+    whose = "The device is" if facts["devices"] == 1 else "The devices are"
     step = fmt.seconds(facts["step_seconds"])
-    return f"{whose} {fmt.percent(facts['busy'])} of a step of {step}"
+    return f"{whose} busy {fmt.percent(facts['busy'])} of a {step} step"
 
 
 def _waits(facts: Facts) -> str:
     before = facts["before"]
     where = f"before {before}" if before else f"after {facts['after']}"
     return (
-        f"{_works(facts)}; the longest wait, {fmt.seconds(facts['gap_seconds'])}, is"
+        f"{_works(facts)}; the longest gap, {fmt.seconds(facts['gap_seconds'])}, comes"
         f" {where}, while {activity(facts['host'])}."
     )
 
@@ -66,27 +66,24 @@ def _cost(facts: Facts) -> str:
 
 
 def _steps_of(facts: Facts) -> str:
-    text = f"A step is a run of {facts['program']}: {facts['steps']} of them."
+    text = f"{facts['steps']} steps: each run of {facts['program']} counts as one."
     if facts["before_seconds"] > 0:
-        text += (
-            f" The {fmt.seconds(facts['before_seconds'])} before the first are left"
-            " out."
-        )
+        text += f" jaxtui left out {fmt.seconds(facts['before_seconds'])} before them."
     return text
 
 
 def _compiled(facts: Facts) -> str:
     return (
         f"JAX compiled {fmt.plural(facts['count'], 'function')}"
-        f" ({fmt.some(facts['functions'])}) while it was profiled:"
-        f" {fmt.seconds(facts['seconds'])} in all."
+        f" ({fmt.some(facts['functions'])}) during the profile,"
+        f" {fmt.seconds(facts['seconds'])} in total."
     )
 
 
 def _too_slow(facts: Facts) -> str:
     return (
-        f"A step takes {fmt.seconds(facts['seconds'])}: {facts['steps']} steps with and"
-        " without the profiler overrun the budget of"
+        f"{facts['steps']} steps of {fmt.seconds(facts['seconds'])}, each with and"
+        " without the profiler, exceed the budget of"
         f" {fmt.seconds(facts['budget'])}."
     )
 
@@ -96,7 +93,7 @@ def _change(facts: Facts) -> str:
     ends = f"{fmt.seconds(before)} before, {fmt.seconds(after)} now"
     text = f"A step takes {fmt.seconds(after)}."
     if before:
-        text = f"A step takes {fmt.ratio(after / before)} the time: {ends}."
+        text = f"A step takes {fmt.ratio(after / before)} its earlier time: {ends}."
     if facts.get("row"):
         more = "slower" if facts["change"] > 0 else "faster"
         text += (
@@ -112,13 +109,14 @@ WORDS: dict[str, Words] = {
     "profile-cost": Words("cost of profiling", _cost),
     "lines-share": Words(
         "fused lines",
-        "XLA fused several lines into one kernel: its time is divided among them by"
-        " their work, which is a guess (marked ~). At most, a line takes all of it.",
+        "XLA fused several lines into one kernel. jaxtui divides its time among them by"
+        " their work, an estimate (marked ~); at most, one line takes all of it.",
     ),
     "compiled-inside": Words(
         "compiles",
         _compiled,
-        "Profile later, or find out what changes between the calls.",
+        "Warm up before the profile, or find out which shape or dtype changes between"
+        " calls.",
     ),
     "steps-of": Words("steps", _steps_of),
     "steps-annotated": Words(
@@ -127,38 +125,37 @@ WORDS: dict[str, Words] = {
     ),
     "one-step": Words(
         "one step",
-        "No program runs twice in this trace, so all of it counts as one step and there"
-        " is no ±.",
+        "No program runs twice in this trace: the whole trace is one step, without ±.",
     ),
     "fewer-steps": Words(
         "fewer steps",
         lambda facts: (
-            f"A step writes {fmt.count(facts['events'])} events, so"
-            f" {facts['steps']} of {facts['asked']} steps were profiled."
+            f"jaxtui profiled {facts['steps']} of {facts['asked']} steps: each writes"
+            f" {fmt.count(facts['events'])} events."
         ),
     ),
     "no-kernels": Words(
         "no kernels",
         lambda facts: (
-            f"This trace shows no kernel of any device ({facts['planes']} planes,"
+            f"This trace has no kernel of any device ({facts['planes']} planes,"
             f" {fmt.count(facts['events'])} events)."
         ),
-        "Traces of a CPU before jax 0.8.3 want host_tracer_level=2; a GPU wants CUPTI.",
+        "On a CPU before jax 0.8.3, trace with host_tracer_level=2. On a GPU, check"
+        " that CUPTI is installed.",
     ),
     "trace-not-in-folder": Words(
         "no trace",
         lambda facts: (
-            f"{facts['path']} holds no .xplane.pb, the file that jax.profiler.trace"
-            " writes."
+            f"There is no .xplane.pb in {facts['path']}; jax.profiler.trace writes one."
         ),
     ),
     "trace-unreadable": Words(
-        "no trace", lambda facts: f"{facts['path']} cannot be read."
+        "no trace", lambda facts: f"Cannot read {facts['path']}."
     ),
     "trace-too-big": Words(
         "huge trace",
         lambda facts: (
-            f"{facts['path']} has {fmt.bytes_text(facts['bytes'])}, and jaxtui reads at"
+            f"{facts['path']} has {fmt.bytes_text(facts['bytes'])}; jaxtui reads at"
             f" most {fmt.bytes_text(facts['most'])}."
         ),
         "Profile fewer steps.",
@@ -166,10 +163,10 @@ WORDS: dict[str, Words] = {
     "trace-damaged": Words(
         "damaged trace",
         lambda facts: (
-            f"{facts['path']} is no trace of JAX's profiler, or it is damaged."
+            f"{facts['path']} is not a trace of JAX's profiler, or it is damaged."
         ),
         lambda facts: (
-            "Name the .xplane.pb beside it."
+            "Name the .xplane.pb in the same folder."
             if facts["path"].endswith((".json.gz", ".json"))
             else ""
         ),
@@ -184,7 +181,9 @@ WORDS: dict[str, Words] = {
     ),
     "reader-died": Words(
         "reader ended",
-        lambda facts: f"The process that read the trace ended with {facts['status']}.",
+        lambda facts: (
+            f"The process that read the trace ended with exit status {facts['status']}."
+        ),
         "If the machine ran out of memory, profile fewer steps.",
     ),
     "program-without-jax": Words(
@@ -192,28 +191,28 @@ WORDS: dict[str, Words] = {
     ),
     "program-early": Words(
         "too early",
-        "The program ended before its profile began.",
-        "Begin earlier with --after.",
+        "The program ended before the profile began.",
+        "Begin earlier: lower --after.",
     ),
     "program-steps": Words(
         "too few steps",
         lambda facts: (
-            f"The program annotated {fmt.plural(facts['steps'], 'step')}, and the"
-            f" profile was to begin after {facts['asked']}."
+            f"The program annotated {fmt.plural(facts['steps'], 'step')}; the profile"
+            f" would have begun after {facts['asked']}."
         ),
         "Only steps inside jax.profiler.StepTraceAnnotation count; --after takes"
         " seconds.",
     ),
     "program-lost": Words(
         "trace lost",
-        "The program ended without letting jaxtui write its trace, as os._exit and"
-        " kills do.",
-        "Let the profile end before it with --for.",
+        "The program ended before jaxtui could write the trace, as after os._exit or a"
+        " kill.",
+        "End the profile earlier with --for.",
     ),
     "memory-peak": Words(
         "device memory",
         lambda facts: (
-            f"At most {fmt.bytes_text(facts['bytes'])} were in use on the first device,"
+            f"Peak memory of the first device: {fmt.bytes_text(facts['bytes'])},"
             f" {fmt.seconds(facts['seconds'])} after the first step began."
         ),
     ),
@@ -221,7 +220,7 @@ WORDS: dict[str, Words] = {
     "too-many-events": Words(
         "too many events",
         lambda facts: (
-            f"This trace has {fmt.count(facts['events'])} events, and jaxtui reads at"
+            f"This trace has {fmt.count(facts['events'])} events; jaxtui reads at"
             f" most {fmt.count(facts['most'])}."
         ),
         "Profile fewer steps.",
@@ -240,46 +239,48 @@ WORDS: dict[str, Words] = {
     "kernels-cut": Words(
         "kernels cut",
         lambda facts: (
-            f"The trace ends before {fmt.plural(facts['count'], 'kernel')} did: their"
-            " times are those of the calls."
+            f"The trace ended while {fmt.plural(facts['count'], 'kernel')} still ran;"
+            " their times are those of the calls."
         ),
     ),
     "kernels-unnamed": Words(
         "unnamed kernels",
         lambda facts: (
-            f"{facts['count']} of {facts['of']} kernels don't say which instruction"
-            " they are, as those of a CUDA graph don't."
+            f"{facts['count']} of {facts['of']} kernels have no HLO name, as inside a"
+            " CUDA graph."
         ),
-        "Set XLA_FLAGS=--xla_gpu_enable_command_buffer= to see their names.",
+        "Set XLA_FLAGS=--xla_gpu_enable_command_buffer= to turn CUDA graphs off.",
     ),
     "kernels-by-order": Words(
         "CUDA graphs",
         lambda facts: (
-            f"{facts['count']} of {facts['of']} kernels have no name of their own in a"
-            " CUDA graph: the order of the program tells their lines (marked ~)."
+            f"{facts['count']} of {facts['of']} kernels ran in a CUDA graph, without"
+            " names; jaxtui took their lines from the program's order (marked ~)."
         ),
     ),
     "no-lines": Words(
         "no source lines",
         lambda facts: (
-            "The trace holds no program of its kernels, so their lines are unknown."
+            "The trace has no HLO of its kernels, so their source lines are unknown."
             if not facts["programs"]
-            else "The programs of this trace say nothing of their source."
+            else "The HLO in this trace names no source lines."
         ),
         lambda facts: (
-            "On a TPU, compile nothing for the CPU in the same process."
+            "On a TPU, don't compile for the CPU in the same process."
             if not facts["programs"]
             else ""
         ),
     ),
     "profile-on-host": Words(
         "no profile",
-        lambda facts: f"Mode {facts['mode']} runs no kernel of a JAX device.",
+        lambda facts: f"Mode {facts['mode']} runs nothing on a JAX device.",
         "Choose mode jit or eager.",
     ),
     "profile-steps": Words(
         "steps",
-        lambda facts: f"{facts['steps']} steps: 1 to {facts['most']} can be profiled.",
+        lambda facts: (
+            f"jaxtui profiles 1 to {facts['most']} steps, not {facts['steps']}."
+        ),
     ),
-    "profile-too-slow": Words("slow step", _too_slow, "Take fewer --steps."),
+    "profile-too-slow": Words("slow step", _too_slow, "Lower --steps."),
 }
