@@ -230,7 +230,7 @@ def _repaired(figures: Figures) -> Conclusion:
 LESSON = lesson(
     "devices",
     {
-        "What a device says of itself": Trial(
+        "What a device reports": Trial(
             _facts,
             Code(2.0, device=lambda _: None),
             needs=("on the first", *FACTS, "devices", "unplaced"),

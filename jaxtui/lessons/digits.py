@@ -180,7 +180,7 @@ def _float64(figures: Figures) -> Conclusion:
     )
 
 
-# What two dtypes make.
+# When two dtypes meet.
 
 
 def _promotion(figures: Figures) -> Conclusion:
@@ -248,7 +248,7 @@ LESSON = lesson(
             (Code(1.0), Code(1.0, x64=True)),
             needs=("taken over", "asked for", "taken over, x64"),
         ),
-        "What two dtypes make": Trial(
+        "When two dtypes meet": Trial(
             _promotion, Code(2.0), needs=("halves", "lax", "weak", "strong")
         ),
     },

@@ -372,7 +372,7 @@ LESSON = lesson(
             Code(given=_half, memory=lambda n: 8 * n * n),
             needs=("traced", *KINDS, *(f"{kind} again" for kind in KINDS)),
         ),
-        "The race, with the start that JAX has": Trial(
+        "The race, including JAX's start-up": Trial(
             _race("gram"),
             cases=_race_cases("gram"),
             picture=_picture_of("gram"),

@@ -347,7 +347,7 @@ def _overtaking(figures: Figures) -> Conclusion:
     )
 
 
-# Below ten microseconds all is dispatch.
+# Below ten microseconds, everything is dispatch.
 
 
 def _tiny_cases(setting: Setting) -> Mapping[str, Case]:
@@ -411,7 +411,7 @@ LESSON = lesson(
             follow=_next_search,
             picture=_crossing_picture,
         ),
-        "Below ten microseconds all is dispatch": Trial(
+        "Below ten microseconds, everything is dispatch": Trial(
             _dispatch,
             cases=_tiny_cases,
             budget=5.0,
