@@ -152,6 +152,11 @@ class BenchPane(CasePane):
             /* One line of it stays, so that it keeps the focus. */
             &.-low Results { height: 1; border: none; }
         }
+        /* There the log takes the place of the phases. */
+        &.-phases.-log {
+            Pictures { display: none; }
+            LogPanel { height: 1fr; }
+        }
         /* What limits a case is said below the table, and is long. */
         &.-tall.-roofline #notes-scroll { height: 6; }
         &.-told {
@@ -224,6 +229,7 @@ class BenchPane(CasePane):
         self.set_class(_is_told(state), "-told")
         # On a small screen the phases take the place of the plot.
         self.set_class(width < WIDE_COLUMNS and phases, "-phases")
+        self.set_class(bool(self.query_one(LogPanel).display), "-log")
 
     def draw(self) -> None:
         if self.size.area and self.state.case is not None:

@@ -14,6 +14,7 @@ from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
 from jaxtui.view.collectives import rates_of
 from jaxtui.view.curves import METRICS, Metric, sizes, swept
+from jaxtui.view.figures import share_of_peak
 from jaxtui.view.rates import Shown
 
 MOST = 8
@@ -166,15 +167,23 @@ def next_picture(state: State) -> tuple[View, Metric]:
         metrics = _metrics(state) if view == "sweep" else METRICS[:1]
         ring += [(view, metric) for metric in metrics]
     shown = view_of(state)
-    here = (shown, state.metric if shown == "sweep" else METRICS[0])
+    here = shown, state.metric if shown == "sweep" else METRICS[0]
+    if here not in ring:  # a metric of an earlier run
+        here = shown, METRICS[0]
     return ring[(ring.index(here) + 1) % len(ring)]
 
 
 def _metrics(state: State) -> list[Metric]:
-    """What curves can show; busbw of collectives alone."""
+    """What curves can show; busbw of collectives alone, and a share of the peak where
+    one is published.
+    """
     cases = state.run.cases if state.run else ()
-    bus = any(rates_of(case.measurement) for case in cases)
-    return [metric for metric in METRICS if bus or metric != "busbw"]
+    measured = [case.measurement for case in cases if case.measurement is not None]
+    absent = {
+        "busbw": not any(map(rates_of, measured)),
+        "peak": not any(map(share_of_peak, measured)),
+    }
+    return [metric for metric in METRICS if not absent.get(metric)]
 
 
 def _views(state: State) -> list[View]:

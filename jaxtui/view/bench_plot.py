@@ -64,7 +64,7 @@ def plot(
         case "crossing":
             search = crossover.of_state(state)
             assert search is not None
-            title, drawn = crossover.title_of(search), crossover.picture(search)
+            title, drawn = crossover.title_of(search), crossover.picture(search, colors)
             return title, _bare(drawn), words.text(Remark("sizes-needed"))
         case "roofline":
             found = Roofline.of(state, selected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -26,7 +26,7 @@ from jaxtui.analysis.crossover import (
 )
 from jaxtui.model import Case, Host, Measurement, Record, Remark, run_notes
 from jaxtui.model.own import short_name
-from jaxtui.plot import COLORS, Mark, Picture
+from jaxtui.plot import COLORS, Color, Mark, Picture
 from jaxtui.state import CaseState, Job, State
 from jaxtui.stats import Interval
 from jaxtui.view import curves, words
@@ -223,7 +223,7 @@ def report(search: Search, size_means: str, host: Host | None = None) -> Report:
         verdict=(Span(words.sentence(verdict(search)), "strong"),),
         tables=(Table(columns(search)),) if search.points else (),
         remarks=gather(rows, [*remarks(search), *whole, sides]),
-        picture=picture(search),
+        picture=picture(search, COLORS),
         host=machine(host, *MACHINE, by=" · "),
     )
 
@@ -369,7 +369,7 @@ def _faster(point: Point, sides: Names) -> Line:
 # The plot.
 
 
-def picture(search: Search | None) -> Picture | None:
+def picture(search: Search | None, colors: Sequence[Color]) -> Picture | None:
     """Both curves over size with their crossing.
 
     ``None`` unless two sizes were measured.
@@ -389,7 +389,7 @@ def picture(search: Search | None) -> Picture | None:
         ),
         outcome="complete",
     )
-    drawn = curves.picture(run, "time", COLORS, tuple(_marks(search)))
+    drawn = curves.picture(run, "time", colors, tuple(_marks(search)))
     if drawn is None:
         return None
     # The sizes of a bisection are no round numbers, and too many.

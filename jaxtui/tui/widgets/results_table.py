@@ -37,7 +37,7 @@ class LogPanel(Panel):
 
     DEFAULT_CSS = """
     LogPanel { height: 9; display: none; }
-    LogPanel RichLog { height: 1fr; }
+    LogPanel RichLog { height: 1fr; background: transparent; }
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
