@@ -26,7 +26,7 @@ from jaxtui import format as fmt
 from jaxtui.model import Case, OpInfo
 from jaxtui.signals import interrupt
 from jaxtui.state import RUNNING
-from jaxtui.tui import colors, themes
+from jaxtui.tui import colors, pace, themes
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.devices import DevicesPane
 from jaxtui.tui.pane import WIDE_COLUMNS, Explained, Pane, bindings
@@ -103,6 +103,9 @@ class TooSmall(Screen[None]):
             f"Too small: make this terminal {MINIMUM.width}×{MINIMUM.height} or larger."
         )
 
+
+WRITTEN_SECONDS = 0.01
+"""Time enough to write a frame to a terminal nearby."""
 
 WARM_UP_SECONDS = 0.3
 """How long after the devices are known the plot is got ready."""
@@ -236,7 +239,7 @@ class JaxtuiApp(BaseApp):
         if not old.devices and new.devices:
             # The devices come first, before the keys.
             self.call_after_refresh(self.refresh_bindings)
-            self.call_after_refresh(self.fill, "bench")
+            self.run_worker(self._fill_bench(), group="fill")
             self.set_timer(WARM_UP_SECONDS, _warm_up)
         for line in self.screen.query(KeysLine):
             line.catch_up()
@@ -302,6 +305,20 @@ class JaxtuiApp(BaseApp):
             self.panes[tab] = pane
             self.watch(pane, "disturbed", self._tell_disturbed)
             return pane
+
+    async def _fill_bench(self) -> None:
+        """Complete the tab Bench once the terminal has the devices.
+
+        A thread writes to it, which waits while modules are loaded.
+        """
+        drawn = asyncio.Event()
+        self.call_after_refresh(drawn.set)
+        await drawn.wait()
+        # What that thread has taken out of its queue is not written yet.
+        await asyncio.sleep(WRITTEN_SECONDS)
+        while pace.backlog(self._driver):
+            await asyncio.sleep(WRITTEN_SECONDS)
+        await self.fill("bench")
 
     def _tell_disturbed(self) -> None:
         """The status line speaks of the tab that is on screen."""

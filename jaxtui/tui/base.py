@@ -24,6 +24,7 @@ from jaxtui.model import (
     CheckRead,
     Event,
     Experiment,
+    Hello,
     Logged,
     LoopSeen,
     PhaseMeasured,
@@ -70,6 +71,7 @@ PATIENCE_SECONDS = 1.0
 """How long an ending by signal may take before it is forced."""
 
 _FREQUENT = (
+    Hello,
     Sampled,
     Progress,
     Logged,
@@ -83,7 +85,8 @@ _FREQUENT = (
     CheckDone,
 )
 """Events that wait for the next redraw, after the first ``Progress`` of a run, which
-ends "starting"; whatever else happens is shown at once."""
+ends "starting"; whatever else happens is shown at once. Of ``Hello`` because devices
+that follow at once would wait until the frame that it causes is over."""
 
 
 def let_lines_go() -> None:
