@@ -45,8 +45,8 @@ def command(
     """Run a program and find mistakes in how it times JAX.
 
     The program runs unchanged, with its own arguments, output and exit status. jaxtui
-    watches its clocks and what the device does meanwhile, and says for each timed
-    stretch what it read and what the work took. With --json its output goes to stderr.
+    watches its clocks and the device, and reports for each timed span what the clock
+    read and how long the work took. With --json the program's output goes to stderr.
 
     Exit codes: 0 no mistake, 1 mistakes, 3 the program itself failed.
     """

@@ -190,7 +190,7 @@ def command(
 ) -> int:
     """Find the size at which one way of running an op becomes faster.
 
-    Per call, and after how many calls the first one, compile included, pays off.
+    Also says after how many calls the first one, compile included, pays off.
     """
     if not op:
         raise SelectionError(

@@ -16,10 +16,10 @@ from jaxtui.view.words.hosts import following_text
 @engine_flags
 @click.pass_obj
 def command(common: Common) -> int:
-    """Do what the jaxtui of process 0 asks for, until that one leaves.
+    """Lend this host's devices to the jaxtui of process 0.
 
-    Start it on every other host, in any order. If a host is lost, it joins the next
-    group at the same address.
+    Start it on every other host, in any order; it ends when process 0 does. If a host
+    is lost, it joins the next group at the same address.
     """
     return lend(common)
 

@@ -77,7 +77,7 @@ def command(
     limit: float | None,
     as_json: bool,
 ) -> int:
-    """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
+    """Show the program XLA compiles: kernels, fusions, flops, memory, HLO.
 
     Compiles for a device of this machine without running. OP may be your own function,
     file.py:name: jaxtui imports its file and makes its arguments.

@@ -55,8 +55,8 @@ def command(
 ) -> int:
     """Time copies between all pairs of devices.
 
-    The latency is that of 8 bytes. Each direction is a pair of its own; of more than 16
-    devices a sample of pairs over all distances is measured.
+    The latency is that of 8-byte copies. Each direction counts as a pair; above 16
+    devices, jaxtui measures a sample of pairs over all distances.
     """
     driver = Driver(common)
 

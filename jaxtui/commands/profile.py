@@ -111,7 +111,7 @@ def is_script(text: str) -> bool:
 @valued(
     "--after",
     "SECONDS",
-    "Of a program: begin so long after its start.  [default: with JAX]",
+    "Of a program: begin this long after its start.  [default: with JAX]",
     type=Number(0),
 )
 @valued(
@@ -123,13 +123,13 @@ def is_script(text: str) -> bool:
 @valued(
     "--for",
     "SECONDS",
-    f"Of a program: profile for so long.  [default: {SCRIPT_SECONDS:.0f}]",
+    f"Of a program: profile for this long.  [default: {SCRIPT_SECONDS:.0f}]",
     type=Number(0.001),
 )
 @valued(
     "--diff",
     "FILE",
-    "Compare with a profile that --json has printed.",
+    "Compare with a document that --json printed.",
     type=click.Path(path_type=Path),
 )
 @one_size

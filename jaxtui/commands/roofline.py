@@ -45,7 +45,7 @@ ROOF_SECONDS = 10.0
 
 @click.command("roofline")
 @click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
-@sizes("the op's own, or as much as leaves the caches")
+@sizes("the op's own, or larger than the caches")
 @dtypes
 @one_device
 @modes

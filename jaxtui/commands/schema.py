@@ -63,7 +63,7 @@ def schema(command: str) -> dict[str, Any]:
 @click.command("schema")
 @click.argument("name", required=False, metavar="[COMMAND]")
 def command(name: str | None) -> int:
-    """Print the JSON Schema of the document of a COMMAND, or of each."""
+    """Print the JSON Schema of a command's document, or of all documents."""
     if name is not None and name not in DOCUMENTS:
         known = ", ".join(DOCUMENTS)
         raise click.UsageError(f'"{name}" prints no document: choose one of {known}.')

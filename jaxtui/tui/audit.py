@@ -33,11 +33,11 @@ from jaxtui.view.report import lines
 from jaxtui.view.text import Line, Span, fold, plain
 
 _FOOTER = (
-    ("escape,q", "back", "Back", "Leave; a program that still runs is killed."),
+    ("escape,q", "back", "Back", "Leave; a running program is killed."),
     ("n", "next", "Next", "Go to the next line with a finding."),
-    ("g", "view", "View", "Another file of the program."),
+    ("g", "view", "View", "Show another file of the program."),
     ("r,f5", "again", "Again", "Run the program again."),
-    ("y", "copy", "Copy", "Copy the report; a file beside the history has it, too."),
+    ("y", "copy", "Copy", "Copy the report, also to a file next to the history."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
 )
 

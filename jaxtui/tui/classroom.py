@@ -53,7 +53,7 @@ class Classroom(LoopScreen):
         (
             ("escape,q", "close", "Back", "Leave the class view."),
             # What the remote of a presenter sends, too.
-            ("space,enter,pagedown", "next", "Next", "The next step, or an end."),
+            ("space,enter,pagedown", "next", "Next", "Next step, or skip to the end."),
             ("backspace,pageup", "previous", "Step back", "Show the previous step."),
             *(
                 (
@@ -64,8 +64,8 @@ class Classroom(LoopScreen):
                 )
                 for number, step in enumerate(STEPS, 1)
             ),
-            ("left", "adjust(-1)", "Less", "A lower bet; the value before."),
-            ("right", "adjust(1)", "More", "A higher bet; the next value."),
+            ("left", "adjust(-1)", "Less", "Lower the bet; previous value."),
+            ("right", "adjust(1)", "More", "Raise the bet; next value."),
             ("up", "field(-1)", "Field", "Choose what the arrows change."),
             ("down", "field(1)", "Next field", "Choose what the arrows change."),
             ("r,f5", "again", "Again", "Run the program again."),

@@ -30,8 +30,8 @@ class ExportScreen(LineScreen):
     HELP = "Export"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "turn(-1)", "Ending", tooltip="Another ending.", show=False),
-        Binding("down", "turn(1)", "Ending", tooltip="Another ending.", show=False),
+        Binding("up", "turn(-1)", "Ending", tooltip="Another file type.", show=False),
+        Binding("down", "turn(1)", "Ending", tooltip="Another file type.", show=False),
     ]
 
     def __init__(self, offer: Offer) -> None:

@@ -30,7 +30,7 @@ class LineScreen(ModalScreen["str | None"]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", tooltip="Close the line; nothing is done."),
+        Binding("escape", "leave", "Leave", tooltip="Close it and do nothing."),
     ]
 
     DEFAULT_CSS = """

@@ -48,11 +48,11 @@ _KEYS = (
     ("g", "view", "View", "Bytes/s of the large copy, or the latency of 8 bytes."),
     ("plus,equals_sign", "more", "More", "Time all links with a larger copy."),
     ("minus", "fewer", "Less", "Time all links with a smaller copy."),
-    ("y", "copy", "Copy", "Copy the report; a file beside the history has it, too."),
+    ("y", "copy", "Copy", "Copy the report, also to a file next to the history."),
     ("u", "export", "Export", "Write the links to a file."),
     ("s,f6", "app.stop", "Stop", "Stop the run; the figures stay."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
-    ("x", "app.release", "Free", "Give the accelerator back."),
+    ("x", "app.release", "Free", "Free the accelerator until the next run."),
     ("t", "app.theme", "Theme", "Dark, light, projector."),
     ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
 )

@@ -39,7 +39,7 @@ _FOOTER = (
     ("escape,q", "back", "Back", "Show all lines and kernels again, then the tabs."),
     ("g", "view", "View", "Kernels by op, category, shape, function or line."),
     ("r,f5", "again", "Again", "Profile the case again."),
-    ("y", "copy", "Copy", "Copy the report; a file beside the history has it, too."),
+    ("y", "copy", "Copy", "Copy the report, also to a file next to the history."),
     ("question_mark,f1", "app.help", "Help", "Show all keys."),
 )
 

@@ -148,12 +148,12 @@ class PlotReader(PlotView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "plot",
         (
-            ("left", "move(-1)", "Left", "Read off the place before."),
-            ("right", "move(1)", "Right", "Read off the next place."),
-            ("pageup", "leap(-1)", "Back", "Go back a tenth of the places."),
-            ("pagedown", "leap(1)", "Ahead", "Go on a tenth of the places."),
-            ("home", "first", "First", "Read off the first place."),
-            ("end", "last", "Last", "Read off the last place."),
+            ("left", "move(-1)", "Left", "Read the previous point."),
+            ("right", "move(1)", "Right", "Read the next point."),
+            ("pageup", "leap(-1)", "Back", "Go back a tenth of the points."),
+            ("pagedown", "leap(1)", "Ahead", "Go on a tenth of the points."),
+            ("home", "first", "First", "Read the first point."),
+            ("end", "last", "Last", "Read the last point."),
             ("enter", "pick", "Select", "Select the case of this size."),
             ("escape", "leave", "Results", "Leave the plot for the results."),
         ),

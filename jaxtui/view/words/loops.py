@@ -81,7 +81,7 @@ def loop_waits(why: str | None, *, ready: int = 0, calls: int = 0) -> str:
         case "starting":
             return "JAX is starting; the loop runs when it is ready"
         case None:
-            return f"running: {ready} of {calls} calls ready · s stops it"
+            return f"running: {ready} of {calls} ready · s stops it"
         case "cancelled":
             return "stopped too early for figures · r runs it again"
         case "ready" | "running" | "released":
