@@ -811,7 +811,7 @@ def _read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> _
             lines[line.name] += events
             if plane.name == HOST:
                 host.append(events)
-        if plane.name == HOST:
+        if plane.name != HOST and not launched:
             launched = launches(host)
         for key, part in parts(plane.name, lines, launched, whole=False):
             runs[key].append(part)

@@ -180,7 +180,8 @@ def _events(
             )
         if plane.name == HOST:
             host = lines
-            launched = kernels.launches(lines.values())
+        elif not launched:
+            launched = kernels.launches(host.values())
         ran.extend(kernels.of_plane(plane.name, lines, launched))
     return host, ran, count
 

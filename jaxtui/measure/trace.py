@@ -207,6 +207,7 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     groups: dict[Hashable, list[Part]] = defaultdict(list)
     marked: list[Any] = []
     launched: dict[object, kernels.Launch] = {}
+    host: dict[str, list[Any]] = {}
     count = 0
     for plane in sorted(data.planes, key=lambda plane: plane.name != HOST):
         if plane.name != HOST and not plane.name.startswith(DEVICES):
@@ -221,7 +222,9 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
         if plane.name == HOST:
             every = sorted(chain(*lines.values()), key=start_of)
             marked = [event for event in every if event.name == MARK]
-            launched = kernels.launches(lines.values())
+            host = lines
+        elif not launched:
+            launched = kernels.launches(host.values())
         for key, part in parts(plane.name, lines, launched):
             groups[key].append(part)
     if not groups or len(marked) != len(marks):

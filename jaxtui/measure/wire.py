@@ -46,7 +46,12 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
                 value, place = _varint(data, place - 1)
             yield number, value
         elif kind == BYTES:
-            length, place = _varint(data, place)
+            if place >= size:
+                raise ValueError("cut off")
+            length = data[place]
+            place += 1
+            if length > 127:
+                length, place = _varint(data, place - 1)
             end = place + length
             if end > size:
                 raise ValueError("cut off")
