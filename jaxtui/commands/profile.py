@@ -23,6 +23,7 @@ from jaxtui.commands.options import (
     TYPED,
     Cases,
     json_flag,
+    mesh,
     one_device,
     one_dtype,
     one_mode,
@@ -56,7 +57,7 @@ STDERR = 2
 POLL_SECONDS = 0.1
 """Between two looks whether a program's trace is written."""
 
-OF_CASES = ("steps", "size", "dtype", "precision", "device", "mode", "arg")
+OF_CASES = ("steps", "size", "dtype", "precision", "device", "mode", "arg", "mesh")
 OF_SCRIPTS = ("after", "after_steps", "seconds")
 
 
@@ -138,6 +139,7 @@ def is_script(text: str) -> bool:
 @one_device
 @one_mode("jit, eager, or pallas where the op has it.")
 @own_arguments
+@mesh
 @json_flag
 @export_flags("the profile", view.ENDINGS)
 @engine_flags
@@ -179,6 +181,7 @@ def command(
         device=options["device"],
         typed=frozenset(typed),
         arg=options["arg"],
+        mesh=options["mesh"],
     )
     return _profile(common, cases, options["steps"] or STEPS, show)
 
