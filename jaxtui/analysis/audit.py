@@ -93,9 +93,15 @@ class _Seen:
         return min(end, self.end) - start
 
     def _waited(self, called: float, end: float) -> bool:
-        """Whether it waited after its last call."""
-        waits = self.waits.within(called, end)
-        return any(wait.end_seconds <= end for wait in waits)
+        """Whether it waited after its last call, or still did: where the trace lacks a
+        call, it counts from the start of its run.
+        """
+        for wait in self.waits.before(end):
+            if called < wait.end_seconds <= end:
+                return True
+            if wait.end_seconds <= called:
+                return False
+        return False
 
     def _counts(self, seconds: float, waited: bool) -> bool:
         least = LATE_SECONDS if waited else TOLERANCE_SECONDS
@@ -234,7 +240,7 @@ def _awaited(witness: Witness) -> list[Execution]:
     coming = 0
     for wait in waits:
         start, end = wait.start_seconds, wait.end_seconds
-        while coming < len(executions) and executions[coming].called_seconds < start:
+        while coming < len(executions) and executions[coming].called_seconds < end:
             running.append(coming)
             coming += 1
         running = [at for at in running if executions[at].end_seconds > start]
@@ -258,6 +264,11 @@ class _Timeline(Generic[_Event]):
             events, key=lambda event: event.start_seconds
         )
         self._starts = [event.start_seconds for event in self._events]
+
+    def before(self, stop: float) -> Iterator[_Event]:
+        """Those that began before then, the last first."""
+        last = bisect_left(self._starts, stop) - 1
+        return (self._events[place] for place in range(last, -1, -1))
 
     def within(self, start: float, stop: float) -> Sequence[_Event]:
         first = bisect_left(self._starts, start)

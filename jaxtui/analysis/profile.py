@@ -212,14 +212,21 @@ def remarks(profile: Profile) -> Iterator[Remark]:
         yield Remark("profile-cost", facts, severity)
     if any(len(each.shares) > 1 for each in profile.kernels):
         yield Remark("lines-share")
-    if profile.compiles:
-        names = dict.fromkeys(each.function or "?" for each in profile.compiles)
-        facts = {
-            "functions": tuple(names),
-            "count": len(profile.compiles),
-            "seconds": sum(each.seconds for each in profile.compiles),
-        }
-        yield Remark("compiled-inside", facts, "warning")
+    for code, inside in (
+        (
+            "compiled-inside",
+            [c for c in profile.compiles if c.compile_seconds is not None],
+        ),
+        ("retraced-inside", [c for c in profile.compiles if c.compile_seconds is None]),
+    ):
+        if inside:
+            names = dict.fromkeys(each.function or "?" for each in inside)
+            facts = {
+                "functions": tuple(names),
+                "count": len(inside),
+                "seconds": sum(each.seconds for each in inside),
+            }
+            yield Remark(code, facts, "warning")
     yield from profile.notes
 
 

@@ -44,6 +44,9 @@ STEP = "jaxtui step"
 MOST_EVENTS = 1_000_000
 """Each takes some 20 µs and 1 kB while a profile is made of it."""
 
+COMPILES, LOWERS = "backend_compile", "lower_sharding_computation"
+"""Begin the names of what XLA compiles, and what JAX traced and lowers for it."""
+
 MOST_GAPS = 20
 MOST_ACTIVITIES = 3
 MOST_COMPILES = 50
@@ -687,33 +690,39 @@ def _close(
 
 
 def _compiles(host: dict[str, list[xspace.Event]], whole: Window) -> Iterator[Compile]:
-    """Functions that were compiled, in the order of time."""
-    found = []
+    """Functions that were compiled, or traced again and found in JAX's cache, in the
+    order of time.
+    """
+    found: list[tuple[int, Compile]] = []
     for events in host.values():
-        compiled = [
+        inside = [
             each
             for each in events
-            if each.name.startswith("backend_compile")
+            if each.name.startswith((COMPILES, LOWERS))
             and each.end_ps > whole.start
             and each.start_ps < whole.end
         ]
         calls = [each for each in events if each.name.startswith("PjitFunction(")]
-        for one in compiled:
-            around = [
-                call
-                for call in calls
-                if call.start_ps <= one.start_ps and one.end_ps <= call.end_ps
-            ]
-            call = min(around, key=attrgetter("duration_ps"), default=None)
-            name = call.name[len("PjitFunction(") : -1] if call else _module(host, one)
-            start = call.start_ps if call else one.start_ps
-            found.append((start, name, one))
-    for start, name, one in sorted(found, key=lambda each: each[0])[:MOST_COMPILES]:
-        yield Compile(
-            function=name,
-            seconds=(one.end_ps - start) * PS,
-            compile_seconds=one.duration_ps * PS,
-        )
+        compiled = [each for each in inside if each.name.startswith(COMPILES)]
+        for one in inside:
+            around = [call for call in calls if _holds(call, one)]
+            call = min(around, key=attrgetter("duration_ps"), default=one)
+            of_xla = one.name.startswith(COMPILES)
+            if not of_xla and any(_holds(call, each) for each in compiled):
+                continue
+            name = call.name[len("PjitFunction(") : -1]
+            record = Compile(
+                function=_module(host, one) if call is one else name,
+                seconds=(one.end_ps - call.start_ps) * PS,
+                compile_seconds=one.duration_ps * PS if of_xla else None,
+            )
+            found.append((call.start_ps, record))
+    for _, record in sorted(found, key=lambda each: each[0])[:MOST_COMPILES]:
+        yield record
+
+
+def _holds(outer: xspace.Event, inner: xspace.Event) -> bool:
+    return outer.start_ps <= inner.start_ps and inner.end_ps <= outer.end_ps
 
 
 def _module(host: dict[str, list[xspace.Event]], compiled: xspace.Event) -> str:

@@ -140,13 +140,13 @@ class Gap(Record, frozen=True, kw_only=True):
 
 
 class Compile(Record, frozen=True, kw_only=True):
-    """A function was traced and compiled inside of the profile."""
+    """A function was traced inside of the profile."""
 
     function: str
     seconds: float
-    """From the call until it was compiled."""
-    compile_seconds: float
-    """Of XLA alone."""
+    """From the call until it was compiled, or found."""
+    compile_seconds: float | None
+    """Of XLA alone; ``None`` of what was found in a cache."""
 
 
 class Transfer(Record, frozen=True, kw_only=True):

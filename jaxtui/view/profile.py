@@ -361,7 +361,9 @@ def _compiles(profile: Profile) -> Table | None:
         (
             each.function or "?",
             fmt.seconds(each.seconds),
-            fmt.seconds(each.compile_seconds),
+            "from the cache"
+            if each.compile_seconds is None
+            else fmt.seconds(each.compile_seconds),
         )
         for each in shown
     ]

@@ -83,6 +83,8 @@ AGAIN = run(5.0, 5.001)
         # The thread that writes ends lost its core, and the program had waited.
         (15 * MS, (waited(1.0005, 1.001),), []),
         (96 * MS, (waited(1.0005, 1.001),), ["unawaited"]),
+        # The trace lacks the call, and begins with the run.
+        (15 * MS, (waited(1.0001, 1.001),), []),
         # It waited for what came before.
         (15 * MS, (waited(0.9995, 1.0001),), ["unawaited"]),
     ],

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.analysis.profile import place, rows
+from jaxtui.analysis.profile import place, remarks, rows
 from jaxtui.measure import profile, xspace
 from jaxtui.measure.profile import STEP, NoProfileError
 from jaxtui.model.profile import Kernel, Profile
@@ -167,6 +167,24 @@ def test_a_compile_inside_is_named_with_its_function() -> None:
     assert compiled.function == "step"
     assert compiled.seconds == pytest.approx(4e-3)
     assert compiled.compile_seconds == pytest.approx(2e-3)
+
+
+def test_what_is_traced_again_and_found_in_a_cache_is_named() -> None:
+    host = (
+        step(0, 0, 10),
+        event("PjitFunction(loss)", ms(1), ms(4)),
+        event("lower_sharding_computation", ms(2), ms(1)),
+        event("PjitFunction(step)", ms(5), ms(4)),
+        event("lower_sharding_computation", ms(6), MS // 2),
+        event("backend_compile_and_load", ms(7), ms(1)),
+    )
+    found = cpu((on_cpu("dot.1", 9, 10),), host=host)
+    retraced, compiled = found.compiles
+    assert (retraced.function, retraced.compile_seconds) == ("loss", None)
+    assert retraced.seconds == pytest.approx(2e-3)
+    assert compiled.compile_seconds == pytest.approx(1e-3)
+    codes = [remark.code for remark in remarks(found)]
+    assert codes[:2] == ["compiled-inside", "retraced-inside"]
 
 
 def test_a_compile_without_a_call_is_named_by_its_program() -> None:

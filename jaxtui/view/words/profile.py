@@ -118,6 +118,15 @@ WORDS: dict[str, Words] = {
         "Warm up before the profile, or find out which shape or dtype changes between"
         " calls.",
     ),
+    "retraced-inside": Words(
+        "retraces",
+        lambda facts: (
+            f"JAX traced {fmt.plural(facts['count'], 'function')} again"
+            f" ({fmt.some(facts['functions'])}) and found them in its cache,"
+            f" {fmt.seconds(facts['seconds'])} in total."
+        ),
+        "Call `jax.jit` once for each function, outside of loops.",
+    ),
     "steps-of": Words("steps", _steps_of),
     "steps-annotated": Words(
         "steps",
