@@ -127,7 +127,9 @@ class _Seen:
         """What it would have read, had its work alone been timed, compiled before."""
         if not self.is_traced:
             return None
-        return self.end - self.span.start_seconds - self.compiling - self.busy
+        # Earlier work may have run while the host compiled: then nothing is known.
+        right = self.end - self.span.start_seconds - self.compiling - self.busy
+        return right if right > 0 else None
 
 
 def judge(

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.widgets import Log, OptionList
 from textual.widgets.option_list import Option
@@ -25,6 +26,8 @@ from jaxtui.text import visible
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.pane import WIDE_COLUMNS, Explained, bindings
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
@@ -89,6 +92,8 @@ class AuditScreen(Explained, ModalScreen[None]):
     }
     """
 
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+
     def __init__(self, program: Sequence[str]) -> None:
         super().__init__()
         self._program = tuple(program)
@@ -97,6 +102,7 @@ class AuditScreen(Explained, ModalScreen[None]):
         self._file = ""
 
     def compose(self) -> ComposeResult:
+        yield StatusLine(base(self).clock).data_bind(AuditScreen.state)
         with Panel(id="audit-verdict"):
             yield Paper()
         with Panel("output", id="audit-output"):
@@ -106,11 +112,16 @@ class AuditScreen(Explained, ModalScreen[None]):
                 yield Lines()
             with Panel(id="audit-about"):
                 yield Paper()
+        yield MessageLine().data_bind(AuditScreen.state)
         yield KeysLine()
 
     def on_mount(self) -> None:
         self.query_one("#audit-verdict", Panel).entitle(shlex.join(self._program))
+        self.watch(self.app, "state", self._follow)
         self.action_again()
+
+    def _follow(self, state: State) -> None:
+        self.state = state
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE_COLUMNS, "-wide")
@@ -183,6 +194,7 @@ class AuditScreen(Explained, ModalScreen[None]):
             running = "The program runs; jaxtui watches its clocks and the device …"
             return fold((Span(running),), width)
         said = fold(view.verdict(self._audit), width)
+        said += fold(view.overview(self._audit), width)
         if self._status:
             ended = f"It ended with exit status {self._status}."
             said += fold((Span(ended, "warning"),), width)

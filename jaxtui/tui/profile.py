@@ -26,6 +26,7 @@ from jaxtui.tui.line import LineScreen
 from jaxtui.tui.loops import loopable
 from jaxtui.tui.pane import WIDE_COLUMNS, Explained, bindings
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
@@ -112,6 +113,7 @@ class ProfileScreen(Explained, ModalScreen[None]):
         """All of its parts are there."""
 
     def compose(self) -> ComposeResult:
+        yield StatusLine(base(self).clock).data_bind(ProfileScreen.state)
         with Panel(id="step"):
             yield Paper()
         with Container(id="parts"):
@@ -119,6 +121,7 @@ class ProfileScreen(Explained, ModalScreen[None]):
                 yield SourceList()
             with Panel("kernels", id="rows"):
                 yield RowList()
+        yield MessageLine().data_bind(ProfileScreen.state)
         yield KeysLine()
 
     def on_mount(self) -> None:
@@ -151,6 +154,7 @@ class ProfileScreen(Explained, ModalScreen[None]):
             self._draw()
 
     def _arrived(self, state: State) -> None:
+        self.state = state
         job = state.jobs.get("profile")
         if job is None or job.work != self._profiling or job is self._job:
             return
@@ -189,8 +193,8 @@ class ProfileScreen(Explained, ModalScreen[None]):
         _fill(rows, drawn, self._rows)
         about = f" of {self._line.name}" if self._line else ""
         self.query_one("#rows", Panel).entitle(
-            f"by {self._by}{about}",
-            [hint(self, "view"), Hint("Enter", "lines", "enter")],
+            f"kernels by {self._by}{about}",
+            [hint(self, "view", f"by {self._next}"), Hint("Enter", "lines", "enter")],
         )
         about = f" of {self._row.key}" if self._row else ""
         self.query_one("#source", Panel).entitle(
@@ -222,6 +226,9 @@ class ProfileScreen(Explained, ModalScreen[None]):
         event.stop()
         if isinstance(event.option_list, SourceList):
             line = self._lines[event.option_index]
+            if self._profile and not view.rows_of(self._profile, self._by, line):
+                base(self).say("No kernel comes from this line.")
+                return
             self._line, self._row = (None if line == self._line else line), None
             other: type[PanelList] = RowList
         else:
@@ -239,8 +246,12 @@ class ProfileScreen(Explained, ModalScreen[None]):
             return "A trace is read once."
         return None
 
+    @property
+    def _next(self) -> By:
+        return VIEWS[(VIEWS.index(self._by) + 1) % len(VIEWS)]
+
     def action_view(self) -> None:
-        self._by = VIEWS[(VIEWS.index(self._by) + 1) % len(VIEWS)]
+        self._by = self._next
         self._draw()
 
     def action_again(self) -> None:

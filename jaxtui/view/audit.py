@@ -157,6 +157,21 @@ def verdict(audit: Audit) -> Line:
     )
 
 
+def overview(audit: Audit) -> Line:
+    """Every finding by its line, in their order in the program."""
+    places = sorted(
+        audit.findings, key=lambda finding: (finding.place.file, finding.place.line)
+    )
+    spans: list[Span] = []
+    for finding in places:
+        spans += [
+            Span(" · " if spans else "", "muted"),
+            Span(f"{finding.place.line} ", "muted"),
+            Span(words.label(finding.remark)),
+        ]
+    return tuple(spans)
+
+
 def _table(sites: Sequence[Site]) -> Table:
     several = Counter((site.begin, site.end) for site in sites)
     head = ("lines", "times", "it read", "it took", "ratio", "function")

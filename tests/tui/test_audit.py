@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jaxtui.engine import audits
 from jaxtui.model.audit import Execution, Place, Span, Witness
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.audit import AuditScreen, Lines, OpenProgram, open_audit
+from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.paper import Paper
 from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, until, until_ready
@@ -105,6 +107,11 @@ async def test_the_cursor_is_at_the_first_mistake(
                 in page(app).query_one("#audit-about").query_one(Paper).text
             ),
         )
+        # Above the source every finding by its line; what a key did is said.
+        verdict = page(app).query_one("#audit-verdict").query_one(Paper).text
+        assert re.search(r"^4 \w+", verdict, re.M)
+        await pilot.press("y")
+        await until(pilot, lambda: page(app).query_one(MessageLine).line)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, AuditScreen))
 

@@ -13,6 +13,7 @@ from jaxtui.model import Remark, RunEvent, RunFinished, WorkFailed
 from jaxtui.model.profile import Frame, Profiling
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.profile import ProfileScreen, RowList, SourceList, open_trace
+from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.paper import Paper
 from tests.fake_engine import FakeEngine
 from tests.measure.spaces import Line, Plane, event, space
@@ -88,6 +89,14 @@ async def test_a_line_shows_its_kernels_and_a_kernel_its_lines(
         assert {"dot.1", "fusion.3"} <= set(" ".join(shown(app, RowList)).split())
         await pilot.press("escape")
         await until(pilot, lambda: len(shown(app, RowList)) == 3)
+        # A line without kernels leaves the list as it is, and says so.
+        listed.focus()
+        listed.highlighted = next(
+            place for place, line in enumerate(source) if "%" not in line and place
+        )
+        await pilot.press("enter")
+        await until(pilot, lambda: screen(app).query_one(MessageLine).line)
+        assert len(shown(app, RowList)) == 3
         rows_list = screen(app).query_one(RowList)
         rows_list.focus()
         rows_list.highlighted = 1
