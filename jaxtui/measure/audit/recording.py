@@ -1,0 +1,290 @@
+"""The witness of an audit: what ``jax.profiler`` records while a program runs.
+
+Readings of the program's clocks stand in it as events, which decides what was called
+before and after them, whatever the two clocks differ by.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jaxtui.measure import xspace
+from jaxtui.measure.kernels import DEVICES, HOST, Launch, launches, start_of
+from jaxtui.measure.xspace import Event, Space
+from jaxtui.model.audit import Execution, Transfer
+
+if TYPE_CHECKING:
+    from jaxtui.measure.trace import Part
+
+MOST_EVENTS = 2_000_000
+"""Of a trace: reading them takes some 20 s."""
+
+MARK = "jaxtui clock"
+"""Begins the names of events that tell the time in a trace."""
+
+REST_SECONDS, RESTS = 0.005, 4
+"""No thread computes, as often as it is looked at. The runtime writes that a kernel
+ended some 30 µs after its result is ready."""
+
+DRAIN_SECONDS = 60.0
+"""For work that nobody waited for, before the trace is ended."""
+
+CALL = "PjitFunction("
+"""Begins the name of the event of a call of a jitted function."""
+
+PUT = "DevicePut"
+"""Begins the name of the event of an array that such a call sends to its device."""
+
+
+class Recording:
+    """A session of the profiler, with the host's clock in it."""
+
+    def __init__(self, jax: Any) -> None:
+        from jaxtui.measure.trace import options
+
+        self._jax = jax
+        self._folder = TemporaryDirectory(prefix="jaxtui-audit-")
+        self.marks: list[tuple[float, int]] = []
+        """The time of each, and the thread that wrote it."""
+        try:
+            jax.profiler.start_trace(self._folder.name, profiler_options=options())
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        for _ in range(3):  # the first takes longest
+            self.mark()
+
+    def mark(self) -> float:
+        """The time, which is written into the trace as well.
+
+        Whether a call came before or after it is seen there, whatever the two clocks
+        differ by.
+        """
+        before = perf_counter()
+        # Two threads that write the same number tell the same time.
+        with self._jax.profiler.TraceAnnotation(f"{MARK} {len(self.marks)}"):
+            pass
+        middle = (before + perf_counter()) / 2
+        self.marks.append((middle, threading.get_ident()))
+        return middle
+
+    def stop(self) -> Space:
+        """What was recorded, when all that runs has ended.
+
+        Raises:
+            OSError: The profiler wrote nothing.
+            ValueError: What it wrote is too large or damaged.
+        """
+        with self._folder as folder:
+            _drain(self._jax)
+            self.mark()
+            self._jax.profiler.stop_trace()
+            files = xspace.files(Path(folder))
+            if not files:
+                raise FileNotFoundError(folder)
+            return xspace.load(files[0])
+
+
+def _drain(jax: Any) -> None:
+    """Wait until the devices are idle, also of work whose results were dropped.
+
+    An accelerator computes in order, so a result of now is its last one. What the CPU
+    client still computes has a thread that runs, or would if it had a core.
+    """
+    with suppress(Exception):  # what the program left behind may be anything
+        jax.block_until_ready(jax.live_arrays())
+        for device in jax.local_devices():
+            if device.platform != "cpu":
+                last = jax.jit(lambda x: x + 1)(jax.device_put(0.0, device))
+                last.block_until_ready()
+    limit, resting = perf_counter() + DRAIN_SECONDS, 0
+    while resting < RESTS and perf_counter() < limit:
+        before = time.process_time()
+        time.sleep(REST_SECONDS)
+        used = time.process_time() - before
+        resting = 0 if _computes() or used > REST_SECONDS / 2 else resting + 1
+
+
+def _computes() -> bool:
+    """Whether another thread of this process runs or waits for a core; Linux only."""
+    own = threading.get_native_id()
+    for task in Path("/proc/self/task").glob("*/stat"):
+        if task.parent.name != str(own):
+            with suppress(OSError):  # it has ended
+                if task.read_text().rpartition(")")[2].split()[0] == "R":
+                    return True
+    return False
+
+
+class Seen(NamedTuple):
+    """What the trace of the profiler tells; seconds from the start of the watch."""
+
+    span: tuple[float, float] | None = None
+    executions: tuple[Execution, ...] = ()
+    puts: tuple[Transfer, ...] = ()
+
+
+class _Clock:
+    """Seconds of the host by picoseconds of a trace, between marks on a line."""
+
+    def __init__(self, marks: Mapping[int, int], seconds: Sequence[float]) -> None:
+        known = sorted((ps, seconds[number]) for ps, number in marks.items())
+        if not known:
+            raise ValueError("no marks")
+        self._picoseconds = [ps for ps, _ in known]
+        self._offsets = [at - 1e-12 * ps for ps, at in known]
+
+    def of(self, ps: int) -> float:
+        place = bisect_left(self._picoseconds, ps)
+        after = min(place, len(self._offsets) - 1)
+        before = max(place - 1, 0)
+        return 1e-12 * ps + (self._offsets[before] + self._offsets[after]) / 2
+
+
+def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Seen:
+    """Executions and implicit transfers of a trace.
+
+    Raises:
+        ValueError: It is damaged, too large, or without marks.
+    """
+    from jaxtui.measure.trace import parts
+
+    runs: dict[Hashable, list[Part]] = defaultdict(list)
+    host: list[list[Event]] = []
+    launched: dict[object, Launch] = {}
+    count = 0
+    for plane in sorted(space.planes, key=lambda plane: plane.name != HOST):
+        if plane.name != HOST and not plane.name.startswith(DEVICES):
+            continue
+        count += sum(map(len, plane.lines))
+        if count > MOST_EVENTS:
+            raise ValueError(f"{count} events")
+        lines: dict[str, list[Event]] = defaultdict(list)
+        for line in plane.lines:
+            events = sorted(line.events, key=start_of)
+            lines[line.name] += events
+            if plane.name == HOST:
+                host.append(events)
+        if plane.name != HOST and not launched:
+            launched = launches(host)
+        for key, part in parts(plane.name, lines, launched, whole=False):
+            runs[key].append(part)
+    marked = [
+        (int(event.name.removeprefix(MARK)), event)
+        for events in host
+        for event in events
+        if event.name.startswith(MARK)
+    ]
+    clock = _Clock(
+        {event.start_ps + event.duration_ps // 2: number for number, event in marked},
+        [seconds - started for seconds, _ in marks],
+    )
+    calls: list[_Asked] = []
+    puts: list[Event] = []
+    for events in host:
+        numbers = (
+            int(event.name.removeprefix(MARK))
+            for event in events
+            if event.name.startswith(MARK)
+        )
+        number = next(numbers, None)
+        thread = None if number is None else marks[number][1]
+        calls += _calls(events, thread)
+        puts += _puts(events)
+    times = [clock.of(event.start_ps) for _, event in marked]
+    return Seen(
+        (min(times), max(times)),
+        tuple(_executions(list(runs.values()), calls, clock)),
+        tuple(
+            Transfer(
+                direction="to device",
+                start_seconds=clock.of(put.start_ps),
+                end_seconds=clock.of(put.end_ps),
+            )
+            for put in puts
+        ),
+    )
+
+
+class _Asked(NamedTuple):
+    """A call of a jitted function."""
+
+    event: Event
+    thread: int | None
+
+
+def _calls(events: Sequence[Event], thread: int | None) -> Iterator[_Asked]:
+    """The calls of one thread. Within one others are traced, which run nothing."""
+    end = 0
+    for event in events:
+        if event.name.startswith(CALL) and event.start_ps >= end:
+            yield _Asked(event, thread)
+            end = event.end_ps
+
+
+def _puts(events: Sequence[Event]) -> Iterator[Event]:
+    """What the calls of one thread sent to a device."""
+    call = end = 0
+    for event in events:
+        if event.name.startswith(CALL):
+            call = max(call, event.end_ps)
+        elif event.name.startswith(PUT) and end <= event.start_ps < call:
+            yield event
+            end = event.end_ps
+
+
+def _executions(
+    runs: Sequence[Sequence[Part]], calls: Sequence[_Asked], clock: _Clock
+) -> Iterator[Execution]:
+    """Runs of programs with the calls that asked for them.
+
+    The runs of a program come in the order of its calls. Where the trace lacks some of
+    these, as of the call that was being compiled when it began, a run was asked for
+    when it began, at the latest.
+    """
+    waiting: dict[str, deque[_Asked]] = defaultdict(deque)
+    for call in sorted(calls, key=lambda call: call.event.start_ps):
+        waiting[module_name(call.event.name)].append(call)
+    for run in sorted(runs, key=lambda run: min(part.start for part in run)):
+        program, start = run[0].program, min(part.start for part in run)
+        queue = waiting[module_name(program)]
+        name, asked, thread = program, start, None
+        if queue and queue[0].event.start_ps <= start:
+            event, thread = queue.popleft()
+            # Its middle is on the right side of a reading next to it, though the two
+            # clocks differ by a microsecond or two.
+            name, asked = event.name, event.start_ps + event.duration_ps // 2
+        yield Execution(
+            function=function_name(name),
+            program=program,
+            called_seconds=clock.of(asked),
+            start_seconds=clock.of(start),
+            end_seconds=clock.of(max(part.end for part in run)),
+            thread=thread,
+        )
+
+
+def function_name(name: str) -> str:
+    """``f`` of ``jit(f)``, ``jit_f``, ``jit_f(7)``, and ``PjitFunction(f)``.
+
+    What is no letter is an underscore in the name of a module.
+    """
+    if name.startswith(CALL):
+        name = name.removeprefix(CALL).removesuffix(")")
+    if name.startswith("jit("):
+        return name.removeprefix("jit(").removesuffix(")")
+    return name.removeprefix("jit_").partition("(")[0]
+
+
+def module_name(name: str) -> str:
+    """How the function of this name is called in the name of a module."""
+    return "".join(c if c.isalnum() else "_" for c in function_name(name)).strip("_")
