@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -18,21 +19,6 @@ from jaxtui.view.text import Line, Span, columns, fold
 
 AROUND = 2
 """Lines of the source that are shown before a finding."""
-
-
-class SpanRow(Record, frozen=True, kw_only=True):
-    """A pair of lines between which the program measured; seconds are medians."""
-
-    file: str
-    start_line: int
-    stop_line: int
-    called_from: int | None
-    """The line that called the function in which the clock is read."""
-    count: int
-    clock: str
-    functions: tuple[str, ...]
-    read_seconds: float
-    corrected_seconds: float | None
 
 
 class FindingRow(Record, frozen=True, kw_only=True):
@@ -73,7 +59,7 @@ class Document(Record, frozen=True, kw_only=True):
     script: str
     status: int
     """The exit status of the program."""
-    spans: tuple[SpanRow, ...]
+    spans: tuple[Site, ...]
     findings: tuple[FindingRow, ...]
     notes: tuple[RemarkRow, ...]
 
@@ -91,7 +77,7 @@ def document(audit: Audit, host: HostRow, status: int) -> Document:
         host=host,
         script=audit.script,
         status=status,
-        spans=tuple(map(_span_row, audit.sites)),
+        spans=audit.sites,
         findings=tuple(
             FindingRow(
                 kind=finding.remark.code,
@@ -109,20 +95,6 @@ def document(audit: Audit, host: HostRow, status: int) -> Document:
             RemarkRow(flag=remark.code, text=words.text(remark))
             for remark in audit.remarks
         ),
-    )
-
-
-def _span_row(site: Site) -> SpanRow:
-    return SpanRow(
-        file=site.begin.file,
-        start_line=site.begin.line,
-        stop_line=site.end.line,
-        called_from=site.caller.line if site.caller is not None else None,
-        count=site.count,
-        clock=site.clock,
-        functions=site.functions,
-        read_seconds=site.read_seconds,
-        corrected_seconds=site.corrected_seconds,
     )
 
 
@@ -299,65 +271,58 @@ def about(audit: Audit, place: Place, width: int) -> list[Line]:
 
 def fix(finding: Finding) -> Iterator[str]:
     """The lines of a diff that mends it, where a line does."""
-    facts, file = finding.remark.facts, finding.place.file
-    start = facts.get("start_line")
-    if not isinstance(start, int) or finding.remark.code not in _FIXES:
+    facts, place = finding.remark.facts, finding.place
+    start, stop = facts.get("start_line"), facts.get("end_line", place.line)
+    if not isinstance(start, int) or not isinstance(stop, int):
         return
-    stop = facts.get("end_line", finding.place.line)
-    assert isinstance(stop, int)
+    indent = " " * _indent(source(place))
     if finding.remark.code == "first-call":
-        start, stop = finding.place.line, len(linecache.getlines(file)) + 1
-    statement = _last_call(file, start, stop, first=finding.remark.code == "first-call")
-    if statement is None:
-        return
-    text = source(Place(file, statement.lineno))
-    indent = text[: len(text) - len(text.lstrip())]
-    if finding.remark.code == "first-call":
-        line = source(finding.place)
-        indent = line[: len(line) - len(line.lstrip())]
-        value = getattr(statement, "value", None)
-        if value is None:
-            return
-        yield f"+{indent}jax.block_until_ready({ast.unparse(value)})  # compiles"
-        return
-    name = _assigned(statement)
-    if name is not None:
-        line = source(finding.place)
-        indent = line[: len(line) - len(line.lstrip())]
-        yield f"+{indent}jax.block_until_ready({name})"
-    elif isinstance(statement, ast.Expr) and statement.lineno == statement.end_lineno:
-        yield f"-{text}"
-        yield f"+{indent}jax.block_until_ready({ast.unparse(statement.value)})"
+        calls = _calls(place.file, range(place.line + 1, sys.maxsize))
+        if calls and calls[0].value is not None:
+            called = ast.unparse(calls[0].value)
+            yield f"+{indent}{_WAIT}({called})  # compiles"
+    elif finding.remark.code == "unawaited":
+        calls = _calls(place.file, range(start + 1, stop))
+        last = calls[-1] if calls else None
+        if isinstance(last, ast.Expr) and last.lineno == last.end_lineno:
+            text = source(Place(place.file, last.lineno))
+            yield f"-{text}"
+            inner = " " * _indent(text)
+            yield f"+{inner}{_WAIT}({ast.unparse(last.value)})"
+        elif last is not None and (name := _assigned(last)):
+            yield f"+{indent}{_WAIT}({name})"
 
-
-_FIXES = ("unawaited", "first-call")
 
 _WAIT = "jax.block_until_ready"
 
+_Statement = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr
 
-def _last_call(file: str, start: int, stop: int, *, first: bool) -> ast.stmt | None:
-    """The last statement between two lines that calls something; or the first one."""
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _calls(file: str, lines: range) -> list[_Statement]:
+    """The statements of some lines that compute something, in their order."""
     try:
         tree = ast.parse(source(Place(file, 0)))
-    except SyntaxError:
-        return None
-    statements = [
+    except (SyntaxError, ValueError):
+        return []
+    found = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
-        and start < node.lineno < stop
+        if isinstance(node, _Statement)
+        and node.lineno in lines
         and isinstance(node.value, (ast.Call, ast.BinOp))
         and not ast.unparse(node.value).startswith(_WAIT)
     ]
-    ordered = sorted(statements, key=lambda node: node.lineno)
-    if not ordered:
-        return None
-    return ordered[0] if first else ordered[-1]
+    return sorted(found, key=lambda node: node.lineno)
 
 
-def _assigned(statement: ast.stmt) -> str | None:
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        return ast.unparse(statement.targets[0])
-    if isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
-        return ast.unparse(statement.target)
-    return None
+def _assigned(statement: _Statement) -> str:
+    match statement:
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            return ast.unparse(target)
+        case ast.AugAssign(target=target):
+            return ast.unparse(target)
+    return ""
