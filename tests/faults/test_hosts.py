@@ -111,11 +111,11 @@ class Group:
         (found,) = documents(self.out(name))
         return dict(found)
 
-    def lead(self, *command: str) -> Running:
+    def lead(self, *command: str, until: str = "at most") -> Running:
         """Process 0 of two on a terminal, until it measures."""
         running = Running(*command, *self.place(0), env=self.environment)
         self.processes["0"] = running.process
-        running.until("at most")
+        running.until(until)
         return running
 
     def end(self) -> None:
@@ -167,25 +167,33 @@ def test_a_collective_over_two_processes_is_one_measurement(group: Group) -> Non
 BENCH = ("bench", "selu", "--size", "1000", "--device", "all", "--budget", "60")
 """Over as soon as a test ends it."""
 
+REDUCE = ("bench", "all_reduce", "--size", "1000", "--budget", "60")
+
 
 @pytest.mark.parametrize(
-    ("who", "what", "number", "codes"),
+    ("work", "who", "what", "number", "codes"),
     [
-        ("1", "engine", signal.SIGKILL, (1, 1)),
-        ("0", "engine", signal.SIGKILL, (1, 1)),
-        ("1", "engine", signal.SIGSTOP, (1, 1)),
-        ("1", "command", signal.SIGTERM, (1, 143)),
-        ("1", "command", signal.SIGHUP, (1, 129)),
-        ("0", "command", signal.SIGTERM, (143, 0)),
-        ("0", "command", signal.SIGHUP, (129, 0)),
-        ("0", "command", signal.SIGKILL, (-9, 0)),
+        (BENCH, "1", "engine", signal.SIGKILL, (1, 1)),
+        (REDUCE, "1", "engine", signal.SIGKILL, (1, 1)),
+        (REDUCE, "1", "engine", signal.SIGSTOP, (1, 1)),
+        (BENCH, "0", "engine", signal.SIGKILL, (1, 1)),
+        (BENCH, "1", "command", signal.SIGTERM, (1, 143)),
+        (BENCH, "1", "command", signal.SIGHUP, (1, 129)),
+        (BENCH, "0", "command", signal.SIGTERM, (143, 0)),
+        (BENCH, "0", "command", signal.SIGHUP, (129, 0)),
+        (BENCH, "0", "command", signal.SIGKILL, (-9, 0)),
     ],
 )
 def test_who_ends_during_a_work_ends_all_and_what_arrived_is_kept(
-    group: Group, who: str, what: str, number: int, codes: tuple[int, int]
+    group: Group,
+    work: tuple[str, ...],
+    who: str,
+    what: str,
+    number: int,
+    codes: tuple[int, int],
 ) -> None:
-    group.start("1", *BENCH, process=1)
-    leader = group.lead(*BENCH, "--json")
+    group.start("1", *work, process=1)
+    leader = group.lead(*work, "--json")
     command = group.processes[who].pid
     (engine,) = children(command)
     os.kill(engine if what == "engine" else command, number)
@@ -202,6 +210,43 @@ def test_who_ends_during_a_work_ends_all_and_what_arrived_is_kept(
         ended = {one["code"] for one in found["failures"]}
         assert ended <= {"engine-died", "broken-off", "stopped"}, ended
         assert ("engine-died" in ended) is (who == "0" and what == "engine")
+
+
+def test_a_check_without_one_of_its_hosts_is_incomplete(group: Group) -> None:
+    group.start("1", "check", process=1)
+    leader = group.lead("check", "--json", until="multiplying")
+    (engine,) = children(group.processes["1"].pid)
+    os.kill(engine, signal.SIGKILL)
+    code, out = leader.ended()
+    assert (code, group.code("1")) == (1, 1)
+    (found,) = documents(out)
+    assert found["outcome"] == "incomplete"
+
+
+STUCK = """\
+import threading
+
+import jax
+
+
+def total(x):
+    if jax.process_index() == 1:
+        threading.Event().wait()
+    return x.sum()
+"""
+
+
+def test_who_does_not_enter_a_collective_is_named(group: Group, tmp_path: Path) -> None:
+    """It lives, so that no heartbeat is missing."""
+    function = tmp_path / "stuck.py"
+    function.write_text(STUCK)
+    command = ("bench", f"{function}:total", "--arg", "f32[8]@x", "--mesh", "2")
+    group.environment["JAXTUI_HEARTBEAT"] = "1"
+    for process in (1, 0):
+        group.start(f"{process}", *command, "--json", process=process)
+    assert [group.code("0"), group.code("1")] == [1, 0]
+    assert group.document("0")["outcome"] == "incomplete"
+    assert f"1 ({socket.gethostname()})" in group.err("0")
 
 
 def other_version(folder: Path) -> Path:
@@ -227,7 +272,7 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
             *("few", "counts", "versions", "dies"),
         )
     }
-    limit = ("devices", "--start-limit", "15")
+    limit = ("devices", "--start-limit", "10")
     with contextlib.ExitStack() as stack:
         for group in groups.values():
             stack.callback(group.end)
@@ -384,15 +429,13 @@ def test_open_mpi_prints_one_document(group: Group) -> None:
 
 
 def test_what_needs_no_device_is_printed_by_the_first_of_them(group: Group) -> None:
-    lists = {"ops": ("ops",), "devices": ("devices", "--topology", "v4:2x2x4")}
-    for name, command in lists.items():
-        for process in ("0", "1"):
-            place = {"SLURM_PROCID": process, "SLURM_LOCALID": process}
-            group.launch(f"{name}{process}", *PROGRAM, *command, **{**SLURM, **place})
-    for name in lists:
-        assert [group.code(f"{name}0"), group.code(f"{name}1")] == [0, 0]
-        assert group.out(f"{name}0")
-        assert (group.out(f"{name}1"), group.err(f"{name}1")) == ("", "")
+    command = ("devices", "--topology", "v4:2x2x4")
+    for process in ("0", "1"):
+        place = {"SLURM_PROCID": process, "SLURM_LOCALID": process}
+        group.launch(process, *PROGRAM, *command, **{**SLURM, **place})
+    assert [group.code("0"), group.code("1")] == [0, 0]
+    assert group.out("0")
+    assert (group.out("1"), group.err("1")) == ("", "")
 
 
 def test_slurm_prints_one_document(group: Group) -> None:
