@@ -27,6 +27,10 @@ from tests.analysis.figures import tpus
 from tests.records import told
 
 ALL = ("tpu:0", "tpu:1", "tpu:2")
+QUICK = of_level("quick")
+SECOND = QUICK[1]
+LATER = "0 1 2 " * len(QUICK[1:])
+"""Devices in every test after the first."""
 FIRST = "begin, on 0, through 0, on 1"
 THROUGH = "begin, on 0, through 0, on 1, through 1, on 2, through 2"
 DIED = WorkFailed(remark=told("The engine crashed (SIGABRT)", "", "last words"))
@@ -55,7 +59,7 @@ def played(script: str, exam: Examination | None = None) -> Examination:
             case "on":
                 exam = exam.observe(CheckDoing(devices=names))
             case "through":
-                test = exam.check.test if exam.check else "present"
+                test = exam.check.test if exam.check else QUICK[0]
                 for name in names:
                     facts = {"test": test, "device": name, "what": "it"}
                     one = Reading(**facts, measured=1.0)
@@ -107,8 +111,8 @@ def test_the_whole_flow() -> None:
             exam = played(step, exam)
             assert exam.next_work is None
         exam = played("complete", exam)
-    assert tuple(seen) == of_level("quick")
-    assert (exam.outcome, len(exam.readings)) == ("complete", 24)
+    assert tuple(seen) == QUICK
+    assert (exam.outcome, len(exam.readings)) == ("complete", 3 * len(QUICK))
     assert (exam.check, exam.at_work, exam.doing) == (None, (), None)
     assert overall(judge(exam.readings, exam.devices)) == "pass"
 
@@ -127,28 +131,28 @@ def test_what_a_running_test_shows() -> None:
     ("script", "faults", "skipped", "left"),
     [
         # Devices that hang are to blame, and no further test tries them.
-        ("begin, on 0 1 2, through 0 2, late, cancelled", "1", "1", "memory 0 2"),
-        ("begin, on 0 1 2, late, cancelled", "0 1 2", "0 1 2 " * 7, "complete"),
+        ("begin, on 0 1 2, through 0 2, late, cancelled", "1", "1", f"{SECOND} 0 2"),
+        ("begin, on 0 1 2, late, cancelled", "0 1 2", LATER, "complete"),
         # One after the other hangs, and the rest get their turn.
-        (f"{FIRST}, late, cancelled", "1", "", "present 2"),
+        (f"{FIRST}, late, cancelled", "1", "", f"{QUICK[0]} 2"),
         (
             f"{FIRST}, late, cancelled, begin, on 2, late, cancelled",
-            *("1 2", "1 2", "memory 0"),
+            *("1 2", "1 2", f"{SECOND} 0"),
         ),
         # Late: the test came to its end after all, or all devices were through, or the
         # engine had not even said that it began.
-        (f"{THROUGH}, late, complete", "", "", "memory 0 1 2"),
-        (f"{THROUGH}, late, cancelled", "machine", "", "memory 0 1 2"),
-        ("late, begin, on 0, cancelled", "0", "", "present 1 2"),
-        ("late, cancelled", "0 1 2", "0 1 2 " * 7, "complete"),
+        (f"{THROUGH}, late, complete", "", "", f"{SECOND} 0 1 2"),
+        (f"{THROUGH}, late, cancelled", "machine", "", f"{SECOND} 0 1 2"),
+        ("late, begin, on 0, cancelled", "0", "", f"{QUICK[0]} 1 2"),
+        ("late, cancelled", "0 1 2", LATER, "complete"),
         # A crash says nothing about a device, and the others get the test again; a
         # device of others is not to blame, and after all of them it is none of them.
-        (f"{FIRST}, died, crashed", "", "1", "present 2"),
-        ("begin, on 0, crashed", "", "0", "present 1 2"),
-        ("begin, on 7, died, crashed", "", "0 1 2", "memory 0 1 2"),
-        (f"{THROUGH}, died, complete", "machine", "", "memory 0 1 2"),
+        (f"{FIRST}, died, crashed", "", "1", f"{QUICK[0]} 2"),
+        ("begin, on 0, crashed", "", "0", f"{QUICK[0]} 1 2"),
+        ("begin, on 7, died, crashed", "", "0 1 2", f"{SECOND} 0 1 2"),
+        (f"{THROUGH}, died, complete", "machine", "", f"{SECOND} 0 1 2"),
         # An engine that dies before it begins does not go round for ever.
-        ("died, crashed, " * 8, "", "0 1 2 " * 8, "incomplete"),
+        ("died, crashed, " * len(QUICK), "", f"0 1 2 {LATER}", "incomplete"),
         # A user who cancels keeps what was read, whatever still arrives.
         ("cancelled", "", "", "cancelled"),
         ("begin, on 0, through 0, cancelled, died, crashed", "", "", "cancelled"),
@@ -202,4 +206,5 @@ def test_what_is_said_of_those_who_are_to_blame() -> None:
 def test_no_engine_is_left() -> None:
     exam = played(f"{THROUGH}, complete").lost(Remark("no-devices", severity="error"))
     assert (exam.outcome, numbers_of(exam, "fault")) == ("incomplete", "")
-    assert [one.remarks for one in exam.readings[3:]] == [(Remark("no-devices"),)] * 21
+    remarks = [one.remarks for one in exam.readings[3:]]
+    assert remarks == [(Remark("no-devices"),)] * 3 * len(QUICK[1:])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jaxtui.analysis.examination import of_level
 from jaxtui.commands.output import INTERRUPTED
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
@@ -28,7 +29,7 @@ from tests.commands.fakes import complete, ctrl_c, interrupted, run
 from tests.fake_engine import FakeEngine, began
 
 ARRIVED = INTERRUPTED
-CHECKED = "test 3 of 8, compute"
+CHECKED = f"test 3 of {len(of_level('quick'))}, compute"
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 
 

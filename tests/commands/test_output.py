@@ -11,7 +11,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from jaxtui import cli
-from jaxtui.analysis.examination import begin
+from jaxtui.analysis.examination import begin, of_level
 from jaxtui.commands.check import check_line
 from jaxtui.commands.output import Exports, close
 from jaxtui.commands.progress import live_line, progress_line
@@ -77,7 +77,8 @@ def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:
     for event in sound(exam.waiting[0])[:2]:
         exam = exam.observe(event)
     line = check_line(judged(exam), 3.0)
-    doing = "present 1 of 8, counting chips on cpu:0, cpu:1"
+    tests = len(of_level("quick"))
+    doing = f"present 1 of {tests}, counting chips on cpu:0, cpu:1"
     assert line == "░" * 20 + f" 3 s  {doing}"
 
 
