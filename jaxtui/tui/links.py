@@ -29,7 +29,6 @@ from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceMoved
-from jaxtui.tui.widgets.hardware import same
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Paper, content
@@ -183,10 +182,10 @@ class LinksScreen(Explained, ModalScreen[None]):
         state = self.base.session.state
         key = state.jobs.get("links"), state.devices, self._nbytes
         # Working out who is how far from whom takes a while on a large slice.
-        if self._known is None or not same(key, self._known[0]):
+        if self._known is None or key != self._known[0]:
             found = Links.of(key[0], state.devices)
             found = found or Links(self._work(), state.devices, {})
-            if self._known is not None and same(key[1:2], self._known[0][1:2]):
+            if self._known is not None and key[1] == self._known[0][1]:
                 found.__dict__["network"] = self._known[1].network
             self._known = key, found
         return self._known[1]

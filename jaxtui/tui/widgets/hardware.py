@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -99,7 +99,7 @@ class Hardware(Horizontal):
 
     def level(self, state: State) -> fleet.Level:
         """What is shown: the devices, or slices and hosts where there are very many."""
-        if not same((state.devices,), (self._every,)):
+        if state.devices != self._every:
             self._every, self._levels = state.devices, {}
         if state.inside not in self._levels:
             self._levels[state.inside] = fleet.level(state.devices, state.inside)
@@ -199,7 +199,7 @@ class Hardware(Horizontal):
             *(every, device, checked, judged, state.host, state.engine, products),
             *(state.rates, state.heat, state.inside, marked, room),
         )
-        if same(drawn, self._drawn):
+        if drawn == self._drawn:
             return
         self._drawn = drawn
         level = self.level(state)
@@ -245,7 +245,7 @@ class Hardware(Horizontal):
         source = found, checked, judged, products, marked, width
         gap = 1 if checked else 2
         before, columns = self._columns.get(bool(level.inside), ((), ()))
-        if not same(source, before):
+        if source != before:
             if checked:
                 grid = check_view.grid(judged, found)
                 columns = fit(grid, width - 4, 1).columns
@@ -291,16 +291,6 @@ class Hardware(Horizontal):
                 rows = max(rows, min(len(drawing), 2 * rows))
         below = 7 if checked else 6 if room.height < LOW else LEAST
         self.styles.height = max(4, min(rows + 2, room.height - below, MOST))
-
-
-def same(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether two snapshots are alike; thousands of devices are the same object then,
-    or are compared.
-    """
-    return len(one) == len(other) and all(
-        mine is theirs or mine == theirs
-        for mine, theirs in zip(one, other, strict=True)
-    )
 
 
 def _width_beside(found: tuple[Device, ...]) -> int:
