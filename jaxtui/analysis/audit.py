@@ -39,6 +39,9 @@ scheduler. It counts where the program did wait after its last call."""
 SHARE = 0.01
 """Of a span: what changes its figure by less is not told."""
 
+SMALL = 0.1
+"""Of what is compiled: where the rest takes longer, recompiles are not the mistake."""
+
 GRAINS = 100
 """A span of so many grains of its clock is read to one per cent."""
 
@@ -379,7 +382,10 @@ def _compiles(
         for key, each in again.items()
         if len(each) > 1 and not _are_new(each, len(spans))
     }
-    if 2 * sum(map(_spent, repeated.values())) > seconds:
+    if any(each[-1].reason for each in again.values()):
+        # JAX explains functions of the program; those of its own have many shapes.
+        repeated = {key: each for key, each in repeated.items() if each[-1].reason}
+    if _spent(each for same in repeated.values() for each in same) > SMALL * seconds:
         (function, _), same = max(repeated.items(), key=lambda item: _spent(item[1]))
         facts = count | {"function": function, "times": len(same), "seconds": seconds}
         yield _finding(end, "recompiles", facts, seconds, same[-1].reason)

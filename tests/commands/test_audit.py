@@ -55,7 +55,7 @@ def test_a_program_that_times_itself_well_has_no_finding() -> None:
     assert len(compiling) == 3  # and the loop of many calls
     for span in audit["spans"]:
         if span not in compiling:
-            assert span["corrected_seconds"] <= span["read_seconds"]
+            assert span["corrected_seconds"] > 0
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ class Watch:
         self._space: Space | None = None
         self._marks: Sequence[tuple[float, int]] = ()
         self._starting = False
+        self._timer = threading.Timer(TRACE_SECONDS, self._trace_is_long)
         self._pid = os.getpid()
 
     # The program's clocks.
@@ -273,9 +274,8 @@ class Watch:
             return
         finally:
             self._starting = False
-        timer = threading.Timer(TRACE_SECONDS, self._trace_is_long)
-        timer.daemon = True
-        timer.start()
+        self._timer.daemon = True
+        self._timer.start()
 
     def _trace_is_long(self) -> None:
         if self._trace is not None:
@@ -299,6 +299,9 @@ class Watch:
     def witness(self) -> Witness:
         """Everything that was seen; called once, when the program is over."""
         ran = self._now()
+        self._timer.cancel()
+        if self._timer.is_alive():  # it may be ending the trace
+            self._timer.join()
         self.stop_trace()
         remarks = list(self._remarks)
         if self._lost_spans:
