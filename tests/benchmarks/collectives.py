@@ -3,16 +3,17 @@
     python tests/benchmarks/collectives.py [OP]... [--sizes 1024,65536] [--pairs 1]
 
 The whole grid, five collectives of three dtypes and five sizes on eight simulated
-devices, takes some twelve minutes on two idle cores. Fresh processes alternate: per
-size and dtype a plain script of each collective (``shard_map`` over a mesh, some
-warm-up calls, a loop of calls that are waited for, and the median), ``jaxtui bench`` of
-all collectives, and the scripts again. What is out of bounds then is run again twice,
-with jaxtui in a process for it alone, and the medians of all count. The script is
-written here by hand and knows nothing of jaxtui; it pays for giving its results back,
-which ``ready`` leaves out and jaxtui says apart, so both are added up. A case holds
-when the ratio of the medians lies within 15 % of 1, or when the median of the scripts
-lies inside the memory span that jaxtui gives. Of every measurement algbw and busbw are
-computed here from its size and its time, and no element may be wrong.
+devices, takes about a quarter of an hour on two idle cores, half of it for the largest
+size. Fresh processes alternate: per size and dtype a plain script of each collective
+(``shard_map`` over a mesh, some warm-up calls, a loop of calls that are waited for, and
+the median), ``jaxtui bench`` of all collectives, and the scripts again. What is out of
+bounds then is run again twice, with jaxtui in a process for it alone, and the medians
+of all count. The script is written here by hand and knows nothing of jaxtui; it pays
+for giving its results back, which ``ready`` leaves out and jaxtui says apart, so both
+are added up. A case holds when the ratio of the medians lies within 15 % of 1, or when
+the median of the scripts lies inside the memory span that jaxtui gives. Of every
+measurement algbw and busbw are computed here from its size and its time, and no element
+may be wrong.
 """
 
 from __future__ import annotations
@@ -65,6 +66,15 @@ SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 26)
 
 SCRIPT_SECONDS = 0.5
 """Of a script's loop, and of its warm-up at most."""
+
+LARGE = 1 << 26
+"""Of such arrays a call takes the better part of a second."""
+
+
+def budget(cells: int, size: int) -> int:
+    """Seconds of a run: for each case some rounds, and its memory span."""
+    return cells * (12 if size >= LARGE else 2)
+
 
 SCRIPT = """\
 from statistics import median
@@ -195,6 +205,7 @@ def run_jaxtui(cells: Sequence[Cell]) -> None:
     names = [f"{cell.op}:{cell.size}" for cell in cells]
     command = [sys.executable, "-m", "jaxtui", "bench", *names, "--json"]
     command += ["--no-history", "--dtype", cells[0].dtype]
+    command += ["--budget", str(budget(len(cells), cells[0].size))]
     document = json.loads(_output(command))
     of_op = {one["case"]["op"]: one for one in document["measurements"]}
     for cell in cells:
