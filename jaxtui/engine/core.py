@@ -50,7 +50,8 @@ from jaxtui.model import (
 from jaxtui.model.remark import Fact
 
 if TYPE_CHECKING:
-    from jaxtui.engine.hosts import Follower, Leader
+    from jaxtui.engine.follower import Follower
+    from jaxtui.engine.leader import Leader
     from jaxtui.measure.pace import Pace
 
 MINIMUM_JAX = (0, 6, 2)
@@ -193,7 +194,8 @@ class Core:
             return None
         if place is None or place.processes < 2:
             return None
-        from jaxtui.engine.hosts import Follower, Leader
+        from jaxtui.engine.follower import Follower
+        from jaxtui.engine.leader import Leader
 
         try:
             distributed.check(place)

@@ -127,6 +127,11 @@ def join(place: Place) -> Store:
     return Store(distributed.global_state.client)
 
 
+def path(*parts: object) -> str:
+    """A key of the store."""
+    return "/".join(("jaxtui", *map(str, parts)))
+
+
 class Store:
     """The key-value store that all processes share; any thread may use it."""
 

@@ -1,9 +1,8 @@
 """Plots: numbers in, coloured cells out; nothing else here touches plotext."""
 
 from jaxtui.plot.axes import Axis
-from jaxtui.plot.cells import Color, Piece, Row, paint
+from jaxtui.plot.cells import HEAT, Color, Piece, Row, on_heat, paint
 from jaxtui.plot.header import Reading, Value
-from jaxtui.plot.heat import HEAT, on_heat
 from jaxtui.plot.picture import COLORS, HEIGHT, SERIES, WIDEST, Picture
 from jaxtui.plot.series import Mark, Series, Spot, dot
 

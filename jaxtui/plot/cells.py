@@ -59,3 +59,25 @@ def _piece(text: str, color: Color | None, wanted: bool) -> str:
         return text
     red, green, blue = color
     return f"\x1b[38;2;{red};{green};{blue}m{text}\x1b[0m"
+
+
+HEAT: tuple[Color, ...] = (
+    (68, 1, 84),
+    (70, 50, 126),
+    (54, 92, 141),
+    (39, 127, 142),
+    (31, 161, 135),
+    (74, 193, 109),
+    (160, 218, 57),
+    (253, 231, 37),
+)
+"""From the lowest to the highest value: viridis, which stays in order for the
+colour-blind and in grey (bids.github.io/colormap)."""
+
+_BRIGHT = 4
+"""From this level on a text on it is black."""
+
+
+def on_heat(level: int) -> Color:
+    """The colour of a text on a level."""
+    return (0, 0, 0) if level >= _BRIGHT else (255, 255, 255)

@@ -26,7 +26,8 @@ REPETITIONS = 50
 STEP = """
 import os, sys, time
 from statistics import median
-from jaxtui.engine.hosts import Leader, Follower
+from jaxtui.engine.follower import Follower
+from jaxtui.engine.leader import Leader
 from jaxtui.measure import hosts
 from jaxtui.model import Place
 place = Place(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

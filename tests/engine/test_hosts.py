@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from jaxtui.engine import startup
-from jaxtui.engine.hosts import Follower, Leader, Task, differences
+from jaxtui.engine.follower import Follower
+from jaxtui.engine.hosts import Task, differences
+from jaxtui.engine.leader import Leader
 from jaxtui.model import (
     Arrival,
     CaseFailed,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtui.engine.hosts import _Step
+from jaxtui.engine.lockstep import Lockstep
 from jaxtui.measure import clocks
 from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.turns import Turns, take_turns
@@ -54,7 +54,7 @@ def in_step(*parts: Callable[[Pace], object]) -> list[Any]:
     every = range(len(parts))
 
     def run(number: int) -> None:
-        pace = _Step(group, store, 0, every, number)  # type: ignore[arg-type]
+        pace = Lockstep(group, store, 0, every, number)  # type: ignore[arg-type]
         results[number] = parts[number](pace)  # type: ignore[call-overload]
         pace.close()
 
