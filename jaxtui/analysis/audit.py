@@ -91,7 +91,9 @@ class _Seen:
         end = max(execution.end_seconds for execution in self.before)
         called = max(execution.called_seconds for execution in self.before)
         waited = self._waited(called, start)
-        if not self._counts(end - start, waited):
+        # What is over before the host has compiled keeps nothing waiting.
+        compiled = max((each.end_seconds for each in self.compiles), default=start)
+        if end <= compiled or not self._counts(end - start, waited):
             return 0.0
         return min(end, self.end) - start
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,16 @@ import msgspec
 
 from jaxtui import selection
 from jaxtui.analysis.profile import KEYS, By, best_key
-from jaxtui.child import command as child
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Common, Number, Whole, engine_flags, flag, valued
+from jaxtui.commands.common import (
+    Common,
+    Number,
+    Whole,
+    engine_flags,
+    flag,
+    not_started,
+    valued,
+)
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     TYPED,
@@ -34,7 +42,7 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import pass_on, say
-from jaxtui.engine import traces
+from jaxtui.engine import children, traces
 from jaxtui.model import Remark, SelectionError, WorkFailed
 from jaxtui.model.profile import (
     MOST_STEPS,
@@ -357,26 +365,35 @@ class _Program:
             environment = dict(os.environ)
             if self._common.cpu_devices is not None:
                 environment["JAX_NUM_CPU_DEVICES"] = str(self._common.cpu_devices)
-            process = self._process = await asyncio.create_subprocess_exec(
-                *child(RUNNER, self._common.python),
-                folder,
-                msgspec.json.encode(self._script).decode(),
-                *self._arguments,
-                env=environment,
-                # A document on stdout stands there alone.
-                stdout=STDERR if show.as_json else None,
-            )
+            try:
+                return await self._watched(show, Path(folder), environment)
+            except OSError as error:
+                python = self._common.python or (sys.executable,)
+                raise not_started(python[:1], error) from error
+
+    async def _watched(
+        self, show: _Shown, folder: Path, environment: dict[str, str]
+    ) -> int:
+        """Show the profile as soon as there is one; the program goes on."""
+        async with children.running(
+            RUNNER,
+            str(folder),
+            msgspec.json.encode(self._script).decode(),
+            *self._arguments,
+            python=self._common.python,
+            env=environment,
+            # A document on stdout stands there alone.
+            stdout=STDERR if show.as_json else None,
+        ) as process:
+            self._process = process
             ended = asyncio.create_task(process.wait())
             shown: int | None = None
             while not ended.done():
                 await asyncio.wait([ended], timeout=POLL_SECONDS)
-                if shown is None and (Path(folder) / "done").exists():
-                    shown = await self._show(Path(folder), show)
-            code = ended.result()
-            self._code = 128 - code if code < 0 else code
-            if shown is None:
-                shown = await self._show(Path(folder), show)
-            return shown
+                if shown is None and (folder / "done").exists():
+                    shown = await self._show(folder, show)
+            self._code = children.status(ended.result())
+        return await self._show(folder, show) if shown is None else shown
 
     async def _show(self, folder: Path, show: _Shown) -> int:
         found: Profile | WorkFailed

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.child import command
+from jaxtui.engine import children
 from jaxtui.model.audit import Witness
 
 MODULE = "jaxtui.measure.audit"
@@ -41,21 +38,13 @@ async def watch(
     """
     with TemporaryDirectory(prefix="jaxtui-audit-") as folder:
         result = Path(folder) / "witness.json"
-        process = await asyncio.create_subprocess_exec(
-            *command(MODULE, python), str(result), *program, **streams
-        )
-        started(process)
-        try:
-            status = await process.wait()
-        except asyncio.CancelledError:
-            with contextlib.suppress(ProcessLookupError):
-                if streams.get("start_new_session"):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.kill()
-            await process.wait()
-            raise
+        async with children.running(
+            MODULE, str(result), *program, python=python, **streams
+        ) as process:
+            started(process)
+            code = await process.wait()
         try:
             witness = msgspec.json.decode(result.read_bytes(), type=Witness)
         except (OSError, msgspec.DecodeError):
             witness = None
-    return 128 - status if status < 0 else status, witness
+    return children.status(code), witness

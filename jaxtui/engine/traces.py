@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from pathlib import Path
 
 import msgspec
 
-from jaxtui.child import command
+from jaxtui.engine import children
 from jaxtui.model import Remark, WorkFailed
 from jaxtui.model.profile import Profile
 
@@ -16,23 +15,17 @@ MODULE = "jaxtui.measure.profile"
 
 
 async def read(path: Path) -> Profile | WorkFailed:
-    """The profile of a file or folder; who is cancelled ends the process."""
-    process = await asyncio.create_subprocess_exec(
-        *command(MODULE),
+    """The profile of a file or folder; whoever is cancelled ends the process."""
+    async with children.running(
+        MODULE,
         str(path),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         # What ends this process may leave it to be read on.
         start_new_session=True,
-    )
-    try:
+    ) as process:
         printed, told = await process.communicate()
-    except asyncio.CancelledError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-        raise
     try:
         return msgspec.json.decode(printed, type=Profile | WorkFailed)
     except msgspec.DecodeError:

@@ -127,6 +127,9 @@ def test_earlier_work_that_still_runs_when_the_clock_starts() -> None:
     assert judged.findings[0].place == START
     assert judged.findings[0].seconds == pytest.approx(20 * MS)
     assert site.corrected_seconds == pytest.approx(10 * MS)
+    # The host compiles meanwhile, so that nothing waits for it.
+    hidden = audit(span(1.0, 1.03), executions=runs, compiles=(compiled(1.0, 1.021),))
+    assert kinds(hidden) == ["first-call"]
 
 
 def test_a_span_that_was_not_awaited_explains_the_busy_start_of_the_next() -> None:

@@ -261,3 +261,11 @@ def test_what_runs_on_several_devices_is_profiled_on_all(
     assert document.devices == ("cpu:0", "cpu:1")
     exchanges = [row.count for row in document.rows if row.kind == "collective"]
     assert sum(exchanges) == 2
+
+
+def test_a_program_needs_a_python_that_starts(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.touch()
+    done = profile(tmp_path, "--python", tmp_path / "no-python", script)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert len(done.stderr.splitlines()) == 1
