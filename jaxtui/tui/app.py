@@ -161,6 +161,7 @@ class JaxtuiApp(BaseApp):
     TabPane { height: 1fr; padding: 0; }
     Tabs { height: 1; }
     Tabs Underline { display: none; }
+    Input > .input--placeholder { color: $foreground 60%; }
     Tab { height: 1; padding: 0 1; color: $muted; }
     Tab.-active { color: $foreground; text-style: bold reverse; }
     LoadPanel.-framed, .-tall LoadPanel { border: round $panel-border; }

@@ -150,6 +150,7 @@ class LinksScreen(Explained, ModalScreen[None]):
         #links-map { width: 2fr; height: 100%; }
         #links-pair { height: 4; }
         #links-notes { height: auto; max-height: 5; border: none; }
+        #links-notes VerticalScroll { height: auto; max-height: 100%; }
         &.-narrow #links-map { display: none; }
         &.-tall #links-notes { max-height: 12; border: round $panel-border; }
     }

@@ -49,8 +49,9 @@ class RecordedScreen(ModalScreen[None]):
         Binding("enter", "open", "Open", tooltip="Open a host, or choose another TPU."),
         Binding("o", "choose", "Recorded", tooltip="Choose another recorded TPU."),
         Binding("n,right_square_bracket", "step(1)", "Next"),
-        Binding("b,left_square_bracket", "step(-1)", "Back"),
+        Binding("b,left_square_bracket", "step(-1)", "Previous"),
         Binding("tab", "app.focus_next", "Table or map"),
+        Binding("t", "app.theme", "Theme", show=False),
     ]
 
     DEFAULT_CSS = """

@@ -46,6 +46,9 @@ from jaxtui.view.text import Column, Line, Span, columns, fold
 MOST_ROWS = 16
 """Of a heat map; more devices share rows, in the order of their ids."""
 
+TALLEST_CELL = 3
+"""Lines of a figure on a screen."""
+
 WIDEST_CELL = 7
 """Cells of a figure on a screen, however much room there is."""
 
@@ -304,6 +307,7 @@ class Links:
         def head(text: str, chosen: bool) -> Span:
             return Span(text, "strong" if chosen else "muted")
 
+        tall = self.tall(height)
         lines: list[Line] = [
             (
                 Span(" " * margin),
@@ -315,20 +319,22 @@ class Links:
         ]
         for row, ids in enumerate(rows):
             spans = [head(f"{ids:>{margin - 1}} ", row == selected[0])]
-            below = [Span(" " * margin)]
+            blank = [Span(" " * margin)]
             for column in range(len(rows)):
                 (span,) = (
                     heat.cell((row, column), cell) if heat else (Span("·", "muted"),)
                 )
                 role = "selected" if (row, column) == selected else span.role
                 spans += [Span(f"{span.text:^{cell}}", role), Span(" ")]
-                below += [Span(" " * cell, role), Span(" ")]
-            lines += [tuple(spans), tuple(below)][: self.tall(height)]
+                blank += [Span(" " * cell, role), Span(" ")]
+            above = (tall - 1) // 2
+            lines += [tuple(blank)] * above + [tuple(spans)]
+            lines += [tuple(blank)] * (tall - 1 - above)
         return lines
 
     def tall(self, height: int) -> int:
         """Lines of a cell."""
-        return 2 if height > 2 * len(self.groups) else 1
+        return max(1, min((height - 1) // len(self.groups), TALLEST_CELL))
 
     def cell_at(self, x: int, y: int, width: int, height: int) -> Cell | None:
         """Which cell of ``lines`` is drawn there."""

@@ -182,3 +182,14 @@ def test_a_scale_covers_a_factor_of_two() -> None:
         "heat-4",
         "heat-7",
     ]
+
+
+def test_figures_stand_in_the_middle_of_cells_as_tall_as_there_is_room() -> None:
+    links = seen(cpu_devices(2))
+    for height, tall in ((3, 1), (5, 2), (7, 3), (40, 3)):
+        lines = [plain(line) for line in links.lines("rate", (0, 1), 60, height)]
+        assert len(lines) == 1 + 2 * tall
+        rows = [place for place, line in enumerate(lines) if line[:2] in ("0 ", "1 ")]
+        assert rows == [1 + (tall - 1) // 2, 1 + tall + (tall - 1) // 2]
+        assert links.cell_at(3, tall, 60, height) == (0, 0)
+        assert links.cell_at(3, tall + 1, 60, height) == (1, 0)
