@@ -105,7 +105,7 @@ def _compared_with(facts: Facts) -> str:
 
 def _beyond(facts: Facts) -> str:
     causes = _CAUSES.get(facts["unit"], "")
-    return f"This is faster than the hardware can be. {causes}".rstrip()
+    return f"This is faster than the hardware's peak. {causes}".rstrip()
 
 
 def _least(facts: Facts) -> str:

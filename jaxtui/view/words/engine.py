@@ -241,7 +241,7 @@ WORDS: dict[str, Words] = {
     "jax-broken": Words(
         "broken JAX",
         lambda f: f"Importing JAX fails: {ended(f['error'])} {_versions(f)}",
-        "`pip install -U --force-reinstall jax jaxlib` installs two that fit;"
+        "`pip install -U --force-reinstall jax jaxlib` installs matching versions;"
         " `python -c 'import jax'` shows the whole message.",
     ),
     "setting-refused": Words(

@@ -346,7 +346,7 @@ WORDS: dict[str, Words] = {
     "gpu-shared": Words(
         "shared GPU",
         lambda f: f"{_paths(f['paths'])} is also in use by {process(f)}.",
-        "Timings suffer while it computes.",
+        "It slows timings down while it computes.",
     ),
     "held": Words("TPU in use", _held, _held_advice),
     "tpu-locked": Words(

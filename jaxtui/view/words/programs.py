@@ -194,7 +194,7 @@ WORDS: dict[str, Words] = {
     "arguments-spread": Words(
         "several devices",
         lambda f: f"{f['name']} spreads its arguments over {f['count']} devices.",
-        "jaxtui compiles for one device: let the file place them on one.",
+        "jaxtui compiles for one device: place the arguments on one in the file.",
     ),
     # Programs.
     "no-program": Words(
