@@ -43,6 +43,7 @@ from jaxtui.model import (
     Hello,
     Host,
     Inspected,
+    Inspection,
     Joining,
     LinkMeasured,
     LinksMeasured,
@@ -174,6 +175,11 @@ class Job(msgspec.Struct, frozen=True):
     def reported(self) -> bool:
         """Whether the engine has said how far it is."""
         return bool(self.elapsed_seconds or self.remaining_seconds)
+
+    @property
+    def limited(self) -> bool:
+        """Whether it has a budget: to see what XLA makes takes as long as it takes."""
+        return not isinstance(self.work, Inspection)
 
     @property
     def preparing(self) -> str:

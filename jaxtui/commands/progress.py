@@ -94,6 +94,8 @@ def progress_line(state: State, since_seconds: float) -> str:
     if job.preparing:
         return f"{elapsed:.0f} s  {doing}, {since_seconds:.0f} s"
     remaining = job.remaining_seconds - since_seconds
+    if not job.limited:
+        return f"{elapsed:.0f} s  {doing}"
     if remaining <= 0:  # a full bar would say that it is done
         return f"{elapsed:.0f} s, {fmt.left(remaining)}  {doing}"
     done = bar(elapsed / (elapsed + remaining))

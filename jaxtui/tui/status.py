@@ -92,7 +92,8 @@ class StatusLine(Widget):
             return ""
         elapsed = job.before_seconds + now - self._since
         since = elapsed - job.elapsed_seconds
-        more = f", {fmt.left(job.remaining_seconds - since)}" if job.reported else ""
+        known = job.reported and job.limited
+        more = f", {fmt.left(job.remaining_seconds - since)}" if known else ""
         if job.preparing:
             more = f", {job.preparing.replace('_', ' ')} {fmt.duration(since)}"
         return f"{fmt.duration(elapsed)}{more}"

@@ -23,6 +23,7 @@ from jaxtui.model import (
     CaseStarted,
     Event,
     Experiment,
+    Inspection,
     PhaseStarted,
     Progress,
     Snippet,
@@ -70,6 +71,14 @@ def test_the_default_budget_waits_for_a_compile_which_has_a_clock_of_its_own() -
     assert progress_line(waits, 30.0) == "32 s  compile: a, 30 s"
     typed = told(*begun, work=Experiment(cases=(case,), budget_seconds=10.0))
     assert progress_line(typed, 30.0) == "32 s, over its time  compile: a"
+
+
+def test_what_has_no_budget_is_never_over_its_time() -> None:
+    case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
+    doing = Progress(elapsed_seconds=2.0, remaining_seconds=0.0, doing="compile: a")
+    assert progress_line(told(doing, work=Inspection(case=case)), 88.0) == (
+        "90 s  compile: a"
+    )
 
 
 def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:
