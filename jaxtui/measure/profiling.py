@@ -8,6 +8,7 @@ a profile of what was recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter, sleep
 
 import jax
@@ -145,14 +146,13 @@ class _Run(Runner):
     def _step(self, number: int | None = None) -> float:
         """One call, awaited; annotated with its number where it is profiled."""
         workload = self._workload
+        step: AbstractContextManager[object] = nullcontext()
+        if number is not None:
+            step = jax.profiler.StepTraceAnnotation(STEP, step_num=number)
         with workload.scope():
             args = (*workload.args,)
             jax.block_until_ready(list(filter(own.is_jax, jax.tree.leaves(args))))
-            if number is None:
-                start = perf_counter()
-                jax.block_until_ready(workload.call(*args))
-                return perf_counter() - start
-            with jax.profiler.StepTraceAnnotation(STEP, step_num=number):
+            with step:
                 start = perf_counter()
                 jax.block_until_ready(workload.call(*args))
                 return perf_counter() - start
