@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from unittest.mock import AsyncMock
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
