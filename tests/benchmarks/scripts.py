@@ -275,7 +275,8 @@ async def of_ops(asked: Sequence[str]) -> list[Subject]:
         await session.ready()
         for op in session.state.ops:
             for name, typed in wanted:
-                if name in (op.name, "all"):
+                # A collective has no script of its own: it needs several devices.
+                if name == op.name or (name == "all" and not op.collective):
                     cases = of_op(op, int(typed or SIZES.get(op.name, op.default)))
                     experiment = Experiment(cases=cases)
                     plan = await session.plan(experiment, recipes=True)
