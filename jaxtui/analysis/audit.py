@@ -312,7 +312,9 @@ def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
     for each in same.values():
         worst = max(each, key=lambda finding: finding.seconds)
         if len(each) > 1:
-            worst.remark.facts["callers"] = len(each)
+            facts = {**worst.remark.facts, "callers": len(each)}
+            remark = msgspec.structs.replace(worst.remark, facts=facts)
+            worst = msgspec.structs.replace(worst, remark=remark)
         yield worst
 
 
@@ -331,12 +333,13 @@ def _of_site(
     late = [seen for seen in spans if seen.late]
     # One of several that were awaited lost its core.
     if 2 * len(late) >= len(spans):
+        known = [seen.corrected for seen in late if seen.corrected is not None]
         facts = count | {
             "affected": len(late),
             "functions": _functions(late),
             "read_seconds": median(seen.span.seconds for seen in late),
             "early_seconds": median(seen.late for seen in late),
-            "corrected_seconds": median(seen.corrected or 0.0 for seen in late),
+            "corrected_seconds": median(known) if known else None,
         }
         yield _finding(end, "unawaited", facts, median(seen.late for seen in late))
     busy = [seen for seen in spans if seen.busy]
@@ -483,7 +486,8 @@ class _Code:
 
 _ON_PURPOSE = re.compile(r"compil|warm|cold|first", re.IGNORECASE)
 _ROBUST = re.compile(r"\b\w*(min|median|percentile|quantile)s?\(")
-_WARM_UP = re.compile(r"burn_?in|discard", re.IGNORECASE)
+# Not ``set.discard``.
+_WARM_UP = re.compile(r"burn_?in|(?<![.\w])discard", re.IGNORECASE)
 _KEPT = re.compile(r"(\w+)(?:\.append\(| = | \+= )")
 _DROPS = (
     r"\b{}\[1:\]",

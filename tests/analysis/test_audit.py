@@ -16,6 +16,7 @@ from jaxtui.model.audit import (
     Wait,
     Witness,
 )
+from jaxtui.view import words
 
 START, STOP, OTHER = (Place("/a.py", line) for line in (1, 3, 7))
 MS = 1e-3
@@ -132,6 +133,15 @@ def test_earlier_work_that_still_runs_when_the_clock_starts() -> None:
     assert kinds(hidden) == ["first-call"]
 
 
+def test_work_that_cannot_be_told_is_unknown_and_not_none() -> None:
+    """It is not awaited, and earlier work ran while the host compiled."""
+    runs = (run(0.9, 1.025, "jit_g(2)"), run(1.022, 1.04))
+    judged = audit(span(1.0, 1.03), executions=runs, compiles=(compiled(1.0, 1.021),))
+    [found] = [one for one in judged.findings if one.remark.code == "unawaited"]
+    assert found.remark.facts["corrected_seconds"] is None
+    assert words.text(found.remark)
+
+
 def test_a_span_that_was_not_awaited_explains_the_busy_start_of_the_next() -> None:
     spans = [span(1 + n * MS, 1 + n * MS + 1e-4) for n in range(4)]
     runs = tuple(run(s.start_seconds + 5e-5, 1 + 0.1 * n) for n, s in enumerate(spans))
@@ -173,6 +183,8 @@ def test_compiling_inside_the_first_span() -> None:
         ("times = timeit.repeat(f,\n    repeat=2)", "print(min(times))", []),
         ("print(min(timeit.repeat(f,\n    repeat=2)))", "", []),
         ("times += [clock() - start]", "report(times[burnin:])", []),
+        ("times += [clock() - start]", "report(discard_first(times))", []),
+        ("times += [clock() - start]", "seen.discard(times)", ["first-call"]),
         ("compile_time = clock() - start", "", []),
         ("print(clock() - start)  # not compiled", "", ["first-call"]),
         ("times.append(clock() - start", "no Python", ["first-call"]),

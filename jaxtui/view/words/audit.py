@@ -22,10 +22,11 @@ def _callers(facts: Facts) -> str:
 
 
 def _unawaited(facts: Facts) -> str:
-    read, right = facts["read_seconds"], facts["corrected_seconds"]
+    right = facts["corrected_seconds"]
+    work = f" for {fmt.seconds(right)} of work" if right is not None else ""
     return (
         f"The clock stops {fmt.seconds(facts['early_seconds'])} before {_names(facts)}"
-        f" is done: it reads {fmt.seconds(read)} for {fmt.seconds(right)} of work."
+        f" is done: it reads {fmt.seconds(facts['read_seconds'])}{work}."
         f"{_of_spans(facts)}"
     )
 
