@@ -342,12 +342,10 @@ def _of_site(
             "corrected_seconds": median(known) if known else None,
         }
         yield _finding(end, "unawaited", facts, median(seen.late for seen in late))
-    busy = [seen for seen in spans if seen.busy]
     # After a span that was not awaited the next one starts busy by itself.
-    apart = {*_functions(late)}.isdisjoint(
-        each.function for seen in busy for each in seen.before
-    )
-    if 2 * len(busy) >= len(spans) and apart:
+    own = {each for seen in spans for each in seen.work}
+    busy = [seen for seen in spans if seen.busy and not own.issuperset(seen.before)]
+    if 2 * len(busy) >= len(spans):
         functions = Counter(each.function for seen in busy for each in seen.before)
         facts = count | {
             "affected": len(busy),

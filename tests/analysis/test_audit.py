@@ -133,6 +133,16 @@ def test_earlier_work_that_still_runs_when_the_clock_starts() -> None:
     assert kinds(hidden) == ["first-call"]
 
 
+def test_a_span_that_lost_its_core_does_not_hide_that_all_started_busy() -> None:
+    """Functions may have one name, as ``<lambda>``."""
+    spans = [span(n, n + 0.03) for n in range(1, 6)]
+    runs = [run(n - 0.1, n + 0.02, "jit_f(2)") for n in range(1, 6)]
+    runs += [run(n + 0.001, n + 0.029) for n in range(1, 6)]
+    runs[-1] = run(5.001, 5.055)
+    waits = tuple(waited(n + 0.002, n + 0.03) for n in range(1, 6))
+    assert kinds(audit(*spans, executions=tuple(runs), waits=waits)) == ["started-busy"]
+
+
 def test_work_that_cannot_be_told_is_unknown_and_not_none() -> None:
     """It is not awaited, and earlier work ran while the host compiled."""
     runs = (run(0.9, 1.025, "jit_g(2)"), run(1.022, 1.04))

@@ -134,7 +134,11 @@ class Seen(NamedTuple):
 
 
 class _Clock:
-    """Seconds of the host by picoseconds of a trace, between marks on a line."""
+    """Seconds of the host by picoseconds of a trace, between marks on a line.
+
+    What the trace has before a mark is before its reading, though the thread may have
+    lost its core while it read.
+    """
 
     def __init__(self, marks: Mapping[int, int], seconds: Sequence[float]) -> None:
         known = sorted((ps, seconds[number]) for ps, number in marks.items())
@@ -144,10 +148,13 @@ class _Clock:
         self._offsets = [at - 1e-12 * ps for ps, at in known]
 
     def of(self, ps: int) -> float:
-        place = bisect_left(self._picoseconds, ps)
-        after = min(place, len(self._offsets) - 1)
-        before = max(place - 1, 0)
-        return 1e-12 * ps + (self._offsets[before] + self._offsets[after]) / 2
+        known, offsets = self._picoseconds, self._offsets
+        after = min(bisect_left(known, ps), len(known) - 1)
+        before = max(after - 1, 0)
+        span = known[after] - known[before]
+        share = min(max((ps - known[before]) / span, 0.0), 1.0) if span else 1.0
+        offset = offsets[before] + share * (offsets[after] - offsets[before])
+        return 1e-12 * ps + offset
 
 
 def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Seen:
