@@ -16,6 +16,8 @@ from operator import attrgetter
 from statistics import median_low
 from typing import Any, NamedTuple
 
+from jaxtui.measure.xspace import Event, Plane, Space
+
 HOST = "/host:CPU"
 DEVICES = "/device:"
 PROGRAMS = "XLA Modules"
@@ -24,6 +26,9 @@ BESIDE = "Async XLA Ops"
 """What a TPU does beside its kernels: copies and collectives, from start to end."""
 STREAM = "Stream"
 """Begins the names of a GPU's lines, of which a raw trace has no others."""
+
+NOISE = "ThreadpoolListener"
+"""Begins the names of events that say nothing of what the host does."""
 
 ENDED = "end: "
 """Begins the name of the event of a CPU's kernel whose work is done. Its stat ``_c`` is
@@ -67,6 +72,16 @@ class Kernel(NamedTuple):
     """Of what an instruction runs on a GPU at once it is the first."""
 
 
+class Timeline(NamedTuple):
+    """What the host's threads did, or a device."""
+
+    plane: str
+    lines: dict[str, list[Event]]
+    """Their events in order, by names of which no two are the same."""
+    launched: Mapping[object, Launch]
+    """What ``launches`` tells, for a device."""
+
+
 class Launch(NamedTuple):
     """What the host was doing when it asked a GPU for something."""
 
@@ -75,6 +90,39 @@ class Launch(NamedTuple):
     thunk: int
     """When the innermost event around it began: that of an instruction, which may run
     several kernels."""
+
+
+def size(space: Space) -> int:
+    """How many events ``timelines`` would read."""
+    return sum(len(line) for plane in _shown(space) for line in plane.lines)
+
+
+def timelines(space: Space) -> Iterator[Timeline]:
+    """The host's, and those of its devices.
+
+    Raises:
+        ValueError: An event is damaged.
+    """
+    host: dict[str, list[Event]] = {}
+    launched: dict[object, Launch] = {}
+    for plane in _shown(space):
+        lines: dict[str, list[Event]] = {}
+        for line in plane.lines:
+            name = line.name
+            while name in lines:
+                name += " again"
+            events = (each for each in line.events if not each.name.startswith(NOISE))
+            lines[name] = sorted(events, key=start_of)
+        if plane.name == HOST:
+            host = lines
+        elif not launched:
+            launched = launches(host.values())
+        yield Timeline(plane.name, lines, launched)
+
+
+def _shown(space: Space) -> list[Plane]:
+    shown = [p for p in space.planes if p.name == HOST or p.name.startswith(DEVICES)]
+    return sorted(shown, key=lambda plane: plane.name != HOST)
 
 
 def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
@@ -104,18 +152,9 @@ def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
     return found
 
 
-def of_plane(
-    name: str,
-    lines: Mapping[str, Sequence[Any]],
-    launched: Mapping[object, Launch] | None = None,
-) -> Iterator[Kernel]:
-    """The kernels of a plane; one of a GPU may not say its program: ``?(?)``.
-
-    Args:
-        name: of the plane.
-        lines: their events by their names.
-        launched: what ``launches`` tells, for a GPU.
-    """
+def of(timeline: Timeline) -> Iterator[Kernel]:
+    """The kernels of a timeline; one of a GPU may not say its program: ``?(?)``."""
+    name, lines, launched = timeline
     if name == HOST:
         yield from _on_host(lines)
     elif OPS in lines:
@@ -124,7 +163,7 @@ def of_plane(
     else:
         for line, events in lines.items():
             if line.startswith(STREAM):
-                yield from _on_stream(name, line, events, launched or {})
+                yield from _on_stream(name, line, events, launched)
 
 
 def _on_host(lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
@@ -133,7 +172,7 @@ def _on_host(lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
     called: dict[str, list[Kernel]] = {}
     for thread, events in lines.items():
         called[thread] = []
-        for event in sorted(events, key=start_of):
+        for event in events:
             if event.name.startswith(ENDED):
                 ended[dict(event.stats).get("_c")] = event.start_ps, thread
             elif "hlo_op" in (stats := dict(event.stats)):
@@ -219,7 +258,7 @@ def _on_stream(
 ) -> Iterator[Kernel]:
     """Kernels of a GPU; what is copied to and from the host belongs to no program."""
     thunks: set[Launch] = set()
-    for event in sorted(events, key=start_of):
+    for event in events:
         stats = dict(event.stats)
         if "hlo_module" in stats or "kernel_details" in stats:
             kernel = _kernel(event, stats, plane.removeprefix(DEVICES), line)

@@ -87,9 +87,6 @@ _FUSIONS = {
     "kOutput": "output fusion",
 }
 
-NOISE = "ThreadpoolListener"
-"""Begins the names of half of all events of a CPU, which nothing is read from."""
-
 NO_ACTIVITY = (kernels.ENDED, "ThunkExecutor", "$")
 """Begin the names of events that say nothing of what the host does."""
 
@@ -114,12 +111,21 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
         NoProfileError: It has no kernels, or too many events.
         ValueError: It is damaged.
     """
-    host, ran, events = _events(space)
+    events = kernels.size(space)
+    if events > MOST_EVENTS:
+        facts: dict[str, Fact] = {"events": events, "most": MOST_EVENTS}
+        raise NoProfileError(Remark("too-many-events", facts, "error"))
+    host: dict[str, list[xspace.Event]] = {}
+    ran: list[kernels.Kernel] = []
+    for timeline in kernels.timelines(space):
+        if timeline.plane == HOST:
+            host = timeline.lines
+        ran.extend(kernels.of(timeline))
     # What a host computes beside its accelerator is not what is looked for.
     far = [each for each in ran if not each.device.startswith("cpu:")]
     ran = sorted(far or ran, key=lambda each: (each.start, -each.end))
     if not ran:
-        facts: dict[str, Fact] = {"events": events, "planes": len(space.planes)}
+        facts = {"events": events, "planes": len(space.planes)}
         raise NoProfileError(Remark("no-kernels", facts, "error"))
     programs = _Programs(space, {each.program for each in ran})
     ran = programs.settled(graphs.named(ran, programs.known))
@@ -157,36 +163,6 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
         events=events,
         notes=tuple(notes),
     )
-
-
-def _events(
-    space: xspace.Space,
-) -> tuple[dict[str, list[xspace.Event]], list[kernels.Kernel], int]:
-    """What the host's threads did, the kernels, and how many events there are."""
-    host: dict[str, list[xspace.Event]] = {}
-    launched: dict[object, kernels.Launch] = {}
-    ran: list[kernels.Kernel] = []
-    count = 0
-    for plane in sorted(space.planes, key=lambda plane: plane.name != HOST):
-        if plane.name != HOST and not plane.name.startswith(DEVICES):
-            continue
-        count += sum(map(len, plane.lines))
-        if count > MOST_EVENTS:
-            facts: dict[str, Fact] = {"events": count, "most": MOST_EVENTS}
-            raise NoProfileError(Remark("too-many-events", facts, "error"))
-        lines: dict[str, list[xspace.Event]] = defaultdict(list)
-        for line in plane.lines:
-            lines[line.name].extend(
-                event
-                for event in line.events
-                if not event.metadata.name.startswith(NOISE)
-            )
-        if plane.name == HOST:
-            host = lines
-        elif not launched:
-            launched = kernels.launches(host.values())
-        ran.extend(kernels.of_plane(plane.name, lines, launched))
-    return host, ran, count
 
 
 def _remarks(

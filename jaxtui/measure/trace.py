@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from math import inf
@@ -25,7 +25,7 @@ import jax._src.profiler
 import msgspec
 
 from jaxtui.measure import kernels, xspace
-from jaxtui.measure.kernels import DEVICES, HOST, PROGRAMS, start_of
+from jaxtui.measure.kernels import HOST, PROGRAMS, start_of
 from jaxtui.model import Fact, LoopCall, Remark
 
 MOST_EVENTS = 100_000
@@ -204,28 +204,16 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     Raises:
         MissingTraceError: It is too large, empty, or without its marks.
     """
+    count = kernels.size(data)
+    if count > MOST_EVENTS:
+        raise MissingTraceError(too_large(count))
     groups: dict[Hashable, list[Part]] = defaultdict(list)
-    marked: list[Any] = []
-    launched: dict[object, kernels.Launch] = {}
-    host: dict[str, list[Any]] = {}
-    count = 0
-    for plane in sorted(data.planes, key=lambda plane: plane.name != HOST):
-        if plane.name != HOST and not plane.name.startswith(DEVICES):
-            continue
-        lines: dict[str, list[Any]] = defaultdict(list)
-        for line in plane.lines:
-            for event in line.events:
-                lines[line.name].append(event)
-                count += 1
-                if count > MOST_EVENTS:
-                    raise MissingTraceError(too_large(count))
-        if plane.name == HOST:
-            every = sorted(chain(*lines.values()), key=start_of)
-            marked = [event for event in every if event.name == MARK]
-            host = lines
-        elif not launched:
-            launched = kernels.launches(host.values())
-        for key, part in parts(plane.name, lines, launched):
+    marked: list[xspace.Event] = []
+    for timeline in kernels.timelines(data):
+        if timeline.plane == HOST:
+            every = chain(*timeline.lines.values())
+            marked = sorted((e for e in every if e.name == MARK), key=start_of)
+        for key, part in parts(timeline):
             groups[key].append(part)
     if not groups or len(marked) != len(marks):
         raise MissingTraceError(Remark("trace-incomplete"))
@@ -260,29 +248,24 @@ class Part(NamedTuple):
 
 
 def parts(
-    plane: str,
-    lines: dict[str, list[Any]],
-    launched: Mapping[object, kernels.Launch],
-    *,
-    whole: bool = True,
+    timeline: kernels.Timeline, *, whole: bool = True
 ) -> Iterator[tuple[Hashable, Part]]:
-    """What a plane has of runs, with what tells those apart.
+    """What a timeline has of runs, with what tells those apart.
 
     Parts of one run, its kernels on CPU or its devices where it is sharded, have the
     same key.
 
     Args:
-        plane: its name.
-        lines: its events by the name of their line.
-        launched: the runs that launched a GPU's kernels, from ``kernels.launches``.
+        timeline: of the host or of a device.
         whole: whether every kernel must say its end and its program. Else those that
             do not are left out: on a GPU XLA runs many while it compiles, to choose.
 
     Raises:
         MissingTraceError: The trace is not whole.
     """
-    if PROGRAMS in lines:
-        for index, event in enumerate(lines[PROGRAMS]):
+    plane = timeline.plane
+    if PROGRAMS in timeline.lines:
+        for index, event in enumerate(timeline.lines[PROGRAMS]):
             run_id = dict(event.stats).get("run_id")
             key = (event.name, (plane, index) if run_id is None else run_id)
             end = event.start_ps + event.duration_ps
@@ -290,9 +273,7 @@ def parts(
         return
     numbers: Counter[str] = Counter()
     begins: dict[str, str] = {}
-    for kernel in sorted(
-        kernels.of_plane(plane, lines, launched), key=attrgetter("start")
-    ):
+    for kernel in sorted(kernels.of(timeline), key=attrgetter("start")):
         if not kernel.is_whole or "?" in kernel.program:
             if not whole:
                 continue

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxtui.measure import kernels, trace
+from jaxtui.measure.kernels import Timeline
 from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
 from jaxtui.model import LoopCall
 
@@ -115,13 +116,21 @@ def event(name: str, start: float, duration: float, **stats: object) -> Any:
     )
 
 
+class Line(NamedTuple):
+    name: str
+    events: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+
 def profile(*planes: tuple[str, dict[str, list[Any]]]) -> Any:
     marks = [event(MARK, 10.0, 20.0), event(MARK, 19.0, 2.0)]
     host = ("/host:CPU", {"python": marks, "other": [event("a call", 1, 2)]})
     made = [
         SimpleNamespace(
             name=name,
-            lines=[SimpleNamespace(name=k, events=v) for k, v in lines.items()],
+            lines=[Line(k, v) for k, v in lines.items()],
         )
         for name, lines in (host, *planes)
     ]
@@ -154,7 +163,7 @@ def gpu(*streams: list[Any]) -> Any:
 
 def test_the_innermost_of_several_names_is_the_kernels() -> None:
     lines = {"Stream #13(Kernel)": [launched("while.2::dot.5", 100, 30)]}
-    (kernel,) = kernels.of_plane("/device:GPU:0", lines)
+    (kernel,) = kernels.of(Timeline("/device:GPU:0", lines, {}))
     assert (kernel.name, kernel.device, kernel.program) == (
         "dot.5",
         "GPU:0",
@@ -176,7 +185,7 @@ def test_a_tpus_kernels_belong_to_the_program_that_runs() -> None:
         ],
         "Async XLA Ops": [op("%copy-start.4 = (f32[]) copy-start(%x)", 220, "async")],
     }
-    found = list(kernels.of_plane("/device:TPU:0", lines))
+    found = list(kernels.of(Timeline("/device:TPU:0", lines, {})))
     assert [(one.name, one.program, one.run, one.line) for one in found] == [
         ("dot.5", "jit_f(1)", 1, "XLA Ops"),
         ("add.2", "jit_f(2)", 2, "XLA Ops"),
@@ -204,11 +213,12 @@ def test_the_run_of_a_gpus_kernel_is_that_of_the_call_that_launched_it() -> None
         launched("dot.5", 217, 5, correlation_id=4),
     ]
     lines = {"Stream #13(Kernel)": parts}
-    ran = list(kernels.of_plane("/device:GPU:0", lines, runs))
+    timeline = Timeline("/device:GPU:0", lines, runs)
+    ran = list(kernels.of(timeline))
     assert [each.run for each in ran] == [4, 4, 4, 4]
     # What cuBLAS clears first is no run of its own.
     assert [each.begins for each in ran][2:] == [True, False]
-    keys = {key for key, _ in trace.parts("/device:GPU:0", lines, runs)}
+    keys = {key for key, _ in trace.parts(timeline)}
     assert keys == {("jit_f(7)", 4)}
 
 
@@ -242,7 +252,8 @@ def test_a_kernel_without_its_program_cannot_be_placed() -> None:
         trace.read(gpu([launched("add", 100, 20), graph]), MARKS)
     # Somebody's program may compile inside, where XLA tries what is fastest.
     lines = {"Stream #14(Compute)": [launched("add", 100, 20), graph]}
-    parts = [part for _, part in trace.parts("/device:GPU:0", lines, {}, whole=False)]
+    timeline = Timeline("/device:GPU:0", lines, {})
+    parts = [part for _, part in trace.parts(timeline, whole=False)]
     assert [part.start for part in parts] == [100_000]
 
 
@@ -264,7 +275,7 @@ def recorded(version: str) -> Recorded:
     }
     plane = SimpleNamespace(
         name="/host:CPU",
-        lines=[SimpleNamespace(name=k, events=v) for k, v in lines.items()],
+        lines=[Line(k, v) for k, v in lines.items()],
     )
     found = trace.read(
         SimpleNamespace(planes=[plane]), [Mark(*one) for one in known["marks"]]
@@ -307,7 +318,7 @@ def test_a_trace_that_ends_too_early_is_of_no_use() -> None:
     stats = {"hlo_op": "tanh", "hlo_module": "jit_f", "program_id": 1, "run_id": 2}
     begun = event("tanh", 100, 5, _p=3, **stats)
     planes = profile().planes
-    planes[0].lines.append(SimpleNamespace(name="a thread", events=[begun]))
+    planes[0].lines.append(Line("a thread", [begun]))
     with pytest.raises(MissingTraceError, match="trace-incomplete"):
         trace.read(SimpleNamespace(planes=planes), MARKS)
 

@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jaxtui.measure import xspace
-from jaxtui.measure.kernels import DEVICES, HOST, Launch, launches, start_of
+from jaxtui.measure import kernels, xspace
 from jaxtui.measure.xspace import Event, Space
 from jaxtui.model.audit import Execution, Transfer
 
@@ -165,25 +164,14 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
     """
     from jaxtui.measure.trace import parts
 
+    if (count := kernels.size(space)) > MOST_EVENTS:
+        raise ValueError(f"{count} events")
     runs: dict[Hashable, list[Part]] = defaultdict(list)
     host: list[list[Event]] = []
-    launched: dict[object, Launch] = {}
-    count = 0
-    for plane in sorted(space.planes, key=lambda plane: plane.name != HOST):
-        if plane.name != HOST and not plane.name.startswith(DEVICES):
-            continue
-        count += sum(map(len, plane.lines))
-        if count > MOST_EVENTS:
-            raise ValueError(f"{count} events")
-        lines: dict[str, list[Event]] = defaultdict(list)
-        for line in plane.lines:
-            events = sorted(line.events, key=start_of)
-            lines[line.name] += events
-            if plane.name == HOST:
-                host.append(events)
-        if plane.name != HOST and not launched:
-            launched = launches(host)
-        for key, part in parts(plane.name, lines, launched, whole=False):
+    for timeline in kernels.timelines(space):
+        if timeline.plane == kernels.HOST:
+            host = list(timeline.lines.values())
+        for key, part in parts(timeline, whole=False):
             runs[key].append(part)
     marked = [
         (int(event.name.removeprefix(MARK)), event)
