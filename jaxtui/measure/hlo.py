@@ -195,15 +195,22 @@ class Program:
         return {one.id: one for each in every for one in each}
 
     @cached_property
-    def holders(self) -> dict[str, str]:
-        """The loop, branch or call that an instruction runs in, by their names."""
-        return {
+    def holders(self) -> dict[str, frozenset[str]]:
+        """The loops, branches and calls that an instruction runs in, by their names."""
+        direct = {
             inner.name: outer.name
             for outer in self.instructions.values()
             if outer.opcode in CONTROL
             for called in outer.called
             for inner in self._module.computations.get(called, ())
         }
+        found: dict[str, frozenset[str]] = {}
+        for name in direct:
+            outer, around = name, set[str]()
+            while (outer := direct.get(outer, "")) and outer not in around:
+                around.add(outer)
+            found[name] = frozenset(around)
+        return found
 
     def sequence(self) -> Iterator[Instruction]:
         """What runs, in that order; of a loop its body once, after the condition."""

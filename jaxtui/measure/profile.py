@@ -11,7 +11,15 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import (
+    Container,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
@@ -25,6 +33,7 @@ from jaxtui.measure import graphs, hlo, kernels, xspace
 from jaxtui.measure.kernels import DEVICES, HOST
 from jaxtui.model.events import WorkFailed
 from jaxtui.model.profile import (
+    KERNEL_KINDS,
     Activity,
     Compile,
     Frame,
@@ -78,9 +87,6 @@ COLLECTIVES = (
 COPIES = ("copy", "infeed", "outfeed", "async-copy", "host-transfer", "data formatting")
 """How names of kernels and categories begin."""
 
-_KINDS: tuple[KernelKind, ...] = ("compute", "collective", "copy")
-"""In the order in which a moment belongs to them."""
-
 _FUSIONS = {
     "kLoop": "loop fusion",
     "kInput": "input fusion",
@@ -104,7 +110,7 @@ class Window(NamedTuple):
     end: int
 
 
-def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Profile:
+def read(space: xspace.Space, source: str) -> Profile:
     """The profile of a trace.
 
     Raises:
@@ -123,12 +129,12 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
         ran.extend(kernels.of(timeline))
     # What a host computes beside its accelerator is not what is looked for.
     far = [each for each in ran if not each.device.startswith("cpu:")]
-    ran = sorted(far or ran, key=lambda each: (each.start, -each.end))
+    ran = _sorted(far or ran)
     if not ran:
         facts = {"events": events, "planes": len(space.planes)}
         raise NoProfileError(Remark("no-kernels", facts, "error"))
-    programs = _Programs(space, {each.program for each in ran})
-    ran = programs.settled(graphs.named(ran, programs.known))
+    programs = _programs(space, {each.program for each in ran})
+    ran = _sorted(_settled(graphs.named(ran, programs), programs))
     notes = list(_remarks(space, ran, programs))
     steps, told = _steps(host, ran)
     if told is not None:
@@ -137,10 +143,10 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
     tally = _Tally(steps, programs)
     for device in devices:
         tally.add([each for each in ran if each.device == device])
-    frames = _Frames()
+    frames: dict[Frame, int] = {}
     rows = tuple(tally.rows(len(devices), frames))
     if not any(share.stack for row in rows for share in row.shares):
-        notes.append(Remark("no-lines", {"programs": len(programs.known)}))
+        notes.append(Remark("no-lines", {"programs": len(programs)}))
     whole = Window(steps[0].start, steps[-1].end)
     peaks = _peaks(space)
     return Profile(
@@ -151,7 +157,7 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
         steps=tuple((step.end - step.start) * PS for step in steps),
         busy=tuple(busy * PS / len(devices) for busy in tally.busy),
         kernels=rows,
-        frames=tuple(frames.known),
+        frames=tuple(frames),
         gaps=tuple(_gaps(tally.gaps, host, whole.start)),
         compiles=tuple(_compiles(host, whole)),
         transfers=tuple(_transfers(host, far, space, whole)),
@@ -165,8 +171,12 @@ def read(space: xspace.Space, source: str, hidden: tuple[str, ...] = ()) -> Prof
     )
 
 
+def _sorted(ran: Iterable[kernels.Kernel]) -> list[kernels.Kernel]:
+    return sorted(ran, key=lambda each: (each.start, -each.end))
+
+
 def _remarks(
-    space: xspace.Space, ran: Sequence[kernels.Kernel], programs: _Programs
+    space: xspace.Space, ran: Sequence[kernels.Kernel], programs: Programs
 ) -> Iterator[Remark]:
     if texts := space.errors:
         told = "\n".join(texts)
@@ -177,7 +187,7 @@ def _remarks(
         yield Remark("kernels-cut", {"count": cut})
     unnamed = sum(
         each.program.startswith("?")
-        or (kernels.GRAPH in each.stats and programs.instruction(each) is None)
+        or (kernels.GRAPH in each.stats and _instruction(each, programs) is None)
         for each in ran
     )
     if unnamed:
@@ -186,65 +196,53 @@ def _remarks(
         yield Remark("kernels-by-order", {"count": ordered, "of": len(ran)})
 
 
-class _Programs:
-    """The programs of a trace that ran."""
+Programs = Mapping[str, hlo.Program]
+"""Those of a trace that ran, by their names."""
 
-    def __init__(self, space: xspace.Space, wanted: set[str]) -> None:
-        self.known: dict[str, hlo.Program] = {}
-        self.damaged = 0
-        for name, proto in space.programs():
-            if name in wanted:
-                try:
-                    self.known[name] = hlo.read(proto)
-                except ValueError:
-                    self.damaged += 1
-        self._holders: dict[tuple[str, str], frozenset[str]] = {}
 
-    def instruction(self, kernel: kernels.Kernel) -> hlo.Instruction | None:
-        program = self.known.get(kernel.program)
-        return program.instructions.get(kernel.name) if program else None
+def _programs(space: xspace.Space, wanted: Container[str]) -> dict[str, hlo.Program]:
+    found: dict[str, hlo.Program] = {}
+    for name, proto in space.programs():
+        if name in wanted:
+            with suppress(ValueError):  # of a later format
+                found[name] = hlo.read(proto)
+    return found
 
-    def settled(self, ran: Sequence[kernels.Kernel]) -> list[kernels.Kernel]:
-        """Kernels of which a loop, branch or call of the CPU ends with what it holds.
 
-        Up to 0.7.2 the event that tells its end may come long afterwards.
-        """
-        inner: dict[Hashable, list[kernels.Kernel]] = defaultdict(list)
-        for each in ran:
-            inner[each.program, each.run, each.device].append(each)
-        return sorted(
-            (self._settle(each, inner) for each in ran),
-            key=lambda each: (each.start, -each.end),
-        )
+def _instruction(
+    kernel: kernels.Kernel, programs: Programs
+) -> tuple[hlo.Program, hlo.Instruction] | None:
+    program = programs.get(kernel.program)
+    instruction = program and program.instructions.get(kernel.name)
+    return (program, instruction) if program and instruction else None
 
-    def _settle(
-        self, kernel: kernels.Kernel, inner: dict[Hashable, list[kernels.Kernel]]
-    ) -> kernels.Kernel:
-        instruction = self.instruction(kernel)
-        held = instruction is not None and instruction.opcode in hlo.CONTROL
-        if not held or kernel.stats.get("_p") is None:
-            return kernel
-        beside = inner[kernel.program, kernel.run, kernel.device]
-        first = bisect_left(beside, kernel.start, key=attrgetter("start"))
-        last = bisect_right(beside, kernel.end, key=attrgetter("start"))
-        ends = [
-            each.end for each in beside[first:last] if kernel.name in self.holders(each)
-        ]
-        return kernel._replace(end=min(kernel.end, max(ends))) if ends else kernel
 
-    def holders(self, kernel: kernels.Kernel) -> frozenset[str]:
-        """The loops, branches and calls that a kernel runs in, by name."""
-        key = kernel.program, kernel.name
-        if key not in self._holders:
-            found: set[str] = set()
-            program = self.known.get(kernel.program)
-            name = kernel.name
-            while program and (name := program.holders.get(name, "")):
-                if name in found:
-                    break
-                found.add(name)
-            self._holders[key] = frozenset(found)
-        return self._holders[key]
+def _holders(kernel: kernels.Kernel, programs: Programs) -> frozenset[str]:
+    """The loops, branches and calls that a kernel runs in."""
+    program = programs.get(kernel.program)
+    return program.holders.get(kernel.name, frozenset()) if program else frozenset()
+
+
+def _settled(
+    ran: Sequence[kernels.Kernel], programs: Programs
+) -> Iterator[kernels.Kernel]:
+    """Kernels of which a loop, branch or call of the CPU ends with what it holds.
+
+    Up to 0.7.2 the event that tells its end may come long afterwards.
+    """
+    held: dict[Hashable, list[kernels.Kernel]] = defaultdict(list)
+    for each in ran:
+        for holder in _holders(each, programs):
+            held[each.program, each.run, each.device, holder].append(each)
+    for each in ran:
+        inner = held.get((each.program, each.run, each.device, each.name), [])
+        first = bisect_left(inner, each.start, key=attrgetter("start"))
+        last = bisect_right(inner, each.end, key=attrgetter("start"))
+        ends = [other.end for other in inner[first:last]]
+        if ends and each.stats.get("_p") is not None:
+            yield each._replace(end=min(each.end, max(ends)))
+        else:
+            yield each
 
 
 # Steps.
@@ -323,22 +321,24 @@ class _Sum:
     """Of the runs of one kernel; picoseconds of all devices."""
 
     kernel: kernels.Kernel
+    category: str
+    kind: KernelKind
     own: list[float]
     total: int = 0
     hidden: int = 0
     count: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class _Active:
     """A kernel that runs now."""
 
-    __slots__ = ("holds", "kernel", "kind", "outer", "sum")
-
-    def __init__(self, kernel: kernels.Kernel, kind: int, total: _Sum) -> None:
-        self.kernel, self.kind, self.sum = kernel, kind, total
-        self.holds = 0
-        """How many of what it holds run now."""
-        self.outer: list[_Active] = []
+    kernel: kernels.Kernel
+    sum: _Sum
+    outer: list[_Active] = field(default_factory=list)
+    """What holds it."""
+    holds: int = 0
+    """How many of what it holds run now."""
 
 
 @dataclass
@@ -346,7 +346,7 @@ class _Tally:
     """Adds up the kernels of one device after the other."""
 
     steps: list[Window]
-    programs: _Programs
+    programs: Programs
     sums: dict[tuple[str, str], _Sum] = field(default_factory=dict)
     busy: list[float] = field(default_factory=list)
     gaps: list[tuple[Window, str, str, str]] = field(default_factory=list)
@@ -372,20 +372,21 @@ class _Tally:
             active = self._active(each)
             starting[each.start].append(active)
             ends[each.end].append(active)
-        running: dict[int, _Active] = {}
-        beside: dict[int, _Active] = {}
+        running: dict[_Active, None] = {}
+        beside: dict[_Active, None] = {}
         last, idle, device = "", self.steps[0].start, ran[0].device
         """Idle since then, while nothing runs."""
         for now, after in pairwise(moments):
             for active in ends[now]:
-                beside.pop(id(active), None)
-                if running.pop(id(active), None):
+                beside.pop(active, None)
+                if active in running:
+                    del running[active]
                     last, idle = active.kernel.name, now
                     for outer in active.outer:
                         outer.holds -= 1
             for active in starting[now]:
                 if active.kernel.line == kernels.BESIDE:
-                    beside[id(active)] = active
+                    beside[active] = None
                 elif active.kernel.end > now:
                     if not running:
                         gap = Window(idle, now)
@@ -393,7 +394,7 @@ class _Tally:
                     self._enter(active, running)
             step = bisect_right(self._starts, now) - 1
             if running and step >= 0 and now < self.steps[step].end:
-                self._share(after - now, step, running.values(), beside.values())
+                self._share(after - now, step, running, beside)
         self._gap(Window(idle, self.steps[-1].end), device, last, "")
 
     def _gap(self, gap: Window, device: str, before: str, after: str) -> None:
@@ -407,7 +408,9 @@ class _Tally:
     def _active(self, kernel: kernels.Kernel) -> _Active:
         key = kernel.program, kernel.name
         if key not in self.sums:
-            self.sums[key] = _Sum(kernel, [0.0] * len(self.steps))
+            category = _category(kernel, self.programs)
+            kind = kind_of(kernel.name, category)
+            self.sums[key] = _Sum(kernel, category, kind, [0.0] * len(self.steps))
         total = self.sums[key]
         start = max(kernel.start, self.steps[0].start)
         inside = min(kernel.end, self.steps[-1].end) - start
@@ -415,20 +418,19 @@ class _Tally:
             total.total += inside
             # What a copy is beside the kernels began with one of them.
             total.count += kernel.begins and kernel.line != kernels.BESIDE
-        category = _category(kernel, self.programs)
-        return _Active(kernel, _KINDS.index(kind_of(kernel.name, category)), total)
+        return _Active(kernel, total)
 
-    def _enter(self, active: _Active, running: dict[int, _Active]) -> None:
+    def _enter(self, active: _Active, running: dict[_Active, None]) -> None:
         kernel = active.kernel
-        holders = self.programs.holders(kernel)
-        for other in running.values():
+        holders = _holders(kernel, self.programs)
+        for other in running:
             like = other.kernel
             nested = like.line == kernel.line and like.end >= kernel.end
             same = like.program == kernel.program and like.run == kernel.run
             if nested or (same and like.name in holders):
                 other.holds += 1
                 active.outer.append(other)
-        running[id(active)] = active
+        running[active] = None
 
     def _share(
         self,
@@ -438,35 +440,36 @@ class _Tally:
         beside: Iterable[_Active],
     ) -> None:
         """A stretch of time in which nothing begins or ends."""
-        inner = [active for active in running if not active.holds]
-        first = min(active.kind for active in inner)
-        owners = [active for active in inner if active.kind == first]
+        inner = [active.sum for active in running if not active.holds]
+        first = min((each.kind for each in inner), key=KERNEL_KINDS.index)
+        owners = [each for each in inner if each.kind == first]
         self.busy[step] += time
-        for active in owners:
-            active.sum.own[step] += time / len(owners)
-        if first == 0:
-            for active in (*inner, *beside):
-                if active.kind:
-                    active.sum.hidden += time
+        for each in owners:
+            each.own[step] += time / len(owners)
+        if first == "compute":
+            for each in (*inner, *(active.sum for active in beside)):
+                if each.kind != first:
+                    each.hidden += time
 
-    def rows(self, devices: int, frames: _Frames) -> Iterator[Kernel]:
+    def rows(self, devices: int, frames: dict[Frame, int]) -> Iterator[Kernel]:
         """Of a step, averaged over the devices; the dearest first."""
         scale = PS / devices
         for total in sorted(self.sums.values(), key=lambda each: -sum(each.own)):
             if not total.total:
                 continue
             kernel, programs = total.kernel, self.programs
-            instruction = programs.instruction(kernel)
-            category = _category(kernel, programs)
+            known = _instruction(kernel, programs)
             flops, bytes_moved = _work(kernel, programs)
             yield Kernel(
                 name=kernel.name,
                 program=kernel.program,
-                kind=kind_of(kernel.name, category),
-                category=category,
-                shape=_shape(kernel, instruction),
+                kind=total.kind,
+                category=total.category,
+                shape=str(known[1].shape)
+                if known
+                else str(kernel.stats.get("shape_with_layout", "")).partition("{")[0],
                 op_name=str(kernel.stats.get("tf_op", "")).rstrip(":")
-                or (instruction.op_name if instruction else ""),
+                or (known[1].op_name if known else ""),
                 steps=tuple(scale * own for own in total.own),
                 total_seconds=scale * total.total / len(self.steps),
                 hidden_seconds=scale * total.hidden / len(self.steps),
@@ -487,37 +490,24 @@ def kind_of(name: str, category: str) -> KernelKind:
     return "compute"
 
 
-def _category(kernel: kernels.Kernel, programs: _Programs) -> str:
-    if known := kernel.stats.get("hlo_category"):
-        return str(known)
-    instruction = programs.instruction(kernel)
-    if instruction is None:
+def _category(kernel: kernels.Kernel, programs: Programs) -> str:
+    if category := kernel.stats.get("hlo_category"):
+        return str(category)
+    if (known := _instruction(kernel, programs)) is None:
         return kernel.name.partition(".")[0].rstrip("0123456789") or kernel.name
+    program, instruction = known
+    opcodes = [each.opcode for each in program.inside(instruction)]
     if instruction.opcode == "fusion":
-        inside = {
-            each.opcode for each in programs.known[kernel.program].inside(instruction)
-        }
-        if heavy := inside & {"dot", "convolution"}:
+        if heavy := {"dot", "convolution"}.intersection(opcodes):
             return f"{heavy.pop()} fusion"
         return _FUSIONS.get(instruction.fusion_kind, "custom fusion")
     if instruction.opcode == "call":
-        opcodes = [
-            each.opcode
-            for each in programs.known[kernel.program].inside(instruction)
-            if each.opcode not in hlo.NO_WORK
-        ]
-        return opcodes[-1] if opcodes else "call"
+        return next((o for o in reversed(opcodes) if o not in hlo.NO_WORK), "call")
     return instruction.opcode
 
 
-def _shape(kernel: kernels.Kernel, instruction: hlo.Instruction | None) -> str:
-    if instruction is not None:
-        return str(instruction.shape)
-    return str(kernel.stats.get("shape_with_layout", "")).partition("{")[0]
-
-
 def _work(
-    kernel: kernels.Kernel, programs: _Programs
+    kernel: kernels.Kernel, programs: Programs
 ) -> tuple[float | None, float | None]:
     """Flops and bytes of one run."""
     if "bytes_accessed" in kernel.stats:
@@ -526,45 +516,37 @@ def _work(
             float(one) if isinstance(one, (int, float)) else None for one in counted
         )
         return flops, moved
-    instruction = programs.instruction(kernel)
-    if instruction is None:
+    if (known := _instruction(kernel, programs)) is None:
         return None, None
-    program = programs.known[kernel.program]
+    program, instruction = known
     return program.flops(instruction), program.bytes(instruction)
 
 
 # Lines.
 
 
-class _Frames:
-    def __init__(self) -> None:
-        self.known: dict[Frame, None] = {}
-        self._places: dict[Frame, int] = {}
-
-    def stack(self, lines: Iterable[hlo.SourceLine]) -> tuple[int, ...]:
-        return tuple(
-            self._place(Frame(file=each.file, line=each.line, function=each.function))
-            for each in lines
-            if not each.file.startswith(HIDDEN)
-        )
-
-    def _place(self, frame: Frame) -> int:
-        self.known[frame] = None
-        return self._places.setdefault(frame, len(self._places))
+def _stack(
+    lines: Iterable[hlo.SourceLine], frames: dict[Frame, int]
+) -> tuple[int, ...]:
+    """Places of the user's lines in the profile's frames, which grow with them."""
+    return tuple(
+        frames.setdefault(Frame(file=file, line=line, function=function), len(frames))
+        for file, line, function in lines
+        if not file.startswith(HIDDEN)
+    )
 
 
 def _shares(
-    kernel: kernels.Kernel, programs: _Programs, frames: _Frames
+    kernel: kernels.Kernel, programs: Programs, frames: dict[Frame, int]
 ) -> Iterator[Share]:
     """The lines of a kernel: of a fusion those of all that it computes.
 
     Each has a part of its time by the work of its instructions.
     """
-    instruction = programs.instruction(kernel)
-    if instruction is None:
-        yield Share(part=1.0, stack=frames.stack(_source(kernel)))
+    if (known := _instruction(kernel, programs)) is None:
+        yield Share(part=1.0, stack=_stack(_source(kernel), frames))
         return
-    program = programs.known[kernel.program]
+    program, instruction = known
     weights: Counter[tuple[hlo.SourceLine, ...]] = Counter()
     for inner in program.inside(instruction):
         if inner.opcode not in hlo.NO_WORK and (stack := program.stack(inner)):
@@ -573,10 +555,10 @@ def _shares(
     if not whole:
         inside = (instruction, *program.inside(instruction))
         stacks = (program.stack(each) for each in inside)
-        yield Share(part=1.0, stack=frames.stack(next(filter(None, stacks), ())))
+        yield Share(part=1.0, stack=_stack(next(filter(None, stacks), ()), frames))
         return
     for stack, weight in weights.most_common():
-        yield Share(part=weight / whole, stack=frames.stack(stack))
+        yield Share(part=weight / whole, stack=_stack(stack, frames))
 
 
 def _source(kernel: kernels.Kernel) -> Iterator[hlo.SourceLine]:
@@ -635,34 +617,27 @@ def _meanwhile(
     spent: Counter[str] = Counter()
     unseen = gap.end - gap.start
     for events in threads:
-        open_: list[xspace.Event] = []
-        last, before = gap.start, spent.total()
+        around: list[tuple[str, int]] = []
+        """Name and end of what has begun."""
+        free = gap.end - gap.start
         for event in events:
-            if event.end_ps <= gap.start or event.start_ps >= gap.end:
+            start, end = max(event.start_ps, gap.start), min(event.end_ps, gap.end)
+            while around and around[-1][1] <= start:
+                around.pop()
+            if end <= start:
                 continue
-            last = _close(open_, last, event.start_ps, gap, spent)
-            open_.append(event)
-        _close(open_, last, gap.end, gap, spent)
-        unseen = min(unseen, gap.end - gap.start - (spent.total() - before))
+            if around:
+                end = min(end, around[-1][1])
+                spent[around[-1][0]] -= end - start
+            else:
+                free -= end - start
+            spent[event.name] += end - start
+            around.append((event.name, end))
+        unseen = min(unseen, free)
     spent[""] += unseen
     for name, time in spent.most_common(MOST_ACTIVITIES):
         if time > 0:
             yield Activity(name=name, seconds=time * PS)
-
-
-def _close(
-    open_: list[xspace.Event], last: int, now: int, gap: Window, spent: Counter[str]
-) -> int:
-    """Count the time up to now for the innermost events; returns where it is."""
-    now = min(max(now, gap.start), gap.end)
-    while open_ and open_[-1].end_ps <= now:
-        inner = open_.pop()
-        end = max(last, inner.end_ps)
-        spent[inner.name] += end - last
-        last = end
-    if open_:
-        spent[open_[-1].name] += now - last
-    return max(now, last)
 
 
 def _compiles(host: dict[str, list[xspace.Event]], whole: Window) -> Iterator[Compile]:

@@ -14,6 +14,7 @@ KernelKind = Literal["compute", "collective", "copy"]
 """What keeps a device busy: arithmetic, exchange with other devices, moved memory."""
 
 KERNEL_KINDS: tuple[KernelKind, ...] = get_args(KernelKind)
+"""In the order in which a moment belongs to them, where several run."""
 
 STEPS, MOST_STEPS = 5, 1000
 """Of an own function: enough for a ±, and a small trace."""
