@@ -30,6 +30,7 @@ from jaxtui.commands.common import (
     flag,
     no_files,
     no_history,
+    refused,
     valued,
 )
 from jaxtui.commands.terminal import prepare_streams, say
@@ -75,13 +76,7 @@ class Commands(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        # Only now, as in ``_failed``.
-        from jaxtui.view.words.base import did_you_mean
-
-        raise click.UsageError(
-            f'There is no command "{name}": choose one of {", ".join(COMMANDS)}.'
-            f"{did_you_mean(name, COMMANDS)}"
-        )
+        raise refused("command-unknown", typed=name, commands=COMMANDS)
 
 
 @click.group(
@@ -103,9 +98,7 @@ def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
     if ctx.invoked_subcommand is None:
         return app.run(ctx.ensure_object(Common), hold=hold, fps=fps)
     if hold or fps:
-        raise click.UsageError(
-            "--hold and --fps belong to the app: leave them out with a command."
-        )
+        raise refused("app-options")
     return FINE
 
 
@@ -168,7 +161,7 @@ def _failed(error: Exception) -> int:
     if isinstance(error, OSError) and (refused := no_files(error)):
         return _refuse(CANNOT_RUN, str(refused))
     say("".join(traceback.format_exception(error)).rstrip())
-    return _refuse(INTERNAL, "This is a bug in jaxtui, not in what you typed.")
+    return _refuse(INTERNAL, words.of("bug"))
 
 
 def _refuse(code: int, sentence: str) -> int:

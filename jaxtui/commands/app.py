@@ -41,11 +41,9 @@ def run(
         return lend(common)
     for name, stream in (("stdin", sys.stdin), ("stderr", sys.stderr)):
         if not is_terminal(stream):
-            raise CannotRun(
-                f"The app needs a terminal, and {name} is not one: "
-                "use `jaxtui devices` or `jaxtui bench matmul`, with --json for "
-                "a program to read."
-            )
+            from jaxtui.view import words
+
+            raise CannotRun(words.of("no-terminal", stream=name))
     options = common.engine_options()
     options.again = True
     process = common.process or spawn_process(options)

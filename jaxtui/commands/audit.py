@@ -20,11 +20,12 @@ from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import in_colour, pass_on, say
 from jaxtui.engine import audits
-from jaxtui.model import SelectionError
 from jaxtui.model.audit import Witness
+from jaxtui.model.remark import rejection
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import audit as view
+from jaxtui.view import words
 from jaxtui.view.text import ansi
 
 
@@ -52,7 +53,7 @@ def command(
     """
     program = ("-m", module, *script) if module is not None else script
     if not program:
-        raise SelectionError("Name a program, as in `jaxtui audit train.py`.")
+        raise rejection("name-program")
     if module is None:
         _check(Path(program[0]))
     status, witness = _run(program, common.python, as_json=as_json)
@@ -72,7 +73,8 @@ def command(
     if status != 0 or witness is None:
         code = CANNOT_RUN
         if not interrupt.happened:
-            say(f"jaxtui: {name} ended with exit status {status}.")
+            ended = words.of("program-ended", program=name, status=status)
+            say(f"jaxtui: {ended}")
     return close(
         document=view.document(audit, host, status),
         # A program that failed before it timed anything was not judged.
@@ -85,11 +87,11 @@ def command(
 def _check(path: Path) -> None:
     """Raises ``SelectionError`` if this is no file that can be read."""
     if path.is_dir():
-        raise SelectionError(f"{path} is a folder: name a Python file.")
+        raise rejection("is-folder-of-programs", path=str(path))
     if not path.exists():
-        raise SelectionError(f"There is no file {path}.")
+        raise rejection("no-file", path=str(path))
     if not os.access(path, os.R_OK):
-        raise SelectionError(f"{path} cannot be read: permission denied.")
+        raise rejection("file-denied", path=str(path))
 
 
 def _run(

@@ -46,8 +46,9 @@ from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import progress
 from jaxtui.commands.terminal import is_terminal
 from jaxtui.machine import malloc
-from jaxtui.model import Case, Experiment, PlannedCase, SelectionError
+from jaxtui.model import Case, Experiment, PlannedCase
 from jaxtui.model.machine import device_of
+from jaxtui.model.remark import rejection
 from jaxtui.plot import COLORS
 from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
@@ -137,10 +138,7 @@ def command(
     package.module:name.
     """
     if not cases.op:
-        raise SelectionError(
-            "Name at least one op, as in `jaxtui bench matmul`: `jaxtui ops` lists "
-            "them."
-        )
+        raise rejection("name-op", command="bench")
     environment = malloc.environment(memory) if memory else None
     if len(common.pythons) > 1:
         return _two_pythons(
@@ -238,15 +236,9 @@ def _two_pythons(
     """
     count = MINIMUM_ROUNDS if cases.processes is None else cases.processes
     if count == 1:
-        raise SelectionError(
-            "One process of each Python makes one pair, which has no interval: "
-            f"--processes {MINIMUM_ROUNDS} gives one of 95 %."
-        )
+        raise rejection("one-pair", processes=MINIMUM_ROUNDS)
     if exports.paths:
-        raise SelectionError(
-            "--export writes what one Python has measured: leave it out with two; "
-            "--json has both."
-        )
+        raise rejection("export-of-two")
     run = _Pythons(common, environment)
     run.drive(replace(cases, processes=2 * count), sure=sure)
     found = run.results

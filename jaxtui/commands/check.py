@@ -37,6 +37,7 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.model.machine import members
+from jaxtui.model.remark import rejection
 from jaxtui.selection import parse_devices
 from jaxtui.state import State, with_series
 from jaxtui.view import check as view
@@ -99,10 +100,7 @@ def command(
     """Check that every device is present, correct and fast."""
     longest = longest_seconds(level)
     if limit is not None and limit <= longest:
-        raise SelectionError(
-            f"The limit of {limit:g} s is shorter than the longest test measures at "
-            f"level {level}: give more than {longest:g} seconds."
-        )
+        raise rejection("limit-too-short", limit=limit, level=level, longest=longest)
     check = _Check(common, level, baseline)
 
     async def run() -> None:
@@ -145,7 +143,7 @@ def _chosen(
         device for device in state.devices if device.addressable and device.name in each
     )
     if not chosen:
-        raise CannotRun("JAX has no device that this process can use.")
+        raise CannotRun(words.of("no-device"))
     if baseline is not None and state.host is not None:
         # The machine counts: a few of its devices may be compared, too.
         differing = baselines.other_hardware(baseline, state.devices, state.host)
@@ -154,7 +152,7 @@ def _chosen(
                 "file": baseline.name,
                 "differences": _texts(differing),
             }
-            raise CannotRun(words.text(Remark("other-hardware", facts)))
+            raise CannotRun(words.of("other-hardware", **facts))
     return chosen
 
 
@@ -224,12 +222,14 @@ class _Check(Driver):
     def interrupted_where(self) -> str:
         job = self.state.jobs.get("check")
         if job is None or not isinstance(job.work, Check):
-            return "Interrupted before the first test."
+            return words.of("interrupted-first")
         tests = of_level(job.work.level)
         number = tests.index(job.work.test) + 1
-        return (
-            f"Interrupted in test {number} of {len(tests)}, {job.work.test}: "
-            "these are the results so far."
+        return words.of(
+            "interrupted-in-test",
+            number=number,
+            tests=len(tests),
+            test=job.work.test,
         )
 
 

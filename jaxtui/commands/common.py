@@ -44,7 +44,7 @@ class Number(click.FloatRange):
     ) -> float:
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no finite number.", param, ctx)
+            raise refused("infinite-number", typed=str(value))
         return number
 
 
@@ -85,12 +85,10 @@ class Common:
         """The only interpreter; empty for this one.
 
         Raises:
-            UsageError: several were named.
+            SelectionError: several were named.
         """
         if len(self.pythons) > 1:
-            raise click.UsageError(
-                "Only `jaxtui bench` takes turns between two Pythons: name one."
-            )
+            raise refused("python-compared")
         return self.pythons[0] if self.pythons else ()
 
     def engine_options(
@@ -99,7 +97,7 @@ class Common:
         """How to start the engine.
 
         Raises:
-            UsageError: the place of this process among others cannot be.
+            SelectionError: the place of this process among others cannot be.
         """
         limit = self.start_limit
         self._check_place()
@@ -124,20 +122,15 @@ class Common:
                 or not self.num_processes
                 or self.process_id is None
             ):
-                raise click.UsageError(
-                    "--coordinator, --num-processes and --process-id belong together:"
-                    " give all three, or none where a launcher starts the processes."
-                )
+                raise refused("place-incomplete")
             if self.process_id >= self.num_processes:
-                raise click.UsageError(
-                    f"There is no process {self.process_id} among"
-                    f" {self.num_processes}: they count from 0."
+                raise refused(
+                    "place-unknown",
+                    process=self.process_id,
+                    processes=self.num_processes,
                 )
             if self.this_host:
-                raise click.UsageError(
-                    "--this-host works alone: leave it out, or leave out"
-                    " --coordinator, --num-processes and --process-id."
-                )
+                raise refused("place-alone")
 
 
 def spawn_process(options: EngineOptions) -> EngineProcess:
@@ -157,18 +150,30 @@ def no_files(error: OSError) -> CannotRun | None:
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return CannotRun(
-        f"{error.strerror}: this process may open {most}. Allow it more, as with"
-        " `ulimit -n 256`."
-    )
+    return CannotRun(_text("too-many-files", why=error.strerror, most=most))
 
 
 def not_started(command: Sequence[str], error: OSError) -> CannotRun:
     """What to say of a command that the system cannot start."""
     return no_files(error) or CannotRun(
-        f'"{command[0]}" could not be started: {error.strerror}. '
-        "Name a Python that has jax and msgspec with --python."
+        _text("not-started", command=command[0], why=error.strerror)
     )
+
+
+# The words come only now: the app's engine is started before records are defined.
+
+
+def refused(code: str, **facts: Any) -> Exception:
+    """The ``SelectionError`` with this remark, to be raised."""
+    from jaxtui.model.remark import rejection
+
+    return rejection(code, **facts)
+
+
+def _text(code: str, **facts: Any) -> str:
+    from jaxtui.view import words
+
+    return words.of(code, **facts)
 
 
 # Options.
@@ -244,15 +249,11 @@ def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> No
     try:
         commands = tuple(tuple(shlex.split(one)) for one in text.split(","))
     except ValueError as error:
-        raise click.BadParameter(f"'{text}' is no command: {error}.") from error
+        raise refused("not-a-command", typed=text, why=str(error)) from error
     if not all(commands):
-        raise click.BadParameter(
-            f"'{text}' is no command: name a Python that has jax and msgspec."
-        )
+        raise refused("not-a-python", typed=text)
     if len(commands) > MOST_PYTHONS:
-        raise click.BadParameter(
-            f"'{text}' names {len(commands)} Pythons: name one, or two to compare."
-        )
+        raise refused("too-many-pythons", typed=text, count=len(commands))
     ctx.ensure_object(Common).pythons = commands
 
 
@@ -266,11 +267,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]
     ) -> str:
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            self.fail(
-                f"{value!r} is no address: give HOST:PORT, such as 10.0.0.1:8476.",
-                param,
-                ctx,
-            )
+            raise refused("not-an-address", typed=str(value))
         return str(value)
 
 

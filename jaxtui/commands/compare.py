@@ -13,6 +13,7 @@ from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import SelectionError
+from jaxtui.model.remark import rejection
 from jaxtui.text import visible
 from jaxtui.view import document
 from jaxtui.view.compare import Pairs, report, side
@@ -29,10 +30,7 @@ def command(first: str, second: str, as_json: bool) -> int:
     """
     found = pairs(*(list(_sides(one)) for one in (first, second)))
     if not found:
-        raise SelectionError(
-            f"{first} and {second} have no case in common: compare two ids, or two "
-            "files in which the same op, size, dtype and mode was measured."
-        )
+        raise rejection("nothing-in-common", first=first, second=second)
     return close(
         document=Pairs.of(found),
         text=lambda: rendered(report(found)),
@@ -59,10 +57,7 @@ def _sides(named: str) -> Iterator[Side]:
     try:
         host, found = document.read(path)
     except OSError as error:
-        raise SelectionError(
-            f'"{named}" is neither an id of the history nor a file that can be read: '
-            f"{error.strerror}."
-        ) from error
+        raise rejection("not-to-compare", typed=named, why=error.strerror) from error
     cases = [measurement.case for measurement in found]
     earlier = history.earlier(cases, host.hostname) if host is not None else {}
     label = visible(path.name, line=True)

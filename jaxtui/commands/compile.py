@@ -31,6 +31,7 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.model.programs import LIMIT_SECONDS
+from jaxtui.model.remark import rejection
 from jaxtui.text import join_painted
 from jaxtui.view import program, words
 
@@ -72,15 +73,11 @@ def command(
     """
     if not cases.op or topology is None:
         what = "a topology" if cases.op else "an op"
-        raise SelectionError(
-            f"Name {what}, as in `jaxtui compile matmul --topology v5e:2x4`."
-        )
+        raise rejection("name-for-topology", what=what)
     (mode,) = cases.mode
     if mode not in COMPILED_MODES:
-        raise SelectionError(
-            f"The mode {mode} compiles nothing: there is "
-            f"{' and '.join(COMPILED_MODES)}."
-        )
+        choices = " or ".join(COMPILED_MODES)
+        raise rejection("mode-compiles-nothing", mode=mode, choices=choices)
     compiling = _Compilation(common, topology)
 
     async def run() -> None:

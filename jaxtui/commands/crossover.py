@@ -30,6 +30,7 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
+from jaxtui.model.remark import rejection
 from jaxtui.view import crossover as view
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
@@ -43,11 +44,6 @@ LARGEST_GRID = 64
 
 SMALLEST, SPAN = 16, 8
 """Without --size the grid goes from 16 to so many times the op's default size."""
-
-ACCEPTED = (
-    "name two, such as numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is "
-    "made of a mode, dtype, device, precision or place for inputs"
-)
 
 KINDS = (
     ("mode", MODES),
@@ -75,13 +71,11 @@ class Side(TypedDict, total=False):
 def _sides(text: str) -> tuple[Side, Side]:
     sides = [_side(part.strip()) for part in text.split(",")]
     if len(sides) != 2:
-        number = "one side only" if len(sides) == 1 else f"{len(sides)} sides"
-        raise SelectionError(f'"{text}" has {number}: {ACCEPTED}.')
+        counted = "one side only" if len(sides) == 1 else f"{len(sides)} sides"
+        raise rejection("sides-counted", typed=text, sides=counted)
     first, second = sides
     if first == second:
-        raise SelectionError(
-            f'"{text}" names the same twice, and nothing crosses itself: {ACCEPTED}.'
-        )
+        raise rejection("sides-alike", side=text.partition(",")[0])
     return first, second
 
 
@@ -95,12 +89,11 @@ def _side(text: str) -> Side:
         if ":" in word or word in ("cpu", "gpu", "tpu", "cuda", "rocm"):
             kind = "device"
         if not word:
-            raise SelectionError(f"A side of --between is empty: {ACCEPTED}.")
+            raise rejection("side-empty")
         if not kind:
-            where = f' in "{text}"' if word != text else ""
-            raise SelectionError(f'There is no "{word}"{where} to compare: {ACCEPTED}.')
+            raise rejection("side-unknown", typed=word)
         if kind in side:
-            raise SelectionError(f'"{text}" has two {kind}s: {ACCEPTED}.')
+            raise rejection("side-doubled", typed=text, kind=kind)
         side[kind] = word
     return cast("Side", side)
 
@@ -108,18 +101,14 @@ def _side(text: str) -> Side:
 def _grid(text: str) -> tuple[int, ...]:
     sizes = selection.parse_sizes(text)
     if len(sizes) < 2:
-        raise SelectionError(
-            f'"{text}" is one size: a crossover is searched for in a range such as '
-            "16..8192."
-        )
+        raise rejection("one-size", typed=text)
     only_range = ".." in text and "," not in text
     own_factor = any(sign in text for sign in "x×*")
     if only_range and not own_factor:
         sizes = selection.parse_sizes(f"{text}x{GROWTH}")
     if len(sizes) > LARGEST_GRID:
-        raise SelectionError(
-            f'"{text}" has {len(sizes)} sizes: the search closes in by itself, so that '
-            f"{LARGEST_GRID} are enough; take a larger factor."
+        raise rejection(
+            "grid-too-long", typed=text, count=len(sizes), most=LARGEST_GRID
         )
     return tuple(sorted(sizes))
 
@@ -127,9 +116,8 @@ def _grid(text: str) -> tuple[int, ...]:
 def _dtype(text: str) -> str:
     dtypes = selection.parse_dtypes(text)
     if len(dtypes) > 1:
-        raise SelectionError(
-            f'--dtype "{text}" names several: to compare two, say '
-            f"--between {dtypes[0]},{dtypes[1]}."
+        raise rejection(
+            "dtypes-to-compare", typed=text, first=dtypes[0], second=dtypes[1]
         )
     return dtypes[0]
 
@@ -193,9 +181,7 @@ def command(
     Also says after how many calls the first one, compile included, pays off.
     """
     if not op:
-        raise SelectionError(
-            "Name an op, as in `jaxtui crossover matmul`: `jaxtui ops` lists them."
-        )
+        raise rejection("name-op", command="crossover")
     shared: Side = {"dtype": dtype or "float32"}
     if device is not None:
         shared["device"] = device
@@ -206,11 +192,7 @@ def command(
             info = _info(op, ops)
             named = any(word in side for side in between for word in OF_OPS)
             if info.own and (named or dtype):
-                raise SelectionError(
-                    "The arguments of a function decide about dtype and precision:"
-                    " leave --dtype out, and name modes, devices or places for inputs"
-                    " in --between."
-                )
+                raise rejection("side-of-own")
             _ascending(size, info)
 
         async with crossover.started() as session, live_line(crossover.line):
@@ -224,10 +206,7 @@ def command(
                 for side in between
             )
             if first == second:
-                raise SelectionError(
-                    f"Both sides are {first.label}, and nothing crosses itself: "
-                    f"{ACCEPTED}."
-                )
+                raise rejection("sides-alike", side=first.label)
             both = Experiment(cases=(first, second))
             for remark in experiments.refusals(both, ops):
                 raise SelectionError(remark)
@@ -242,7 +221,7 @@ def command(
 
     def report(search: Search) -> Report:
         means = {info.name: info.size_means for info in crossover.state.ops}
-        size = means.get(search.first.op, "one that its factory is given")
+        size = means.get(search.first.op, "size for its factory")
         return view.report(search, size, host)
 
     def contents(search: Search) -> Contents:
@@ -289,9 +268,7 @@ def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
     """
     choices = selection.parse_ops((op,), catalogue, own=True)
     if len(choices) > 1 or choices[0].sizes is not None:
-        raise SelectionError(
-            f'"{op}" is more than one op: give one, and its sizes as --size.'
-        )
+        raise rejection("op-and-size", typed=op)
     info = experiments.op_info(choices[0].name, catalogue)
     assert info is not None
     return info
@@ -304,18 +281,18 @@ def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
         SelectionError: if the op has no such small sizes, or has none of its own.
     """
     if grid is None and info.own:
-        raise SelectionError(
-            "A function of a file is searched over the sizes that its factory is given:"
-            " name them, as in --size 64..4096."
-        )
+        raise rejection("own-grid")
     if grid is None:
         low = max(info.minimum, min(SMALLEST, info.default // SMALLEST))
         high = max(low + 1, min(info.maximum, SPAN * info.default))
         return selection.parse_sizes(f"{low}..{high}x{GROWTH}")
     if grid[0] < info.minimum:
-        raise SelectionError(
-            f"{info.name} has no size {grid[0]}; the smallest is {info.minimum}. The "
-            f"size is the {info.size_means}."
+        raise rejection(
+            "below-minimum",
+            op=info.name,
+            size=grid[0],
+            minimum=info.minimum,
+            means=info.size_means,
         )
     return grid
 

@@ -15,6 +15,7 @@ from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.machine import topologies
 from jaxtui.model import Device
+from jaxtui.view import words
 from jaxtui.view.devices import finding_text, report
 from jaxtui.view.document import Devices
 
@@ -70,7 +71,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
         TopologyError: if there is no topology of this name.
     """
     devices: tuple[Device, ...] = ()
-    source = f"RECORDED: {name}, not this machine."
+    source = words.of("recorded", name=name)
     if name in topologies.names():
         devices = topologies.devices(name)
     else:
@@ -85,7 +86,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
             driver.drive(ready())
             state = driver.state
             libtpu = state.host.platform_version if state.host else ""
-            source = f"{topology.label}, from libtpu {libtpu}; not this machine."
+            source = words.of("described", name=topology.label, version=libtpu)
             devices = state.devices
         except CannotRun as error:
             refused_topology(driver, error)
@@ -93,7 +94,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
             if failed is None or failed.remark.code != "libtpu-missing":
                 raise
             devices = topologies.compute(topology)
-            source = f"COMPUTED: {topology.label} by its layout, not this machine."
+            source = words.of("computed", name=topology.label)
     if as_json and devices:
         say(source)
     built = report(None, devices, source=f"{source} ") if devices else None

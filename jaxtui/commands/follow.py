@@ -9,6 +9,7 @@ from jaxtui.commands.common import Common, engine_flags
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.terminal import say
 from jaxtui.model import Event, Following
+from jaxtui.view import words
 from jaxtui.view.words.hosts import following_text
 
 
@@ -41,10 +42,7 @@ def lend(common: Common) -> int:
     driver.drive(run())
     if driver.interrupted:  # before it had whom to follow
         return FINE
-    raise CannotRun(
-        "There is nobody to follow: this is process 0, or the only one. Give"
-        " --coordinator, --num-processes and --process-id, or start it with a launcher."
-    )
+    raise CannotRun(words.of("nobody-to-follow"))
 
 
 class _Follower(Driver):

@@ -16,9 +16,10 @@ from jaxtui.commands.progress import confirm
 from jaxtui.commands.terminal import put
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
-from jaxtui.model import SelectionError
+from jaxtui.model.remark import rejection
 from jaxtui.signals import interrupt
 from jaxtui.view import history as view
+from jaxtui.view import words as messages
 
 _AGO = re.compile(r"(\d+)\s*(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -43,10 +44,7 @@ def moment(text: str, now: datetime | None = None) -> float:
             return (now - int(ago[1]) * _UNITS[ago[2]]).timestamp()
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise SelectionError(
-            f'"{text}" is not a date: write 2026-11-21, "2026-11-21 14:30",'
-            " 12h, 3d or 2w."
-        ) from None
+        raise rejection("not-a-date", typed=text) from None
 
 
 MOMENT = Parsed("date", moment, ("12h", "3d", "2w"))
@@ -78,11 +76,11 @@ def command(
     WORDS select those whose op, size, dtype, device, mode or host have all of them.
     """
     if yes and not delete:
-        raise click.UsageError("--yes works only with --delete.")
+        raise rejection("yes-alone")
     if delete and as_json:
-        raise click.UsageError("--delete prints one line: leave --json out with it.")
+        raise rejection("delete-json")
     if delete and exports.paths:
-        raise click.UsageError("--delete lists nothing: leave --export out with it.")
+        raise rejection("delete-export")
     # Every other option is a field of a filter.
     wanted = Filter(**fields, text=view.search(" ".join(words)))
     history = History()
@@ -94,11 +92,8 @@ def command(
         if page.rows or page.unreadable:
             return rendered(view.listing(page))
         if wanted == Filter():
-            return (
-                "The history is empty: `jaxtui` and `jaxtui bench` save measurements"
-                f" in {history.path}."
-            )
-        return "There is no such measurement: `jaxtui history` lists all."
+            return messages.of("history-empty", path=str(history.path))
+        return messages.of("nothing-listed")
 
     return close(
         document=view.document(page),
@@ -116,15 +111,12 @@ def _delete(history: History, wanted: Filter, *, sure: bool) -> int:
         SelectionError: if nothing says which, or there is no terminal to ask on.
     """
     if wanted == Filter():
-        raise SelectionError(
-            "Say which measurements to delete, as in `jaxtui history selu --delete`; "
-            "--since 1970-01-01 means all of them."
-        )
+        raise rejection("name-measurements")
     count = history.count(wanted)
     if not count:
-        put("There is no such measurement.")
+        put(messages.of("nothing-listed"))
         return FINE
-    what = f"This would delete {plural(count, 'measurement')} for good"
+    what = messages.of("would-delete", what=plural(count, "measurement"))
     if not sure and not interrupt.run(confirm(what)):
         put("Nothing was deleted.")
         return CASE_FAILED

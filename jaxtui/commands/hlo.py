@@ -32,9 +32,9 @@ from jaxtui.model import (
     Case,
     Inspected,
     Inspection,
-    SelectionError,
 )
 from jaxtui.model.programs import LIMIT_SECONDS
+from jaxtui.model.remark import rejection
 from jaxtui.text import join_painted
 from jaxtui.view import program, words
 
@@ -83,12 +83,11 @@ def command(
     file.py:name: jaxtui imports its file and makes its arguments.
     """
     if not cases.op:
-        raise SelectionError("Name an op, as in `jaxtui hlo selu`.")
+        raise rejection("name-op", command="hlo")
     (mode,) = cases.mode
     if mode in HOST_MODES:
-        raise SelectionError(
-            f"Mode {mode} does not go through XLA: choose jit, eager or pallas."
-        )
+        choices = "jit, eager or pallas"
+        raise rejection("mode-compiles-nothing", mode=mode, choices=choices)
 
     hlo = _Hlo(common)
 

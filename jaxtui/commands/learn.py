@@ -36,7 +36,7 @@ from jaxtui.lessons.base import PROSE_COLUMNS, Setting
 from jaxtui.lessons.course import Attempt
 from jaxtui.lessons.play import StepRun, conclude
 from jaxtui.lessons.trial import Lesson, setting
-from jaxtui.model import SelectionError
+from jaxtui.model.remark import rejection
 from jaxtui.plot import COLORS, WIDEST
 from jaxtui.selection import choose
 from jaxtui.text import Painted, join_painted
@@ -100,11 +100,11 @@ def command(
     """List the lessons, or run one as text."""
     if classroom:
         if any((lesson, size, device, step, code, as_json)):
-            raise click.UsageError("--class opens the app: leave everything else out.")
+            raise rejection("class-alone")
         return app.run(common, classroom=True)
     if lesson is None:
         if code or any(value is not None for value in (size, device, step)):
-            raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
+            raise rejection("name-lesson")
         return _list(as_json=as_json)
     refuse_json_beside_code(code, as_json)
     if size is not None:
@@ -112,9 +112,8 @@ def command(
     numbers: Sequence[int] = range(1, len(lesson.steps) + 1)
     if step is not None:
         if step > len(lesson.steps):
-            raise SelectionError(
-                f"The lesson {lesson.name} has no step {step}: it has "
-                f"{len(lesson.steps)}."
+            raise rejection(
+                "step-unknown", lesson=lesson.name, step=step, steps=len(lesson.steps)
             )
         numbers = [step]
     course = _Course(common, lesson, as_json)

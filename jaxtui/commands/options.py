@@ -29,6 +29,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import is_own
+from jaxtui.model.remark import rejection
 from jaxtui.selection import SizedOp
 
 _T = TypeVar("_T")
@@ -77,7 +78,7 @@ def only(chosen: Sequence[_T], noun: str) -> _T:
     if len(chosen) > 1:
         names = ", ".join(str(getattr(each, "name", each)) for each in chosen[:3])
         more = ", …" if len(chosen) > 3 else ""
-        raise SelectionError(f"One {noun} at a time: choose one of {names}{more}.")
+        raise rejection("one-at-a-time", noun=noun, names=f"{names}{more}")
     return chosen[0]
 
 
@@ -109,7 +110,7 @@ def _device(text: str) -> str:
 def _given(text: str, noun: str, examples: str) -> str:
     """A text that is not empty, as a variable of a shell may be by mistake."""
     if not text.strip():
-        raise SelectionError(f"The {noun} is empty: give {examples}.")
+        raise rejection("option-empty", noun=noun, examples=examples)
     return text
 
 
@@ -255,10 +256,7 @@ class Cases:
             elif ":" in op:
                 selection.parse_sizes(op.partition(":")[2])
         if self.arg and not any(map(selection.looks_own, self.op)):
-            raise SelectionError(
-                "--arg describes the arguments of a function of your own: name one, as "
-                "in train.py:step."
-            )
+            raise rejection("arg-unused")
 
     def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[SizedOp]:
         """The ops, once it is known which there are."""
@@ -298,10 +296,7 @@ class Cases:
             processes=self.processes or 1,
         )
         if self.mesh and not any(case.on_mesh for case in found.cases):
-            raise SelectionError(
-                "--mesh is for collectives and functions of your own: name one, as in"
-                " `jaxtui bench all_reduce --mesh 2x4`."
-            )
+            raise rejection("mesh-unused")
         for remark in experiments.refusals(found, catalogue):
             if remark.code.startswith(("mesh-", "sharded-")):  # typed, for every case
                 raise SelectionError(remark)
@@ -357,7 +352,7 @@ def refuse_json_beside_code(code: bool, as_json: bool) -> None:
     """Refuse JSON beside ``--code``, which prints Python.
 
     Raises:
-        UsageError: both were typed.
+        SelectionError: both were typed.
     """
     if code and as_json:
-        raise click.UsageError("--code prints Python: leave --json out with it.")
+        raise rejection("code-json")

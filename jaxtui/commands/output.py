@@ -21,6 +21,7 @@ from jaxtui.commands.terminal import (
     width_of,
 )
 from jaxtui.model import SelectionError
+from jaxtui.model.remark import rejection
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.signals import interrupt
 from jaxtui.view import words
@@ -35,8 +36,6 @@ from jaxtui.view.export import (
 )
 from jaxtui.view.report import Report, terminal
 from jaxtui.view.text import wrap
-
-INTERRUPTED = "Interrupted: these are the results so far."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +59,20 @@ class Exports:
             SelectionError: if one of them cannot be written.
         """
         if force and not paths:
-            raise SelectionError("--force works only with --export.")
+            raise rejection("force-alone")
         if "" in paths:
-            raise SelectionError("The name of a file is empty: give --export a file.")
+            raise rejection("export-empty")
         found = tuple(Path(path) for path in paths)
         whole = [os.path.realpath(here() / path) for path in found]
         for index, path in enumerate(found):
             try:
                 check(path, endings, replace=force)
             except ExportError as error:
-                hint = " Add --force to replace it."
-                exists = error.why.code == "file-exists"
-                text = words.text(error.why) + hint * exists
-                raise SelectionError(text) from error
+                if error.why.code == "file-exists":
+                    raise rejection("export-exists", path=str(path)) from error
+                raise SelectionError(error.why) from error
             if whole[index] in whole[:index]:
-                raise SelectionError(f"{path} is named twice: once is enough.")
+                raise rejection("export-twice", path=str(path))
         return cls(found, force)
 
     def wants(self, ending: str) -> bool:
@@ -92,7 +90,8 @@ class Exports:
         try:
             write(path, content(), replace=self.replace)
         except ExportError as error:
-            say(f"jaxtui: {words.text(error.why)} {path} was not written.")
+            why = words.text(error.why)
+            say(f"jaxtui: {words.of('unwritten', path=str(path), why=why)}")
             return False
         say(f"Wrote {path}.")
         return True
@@ -104,7 +103,7 @@ NO_EXPORTS = Exports()
 def export_flags(what: str, endings: Sequence[str]) -> Decorator:
     """``--export``, as often as it is typed, and ``--force``: ``exports`` has both."""
     *most, last = endings
-    meaning = f"Also write {what} to a file: {', '.join(most)} or {last}."
+    known = f"{', '.join(most)} or {last}"
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -115,7 +114,12 @@ def export_flags(what: str, endings: Sequence[str]) -> Decorator:
             return command(*positional, exports=exports, **options)
 
         return composed(
-            valued("--export", "FILE", meaning, multiple=True),
+            valued(
+                "--export",
+                "FILE",
+                f"Also write {what} to a file: {known}.",
+                multiple=True,
+            ),
             flag("--force", "Let --export replace files that exist."),
         )(called)
 
@@ -175,7 +179,7 @@ def close(
     try:
         if exports.paths and not is_another():
             if contents is None:
-                say("There are no results yet, so jaxtui wrote no file.")
+                say(words.of("nothing-written"))
             else:
                 written = exports.write(contents())
     finally:
@@ -184,10 +188,7 @@ def close(
         elif text is not None and (shown := text()):
             put(shown)
     if interrupt.happened:
-        say(
-            interrupted
-            or (INTERRUPTED if text else "Interrupted before the run began.")
-        )
+        say(interrupted or words.of("interrupted" if text else "interrupted-first"))
     elif lost and not shown:
         say(words.headed(words.LOST))  # what is shown says so itself
     if not written:

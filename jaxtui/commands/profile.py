@@ -43,7 +43,7 @@ from jaxtui.commands.options import (
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import pass_on, say
 from jaxtui.engine import children, traces
-from jaxtui.model import Remark, SelectionError, WorkFailed
+from jaxtui.model import Remark, WorkFailed
 from jaxtui.model.profile import (
     MOST_STEPS,
     SCRIPT_SECONDS,
@@ -52,6 +52,7 @@ from jaxtui.model.profile import (
     Profiling,
     Script,
 )
+from jaxtui.model.remark import rejection
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import profile as view
@@ -207,14 +208,9 @@ def _refuse_others(
         SelectionError: or nothing was named.
     """
     if load is not None and target:
-        raise SelectionError(
-            f'--load reads a trace: leave out "{target[0]}", or --load.'
-        )
+        raise rejection("load-alone", typed=target[0])
     if load is None and not target:
-        raise SelectionError(
-            "Name an op, a function such as train.py:step, a program such as train.py,"
-            " or a trace with --load."
-        )
+        raise rejection("name-target")
     program = load is None and (module or is_script(target[0]))
     context = click.get_current_context()
     for names, fits, what in (
@@ -224,14 +220,10 @@ def _refuse_others(
         for name in names:
             option = "for" if name == "seconds" else name
             if not fits and context.get_parameter_source(option) in TYPED:
-                raise SelectionError(
-                    f"--{option.replace('_', '-')} belongs to {what}: leave it out"
-                    " here."
-                )
+                flag = option.replace("_", "-")
+                raise rejection("other-target", option=flag, what=what)
     if load is None and not program and len(target) > 1:
-        raise SelectionError(
-            f'One op or function at a time: choose "{target[0]}" or "{target[1]}".'
-        )
+        raise rejection("one-at-a-time", noun="op or function", names=", ".join(target))
 
 
 class _Shown:
@@ -344,7 +336,7 @@ class _Program:
     ) -> None:
         self._common, self._arguments = common, target[1:]
         if not module and not Path(target[0]).is_file():
-            raise SelectionError(f"There is no file {target[0]}.")
+            raise rejection("no-file", path=target[0])
         self._script = Script(
             path=target[0],
             module=module,

@@ -9,6 +9,7 @@ import msgspec
 
 from jaxtui.commands import FINE, ops
 from jaxtui.commands.terminal import put
+from jaxtui.model.remark import rejection
 from jaxtui.view import (
     audit,
     compare,
@@ -66,7 +67,7 @@ def command(name: str | None) -> int:
     """Print the JSON Schema of a command's document, or of all documents."""
     if name is not None and name not in DOCUMENTS:
         known = ", ".join(DOCUMENTS)
-        raise click.UsageError(f'"{name}" prints no document: choose one of {known}.')
+        raise rejection("no-document-of", typed=name, commands=known)
     found = schema(name) if name else {one: schema(one) for one in DOCUMENTS}
     put(msgspec.json.format(msgspec.json.encode(found)).decode())
     return FINE

@@ -114,7 +114,7 @@ def put_bytes(data: bytes) -> None:
         return
     wipe()
     if sys.stdout is None:
-        raise CannotRun("Nothing could be printed: stdout is closed.")
+        raise CannotRun(_text("stdout-closed"))
     try:
         sys.stdout.flush()
         # Where Python's streams are unbuffered, a signal ends a write in its middle.
@@ -124,4 +124,11 @@ def put_bytes(data: bytes) -> None:
     except OSError as error:
         # Python writes what is left once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise CannotRun(f"Not all could be printed: {error.strerror}.") from error
+        raise CannotRun(_text("stdout-broken", why=error.strerror)) from error
+
+
+def _text(code: str, **facts: str | None) -> str:
+    # Only now, as above.
+    from jaxtui.view import words
+
+    return words.of(code, **facts)

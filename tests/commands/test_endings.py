@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from jaxtui.analysis.examination import of_level
-from jaxtui.commands.output import INTERRUPTED
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
     Check,
@@ -28,7 +27,7 @@ from tests.commands.checking import sound
 from tests.commands.fakes import complete, ctrl_c, interrupted, run
 from tests.fake_engine import FakeEngine, began
 
-ARRIVED = INTERRUPTED
+ARRIVED = words.of("interrupted")
 CHECKED = f"test 3 of {len(of_level('quick'))}, compute"
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 
@@ -114,7 +113,7 @@ def test_before_anything_has_arrived_that_is_said_and_no_file_written(
     out, err = capsys.readouterr()
     assert out == ""
     assert len(err.splitlines()) == 2
-    assert INTERRUPTED not in err
+    assert ARRIVED not in err
     assert not path.exists()
 
 

@@ -62,7 +62,7 @@ def test_the_list_and_its_filters(
     listed = [one["id"] for one in json.loads(out)["measurements"]]
     assert listed == [kept[one] for one in which]
     if not which:
-        assert "no such measurement" in run("history", *typed.split())[1]
+        assert "No measurement matches" in run("history", *typed.split())[1]
 
 
 def test_delete(run: Run, kept: list[int]) -> None:

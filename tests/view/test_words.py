@@ -11,6 +11,9 @@ from jaxtui.model import Remark
 from jaxtui.view import document, words
 from jaxtui.view.words import Words
 
+MAKES = ("Remark", "rejection", "refused", "words.of", "messages.of", "_text")
+"""What takes a code."""
+
 HOUSE = Path(jaxtui.__file__).parent
 
 
@@ -21,7 +24,7 @@ def codes() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if (
                 isinstance(node, ast.Call)
-                and getattr(node.func, "id", "") in ("Remark", "rejection")
+                and ast.unparse(node.func) in MAKES
                 and node.args
             ):
                 found |= {

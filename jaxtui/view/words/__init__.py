@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from jaxtui.model.base import Record
-from jaxtui.model.remark import Remark
+from jaxtui.model.remark import Fact, Remark
 from jaxtui.view.words import (
     audit,
     bench,
@@ -27,9 +27,11 @@ from jaxtui.view.words import (
     links,
     loops,
     machine,
+    options,
     profile,
     programs,
     roofline,
+    screens,
     selection,
 )
 from jaxtui.view.words.base import Facts, Text, Words
@@ -42,6 +44,7 @@ __all__ = [
     "advice",
     "headed",
     "label",
+    "of",
     "said",
     "sentence",
     "spoken",
@@ -70,9 +73,11 @@ _COLUMNS = (
     links,
     loops,
     machine,
+    options,
     profile,
     programs,
     roofline,
+    screens,
     selection,
 )
 
@@ -118,6 +123,11 @@ def advice(remark: Remark) -> str:
 def text(remark: Remark) -> str:
     """What is the matter, and what to do about it."""
     return f"{sentence(remark)} {advice(remark)}".rstrip()
+
+
+def of(code: str, **facts: Fact) -> str:
+    """The text of a code and its facts, where no record of it is kept."""
+    return text(Remark(code, facts))
 
 
 def headed(remark: Remark) -> str:
