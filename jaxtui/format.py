@@ -264,13 +264,12 @@ def ends(summary: Summary) -> Figure:
     return Figure((summary.ci_low, summary.ci_high), "s", unit)
 
 
-def ends_beside(summary: Summary, unit: Unit | OwnUnits, digits: int = 3) -> str:
+def ends_beside(summary: Summary, unit: Unit | OwnUnits) -> str:
     """The ends of an interval beside a median in this unit: its name is not said again.
 
     Args:
         summary: with the median.
         unit: of a column.
-        digits: that are written of the median.
     """
     low, high = summary.ci_low, summary.ci_high
     if isinstance(unit, OwnUnits):

@@ -295,10 +295,10 @@ _FAULT = "Fatal Python error: "
 """What faulthandler prints first; where Python was and its list of modules follow."""
 
 
-def last_words(log: Sequence[str], lines: int = 3) -> str:
+def last_words(log: Sequence[str]) -> str:
     """What a process that died printed: the check that failed, or the last lines."""
     ends = [index + 1 for index, line in enumerate(log) if line.startswith(_FAULT)]
     log = log[: ends[0]] if ends else log
     fatal = [match[1] for line in log if (match := re.match(_FATAL, line))]
     # Every thread that fails the same check says so.
-    return " ".join([*dict.fromkeys(fatal or map(str.strip, log))][-lines:])
+    return " ".join([*dict.fromkeys(fatal or map(str.strip, log))][-3:])

@@ -78,19 +78,6 @@ def available_host_bytes() -> int | None:
     return free if group is None else min(free, group)
 
 
-def total_host_bytes() -> int | None:
-    """Host memory that this process may use in all, the container's limit respected.
-
-    Returns:
-        Bytes, or ``None`` where the system does not say.
-    """
-    total = _total_memory()
-    limit = read_text(CGROUP / "memory.max").strip()
-    if total is None or not limit.isdigit():
-        return total
-    return min(total, int(limit))
-
-
 def _cgroup_free(directory: Path) -> int | None:
     limit = read_text(directory / "memory.max").strip()
     used = read_text(directory / "memory.current").strip()

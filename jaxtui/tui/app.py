@@ -29,7 +29,7 @@ from jaxtui.state import RUNNING
 from jaxtui.tui import colors, pace, themes
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.devices import DevicesPane
-from jaxtui.tui.pane import WIDE_COLUMNS, Explained, Pane, bindings
+from jaxtui.tui.pane import ANYWHERE, WIDE_COLUMNS, Explained, Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
@@ -112,7 +112,6 @@ WARM_UP_SECONDS = 0.3
 
 
 _KEYS = (
-    ("s,f6", "stop", "Stop", "Stop the run; keep its numbers."),
     ("1", "show_tab('devices')", "Devices", "Show the devices."),
     ("2", "show_tab('bench')", "Bench", "Show the form."),
     ("3", "show_tab('learn')", "Learn", "Show the lessons."),
@@ -121,19 +120,10 @@ _KEYS = (
     ("left", "switch(-1)", "Tab before", "Go to the previous tab."),
     ("f", "open_file", "File", "Time functions of a Python file."),
     ("P", "profile", "Profile", "Show where the time of the case on Bench goes."),
-    ("x", "release", "Free", "Free the accelerator until the next run."),
-    ("R", "retry", "Retry", "Start the engine again after it failed."),
-    ("t", "theme", "Theme", "Dark, light, projector."),
-    (
-        "ctrl+p,colon",
-        "command_palette",
-        "Commands",
-        "Find keys, ops, lessons, devices and recorded TPUs.",
-    ),
-    ("question_mark,f1", "help", "Help", "Show all keys."),
+    *ANYWHERE,
     ("q", "quit", "Quit", "Leave jaxtui; during a run it asks first."),
 )
-"""Of every tab: keys, action, label, and what it does."""
+"""Of every tab."""
 
 _EVERYWHERE = (
     ("ctrl+q", "quit_now", "Quit now", "Leave jaxtui at once."),

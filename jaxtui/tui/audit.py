@@ -13,8 +13,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.widgets import Log, OptionList
 from textual.widgets.option_list import Option
 
@@ -23,10 +21,10 @@ from jaxtui.engine import audits
 from jaxtui.model import SelectionError
 from jaxtui.model.audit import Audit, Place
 from jaxtui.text import visible
-from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.base import BaseApp
 from jaxtui.tui.line import LineScreen
-from jaxtui.tui.pane import WIDE_COLUMNS, Explained, bindings
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.modal import Modal, modal_keys
+from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
@@ -35,18 +33,12 @@ from jaxtui.view import audit as view
 from jaxtui.view.report import lines
 from jaxtui.view.text import Line, Span, fold, plain
 
-_FOOTER = (
+_KEYS = (
     ("escape,q", "back", "Back", "Leave; a running program is killed."),
     ("n", "next", "Next", "Go to the next line with a finding."),
     ("g", "view", "View", "Show another file of the program."),
     ("r,f5", "again", "Again", "Run the program again."),
     ("y", "copy", "Copy", "Copy the report, also to a file next to the history."),
-    ("question_mark,f1", "app.help", "Help", "Show all keys."),
-)
-
-_HELP = (
-    ("t", "app.theme", "Theme", "Dark, light, projector."),
-    ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
 )
 
 
@@ -54,8 +46,8 @@ class Lines(PanelList):
     """The program, with marks in the margin."""
 
 
-class AuditScreen(Explained, ModalScreen[None]):
-    """Modal, so that the keys of the tabs below it do nothing.
+class AuditScreen(Modal):
+    """An audit: its verdict on top, below it the source and what is wrong there.
 
     Args:
         program: what to run, as ``python`` takes it.
@@ -63,14 +55,10 @@ class AuditScreen(Explained, ModalScreen[None]):
 
     HELP: ClassVar[str] = "In an audit"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("audit", _FOOTER, [label for _, _, label, _ in _FOOTER]),
-        *bindings("audit", _HELP, ()),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = modal_keys("audit", _KEYS)
 
     DEFAULT_CSS = """
     AuditScreen {
-        background: $background; overflow: hidden;
         #audit-verdict { height: auto; }
         #audit-parts { height: 1fr; layout: vertical; }
         #audit-source { height: 2fr; width: 1fr; }
@@ -92,8 +80,6 @@ class AuditScreen(Explained, ModalScreen[None]):
     }
     """
 
-    state: reactive[State] = reactive(EMPTY, repaint=False)
-
     def __init__(self, program: Sequence[str]) -> None:
         super().__init__()
         self._program = tuple(program)
@@ -102,7 +88,7 @@ class AuditScreen(Explained, ModalScreen[None]):
         self._file = ""
 
     def compose(self) -> ComposeResult:
-        yield StatusLine(base(self).clock).data_bind(AuditScreen.state)
+        yield StatusLine(self.base.clock).data_bind(AuditScreen.state)
         with Panel(id="audit-verdict"):
             yield Paper()
         with Panel("output", id="audit-output"):
@@ -117,11 +103,7 @@ class AuditScreen(Explained, ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#audit-verdict", Panel).entitle(shlex.join(self._program))
-        self.watch(self.app, "state", self._follow)
         self.action_again()
-
-    def _follow(self, state: State) -> None:
-        self.state = state
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE_COLUMNS, "-wide")
@@ -257,7 +239,7 @@ class AuditScreen(Explained, ModalScreen[None]):
     def action_copy(self) -> None:
         if self._audit is not None:
             said = map(plain, lines(view.report(self._audit), None))
-            base(self).take_away("\n".join(said), "audit.txt")
+            self.base.take_away("\n".join(said), "audit.txt")
 
     def action_back(self) -> None:
         self.workers.cancel_node(self)

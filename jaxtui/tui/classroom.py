@@ -14,7 +14,7 @@ from jaxtui.model import Case, Loop
 from jaxtui.tui import themes
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.loops import LoopScreen, first_loop
-from jaxtui.tui.pane import bindings
+from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Hints, Panel, hint
@@ -48,7 +48,7 @@ class Classroom(LoopScreen):
 
     HELP: ClassVar[str] = "For a class"
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings(
+    BINDINGS: ClassVar[list[BindingType]] = modal_keys(
         "class",
         (
             ("escape,q", "close", "Back", "Leave the class view."),
@@ -70,16 +70,12 @@ class Classroom(LoopScreen):
             ("down", "field(1)", "Next field", "Choose what the arrows change."),
             ("r,f5", "again", "Again", "Run the program again."),
             ("o", "recorded", "Recorded", "Show a run recorded on another machine."),
-            ("s,f6", "app.stop", "Stop", "Stop the program."),
-            ("t", "app.theme", "Theme", "Dark, light, projector."),
-            ("question_mark,f1", "app.help", "Help", "Show all keys."),
         ),
         ("Back", "Next", "Less", "More", "Again", "Recorded"),
     )
 
     DEFAULT_CSS = """
     Classroom {
-        background: $background; overflow: hidden;
         #steps { height: 1; padding: 0 1; background: $panel; }
         #top { height: auto; }
         #program { width: 1fr; min-width: 40; height: 8; }

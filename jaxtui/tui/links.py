@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from jaxtui import format as fmt
@@ -22,10 +21,10 @@ from jaxtui.machine.network import Network
 from jaxtui.model import Remark
 from jaxtui.model import links as model
 from jaxtui.state import RUNNING
-from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.base import BaseApp
 from jaxtui.tui.colors import look_of
-from jaxtui.tui.pane import Explained, bindings
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.modal import Modal, modal_keys
+from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceMoved
@@ -49,14 +48,9 @@ _KEYS = (
     ("minus", "fewer", "Less", "Time all links with a smaller copy."),
     ("y", "copy", "Copy", "Copy the report, also to a file next to the history."),
     ("u", "export", "Export", "Write the links to a file."),
-    ("s,f6", "app.stop", "Stop", "Stop the run; the figures stay."),
-    ("question_mark,f1", "app.help", "Help", "Show all keys."),
-    ("x", "app.release", "Free", "Free the accelerator until the next run."),
-    ("t", "app.theme", "Theme", "Dark, light, projector."),
-    ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
 )
 
-_SHOWN = ("Back", "Again", "View", "More", "Less", "Export", "Stop", "Help")
+_SHOWN = ("Back", "Again", "View", "More", "Less", "Export")
 
 
 class PairMap(Widget, can_focus=True):
@@ -132,19 +126,15 @@ class PairMap(Widget, can_focus=True):
         self.post_message(self.Selected((row, column)))
 
 
-class LinksScreen(Explained, ModalScreen[None]):
-    """Times the links when it opens, unless they are known.
-
-    Modal, so that the keys of the tabs below it do nothing.
-    """
+class LinksScreen(Modal):
+    """Times the links when it opens, unless they are known."""
 
     HELP: ClassVar[str] = "On the links"
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("links", _KEYS, _SHOWN)
+    BINDINGS: ClassVar[list[BindingType]] = modal_keys("links", _KEYS, _SHOWN)
 
     DEFAULT_CSS = """
     LinksScreen {
-        background: $background; overflow: hidden;
         #links-upper { height: 1fr; }
         #links-pairs { width: 3fr; height: 100%; }
         #links-map { width: 2fr; height: 100%; }
@@ -158,7 +148,6 @@ class LinksScreen(Explained, ModalScreen[None]):
 
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (32, "-tall")]  # noqa: RUF012
 
-    state: reactive[State] = reactive(EMPTY, repaint=False)
     cell: reactive[Cell] = reactive((0, 1), init=False, repaint=False)
     """The selected one of the heat map."""
     figure: reactive[Figure] = reactive("rate", init=False, repaint=False)
@@ -172,10 +161,6 @@ class LinksScreen(Explained, ModalScreen[None]):
         self._map = ChipMap()
         self._about = Paper(id="links-about")
         self._notes = Paper(id="links-words")
-
-    @property
-    def base(self) -> BaseApp:
-        return base(self)
 
     @property
     def links(self) -> Links:
@@ -210,15 +195,14 @@ class LinksScreen(Explained, ModalScreen[None]):
         job = self.base.session.state.jobs.get("links")
         if job is not None and isinstance(job.work, model.Links):
             self._nbytes = job.work.nbytes
-        self.watch(self.app, "state", self._follow)
         if job is None and self.why_not("again") is None:
             self.call_after_refresh(self.action_again)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._draw)
 
-    def _follow(self, state: State) -> None:
-        self.state = state
+    def follow(self, state: State) -> None:
+        super().follow(state)
         self._draw()
 
     def watch_cell(self) -> None:
@@ -267,11 +251,7 @@ class LinksScreen(Explained, ModalScreen[None]):
         self.action_again()
 
     def action_close(self) -> None:
-        """Leave the screen; its run is stopped."""
-        session = self.base.session
-        if (job := session.state.job) is not None and job.purpose == "links":
-            self.base.background(session.stop)
-        self.dismiss()
+        self.leave("links")
 
     # What is shown.
 

@@ -6,17 +6,14 @@ from functools import partial
 
 import msgspec
 from msgspec.structs import replace
-from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.timer import Timer
 
 from jaxtui import format as fmt
 from jaxtui.model import Case, Loop, LoopMeasured
 from jaxtui.state import Job
 from jaxtui.tui import pace
-from jaxtui.tui.base import BaseApp, base
-from jaxtui.tui.pane import Explained
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.modal import Modal
+from jaxtui.tui.state import State
 
 FIRST_CALLS = 20
 """Fewer than any runtime lets be in flight, so that nothing holds the host back: the
@@ -108,10 +105,8 @@ class Playback(msgspec.Struct, frozen=True):
         return f"{name}, {fmt.ratio(1 / ratio)} faster than it ran"
 
 
-class LoopScreen(Explained, ModalScreen[None]):
+class LoopScreen(Modal):
     """Runs the loop that was asked for last, and plays what came of it.
-
-    Modal, so that the keys of the tabs below it do nothing.
 
     Args:
         loop: what to begin with.
@@ -122,8 +117,6 @@ class LoopScreen(Explained, ModalScreen[None]):
         (20, "-low"),
         (32, "-tall"),
     ]
-
-    state: reactive[State] = reactive(EMPTY, repaint=False)
 
     def __init__(self, loop: Loop) -> None:
         super().__init__()
@@ -142,12 +135,7 @@ class LoopScreen(Explained, ModalScreen[None]):
         self._settling: Timer | None = None
         """While another loop may still be asked for."""
 
-    @property
-    def base(self) -> BaseApp:
-        return base(self)
-
     def on_mount(self) -> None:
-        self.watch(self.app, "state", self._follow)
         self.set_interval(1 / self.base.fps, self.tick)
         # Not before the first layout: Textual forgets the height of a text that is
         # replaced between its layout and the next idle moment.
@@ -237,8 +225,8 @@ class LoopScreen(Explained, ModalScreen[None]):
         """Whether a whole repeat can be drawn."""
         return self.job is not None and len(self.job.seen) == self.loop.calls
 
-    def _follow(self, state: State) -> None:
-        self.state = state
+    def follow(self, state: State) -> None:
+        super().follow(state)
         self._start_if_idle()
         if self._open and self.playback is None:
             self.show_loop()

@@ -18,9 +18,28 @@ WIDE_COLUMNS = 100
 """From so many columns on there is room for two things side by side."""
 
 
+Key = tuple[str, str, str, str]
+"""Key or keys, action, label, and what it does in a sentence."""
+
+ANYWHERE: tuple[Key, ...] = (
+    ("s,f6", "stop", "Stop", "Stop the run; keep its numbers."),
+    ("x", "release", "Free", "Free the accelerator until the next run."),
+    ("R", "retry", "Retry", "Start the engine again after it failed."),
+    ("t", "theme", "Theme", "Dark, light, projector."),
+    (
+        "ctrl+p,colon",
+        "command_palette",
+        "Commands",
+        "Find keys, ops, lessons, devices and recorded TPUs.",
+    ),
+    ("question_mark,f1", "help", "Help", "Show all keys."),
+)
+"""Keys of the app that work on the screens over its tabs, too."""
+
+
 def bindings(
     place: str,
-    keys: Iterable[tuple[str, str, str, str]],
+    keys: Iterable[Key],
     shown: Collection[str],
     priority: Collection[str] = (),
 ) -> list[BindingType]:
@@ -28,7 +47,7 @@ def bindings(
 
     Args:
         place: where they are, such as ``bench``.
-        keys: key or keys, action, label, and what it does in a sentence.
+        keys: of it.
         shown: the labels that the footer shows.
         priority: the labels whose keys come before those of what has the focus.
     """

@@ -11,8 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -21,11 +19,12 @@ from jaxtui.engine import traces
 from jaxtui.model import Case, SelectionError, WorkFailed
 from jaxtui.model.profile import Profile, Profiling
 from jaxtui.state import Job
-from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.base import BaseApp
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.loops import loopable
-from jaxtui.tui.pane import WIDE_COLUMNS, Explained, bindings
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.modal import Modal, modal_keys
+from jaxtui.tui.pane import WIDE_COLUMNS
+from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
@@ -36,18 +35,11 @@ from jaxtui.view.progress import job_text
 from jaxtui.view.report import lines
 from jaxtui.view.text import Line, Span, fold, plain
 
-_FOOTER = (
+_KEYS = (
     ("escape,q", "back", "Back", "Show all lines and kernels again, then the tabs."),
     ("g", "view", "View", "Kernels by op, category, shape, function or line."),
     ("r,f5", "again", "Again", "Profile the case again."),
     ("y", "copy", "Copy", "Copy the report, also to a file next to the history."),
-    ("question_mark,f1", "app.help", "Help", "Show all keys."),
-)
-
-_HELP = (
-    ("s,f6", "app.stop", "Stop", "Stop the profile."),
-    ("t", "app.theme", "Theme", "Dark, light, projector."),
-    ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
 )
 
 VIEWS: tuple[By, ...] = ("op", *(key for key in KEYS if key != "op"))
@@ -62,8 +54,8 @@ class RowList(PanelList):
     """The kernels, by one key."""
 
 
-class ProfileScreen(Explained, ModalScreen[None]):
-    """Modal, so that the keys of the tabs below it do nothing.
+class ProfileScreen(Modal):
+    """A profile: its step on top, below it the source and the kernels.
 
     Args:
         profiling: what to profile; or
@@ -72,14 +64,10 @@ class ProfileScreen(Explained, ModalScreen[None]):
 
     HELP: ClassVar[str] = "In a profile"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("profile", _FOOTER, [label for _, _, label, _ in _FOOTER]),
-        *bindings("profile", _HELP, ()),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = modal_keys("profile", _KEYS)
 
     DEFAULT_CSS = """
     ProfileScreen {
-        background: $background; overflow: hidden;
         #step { height: auto; }
         #parts { height: 1fr; layout: vertical; }
         #source, #rows { height: 1fr; width: 1fr; }
@@ -91,8 +79,6 @@ class ProfileScreen(Explained, ModalScreen[None]):
         &.-waiting #parts { display: none; }
     }
     """
-
-    state: reactive[State] = reactive(EMPTY, repaint=False)
 
     def __init__(
         self, profiling: Profiling | None = None, trace: Path | None = None
@@ -113,7 +99,7 @@ class ProfileScreen(Explained, ModalScreen[None]):
         """All of its parts are there."""
 
     def compose(self) -> ComposeResult:
-        yield StatusLine(base(self).clock).data_bind(ProfileScreen.state)
+        yield StatusLine(self.base.clock).data_bind(ProfileScreen.state)
         with Panel(id="step"):
             yield Paper()
         with Container(id="parts"):
@@ -128,7 +114,6 @@ class ProfileScreen(Explained, ModalScreen[None]):
         self.add_class("-waiting")
         title = self._profiling.case.label if self._profiling else str(self._trace)
         self.query_one("#step", Panel).entitle(title)
-        self.watch(self.app, "state", self._arrived)
         # Until then there are no parts to write into.
         self.call_after_refresh(self._begin)
 
@@ -153,8 +138,8 @@ class ProfileScreen(Explained, ModalScreen[None]):
             self._failed = found
             self._draw()
 
-    def _arrived(self, state: State) -> None:
-        self.state = state
+    def follow(self, state: State) -> None:
+        super().follow(state)
         job = state.jobs.get("profile")
         if job is None or job.work != self._profiling or job is self._job:
             return
@@ -227,7 +212,7 @@ class ProfileScreen(Explained, ModalScreen[None]):
         if isinstance(event.option_list, SourceList):
             line = self._lines[event.option_index]
             if self._profile and not view.rows_of(self._profile, self._by, line):
-                base(self).say("No kernel comes from this line.")
+                self.base.say("No kernel comes from this line.")
                 return
             self._line, self._row = (None if line == self._line else line), None
             other: type[PanelList] = RowList
@@ -255,26 +240,21 @@ class ProfileScreen(Explained, ModalScreen[None]):
         self._draw()
 
     def action_again(self) -> None:
-        app = base(self)
-        if self._profiling is not None and not app.session.state.busy:
-            app.start(self._profiling, "profile")
+        if self._profiling is not None and not self.base.session.state.busy:
+            self.base.start(self._profiling, "profile")
 
     def action_copy(self) -> None:
         if self._profile is not None:
             report = view.report(self._profile)
             text = "\n".join(map(plain, lines(report, None)))
-            base(self).take_away(text, "profile.txt")
+            self.base.take_away(text, "profile.txt")
 
     def action_back(self) -> None:
         if self._line or self._row:
             self._line = self._row = None
             self._draw()
             return
-        app = base(self)
-        latest = app.session.state
-        if latest.running and latest.purpose == "profile":
-            app.background(app.session.stop)
-        self.dismiss()
+        self.leave("profile")
 
 
 def _fill(

@@ -8,13 +8,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Log, Static
 
 from jaxtui.model import Case, Inspected, Inspection
 from jaxtui.state import Job
-from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.base import BaseApp
 from jaxtui.tui.loops import loopable
+from jaxtui.tui.modal import Modal, modal_keys
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
@@ -31,8 +31,8 @@ _BESIDE = 12
 """Columns that stay in view on the left of what was searched for."""
 
 
-class ProgramScreen(ModalScreen[None]):
-    """Modal, so that the keys of the tabs below it do nothing.
+class ProgramScreen(Modal):
+    """One text at a time.
 
     Args:
         inspection: of which case.
@@ -49,11 +49,11 @@ class ProgramScreen(ModalScreen[None]):
         Binding("slash", "search", "Search"),
         Binding("n", "again", "Next", tooltip="Go to the next match."),
         Binding("y", "copy", "Copy"),
+        *modal_keys("program", ()),
     ]
 
     DEFAULT_CSS = """
     ProgramScreen {
-        background: $background; overflow: hidden;
         Log {
             height: 1fr; background: $background; overflow: auto;
             scrollbar-size-horizontal: 1;
@@ -84,12 +84,11 @@ class ProgramScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         self.query_one(Log).focus()
         self._write()
-        self.watch(self.app, "state", self._arrived)
 
     def on_resize(self) -> None:
         self._write()
 
-    def _arrived(self, state: State) -> None:
+    def follow(self, state: State) -> None:
         job = state.inspection
         if job is None or job.work != self._inspection or job is self._job:
             return
@@ -141,11 +140,7 @@ class ProgramScreen(ModalScreen[None]):
         if self.query_one(Input).display:
             self._close_search()
             return
-        app = base(self)
-        latest = app.session.state
-        if latest.running and latest.purpose == "inspection":
-            app.background(app.session.stop)
-        self.dismiss()
+        self.leave("inspection")
 
     def action_section(self, number: int) -> None:
         self._section = number
@@ -161,9 +156,8 @@ class ProgramScreen(ModalScreen[None]):
         whole = self._texts[self._section]
         if SECTIONS[self._section] == "HLO":
             whole = self._inspected.hlo
-        app = base(self)
-        app.take_away(whole, _FILES[self._section])
-        self._say(words.said(app.session.state.message))
+        self.base.take_away(whole, _FILES[self._section])
+        self._say(words.said(self.base.session.state.message))
 
     def action_search(self) -> None:
         entry = self.query_one(Input)

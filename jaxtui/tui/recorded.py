@@ -11,11 +11,11 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.geometry import Offset
 from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from jaxtui.machine import topologies
-from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.base import BaseApp
+from jaxtui.tui.modal import Modal, modal_keys
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.choice import ChoicePopup, Entry
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
@@ -33,10 +33,8 @@ SHOWN = (*topologies.names(), *topologies.LARGE)
 """What can be chosen: recorded ones, and large ones that are worked out."""
 
 
-class RecordedScreen(ModalScreen[None]):
+class RecordedScreen(Modal):
     """Nothing here is the machine's own, and nothing can be run on it.
-
-    Modal, so that the keys of the tabs below it do nothing.
 
     Args:
         topology: what to begin with, one of ``SHOWN``.
@@ -51,12 +49,11 @@ class RecordedScreen(ModalScreen[None]):
         Binding("n,right_square_bracket", "step(1)", "Next"),
         Binding("b,left_square_bracket", "step(-1)", "Previous"),
         Binding("tab", "app.focus_next", "Table or map"),
-        Binding("t", "app.theme", "Theme", show=False),
+        *modal_keys("recorded", ()),
     ]
 
     DEFAULT_CSS = """
     RecordedScreen {
-        background: $background; overflow: hidden;
         #recorded-title { height: auto; padding: 0 1; }
         #recorded-hardware { height: 1fr; }
         #recorded-devices { height: 100%; width: auto; }
@@ -136,7 +133,7 @@ class RecordedScreen(ModalScreen[None]):
         self._draw()
 
     def action_choose(self) -> None:
-        choose(base(self), self.topology)
+        choose(self.base, self.topology)
 
     def action_step(self, by: int) -> None:
         names = SHOWN

@@ -27,7 +27,7 @@ from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.lanes import LaneView
 from jaxtui.tui.loops import LoopScreen, first_loop
-from jaxtui.tui.pane import bindings
+from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
@@ -39,7 +39,7 @@ from jaxtui.view.report import Report, statement_lines
 from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, Span, fold, piece, plain
 
-_FOOTER = (
+_KEYS = (
     ("escape,q", "close", "Back", "Back to the tabs."),
     ("j", "style", "Wait", "Wait never, at the end, or after each call."),
     ("k", "chain", "Chain", "Pass each result to the next call, or not."),
@@ -48,20 +48,13 @@ _FOOTER = (
     ("full_stop", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
     ("v", "code", "Code", "Show plain Python that measures this loop."),
-    ("question_mark,f1", "app.help", "Help", "Show all keys."),
-)
-
-_HELP = (
     ("minus", "fewer", "Less", "Fewer calls, down to 1."),
     ("r,f5", "again", "Again", "Run the loop again."),
-    ("s,f6", "app.stop", "Stop", "Stop the loop."),
-    ("left", "move(-1)", "Back", "Select the call before."),
-    ("right", "move(1)", "Next", "Select the next call."),
-    ("x", "app.release", "Free", "Free the accelerator until the next run."),
-    ("R", "app.retry", "Retry", "Start the engine again after it failed."),
-    ("t", "app.theme", "Theme", "Dark, light, projector."),
-    ("ctrl+p", "app.command_palette", "Commands", "Find keys."),
+    ("left", "move(-1)", "Call before", "Select the call before."),
+    ("right", "move(1)", "Next call", "Select the next call."),
 )
+
+_SHOWN = ("Wait", "Chain", "More", "Play", "Slow", "Class", "Code", "Back")
 
 
 class FiguresPanel(Panel):
@@ -137,14 +130,10 @@ class TimelineScreen(LoopScreen):
 
     HELP: ClassVar[str] = "In the timeline"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("timeline", _FOOTER, [label for _, _, label, _ in _FOOTER]),
-        *bindings("timeline", _HELP, ()),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = modal_keys("timeline", _KEYS, _SHOWN)
 
     DEFAULT_CSS = """
     TimelineScreen {
-        background: $background; overflow: hidden;
         #lanes { height: 1fr; }
         #lower { height: auto; }
         #notes { height: auto; max-height: 3; border: none; overflow: hidden; }

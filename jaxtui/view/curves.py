@@ -33,9 +33,6 @@ Metric = Literal["time", "flops", "peak", "numpy", "busbw"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 """What the curves can show, in the order in which the key goes round."""
 
-NUMPY_COLOR = SERIES["numpy"]
-"""Place of NumPy's colour."""
-
 MOST = 4
 """Marks of crossings on one plot; more are of no help."""
 

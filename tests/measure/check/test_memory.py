@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from jaxtui.measure import host
@@ -27,7 +25,7 @@ def test_every_device_has_the_memory_of_the_host() -> None:
     read = readings(found)
     assert done(found) == [one.device for one in read] == NAMES
     for one in read:
-        assert 0 < (one.measured or 0) <= (host.total_host_bytes() or 0)
+        assert 0 < (one.measured or 0) <= (host.host().memory_bytes or 0)
         assert one.unit == "bytes"
 
 
@@ -36,17 +34,6 @@ def test_a_host(available: int | None) -> None:
     reading = memory.of_host("cpu:0", available)
     assert reading.measured == available
     assert bool(reading.remarks) == (available is None)
-
-
-def test_the_limit_of_a_container_is_the_total(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(host, "CGROUP", tmp_path)
-    whole = host.total_host_bytes()
-    assert whole is not None
-    for limit, total in (("max", whole), (str(GIB), GIB)):
-        (tmp_path / "memory.max").write_text(f"{limit}\n")
-        assert host.total_host_bytes() == total
 
 
 def test_what_statistics_say() -> None:
