@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path, PurePath
@@ -12,7 +13,7 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.analysis import profile as analysis
-from jaxtui.analysis.profile import By, Change, Parts, Row, Spent
+from jaxtui.analysis.profile import By, Change, Row, Spent
 from jaxtui.model import Host, Record, Remark, WorkFailed, rejection
 from jaxtui.model.profile import (
     Compile,
@@ -32,7 +33,7 @@ from jaxtui.view.export import Contents, csv_text
 from jaxtui.view.heat import Scale
 from jaxtui.view.render import markdown
 from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.text import Column, Line, Span, bar, plain
+from jaxtui.view.text import Column, Line, Span, bar, columns, plain
 from jaxtui.view.words.profile import activity
 
 ROWS, GAPS, COMPILES, HOLDINGS = 15, 5, 5, 5
@@ -52,14 +53,6 @@ KINDS: dict[KernelKind, tuple[str, str]] = {
 """The cell and the colour of what keeps a device busy."""
 
 IDLE = ("░", "muted")
-
-HEADS: dict[By, str] = {
-    "line": "line",
-    "function": "function",
-    "op": "op",
-    "category": "category",
-    "shape": "shape",
-}
 
 NO_LINE = "added by XLA"
 
@@ -82,7 +75,7 @@ def report(
     rows = analysis.rows(profile, key)
     tables = [
         bar_table(profile),
-        Table(columns(profile, rows[:most], rows[most:], key)),
+        Table(_rows(profile, rows[:most], rows[most:], key)),
     ]
     more = (_gaps, _compiles, _transfers, _holdings)
     tables += filter(None, (table(profile) for table in more))
@@ -107,156 +100,129 @@ def bar_table(profile: Profile, cells: int = BAR) -> Table:
 
 def step_bar(profile: Profile, cells: int) -> tuple[Line, Line]:
     """A step to scale, and its legend."""
-    step, found = profile.step_seconds or 1.0, analysis.parts(profile)
-    shares = [
-        ("compute", found.compute, KINDS["compute"]),
-        ("collectives", found.exposed, KINDS["collective"]),
-        ("copies", found.copies, KINDS["copy"]),
-        ("idle", found.idle, IDLE),
-    ]
-    ends = [0]
-    whole = 0.0
-    for _, seconds, _ in shares:
-        whole += seconds
-        ends.append(round(cells * min(1.0, whole / step)))
-    drawn = tuple(
-        Span(cell * (end - begin), role)
-        for (_, _, (cell, role)), begin, end in zip(
-            shares, ends, ends[1:], strict=False
-        )
-        if end > begin
+    step, parts = profile.step_seconds or 1.0, analysis.parts(profile)
+    shares = (
+        ("compute", parts.compute, KINDS["compute"]),
+        ("collectives", parts.exposed, KINDS["collective"]),
+        ("copies", parts.copies, KINDS["copy"]),
+        ("idle", parts.idle, IDLE),
     )
+    drawn: list[Span] = []
     legend: list[Span] = []
+    whole, place = 0.0, 0
     for name, seconds, (cell, role) in shares:
-        if (
-            not seconds
-            and name in ("collectives", "copies")
-            and not _hides(name, found)
-        ):
+        whole += seconds
+        end = round(cells * min(1.0, whole / step))
+        if end > place:
+            drawn.append(Span(cell * (end - place), role))
+        place = end
+        hidden = parts.hidden if name == "collectives" else 0.0
+        if not (seconds or hidden or name in ("compute", "idle")):
             continue
         text = f" {name} {_share(seconds / step)}"
-        if name == "collectives" and found.hidden:
-            text += f" exposed, {fmt.percent(found.hidden / step)} hidden"
+        if hidden:
+            text += f" exposed, {fmt.percent(hidden / step)} hidden"
         legend += [Span("  " if legend else ""), Span(cell, role), Span(text)]
-    return drawn, tuple(legend)
+    return tuple(drawn), tuple(legend)
 
 
-def _hides(name: str, found: Parts) -> bool:
-    return name == "collectives" and found.hidden > 0
-
-
-def columns(
+def _rows(
     profile: Profile, shown: Sequence[Row], cut: Sequence[Row], by: By
 ) -> tuple[Column, ...]:
     """The rows of a table: those shown, the idle time, and all that are cut."""
-    step = profile.step_seconds or 1.0
+    step, idle = profile.step_seconds or 1.0, profile.idle_seconds
     rest = sum(row.seconds for row in cut)
-    times = [row.seconds for row in shown] + [profile.idle_seconds]
-    unit = fmt.shared([*times, rest], "s")
+    unit = fmt.shared([*(row.seconds for row in shown), idle, rest], "s")
     places = [analysis.place(row, profile) for row in shown]
 
-    def tail(idle: str, more: str) -> list[Line]:
-        texts = [idle, more] if cut else [idle]
-        return [(Span(text, "muted"),) for text in texts]
+    def column(
+        key: str,
+        head: str,
+        cells: Iterable[str | Line],
+        ends: tuple[str, str] = ("", ""),
+        *,
+        rank: int = 0,
+        right: bool = True,
+        least: int = 0,
+    ) -> Column:
+        lines = [(Span(cell),) if isinstance(cell, str) else cell for cell in cells]
+        lines += [(Span(end, "muted"),) for end in ends[: 2 if cut else 1]]
+        name = key == "key"
+        if name:
+            least = min(max(len(plain(line)) for line in lines), NAME)
+        return Column(key, head, lines, rank, right, least, grows=name)
 
-    def column(texts: Iterable[str], idle: str = "", more: str = "") -> list[Line]:
-        return [*((Span(text),) for text in texts), *tail(idle, more)]
-
-    # Which a hundredth of a step would not change.
-    guesses = [row.most_seconds - row.seconds > step / 100 for row in shown]
-    several = f"{fmt.plural(len(cut), 'row')} more"
-    names = [label(row, by) for row in shown]
-    bars = [(Span(bar(row.seconds / step, 8), KINDS[row.kind][1]),) for row in shown]
-    deviations = [
-        f"±{unit.text(row.deviation)}" if row.deviation else "" for row in shown
-    ]
-    keys = [*names, *tail("idle", several)]
-    longest = max(len(plain(name)) for name in keys)
-    found = [
-        Column("key", HEADS[by], keys, grows=True, least=min(longest, NAME)),
-        Column("bar", "", [*bars, *tail("", "")], rank=5, least=8),
-        Column(
+    found = (
+        column(
+            "key",
+            by,
+            (label(row, by) for row in shown),
+            ("idle", f"{fmt.plural(len(cut), 'row')} more"),
+            right=False,
+        ),
+        column(
+            "bar",
+            "",
+            ((Span(bar(row.seconds / step, 8), KINDS[row.kind][1]),) for row in shown),
+            rank=5,
+            right=False,
+            least=8,
+        ),
+        column(
             "self",
             unit.name or "self",
-            column(
-                (_text(row.seconds, unit) for row in shown),
-                unit.text(profile.idle_seconds),
-                unit.text(rest),
-            ),
-            right=True,
+            (_text(row.seconds, unit) for row in shown),
+            (unit.text(idle), unit.text(rest)),
         ),
-        Column("deviation", "±", column(deviations), rank=3, right=True),
-        Column(
+        column(
+            "deviation",
+            "±",
+            (f"±{unit.text(r.deviation)}" if r.deviation else "" for r in shown),
+            rank=3,
+        ),
+        column(
             "share",
             "share",
-            column(
-                (_share(row.seconds / step) for row in shown),
-                _share(profile.idle_seconds / step),
-                _share(rest / step),
-            ),
-            right=True,
+            (_share(row.seconds / step) for row in shown),
+            (_share(idle / step), _share(rest / step)),
         ),
-        Column(
+        column(
             "most",
             "at most",
-            column(
-                unit.text(row.most_seconds) if guess and row.shared else ""
-                for row, guess in zip(shown, guesses, strict=True)
+            # Which a hundredth of a step would not change.
+            (
+                unit.text(row.most_seconds)
+                if row.shared and row.most_seconds - row.seconds > step / 100
+                else ""
+                for row in shown
             ),
             rank=3,
-            right=True,
         ),
-        Column(
-            "total",
-            "with inner",
-            column(unit.text(row.total_seconds) for row in shown),
-            rank=2,
-            right=True,
+        column(
+            "total", "with inner", (unit.text(r.total_seconds) for r in shown), rank=2
         ),
-        Column(
-            "count",
-            "runs",
-            column(_runs(row.count) for row in shown),
-            rank=4,
-            right=True,
-        ),
-        Column(
+        column("count", "runs", (_runs(row.count) for row in shown), rank=4),
+        column(
             "flops",
             "FLOP/s",
-            column(
-                str(fmt.figure(where.flops_per_second, "FLOP/s"))
-                if where.flops_per_second
-                else ""
-                for where in places
-            ),
+            (_rate(p.flops_per_second, "FLOP/s") for p in places),
             rank=6,
-            right=True,
         ),
-        Column(
-            "bytes",
-            "B/s",
-            column(
-                str(fmt.figure(where.bytes_per_second, "B/s"))
-                if where.bytes_per_second
-                else ""
-                for where in places
-            ),
-            rank=7,
-            right=True,
+        column(
+            "bytes", "B/s", (_rate(p.bytes_per_second, "B/s") for p in places), rank=7
         ),
-        Column(
-            "roof",
-            "of roof",
-            column(map(_roof, places)),
-            rank=3,
-        ),
-    ]
+        column("roof", "of roof", map(_roof, places), rank=3, right=False),
+    )
     always = ("key", "self", "share")
     return tuple(
         each
         for each in found
         if each.key in always or any(span.text for cell in each.cells for span in cell)
     )
+
+
+def _rate(value: float | None, quantity: fmt.Quantity) -> str:
+    return str(fmt.figure(value, quantity)) if value else ""
 
 
 def _share(share: float) -> str:
@@ -318,31 +284,15 @@ def _gaps(profile: Profile) -> Table | None:
     wait = analysis.WAITS * profile.step_seconds
     if profile.idle_seconds < wait or not profile.gaps:
         return None
-    shown = profile.gaps[:GAPS]
-    unit = fmt.shared([gap.seconds for gap in shown], "s")
-    several = len(profile.devices) > 1
-    return Table(
-        (
-            Column(
-                "wait",
-                f"wait {unit.name}".strip(),
-                [(Span(unit.text(gap.seconds)),) for gap in shown],
-                right=True,
-            ),
-            *(
-                [Column("device", "device", [(Span(g.device),) for g in shown], rank=3)]
-                if several
-                else []
-            ),
-            Column("before", "before", [(Span(g.before or "the end"),) for g in shown]),
-            Column(
-                "host",
-                "the host meanwhile",
-                [(Span(_doing(gap)),) for gap in shown],
-                grows=True,
-            ),
-        )
-    )
+    rows: list[tuple[fmt.Cell, ...]] = [
+        (fmt.figure(gap.seconds), gap.device, gap.before or "the end", _doing(gap))
+        for gap in profile.gaps[:GAPS]
+    ]
+    heads = ["wait", "device", "before", "the host meanwhile"]
+    if len(profile.devices) == 1:
+        heads.remove("device")
+        rows = [(wait, *others) for wait, _, *others in rows]
+    return Table(columns(heads, rows, right=heads[:1], grows=heads[-1]))
 
 
 def _doing(gap: Gap) -> str:
@@ -354,9 +304,6 @@ def _doing(gap: Gap) -> str:
 
 
 def _compiles(profile: Profile) -> Table | None:
-    if not profile.compiles:
-        return None
-    shown = profile.compiles[:COMPILES]
     rows = [
         (
             each.function or "?",
@@ -365,17 +312,14 @@ def _compiles(profile: Profile) -> Table | None:
             if each.compile_seconds is None
             else fmt.seconds(each.compile_seconds),
         )
-        for each in shown
+        for each in profile.compiles[:COMPILES]
     ]
-    if more := len(profile.compiles) - len(shown):
-        rows.append((f"{more} more", "", ""))
-    heads = ("compiled inside", "in all", "XLA")
-    return Table(_texts(heads, rows, right=heads[1:]))
+    if cut := profile.compiles[COMPILES:]:
+        rows.append((f"{len(cut)} more", "", ""))
+    return _listed(("compiled inside", "in all", "XLA"), rows)
 
 
 def _transfers(profile: Profile) -> Table | None:
-    if not profile.transfers:
-        return None
     rows = [
         (
             each.name,
@@ -385,36 +329,27 @@ def _transfers(profile: Profile) -> Table | None:
         )
         for each in profile.transfers
     ]
-    heads = ("transfer", "count", "size", "time")
-    return Table(_texts(heads, rows, right=heads[1:]))
+    return _listed(("transfer", "count", "size", "time"), rows)
 
 
 def _holdings(profile: Profile) -> Table | None:
-    if not profile.holdings:
-        return None
-    shown = profile.holdings[:HOLDINGS]
     rows = [
         (
             analysis.named(each.frame, "line"),
             fmt.count(each.count),
             fmt.bytes_text(each.bytes),
         )
-        for each in shown
+        for each in profile.holdings[:HOLDINGS]
     ]
     if cut := profile.holdings[HOLDINGS:]:
         rest = fmt.bytes_text(sum(each.bytes for each in cut))
         rows.append((f"{fmt.plural(len(cut), 'line')} more", "", rest))
-    heads = ("holds memory", "arrays", "size")
-    return Table(_texts(heads, rows, right=heads[1:]))
+    return _listed(("holds memory", "arrays", "size"), rows)
 
 
-def _texts(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]
-) -> tuple[Column, ...]:
-    return tuple(
-        Column(head, head, [(Span(cell),) for cell in cells], right=head in right)
-        for head, cells in zip(heads, zip(*rows, strict=True), strict=True)
-    )
+def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table | None:
+    """Names with their figures."""
+    return Table(columns(heads, rows, right=heads[1:])) if rows else None
 
 
 def _memory(profile: Profile) -> Iterator[Remark]:
@@ -459,46 +394,37 @@ def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
         profile: of a trace.
         of: only the lines of these kernels.
     """
+    files: dict[str, dict[int, Row]] = defaultdict(dict)
     wanted = {id(kernel) for kernel in of.kernels} if of else None
-    rows = [
-        row
-        for row in analysis.rows(profile, "line")
-        if row.frame is not None
-        and (wanted is None or wanted & {id(kernel) for kernel in row.kernels})
-    ]
-    by_file: dict[str, list[Row]] = {}
-    for row in rows:
-        assert row.frame is not None
-        by_file.setdefault(row.frame.file, []).append(row)
-    scale = Scale.of(row.seconds for row in rows)
+    for row in analysis.rows(profile, "line"):
+        kernels = {id(kernel) for kernel in row.kernels}
+        if row.frame is not None and (wanted is None or wanted & kernels):
+            files[row.frame.file][row.frame.line] = row
+    scale = Scale.of(row.seconds for rows in files.values() for row in rows.values())
     step = profile.step_seconds or 1.0
     found: list[SourceLine] = []
-    for file, lines in sorted(
-        by_file.items(), key=lambda item: -sum(row.seconds for row in item[1])
+    for file, rows in sorted(
+        files.items(), key=lambda item: -sum(row.seconds for row in item[1].values())
     ):
         found.append(SourceLine(file, 0, file))
         text = source(file)
-        known = {row.frame.line: row for row in lines if row.frame}
         near = {
             number
-            for line in known
+            for line in rows
             for number in range(line - CONTEXT, line + CONTEXT + 1)
             if 0 < number <= len(text)
         }
-        for number in sorted({*near, *known}):
-            row_here = known.get(number)
-            words_here = text[number - 1] if number <= len(text) else ""
-            here = SourceLine(file, number, words_here)
-            if row_here is not None:
-                heat = scale.role(row_here.seconds) if scale else ""
-                here = here._replace(
-                    seconds=row_here.seconds,
-                    share=row_here.seconds / step,
-                    shared=row_here.shared,
-                    heat=heat if row_here.seconds else "",
-                    total=row_here.total_seconds,
+        for number in sorted({*near, *rows}):
+            line = SourceLine(file, number, text[number - 1] if number in near else "")
+            if known := rows.get(number):
+                line = line._replace(
+                    seconds=known.seconds,
+                    share=known.seconds / step,
+                    shared=known.shared,
+                    heat=scale.role(known.seconds) if scale and known.seconds else "",
+                    total=known.total_seconds,
                 )
-            found.append(here)
+            found.append(line)
     return found
 
 
@@ -668,19 +594,22 @@ def _kernel_rows(profile: Profile) -> Iterator[KernelRow]:
         )
 
 
-CSV = (
-    *("key", "kind", "self_seconds", "deviation_seconds", "share", "most_seconds"),
-    *(
-        "total_seconds",
-        "hidden_seconds",
-        "runs",
-        "flops",
-        "bytes",
-        "file",
-        "line",
-        "function",
-    ),
-)
+CSV = {
+    "key": "key",
+    "kind": "kind",
+    "self_seconds": "seconds",
+    "deviation_seconds": "deviation",
+    "share": "",
+    "most_seconds": "most_seconds",
+    "total_seconds": "total_seconds",
+    "hidden_seconds": "hidden_seconds",
+    "runs": "count",
+    "flops": "flops",
+    "bytes": "bytes",
+}
+"""Columns, and where a row has them."""
+
+_PLACE = ("file", "line", "function")
 
 
 def as_csv(profile: Profile, by: By) -> str:
@@ -688,32 +617,15 @@ def as_csv(profile: Profile, by: By) -> str:
     step = profile.step_seconds or 1.0
     rows: list[dict[str, Any]] = [
         {
-            "key": row.key,
-            "kind": row.kind,
-            "self_seconds": row.seconds,
-            "deviation_seconds": row.deviation,
+            **{name: getattr(row, own) for name, own in CSV.items() if own},
             "share": row.seconds / step,
-            "most_seconds": row.most_seconds,
-            "total_seconds": row.total_seconds,
-            "hidden_seconds": row.hidden_seconds,
-            "runs": row.count,
-            "flops": row.flops,
-            "bytes": row.bytes,
-            **(
-                {
-                    "file": row.frame.file,
-                    "line": row.frame.line,
-                    "function": row.frame.function,
-                }
-                if row.frame
-                else {}
-            ),
+            **{name: getattr(row.frame, name, None) for name in _PLACE},
         }
         for row in analysis.rows(profile, by)
     ]
     idle = profile.idle_seconds
     rows.append({"key": "idle", "self_seconds": idle, "share": idle / step})
-    return csv_text(CSV, rows)
+    return csv_text((*CSV, *_PLACE), rows)
 
 
 def contents(profile: Profile, found: Document, told: Report, by: By) -> Contents:
@@ -793,35 +705,21 @@ def difference(before: Document, after: Document, by: By) -> Report:
         ("slower" if each.seconds > 0 else "faster") if each.is_seen else "muted"
         for each in shown
     ]
+    cells: dict[str, list[Line]] = {
+        by: [(Span(each.key or NO_LINE),) for each in shown],
+        f"before {unit.name}".strip(): [(Span(unit.text(e.before)),) for e in shown],
+        f"now {unit.name}".strip(): [(Span(unit.text(e.after)),) for e in shown],
+        "change": [
+            (Span(_signed(each.seconds, unit), role),)
+            for each, role in zip(shown, roles, strict=True)
+        ],
+    }
     table = Table(
-        (
-            Column(
-                "key",
-                HEADS[by],
-                [(Span(each.key or NO_LINE),) for each in shown],
-                grows=True,
-            ),
-            Column(
-                "before",
-                f"before {unit.name}".strip(),
-                [(Span(unit.text(each.before)),) for each in shown],
-                right=True,
-            ),
-            Column(
-                "after",
-                f"now {unit.name}".strip(),
-                [(Span(unit.text(each.after)),) for each in shown],
-                right=True,
-            ),
-            Column(
-                "change",
-                "change",
-                [
-                    (Span(_signed(each.seconds, unit), role),)
-                    for each, role in zip(shown, roles, strict=True)
-                ],
-                right=True,
-            ),
+        tuple(
+            Column(key, head, lines, right=key != "key", grows=key == "key")
+            for key, (head, lines) in zip(
+                ("key", "before", "after", "change"), cells.items(), strict=True
+            )
         )
     )
     return Report(
@@ -840,12 +738,19 @@ _WIDE, _ROW, _LETTER = 1200, 18, 6.6
 class _Node:
     def __init__(self, name: str, place: str) -> None:
         self.name, self.place = name, place
-        self.seconds = 0.0
-        self.kinds: dict[KernelKind, float] = {}
+        self.kinds: Counter[KernelKind] = Counter()
+        """Seconds."""
         self.inner: dict[str, _Node] = {}
 
-    def child(self, name: str, place: str) -> _Node:
-        return self.inner.setdefault(place, _Node(name, place))
+    @property
+    def seconds(self) -> float:
+        return self.kinds.total()
+
+    def boxes(self, depth: int = 0, start: float = 0.0) -> Iterator[_Box]:
+        yield _Box(depth, start, self)
+        for inner in sorted(self.inner.values(), key=lambda each: -each.seconds):
+            yield from inner.boxes(depth + 1, start)
+            start += inner.seconds
 
 
 class _Box(NamedTuple):
@@ -857,31 +762,32 @@ class _Box(NamedTuple):
 _FILLS = {"compute": "#4c9be8", "collective": "#e8a33d", "copy": "#b07cd8"}
 
 
-def tree(profile: Profile) -> _Node:
+def _tree(profile: Profile) -> _Node:
     """The time of a step by the stacks of the user, the outermost first."""
     root = _Node(profile.source, "")
     for each in profile.kernels:
         for share in each.shares:
+            seconds = share.part * each.self_seconds
+            root.kinds[each.kind] += seconds  # type: ignore[assignment]
+            node = root
             frames = [profile.frames[place] for place in reversed(share.stack)]
             path = [
                 (
-                    f"{frame.function or PurePath(frame.file).name}:{frame.line}",
-                    f"{frame.file}:{frame.line}",
+                    f"{f.function or PurePath(f.file).name}:{f.line}",
+                    f"{f.file}:{f.line}",
                 )
-                for frame in frames
+                for f in frames
             ]
-            node, seconds = root, share.part * each.self_seconds
-            for step in [None, *path, (each.name, f"{each.program} {each.name}")]:
-                node = node if step is None else node.child(*step)
-                node.seconds += seconds
-                node.kinds[each.kind] = node.kinds.get(each.kind, 0.0) + seconds
+            for name, place in (*path, (each.name, f"{each.program} {each.name}")):
+                node = node.inner.setdefault(place, _Node(name, place))
+                node.kinds[each.kind] += seconds  # type: ignore[assignment]
     return root
 
 
 def flame(profile: Profile) -> str:
     """An SVG: each frame of the user's stacks as wide as its time, kernels on top."""
-    root = tree(profile)
-    boxes = list(_boxes(root, 0, 0.0))
+    root = _tree(profile)
+    boxes = list(root.boxes())
     deepest = max(box.depth for box in boxes) + 1
     height, scale = 60 + deepest * _ROW, _WIDE / (root.seconds or 1.0)
     ends = fmt.seconds(root.seconds), fmt.seconds(profile.step_seconds)
@@ -897,7 +803,7 @@ def flame(profile: Profile) -> str:
         if width < 0.3:
             continue
         y = height - 10 - (depth + 1) * _ROW
-        kind = max(node.kinds, key=lambda kind: node.kinds[kind])
+        ((kind, _),) = node.kinds.most_common(1)
         share = fmt.percent(node.seconds / (profile.step_seconds or 1.0))
         tip = f"{node.name} {fmt.seconds(node.seconds)} {share} {node.place}"
         fits = int((width - 4) / _LETTER)
@@ -916,13 +822,6 @@ def flame(profile: Profile) -> str:
             + "</g>"
         )
     return "\n".join([*parts, "</svg>", ""])
-
-
-def _boxes(node: _Node, depth: int, start: float) -> Iterator[_Box]:
-    yield _Box(depth, start, node)
-    for inner in sorted(node.inner.values(), key=lambda each: -each.seconds):
-        yield from _boxes(inner, depth + 1, start)
-        start += inner.seconds
 
 
 def _xml(text: str) -> str:
