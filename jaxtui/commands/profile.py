@@ -57,6 +57,8 @@ from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import profile as view
 from jaxtui.view import words
+from jaxtui.view.profile import document as files
+from jaxtui.view.profile.difference import difference
 
 RUNNER = "jaxtui.measure.capture"
 
@@ -150,7 +152,7 @@ def is_script(text: str) -> bool:
 @own_arguments
 @mesh
 @json_flag
-@export_flags("the profile", view.ENDINGS)
+@export_flags("the profile", files.ENDINGS)
 @engine_flags
 @click.pass_obj
 def command(
@@ -173,7 +175,7 @@ def command(
     """
     options["seconds"] = options.pop("for")
     _refuse_others(target, load, m, options)
-    before = view.read(diff) if diff is not None else None
+    before = files.read(diff) if diff is not None else None
     show = _Shown(by, before, as_json=as_json, exports=exports)
     if load is not None:
         return show.close(_Read(load).run(), str(load))
@@ -239,7 +241,7 @@ class _Shown:
     def __init__(
         self,
         by: By | None,
-        before: view.Document | None,
+        before: files.Document | None,
         *,
         as_json: bool,
         exports: Exports,
@@ -257,7 +259,7 @@ class _Shown:
         profile = found if isinstance(found, Profile) else None
         failed = found if isinstance(found, WorkFailed) else None
         host = driver.state.host if driver else None
-        document = view.document(profile, source, host, failed)
+        document = files.document(profile, source, host, failed)
         if failed is not None and not self.as_json:
             say("\n".join(filter(None, (words.why(failed), failed.remark.detail))))
         by = self._by or (best_key(profile) if profile else "line")
@@ -266,12 +268,12 @@ class _Shown:
             report = view.report(profile, by)
             reports = [report]
             if self._before is not None:
-                reports = [view.difference(self._before, document, by)]
+                reports = [difference(self._before, document, by)]
 
             def text() -> str:
                 return join_painted([rendered(each) for each in reports], "\n\n")
 
-            contents = partial(view.contents, profile, document, report, by)
+            contents = partial(files.contents, profile, document, report, by)
         return close(
             document=document,
             text=text,

@@ -16,7 +16,6 @@ from jaxtui.view import (
     crossover,
     history,
     links,
-    profile,
     program,
     roofline,
 )
@@ -27,6 +26,7 @@ from jaxtui.view.document import (
     Lessons,
     Results,
 )
+from jaxtui.view.profile.document import Document as ProfileDocument
 
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "audit": (audit.Document,),
@@ -39,7 +39,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "check": (CheckResults,),
     "compile": (program.Compiled,),
     "hlo": (program.Document,),
-    "profile": (profile.Document,),
+    "profile": (ProfileDocument,),
     "learn": (Lessons, LessonResults),
     "history": (history.Document,),
     "compare": (compare.Pairs,),

@@ -31,6 +31,7 @@ from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
 from jaxtui.view import profile as view
 from jaxtui.view import words
+from jaxtui.view.profile import lists
 from jaxtui.view.progress import job_text
 from jaxtui.view.report import lines
 from jaxtui.view.text import Line, Span, fold, plain
@@ -89,11 +90,11 @@ class ProfileScreen(Modal):
         self._profile: Profile | None = None
         self._failed: WorkFailed | None = None
         self._by: By = "op"
-        self._line: view.SourceLine | None = None
+        self._line: lists.SourceLine | None = None
         """Whose kernels are shown alone."""
         self._row: Row | None = None
         """Whose lines are shown alone."""
-        self._lines: Sequence[view.SourceLine] = ()
+        self._lines: Sequence[lists.SourceLine] = ()
         self._rows: Sequence[Row] = ()
         self._complete = False
         """All of its parts are there."""
@@ -169,12 +170,12 @@ class ProfileScreen(Modal):
         self.query_one("#step", Panel).query_one(Paper).show(self._head)
         if self._profile is None:
             return
-        self._lines = view.source_lines(self._profile, self._row)
-        self._rows = view.rows_of(self._profile, self._by, self._line)
+        self._lines = lists.source_lines(self._profile, self._row)
+        self._rows = lists.rows_of(self._profile, self._by, self._line)
         source, rows = self.query_one(SourceList), self.query_one(RowList)
-        _fill(source, map(view.source_text, self._lines), self._lines)
+        _fill(source, map(lists.source_text, self._lines), self._lines)
         width = max(rows.content_size.width, 30)
-        drawn = view.row_lines(self._profile, self._rows, self._by, width)
+        drawn = lists.row_lines(self._profile, self._rows, self._by, width)
         _fill(rows, drawn, self._rows)
         about = f" of {self._line.name}" if self._line else ""
         self.query_one("#rows", Panel).entitle(
@@ -211,7 +212,7 @@ class ProfileScreen(Modal):
         event.stop()
         if isinstance(event.option_list, SourceList):
             line = self._lines[event.option_index]
-            if self._profile and not view.rows_of(self._profile, self._by, line):
+            if self._profile and not lists.rows_of(self._profile, self._by, line):
                 self.base.say("No kernel comes from this line.")
                 return
             self._line, self._row = (None if line == self._line else line), None

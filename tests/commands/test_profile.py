@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.view.profile import Document
+from jaxtui.view.profile.document import Document
 from tests.measure.spaces import Line, Plane, event, space
 from tests.processes import Running, jaxtui
 

@@ -11,10 +11,14 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from jaxtui.analysis.profile import By
 from jaxtui.model import Remark, SelectionError, WorkFailed
 from jaxtui.model.profile import Frame, Transfer
 from jaxtui.view import profile
 from jaxtui.view.document import encode
+from jaxtui.view.profile import document
+from jaxtui.view.profile.difference import difference
+from jaxtui.view.profile.flame import flame
 from jaxtui.view.report import Table
 from jaxtui.view.text import plain
 from tests.records import FRAMES, gap, kernel, profiled
@@ -30,7 +34,7 @@ def cells(table: Table, key: str) -> list[str]:
     return [plain(cell) for cell in column.cells]
 
 
-def main(by: profile.By, most: int = 15) -> Table:
+def main(by: By, most: int = 15) -> Table:
     return profile.report(FOUND, by, most=most).tables[1]
 
 
@@ -88,10 +92,10 @@ def test_transfers_are_told() -> None:
 
 
 def test_the_document_has_every_kernel() -> None:
-    document = json.loads(encode(profile.document(FOUND, "")))
-    assert document["steps"] == 2
-    assert document["busy_seconds"] + document["idle_seconds"] == pytest.approx(10e-3)
-    dot, fused, copy = document["rows"]
+    found = json.loads(encode(document.document(FOUND, "")))
+    assert found["steps"] == 2
+    assert found["busy_seconds"] + found["idle_seconds"] == pytest.approx(10e-3)
+    dot, fused, copy = found["rows"]
     assert dot["lines"] == [
         {
             "file": "/home/ada/train.py",
@@ -102,26 +106,26 @@ def test_the_document_has_every_kernel() -> None:
     ]
     assert [line["seconds"] for line in fused["lines"]] == pytest.approx([1e-3, 1e-3])
     assert copy["lines"] == []
-    spent = sum(row["self_seconds"] for row in document["rows"])
-    assert spent == pytest.approx(document["busy_seconds"])
+    spent = sum(row["self_seconds"] for row in found["rows"])
+    assert spent == pytest.approx(found["busy_seconds"])
 
 
 def test_a_document_says_why_there_is_no_profile() -> None:
     failed = WorkFailed(remark=Remark("trace-unreadable", {"path": "x"}, "error"))
-    document = profile.document(None, "x", None, failed)
-    assert document.failure is not None
-    assert (document.failure.code, document.rows) == ("trace-unreadable", ())
+    found = document.document(None, "x", None, failed)
+    assert found.failure is not None
+    assert (found.failure.code, found.rows) == ("trace-unreadable", ())
 
 
 def test_a_table_to_take_away_is_in_base_units() -> None:
-    rows = list(csv.DictReader(io.StringIO(profile.as_csv(FOUND, "line"))))
+    rows = list(csv.DictReader(io.StringIO(document.as_csv(FOUND, "line"))))
     assert sum(float(row["self_seconds"]) for row in rows) == pytest.approx(10e-3)
     assert rows[0]["file"] == "/home/ada/train.py"
     assert rows[-1]["key"] == "idle"
 
 
 def test_the_flame_is_as_wide_as_the_time() -> None:
-    drawn = profile.flame(FOUND)
+    drawn = flame(FOUND)
     tree = ElementTree.fromstring(drawn)
     boxes = tree.findall("{http://www.w3.org/2000/svg}g")
     titles = [box[0].text or "" for box in boxes]
@@ -135,7 +139,7 @@ def test_the_flame_is_as_wide_as_the_time() -> None:
 
 def test_the_flame_shows_what_comes_from_outside_as_text() -> None:
     frames = (Frame(file="<b>&.py", line=1, function="\x1b[2J<script>"), *FRAMES[1:])
-    drawn = profile.flame(profiled(DOT, frames=frames, source="a<b"))
+    drawn = flame(profiled(DOT, frames=frames, source="a<b"))
     assert ElementTree.fromstring(drawn) is not None
     assert "\x1b" not in drawn
 
@@ -145,15 +149,15 @@ def test_the_flame_shows_what_comes_from_outside_as_text() -> None:
 
 def test_what_became_slower_comes_first(tmp_path: Path) -> None:
     slower = profiled(kernel("dot.1", 7.5e-3, 7.5e-3), FUSED)
-    before, after = profile.document(FOUND, ""), profile.document(slower, "")
-    table = profile.difference(before, after, "line").tables[0]
+    before, after = document.document(FOUND, ""), document.document(slower, "")
+    table = difference(before, after, "line").tables[0]
     keys = cells(table, "key")
     assert keys[0] == "train.py:4"
     assert set(keys[1:]) == {"train.py:5", profile.NO_LINE, "idle"}
     assert cells(table, "change")[0].startswith("+2")
     file = tmp_path / "before.json"
     file.write_bytes(encode(before))
-    assert profile.read(file).rows == before.rows
+    assert document.read(file).rows == before.rows
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff"])
@@ -161,9 +165,9 @@ def test_another_file_is_no_profile(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_bytes(content)
     with pytest.raises(SelectionError):
-        profile.read(file)
+        document.read(file)
     with pytest.raises(SelectionError):
-        profile.read(tmp_path / "nothing.json")
+        document.read(tmp_path / "nothing.json")
 
 
 def test_a_profile_crosses_the_pipe_whole() -> None:

@@ -1,0 +1,205 @@
+"""The document of a profile, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from jaxtui.analysis import profile as analysis
+from jaxtui.analysis.profile import By
+from jaxtui.model import Host, Record, Remark, WorkFailed, rejection
+from jaxtui.model.profile import (
+    Compile,
+    Gap,
+    Holding,
+    KernelKind,
+    Occupancy,
+    Profile,
+    Transfer,
+)
+from jaxtui.places import read_whole
+from jaxtui.view.document import SCHEMA, ProblemRow, encode, problem
+from jaxtui.view.export import Contents, csv_text
+from jaxtui.view.profile.flame import flame
+from jaxtui.view.render import markdown
+from jaxtui.view.report import Report
+
+
+class SourceRow(Record, frozen=True, kw_only=True):
+    """A line that asked for a kernel."""
+
+    file: str
+    line: int
+    function: str
+    seconds: float
+    """Its part of the kernel's own time."""
+
+
+class KernelRow(Record, frozen=True, kw_only=True):
+    """A kernel; seconds of a step, averaged over the devices."""
+
+    name: str
+    program: str
+    category: str
+    kind: KernelKind
+    shape: str
+    op_name: str
+    self_seconds: float
+    deviation_seconds: float | None
+    total_seconds: float
+    hidden_seconds: float
+    count: float
+    flops: float | None
+    bytes: float | None
+    lines: tuple[SourceRow, ...]
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """Of ``profile``. Seconds are those of a step unless they say otherwise."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    source: str
+    steps: int
+    step_seconds: float | None
+    busy_seconds: float | None
+    idle_seconds: float | None
+    unprofiled_seconds: float | None
+    jax: str
+    device_kind: str
+    devices: tuple[str, ...]
+    rows: tuple[KernelRow, ...]
+    gaps: tuple[Gap, ...]
+    compiles: tuple[Compile, ...]
+    transfers: tuple[Transfer, ...]
+    memory: tuple[Occupancy, ...]
+    holdings: tuple[Holding, ...]
+    notes: tuple[Remark, ...]
+    failure: ProblemRow | None
+
+
+def document(
+    profile: Profile | None,
+    source: str,
+    host: Host | None = None,
+    failed: WorkFailed | None = None,
+) -> Document:
+    """What is known of a profile, and why there is none."""
+    known = profile
+    return Document(
+        host=host,
+        source=known.source if known else source,
+        steps=len(known.steps) if known else 0,
+        step_seconds=known.step_seconds if known else None,
+        busy_seconds=known.busy_seconds if known else None,
+        idle_seconds=known.idle_seconds if known else None,
+        unprofiled_seconds=known.unprofiled_seconds if known else None,
+        jax=known.jax if known else "",
+        device_kind=known.device_kind if known else "",
+        devices=known.devices if known else (),
+        rows=tuple(_kernel_rows(known)) if known else (),
+        gaps=known.gaps if known else (),
+        compiles=known.compiles if known else (),
+        transfers=known.transfers if known else (),
+        memory=known.memory if known else (),
+        holdings=known.holdings if known else (),
+        notes=tuple(analysis.remarks(known)) if known else (),
+        failure=problem(failed),
+    )
+
+
+def _kernel_rows(profile: Profile) -> Iterator[KernelRow]:
+    for each in profile.kernels:
+        lines = [
+            SourceRow(
+                file=frame.file,
+                line=frame.line,
+                function=frame.function,
+                seconds=share.part * each.self_seconds,
+            )
+            for share in each.shares
+            for frame in (profile.frames[place] for place in share.stack[:1])
+        ]
+        yield KernelRow(
+            name=each.name,
+            program=each.program,
+            category=each.category,
+            kind=each.kind,
+            shape=each.shape,
+            op_name=each.op_name,
+            self_seconds=each.self_seconds,
+            deviation_seconds=each.deviation,
+            total_seconds=each.total_seconds,
+            hidden_seconds=each.hidden_seconds,
+            count=each.count,
+            flops=each.flops,
+            bytes=each.bytes,
+            lines=tuple(lines),
+        )
+
+
+CSV = {
+    "key": "key",
+    "kind": "kind",
+    "self_seconds": "seconds",
+    "deviation_seconds": "deviation",
+    "share": "",
+    "most_seconds": "most_seconds",
+    "total_seconds": "total_seconds",
+    "hidden_seconds": "hidden_seconds",
+    "runs": "count",
+    "flops": "flops",
+    "bytes": "bytes",
+}
+"""Columns, and where a row has them."""
+
+_PLACE = ("file", "line", "function")
+
+
+def as_csv(profile: Profile, by: By) -> str:
+    """A row per key in base units, and one for the idle time."""
+    step = profile.step_seconds or 1.0
+    rows: list[dict[str, Any]] = [
+        {
+            **{name: getattr(row, own) for name, own in CSV.items() if own},
+            "share": row.seconds / step,
+            **{name: getattr(row.frame, name, None) for name in _PLACE},
+        }
+        for row in analysis.rows(profile, by)
+    ]
+    idle = profile.idle_seconds
+    rows.append({"key": "idle", "self_seconds": idle, "share": idle / step})
+    return csv_text((*CSV, *_PLACE), rows)
+
+
+def contents(profile: Profile, found: Document, told: Report, by: By) -> Contents:
+    """Every kind of file."""
+    return {
+        ".json": lambda: encode(found).decode(),
+        ".csv": lambda: as_csv(profile, by),
+        ".md": lambda: markdown(told),
+        ".svg": lambda: flame(profile),
+    }
+
+
+ENDINGS = (".json", ".csv", ".md", ".svg")
+
+
+def read(path: Path) -> Document:
+    """A document that ``--json`` printed.
+
+    Raises:
+        SelectionError: it is not there, or none.
+    """
+    try:
+        return msgspec.json.decode(read_whole(path), type=Document)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise rejection("document-unreadable", file=str(path), why=why) from error
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise rejection(
+            "no-profile-document", file=str(path), why=str(error)
+        ) from error

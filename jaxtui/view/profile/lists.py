@@ -1,0 +1,134 @@
+"""A profile on a screen: the source with heat, and the kernels beside it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+import msgspec
+
+from jaxtui import format as fmt
+from jaxtui.analysis import profile as analysis
+from jaxtui.analysis.profile import By, Row
+from jaxtui.model.profile import Profile
+from jaxtui.view.heat import Scale
+from jaxtui.view.profile import KINDS, label, share_text, source, time_text
+from jaxtui.view.text import Line, Span, bar
+
+CONTEXT = 2
+"""Lines around one that takes time."""
+
+MOST_KERNELS = 200
+"""In a list."""
+
+
+class SourceLine(NamedTuple):
+    """A line of a file; one without a number names the file."""
+
+    file: str
+    number: int
+    text: str
+    seconds: float = 0.0
+    share: float = 0.0
+    heat: str = ""
+    """The role of its margin; empty for what takes no time."""
+    shared: bool = False
+    """How much is that of other lines is a guess."""
+    total: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{PurePath(self.file).name}:{self.number}"
+
+
+def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
+    """The files of the user, the dearest first, around the lines that take time.
+
+    Args:
+        profile: of a trace.
+        of: only the lines of these kernels.
+    """
+    files: dict[str, dict[int, Row]] = defaultdict(dict)
+    wanted = {id(kernel) for kernel in of.kernels} if of else None
+    for row in analysis.rows(profile, "line"):
+        kernels = {id(kernel) for kernel in row.kernels}
+        if row.frame is not None and (wanted is None or wanted & kernels):
+            files[row.frame.file][row.frame.line] = row
+    scale = Scale.of(row.seconds for rows in files.values() for row in rows.values())
+    step = profile.step_seconds or 1.0
+    found: list[SourceLine] = []
+    for file, rows in sorted(
+        files.items(), key=lambda item: -sum(row.seconds for row in item[1].values())
+    ):
+        found.append(SourceLine(file, 0, file))
+        text = source(file)
+        near = {
+            number
+            for line in rows
+            for number in range(line - CONTEXT, line + CONTEXT + 1)
+            if 0 < number <= len(text)
+        }
+        for number in sorted({*near, *rows}):
+            line = SourceLine(file, number, text[number - 1] if number in near else "")
+            if known := rows.get(number):
+                line = line._replace(
+                    seconds=known.seconds,
+                    share=known.seconds / step,
+                    shared=known.shared,
+                    heat=scale.role(known.seconds) if scale and known.seconds else "",
+                    total=known.total_seconds,
+                )
+            found.append(line)
+    return found
+
+
+def source_text(line: SourceLine) -> Line:
+    """A line with its heat and its share of a step in the margin."""
+    if not line.number:
+        return (Span(line.text, "head"),)
+    share = share_text(line.share) if line.seconds else ""
+    return (
+        Span(f"{share:>7}{'~' if line.shared else ' '}", line.heat or "muted"),
+        Span(f"{line.number:>5} ", "muted"),
+        Span(line.text.expandtabs(4), "label" if line.total else "muted"),
+    )
+
+
+def rows_of(profile: Profile, by: By, line: SourceLine | None = None) -> list[Row]:
+    """The kernels by a key; only those of a line, if there is one."""
+    if line is None or not line.number:
+        return analysis.rows(profile, by)[:MOST_KERNELS]
+    kernels = [
+        each
+        for each in profile.kernels
+        if any(
+            (profile.frames[place].file, profile.frames[place].line)
+            == (line.file, line.number)
+            for share in each.shares
+            for place in share.stack[:1]
+        )
+    ]
+    only = msgspec.structs.replace(profile, kernels=tuple(kernels))
+    return analysis.rows(only, by)[:MOST_KERNELS]
+
+
+def row_lines(profile: Profile, rows: Sequence[Row], by: By, width: int) -> list[Line]:
+    """The kernels as a list shows them: time, share, bar and name."""
+    step = profile.step_seconds or 1.0
+    unit = fmt.shared([row.seconds for row in rows], "s")
+    times = [time_text(row.seconds, unit) + f" {unit.name}".rstrip() for row in rows]
+    room = max(map(len, times), default=0)
+    longest = max((row.seconds for row in rows), default=0.0) or 1.0
+    cells = max(4, min(12, width // 6))
+    return [
+        (
+            Span(f"{time:>{room}} "),
+            Span(f"{share_text(row.seconds / step):>7} ", "muted"),
+            Span(f"{bar(row.seconds / longest, cells):<{cells}} ", KINDS[row.kind][1]),
+            *label(row, "op"),
+            Span(f"  {row.kernels[0].category}" if by == "op" else "", "muted"),
+        )
+        for row, time in zip(rows, times, strict=True)
+    ]
