@@ -60,7 +60,7 @@ from jaxtui.view import words
 from jaxtui.view.profile import document as files
 from jaxtui.view.profile.difference import difference
 
-RUNNER = "jaxtui.measure.capture"
+RUNNER = "jaxtui.measure.profile.capture"
 
 STDERR = 2
 """The descriptor: a program writes to it and not to what Python has made of it."""

@@ -351,8 +351,8 @@ class Core:
                 inspection,
                 loops,
                 own,
-                profiling,
             )
+            from jaxtui.measure.profile import case  # noqa: F401
 
             yield from own.imports(work)
 
@@ -397,7 +397,7 @@ class Core:
 
                 return run_inspection(work, stop=stop)
             case Profiling():
-                from jaxtui.measure.profiling import run_profiling
+                from jaxtui.measure.profile.case import run_profiling
 
                 return run_profiling(work, stop=stop)
             case Roofs():

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import holdings
+from jaxtui.measure.profile import holdings
 from tests.measure.spaces import message
 
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from jaxtui.analysis.profile import place, remarks, rows
 from jaxtui.measure import profile, xspace
-from jaxtui.measure.profile import STEP, NoProfileError
+from jaxtui.measure.profile import NoProfileError
+from jaxtui.measure.profile.steps import STEP
 from jaxtui.model.profile import Kernel, Profile
 from tests.measure.spaces import Event, Line, Named, Plane, event, space
 

@@ -14,9 +14,10 @@ from time import perf_counter, sleep
 import jax
 import msgspec
 
-from jaxtui.measure import coldpath, devices, holdings, ops, own, profile, trace, xspace
+from jaxtui.measure import coldpath, devices, ops, own, profile, trace, xspace
 from jaxtui.measure.errors import RefusedError
-from jaxtui.measure.profile import STEP, NoProfileError
+from jaxtui.measure.profile import NoProfileError, holdings
+from jaxtui.measure.profile.steps import STEP
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
 from jaxtui.measure.workload import (

@@ -14,7 +14,7 @@ from pathlib import Path
 import jax
 
 from jaxtui.measure.devices import probe
-from jaxtui.measure.profile import HIDDEN
+from jaxtui.measure.profile.programs import HIDDEN
 from jaxtui.measure.wire import Value, fields, integers
 from jaxtui.model.profile import Frame, Holding
 

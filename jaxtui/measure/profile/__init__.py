@@ -1,0 +1,188 @@
+"""Makes a profile of a trace.
+
+``read`` is pure: a ``Space`` in, a ``Profile`` out, whatever machine wrote it; ``load``
+takes a file. ``steps`` finds the steps, ``tally`` whose time each moment of them was,
+``programs`` what a kernel is, ``graphs`` what a CUDA graph ran, and ``host`` what the
+host did. ``case`` and ``capture`` record.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from jaxtui.measure import kernels, xspace
+from jaxtui.measure.kernels import DEVICES, HOST, Kernel
+from jaxtui.measure.profile import graphs, host, steps
+from jaxtui.measure.profile.programs import Programs
+from jaxtui.measure.profile.steps import PS
+from jaxtui.measure.profile.tally import Tally
+from jaxtui.model.events import WorkFailed
+from jaxtui.model.profile import Profile
+from jaxtui.model.remark import Fact, Remark
+
+MOST_EVENTS = 1_000_000
+"""Each takes some 20 µs and 1 kB while a profile is made of it."""
+
+
+class NoProfileError(Exception):
+    """A trace shows no kernel."""
+
+    def __init__(self, remark: Remark) -> None:
+        super().__init__(remark.code)
+        self.remark = remark
+
+
+def read(space: xspace.Space, source: str) -> Profile:
+    """The profile of a trace.
+
+    Raises:
+        NoProfileError: It has no kernels, or too many events.
+        ValueError: It is damaged.
+    """
+    events = kernels.size(space)
+    if events > MOST_EVENTS:
+        facts: dict[str, Fact] = {"events": events, "most": MOST_EVENTS}
+        raise NoProfileError(Remark("too-many-events", facts, "error"))
+    timelines = list(kernels.timelines(space))
+    ran = [kernel for timeline in timelines for kernel in kernels.of(timeline)]
+    # What a host computes beside its accelerator is not what is looked for.
+    ran = _sorted([k for k in ran if not k.device.startswith("cpu:")] or ran)
+    if not ran:
+        facts = {"events": events, "planes": len(space.planes)}
+        raise NoProfileError(Remark("no-kernels", facts, "error"))
+    programs = Programs(space, {each.program for each in ran})
+    ran = _sorted(programs.settled(graphs.named(ran, programs.known)))
+    notes = list(_remarks(space, ran, programs))
+    threads = [
+        events
+        for timeline in timelines
+        if timeline.plane == HOST
+        for events in timeline.lines.values()
+    ]
+    windows, remark = steps.find(threads, ran)
+    if remark is not None:
+        notes.append(remark)
+    devices = sorted({each.device for each in ran})
+    tally = Tally(windows, programs)
+    for device in devices:
+        tally.add([each for each in ran if each.device == device])
+    rows = tuple(tally.rows(len(devices)))
+    if not any(share.stack for row in rows for share in row.shares):
+        notes.append(Remark("no-lines", {"programs": len(programs.known)}))
+    whole = steps.Window(windows[0].start, windows[-1].end)
+    peaks = _peaks(space)
+    return Profile(
+        source=source,
+        jax=_version(space),
+        device_kind=str(peaks.get("device_type_string", "")),
+        devices=tuple(devices),
+        steps=tuple(window.seconds for window in windows),
+        busy=tuple(busy * PS / len(devices) for busy in tally.busy),
+        kernels=rows,
+        frames=tuple(programs.frames),
+        gaps=tuple(host.gaps(tally.gaps, threads, whole.start)),
+        compiles=tuple(host.compiles(threads, whole)),
+        transfers=tuple(host.transfers(timelines, whole)),
+        memory=tuple(host.memory(threads, whole)),
+        flops_per_second=_rate(peaks, "peak_teraflops_per_second", 1e12),
+        bytes_per_second=_rate(peaks, "peak_hbm_bw_gigabytes_per_second", 1e9)
+        or _rate(peaks, "memory_bandwidth", 1.0),
+        peak_source="trace" if peaks.keys() & _PEAKS else "",
+        events=events,
+        notes=tuple(notes),
+    )
+
+
+def _sorted(ran: Iterable[Kernel]) -> list[Kernel]:
+    return sorted(ran, key=lambda each: (each.start, -each.end))
+
+
+def _remarks(
+    space: xspace.Space, ran: Sequence[Kernel], programs: Programs
+) -> Iterator[Remark]:
+    if texts := space.errors:
+        yield Remark("trace-errors", {"count": len(texts)}, "warning", "\n".join(texts))
+    if texts := space.warnings:
+        yield Remark("trace-warns", {"count": len(texts)}, "info", "\n".join(texts))
+    if cut := sum(not each.is_whole for each in ran):
+        yield Remark("kernels-cut", {"count": cut})
+    unnamed = sum(
+        each.program.startswith("?")
+        or (kernels.GRAPH in each.stats and programs.find(each) is None)
+        for each in ran
+    )
+    if unnamed:
+        yield Remark("kernels-unnamed", {"count": unnamed, "of": len(ran)}, "warning")
+    if ordered := sum(each.by_order for each in ran):
+        yield Remark("kernels-by-order", {"count": ordered, "of": len(ran)})
+
+
+def _peaks(space: xspace.Space) -> dict[str, xspace.Stat]:
+    for plane in space.planes:
+        if plane.name.startswith(DEVICES) and plane.stats:
+            known = dict(plane.stats)
+            known.setdefault("device_type_string", known.get("gpu_device_name", ""))
+            return known
+    return {}
+
+
+_PEAKS = {"peak_teraflops_per_second", "memory_bandwidth"}
+"""Stats of a device, of a TPU and a GPU."""
+
+
+def _rate(peaks: dict[str, xspace.Stat], name: str, unit: float) -> float | None:
+    value = peaks.get(name)
+    return value * unit if isinstance(value, (int, float)) and value > 0 else None
+
+
+def _version(space: xspace.Space) -> str:
+    for plane in space.planes:
+        if plane.name == xspace.PROGRAMS:
+            return str(plane.stats.get("jax_version", ""))
+    return ""
+
+
+# In a process of its own, without JAX: a trace may be any.
+
+
+def load(path: Path) -> Profile:
+    """The profile of a file, or of the latest trace in a folder.
+
+    Raises:
+        NoProfileError: There is none.
+    """
+    facts: dict[str, Fact] = {"path": str(path)}
+    try:
+        files = xspace.files(path)
+        if not files:
+            raise NoProfileError(Remark("trace-not-in-folder", facts, "error"))
+        space = xspace.load(files[0])
+        profile = read(space, files[0].name)
+        size = files[0].stat().st_size
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise NoProfileError(Remark("trace-unreadable", facts, "error", why)) from error
+    except xspace.TooLargeError as error:
+        facts |= {"bytes": error.size, "most": xspace.MOST_BYTES}
+        raise NoProfileError(Remark("trace-too-big", facts, "error")) from error
+    except ValueError as error:
+        raise NoProfileError(Remark("trace-damaged", facts, "error")) from error
+    if len(files) > 1:
+        more: dict[str, Fact] = {"file": files[0].name, "files": len(files)}
+        notes = (Remark("trace-of-several-hosts", more), *profile.notes)
+        profile = msgspec.structs.replace(profile, notes=notes)
+    return msgspec.structs.replace(profile, size_bytes=size)
+
+
+def main() -> int:
+    """Print the profile of the path on the command line, or why there is none."""
+    try:
+        answer: Profile | WorkFailed = load(Path(sys.argv[1]))
+    except NoProfileError as error:
+        answer = WorkFailed(remark=error.remark)
+    sys.stdout.buffer.write(msgspec.json.encode(answer))
+    return 0

@@ -1,0 +1,200 @@
+"""What the host did: while a device waited, to compile, to move data, to memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+from operator import attrgetter
+from typing import Any
+
+from jaxtui.measure.kernels import ENDED, HOST, STREAM, Timeline
+from jaxtui.measure.profile.steps import PS, STEP, Threads, Window, annotated
+from jaxtui.measure.xspace import Event
+from jaxtui.model.profile import Activity, Compile, Gap, Occupancy, Transfer
+
+COMPILES, LOWERS = "backend_compile", "lower_sharding_computation"
+"""Begin the names of what XLA compiles, and what JAX traced and lowers for it."""
+
+NO_ACTIVITY = (ENDED, "ThunkExecutor", "$")
+"""Begin the names of events that say nothing of what the host does."""
+
+MOST_GAPS = 20
+MOST_ACTIVITIES = 3
+MOST_COMPILES = 50
+MOST_MOMENTS = 500
+
+
+def gaps(
+    gaps: Sequence[tuple[Window, str, str, str]], threads: Threads, begin: int
+) -> Iterator[Gap]:
+    """The longest ones, in that order."""
+    longest = sorted(gaps, key=lambda each: each[0].start - each[0].end)[:MOST_GAPS]
+    callers = list(_callers(threads))
+    for window, device, before, after in longest:
+        yield Gap(
+            start_seconds=(window.start - begin) * PS,
+            seconds=window.seconds,
+            device=device,
+            after=before,
+            before=after,
+            host=tuple(_meanwhile(window, callers)),
+        )
+
+
+def _callers(threads: Threads) -> Iterator[list[Event]]:
+    """The threads that call JAX: those of the program, not of the runtime."""
+    for events in threads:
+        if any(
+            event.name.startswith("PjitFunction") or event.name == STEP
+            for event in events
+        ):
+            steps = {each.name for each in annotated(events)}
+            said = [
+                each
+                for each in events
+                if not each.name.startswith(NO_ACTIVITY) and each.name not in steps
+            ]
+            yield sorted(said, key=lambda each: (each.start_ps, -each.end_ps))
+
+
+def _meanwhile(gap: Window, threads: Iterable[Sequence[Event]]) -> Iterator[Activity]:
+    """What the host did, by the innermost events of its threads; without a name what
+    none of them shows.
+    """
+    spent: Counter[str] = Counter()
+    unseen = gap.end - gap.start
+    for events in threads:
+        around: list[tuple[str, int]] = []
+        """Name and end of what has begun."""
+        free = gap.end - gap.start
+        for event in events:
+            start, end = max(event.start_ps, gap.start), min(event.end_ps, gap.end)
+            while around and around[-1][1] <= start:
+                around.pop()
+            if end <= start:
+                continue
+            if around:
+                end = min(end, around[-1][1])
+                spent[around[-1][0]] -= end - start
+            else:
+                free -= end - start
+            spent[event.name] += end - start
+            around.append((event.name, end))
+        unseen = min(unseen, free)
+    spent[""] += unseen
+    for name, time in spent.most_common(MOST_ACTIVITIES):
+        if time > 0:
+            yield Activity(name=name, seconds=time * PS)
+
+
+def compiles(threads: Threads, whole: Window) -> Iterator[Compile]:
+    """Functions that were compiled, or traced again and found in JAX's cache, in the
+    order of time.
+    """
+    found: list[tuple[int, Compile]] = []
+    for events in threads:
+        inside = [
+            each
+            for each in events
+            if each.name.startswith((COMPILES, LOWERS)) and whole.meets(each)
+        ]
+        calls = [each for each in events if each.name.startswith("PjitFunction(")]
+        compiled = [each for each in inside if each.name.startswith(COMPILES)]
+        for each in inside:
+            around = [call for call in calls if _holds(call, each)]
+            call = min(around, key=attrgetter("duration_ps"), default=each)
+            of_xla = each.name.startswith(COMPILES)
+            if not of_xla and any(_holds(call, other) for other in compiled):
+                continue
+            name = call.name[len("PjitFunction(") : -1]
+            record = Compile(
+                function=_module(threads, each) if call is each else name,
+                seconds=(each.end_ps - call.start_ps) * PS,
+                compile_seconds=each.duration_ps * PS if of_xla else None,
+            )
+            found.append((call.start_ps, record))
+    for _, record in sorted(found, key=lambda each: each[0])[:MOST_COMPILES]:
+        yield record
+
+
+def _holds(outer: Event, inner: Event) -> bool:
+    return outer.start_ps <= inner.start_ps and inner.end_ps <= outer.end_ps
+
+
+def _module(threads: Threads, compiled: Event) -> str:
+    """The function that is compiled, by what XLA says meanwhile; may be empty."""
+    for events in threads:
+        for event in events:
+            if compiled.start_ps <= event.start_ps < event.end_ps <= compiled.end_ps:
+                for name, value in event.stats:
+                    if name in ("name", "module") and str(value).startswith("jit_"):
+                        return str(value).removeprefix("jit_")
+    return ""
+
+
+_TRANSFERS = ("TransferToDevice", "TransferFromDevice", "H2D", "D2H")
+_COPIES = ("MemcpyH2D", "MemcpyD2H")
+"""Begin the names of what moves bytes between host and device; on the streams of a GPU,
+which its host calls by the same name."""
+
+
+def transfers(timelines: Iterable[Timeline], whole: Window) -> Iterator[Transfer]:
+    counts, seconds, moved = Counter[str](), Counter[str](), Counter[str]()
+    events = (
+        (event, name.startswith(STREAM))
+        for plane, lines, _ in timelines
+        for name, line in lines.items()
+        if plane == HOST or name.startswith(STREAM)
+        for event in line
+    )
+    for event, on_stream in events:
+        moves = event.name.startswith(_COPIES if on_stream else _TRANSFERS)
+        if not moves or "=>" in event.name or not whole.meets(event):
+            continue
+        name = event.name.partition(" ")[0]
+        counts[name] += 1
+        seconds[name] += event.duration_ps
+        if (size := _size(dict(event.stats))) is not None:
+            moved[name] += size
+    for name, time in seconds.most_common():
+        yield Transfer(
+            name=name,
+            count=counts[name],
+            bytes=float(moved[name]) if name in moved else None,
+            seconds=time * PS,
+        )
+
+
+def _size(stats: dict[str, Any]) -> int | None:
+    for name in ("size", "bytes", "bytes_transferred"):
+        if isinstance(size := stats.get(name), int):
+            return size
+    for part in str(stats.get("memcpy_details", "")).split():
+        if part.startswith("size:") and part[5:].isdigit():
+            return int(part[5:])
+    return None
+
+
+def memory(threads: Threads, whole: Window) -> Iterator[Occupancy]:
+    """What the allocator of the first device says, thinned out."""
+    found = []
+    for events in threads:
+        for event in events:
+            if event.start_ps <= whole.end and event.name.startswith("Memory"):
+                stats = dict(event.stats)
+                used = stats.get("bytes_allocated")
+                if isinstance(used, int) and stats.get("index_on_host", 0) == 0:
+                    found.append((event.start_ps, float(used)))
+    found.sort()
+    # What was taken before is in use, too.
+    before = bisect_right(found, (whole.start, inf))
+    if before:
+        found = [(whole.start, found[before - 1][1]), *found[before:]]
+    every = max(1, len(found) // MOST_MOMENTS)
+    for place in range(0, len(found), every):
+        # The highest of those that are left out.
+        start = found[place][0]
+        used = max(each for _, each in found[place : place + every])
+        yield Occupancy(start_seconds=(start - whole.start) * PS, bytes=used)

@@ -1,0 +1,188 @@
+"""What a trace says of its kernels: their instructions, categories, work and lines."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from operator import attrgetter
+from pathlib import Path
+
+from jaxtui.measure import hlo
+from jaxtui.measure.kernels import Kernel
+from jaxtui.measure.xspace import Space
+from jaxtui.model.profile import Frame, KernelKind, Share
+
+_PACKAGE = Path(__file__).parents[2]
+HIDDEN = (
+    *map(str, (_PACKAGE / "measure").glob("*.py")),
+    *(
+        str(_PACKAGE / name)
+        for name in ("engine", "api.py", "child.py", "measure/profile")
+    ),
+    str(_PACKAGE / "measure/ops/base.py"),
+    "<frozen runpy>",
+)
+"""Who calls what is profiled; the ops of the catalogue are shown."""
+
+_COLLECTIVES = (
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "collective",
+    "ragged-all-to-all",
+    "recv",
+    "reduce-scatter",
+    "send",
+)
+_COPIES = (
+    "async-copy",
+    "copy",
+    "data formatting",
+    "host-transfer",
+    "infeed",
+    "outfeed",
+)
+"""How names of kernels and categories begin."""
+
+_FUSIONS = {
+    "kLoop": "loop fusion",
+    "kInput": "input fusion",
+    "kOutput": "output fusion",
+}
+
+
+class Programs:
+    """The programs of a trace that ran.
+
+    Args:
+        space: the trace.
+        wanted: their names.
+    """
+
+    def __init__(self, space: Space, wanted: Container[str]) -> None:
+        self.known: dict[str, hlo.Program] = {}
+        for name, proto in space.programs():
+            if name in wanted:
+                with suppress(ValueError):  # of a later format
+                    self.known[name] = hlo.read(proto)
+        self.frames: dict[Frame, int] = {}
+        """The lines that kernels came from so far, and the place of each."""
+
+    def find(self, kernel: Kernel) -> tuple[hlo.Program, hlo.Instruction] | None:
+        """The instruction of a kernel, and its program."""
+        program = self.known.get(kernel.program)
+        instruction = program and program.instructions.get(kernel.name)
+        return (program, instruction) if program and instruction else None
+
+    def holders(self, kernel: Kernel) -> frozenset[str]:
+        """The loops, branches and calls that a kernel runs in."""
+        program = self.known.get(kernel.program)
+        return program.holders.get(kernel.name, frozenset()) if program else frozenset()
+
+    def settled(self, ran: Sequence[Kernel]) -> Iterator[Kernel]:
+        """Kernels of which a loop, branch or call of the CPU ends with what it holds.
+
+        Up to 0.7.2 the event that tells its end may come long afterwards.
+        """
+        held: dict[Hashable, list[Kernel]] = defaultdict(list)
+        for each in ran:
+            for holder in self.holders(each):
+                held[each.program, each.run, each.device, holder].append(each)
+        for each in ran:
+            inner = held.get((each.program, each.run, each.device, each.name), [])
+            first = bisect_left(inner, each.start, key=attrgetter("start"))
+            last = bisect_right(inner, each.end, key=attrgetter("start"))
+            ends = [other.end for other in inner[first:last]]
+            if ends and each.stats.get("_p") is not None:
+                yield each._replace(end=min(each.end, max(ends)))
+            else:
+                yield each
+
+    def category(self, kernel: Kernel) -> str:
+        if category := kernel.stats.get("hlo_category"):
+            return str(category)
+        if (known := self.find(kernel)) is None:
+            return kernel.name.partition(".")[0].rstrip("0123456789") or kernel.name
+        program, instruction = known
+        opcodes = [each.opcode for each in program.inside(instruction)]
+        if instruction.opcode == "fusion":
+            if heavy := {"dot", "convolution"}.intersection(opcodes):
+                return f"{heavy.pop()} fusion"
+            return _FUSIONS.get(instruction.fusion_kind, "custom fusion")
+        if instruction.opcode == "call":
+            return next((o for o in reversed(opcodes) if o not in hlo.NO_WORK), "call")
+        return instruction.opcode
+
+    def shape(self, kernel: Kernel) -> str:
+        if known := self.find(kernel):
+            return str(known[1].shape)
+        return str(kernel.stats.get("shape_with_layout", "")).partition("{")[0]
+
+    def op_name(self, kernel: Kernel) -> str:
+        known = self.find(kernel)
+        name = str(kernel.stats.get("tf_op", "")).rstrip(":")
+        return name or (known[1].op_name if known else "")
+
+    def work(self, kernel: Kernel) -> tuple[float | None, float | None]:
+        """Flops and bytes of one run."""
+        if "bytes_accessed" in kernel.stats:
+            counted = kernel.stats.get("flops"), kernel.stats["bytes_accessed"]
+            flops, moved = (
+                float(count) if isinstance(count, (int, float)) else None
+                for count in counted
+            )
+            return flops, moved
+        if (known := self.find(kernel)) is None:
+            return None, None
+        program, instruction = known
+        return program.flops(instruction), program.bytes(instruction)
+
+    def shares(self, kernel: Kernel) -> Iterator[Share]:
+        """The lines of a kernel: of a fusion those of all that it computes.
+
+        Each has a part of its time by the work of its instructions.
+        """
+        if (known := self.find(kernel)) is None:
+            yield self._share(_source(kernel))
+            return
+        program, instruction = known
+        weights: Counter[tuple[hlo.SourceLine, ...]] = Counter()
+        for inner in program.inside(instruction):
+            if inner.opcode not in hlo.NO_WORK and (stack := program.stack(inner)):
+                weights[stack] += program.work(inner)  # type: ignore[assignment]
+        whole = sum(weights.values())
+        if not whole:
+            inside = (instruction, *program.inside(instruction))
+            stacks = (program.stack(each) for each in inside)
+            yield self._share(next(filter(None, stacks), ()))
+        for stack, weight in weights.most_common() if whole else ():
+            yield self._share(stack, weight / whole)
+
+    def _share(self, lines: Iterable[hlo.SourceLine], part: float = 1.0) -> Share:
+        frames = [
+            Frame(file=file, line=line, function=function)
+            for file, line, function in lines
+            if not file.startswith(HIDDEN)
+        ]
+        places = (self.frames.setdefault(f, len(self.frames)) for f in frames)
+        return Share(part=part, stack=tuple(places))
+
+
+def kind_of(name: str, category: str) -> KernelKind:
+    for text in (category, name):
+        if text.startswith(_COLLECTIVES):
+            return "collective"
+        if text.startswith(_COPIES):
+            return "copy"
+    return "compute"
+
+
+def _source(kernel: Kernel) -> Iterator[hlo.SourceLine]:
+    """The stack that a TPU writes into its trace, the innermost last."""
+    stack = str(kernel.stats.get("source_stack", "")).strip().splitlines()
+    for text in reversed(stack or [str(kernel.stats.get("source", ""))]):
+        file, *numbers = text.strip().split(":")
+        if file and numbers and numbers[0].isdigit():
+            yield hlo.SourceLine(file, int(numbers[0]), "")

@@ -1,0 +1,96 @@
+"""The steps of a trace."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from jaxtui.measure.kernels import Kernel
+from jaxtui.measure.xspace import Event
+from jaxtui.model.remark import Fact, Remark
+
+STEP = "jaxtui step"
+"""The annotation of a step that jaxtui runs itself."""
+
+PS = 1e-12
+
+
+Threads = Collection[Sequence[Event]]
+"""What each thread of the host did."""
+
+
+class Window(NamedTuple):
+    """Picoseconds of a trace."""
+
+    start: int
+    end: int
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start) * PS
+
+    def meets(self, event: Event) -> bool:
+        return event.end_ps > self.start and event.start_ps < self.end
+
+
+def find(threads: Threads, ran: Sequence[Kernel]) -> tuple[list[Window], Remark | None]:
+    """The steps, one after the other, and how they were found."""
+    own = sorted(
+        Window(event.start_ps, event.end_ps)
+        for events in threads
+        for event in events
+        if event.name == STEP
+    )
+    if own:
+        return own, None
+    whole = Window(ran[0].start, max(each.end for each in ran))
+    typed = sorted(event.start_ps for events in threads for event in annotated(events))
+    if len(typed) > 1:
+        # The device may lag behind: what is left of it belongs to the last one.
+        ends = [*typed[1:], max(whole.end, typed[-1] + 1)]
+        facts: dict[str, Fact] = {"steps": len(typed)}
+        found = [Window(*pair) for pair in zip(typed, ends, strict=True)]
+        return found, Remark("steps-annotated", facts)
+    program, starts = _repeated(ran)
+    if len(starts) < 2:
+        return [whole], Remark("one-step")
+    # Up to its first run it gets ready.
+    windows = [Window(*pair) for pair in pairwise([*starts, whole.end])]
+    facts = {"program": program, "steps": len(starts)}
+    facts["before_seconds"] = (starts[0] - whole.start) * PS
+    return windows, Remark("steps-of", facts)
+
+
+def annotated(events: Iterable[Event]) -> Iterator[Event]:
+    """Those of ``StepTraceAnnotation``: one of a name tells of all."""
+    known: dict[str, bool] = {}
+    for event in events:
+        if event.name not in known:
+            known[event.name] = "step_num" in dict(event.stats)
+        if known[event.name]:
+            yield event
+
+
+def _repeated(ran: Sequence[Kernel]) -> tuple[str, list[int]]:
+    """Of the programs that run again that which takes most of the time, and the starts
+    of its runs.
+    """
+    first = Counter[str](each.device for each in ran).most_common(1)[0][0]
+    spent, runs = Counter[str](), defaultdict[str, dict[Hashable, int]](dict)
+    opening: dict[str, str] = {}
+    for each in ran:
+        if each.device != first:
+            continue
+        spent[each.program] += each.end - each.start
+        known = runs[each.program]
+        key = each.run
+        if key is None:
+            # Who does not say its run begins one with the kernel that all begin with.
+            begins = each.name == opening.setdefault(each.program, each.name)
+            key = len(known) + begins
+        known.setdefault(key, each.start)
+    again = [name for name, _ in spent.most_common() if len(runs[name]) > 1]
+    program = again[0] if again else next(iter(spent))
+    return program, sorted(runs[program].values())
