@@ -113,6 +113,22 @@ def test_a_hundredth_of_a_span_is_not_told() -> None:
     assert kinds(audit(span(1.0, 2.0), executions=runs)) == []
 
 
+@pytest.mark.parametrize(
+    ("begin", "found"), [(1.0, []), (1.001, []), (0.9, ["unawaited"])]
+)
+def test_who_reads_the_clock_again_when_work_is_done_wants_to_know_both(
+    begin: float, found: list[str]
+) -> None:
+    late = [run(1.0001, 1.05), AGAIN]
+    again = msgspec.structs.replace(span(begin, 1.051), end=OTHER)
+    judged = audit(span(1.0, 1.001), again, executions=late)
+    assert [kind for kind in kinds(judged) if kind != "one-repeat"] == found
+    # What is called in between is timed there.
+    lap = [*late, run(1.002, 1.0505, "jit_g(2)")]
+    judged = audit(span(1.0, 1.001), again, executions=lap)
+    assert "unawaited" in kinds(judged)
+
+
 def test_one_late_span_of_three_is_no_finding() -> None:
     spans = [span(float(n), n + 0.001) for n in (1, 2, 3)]
     runs = [run(s.start_seconds + 1e-4, s.stop_seconds) for s in spans]
@@ -197,6 +213,44 @@ def test_compiling_inside_the_first_span() -> None:
         ("times += [clock() - start]", "seen.discard(times)", ["first-call"]),
         ("compile_time = clock() - start", "", []),
         ("print(clock() - start)  # not compiled", "", ["first-call"]),
+        ("print('compiled', clock() - start)", "", ["first-call"]),
+        ("print('without compiling', clock() - start)", "", ["first-call"]),
+        ("warm = run(first_batch, clock() - start)", "", ["first-call"]),
+        ("print('first batch', clock() - start)", "", ["first-call"]),
+        ("print(f'{n} first call: {clock() - start}')", "", []),
+        ("print(f'first call {n}, later {clock() - start}')", "", ["first-call"]),
+        ("print('compile %.1f, run %.1f' % (clock() - start, 0))", "", []),
+        ("print('compile %.1f, run %.1f' % (0, clock() - start))", "", ["first-call"]),
+        ("log.info('cold start: %.1f', clock() - start)", "", []),
+        ("times['compile'] = clock() - start", "", []),
+        ("row = dict(compile=clock() - start)", "", []),
+        ("dt = clock() - start", "print('warm-up took', dt)", []),
+        (
+            "dt = clock() - start",
+            "print('burn_in', n, 'first call', m)",
+            ["first-call"],
+        ),
+        ("a = b = clock() - start", "best = min(best, a)", []),
+        ("times.append(clock() - start)", "del times\ns.burn_in()", ["first-call"]),
+        (
+            "times.append(clock() - start)",
+            "print(min(times), mean(times))",
+            ["first-call"],
+        ),
+        ("times.append(clock() - start)", "print(np.array(times)[3:].mean())", []),
+        ("times.append(clock() - start)", "print(sorted(times)[4])", []),
+        ("rows.append((n, clock() - start))", "print(sorted(rows))", ["first-call"]),
+        ("times.append(clock() - start)", "kept = times[ramp:]\nprint(mean(kept))", []),
+        (
+            "times.append(clock() - start)",
+            "def tell(rows):\n    print(mean(rows[1:]))\ntell(times)",
+            [],
+        ),
+        (
+            "times.append(clock() - start)",
+            "def tell(rows):\n    print(mean(rows))\ntell(times)",
+            ["first-call"],
+        ),
         ("times.append(clock() - start", "no Python", ["first-call"]),
     ],
 )
@@ -211,6 +265,100 @@ def test_a_first_span_that_compiles_and_is_not_used_is_no_mistake(
         compiles=(compiled(1.01, 1.4),),
     )
     assert kinds(judged) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("times.append(dt)", ["first-call"]),
+        ("if i > 0:\n    times.append(dt)", []),
+        ("if i % 10 == 0:\n    times.append(dt)", ["first-call"]),
+        ("if verbose:\n    times.append(dt)", ["first-call"]),
+        ("if i == 0:\n    continue\ntotal += dt", []),
+        ("total += dt\nif i == 0:\n    continue", ["first-call"]),
+        ("print(dt)", ["first-call"]),
+        ("pass", []),  # the last one is used, after the loop
+    ],
+)
+def test_a_first_reading_that_the_program_does_not_keep_is_no_mistake(
+    body: str, found: list[str]
+) -> None:
+    lines = ["start = clock()", "f()", "dt = clock() - start", *body.splitlines()]
+    loop = "".join(f"    {line}\n" for line in lines)
+    after = "print(dt)" if body == "pass" else "print(total / n, sum(times))"
+    # The places count from the line of the loop.
+    source = f"for i in range(9):\n{loop}{after}\n"
+    first, second = (
+        msgspec.structs.replace(
+            each,
+            begin=Place("/a.py", 2),
+            end=Place("/a.py", 4),
+            taken=Place("/a.py", 4),
+        )
+        for each in (span(1.0, 1.5), span(2.0, 2.1))
+    )
+    judged = audit(
+        first,
+        second,
+        source=source,
+        executions=(run(1.4, 1.5), run(2.0001, 2.1)),
+        compiles=(compiled(1.01, 1.4),),
+    )
+    assert kinds(judged) == found
+
+
+@pytest.mark.parametrize(
+    ("caller", "found"),
+    [
+        ("timed(f)", []),  # nobody looks at it
+        ("print(timed(f))", ["first-call"]),
+        ("print('compiling:', timed(f))", []),
+        ("timed(f, name='first call')", []),
+        ("times = [timed(f) for _ in range(9)]\nprint(times[1:])", []),
+        ("times = [timed(f) for _ in range(9)]\nprint(sum(times))", ["first-call"]),
+        ("y, cold = timed(f)", ["first-call"]),
+    ],
+)
+def test_what_the_caller_of_a_function_that_times_makes_of_the_first_reading(
+    caller: str, found: list[str]
+) -> None:
+    source = "def timed(f):\n    start = clock(); f()\n    return clock() - start\n\n"
+    place = Place("/a.py", 6)
+    spans = (
+        msgspec.structs.replace(each, caller=place)
+        for each in (span(1.0, 1.5), span(2.0, 2.1))
+    )
+    judged = audit(
+        *spans,
+        source=f"{source}\n{caller}\n",
+        executions=(run(1.4, 1.5), run(2.0001, 2.1)),
+        compiles=(compiled(1.01, 1.4),),
+    )
+    assert kinds(judged) == found
+
+
+def test_who_compiles_and_runs_nothing_times_that() -> None:
+    compiles = (compiled(1.01, 1.4),)
+    assert kinds(audit(span(1.0, 1.5), compiles=compiles)) == []
+    # Nobody knows what ran.
+    unseen = audit(span(1.0, 1.5), compiles=compiles, traced_seconds=None)
+    assert kinds(unseen) == ["first-call"]
+
+
+def test_what_is_fetched_while_it_compiles_is_a_constant_of_the_program() -> None:
+    constant, result = (
+        Transfer(
+            direction="to host",
+            start_seconds=at,
+            end_seconds=at + MS,
+            bytes=2**20,
+            place=OTHER,
+        )
+        for at in (1.2, 1.45)
+    )
+    seen = {"executions": (run(1.4, 1.44),), "compiles": (compiled(1.01, 1.4),)}
+    assert "transfer" not in kinds(audit(span(1.0, 1.5), transfers=(constant,), **seen))
+    assert "transfer" in kinds(audit(span(1.0, 1.5), transfers=(result,), **seen))
 
 
 @pytest.mark.parametrize(("program", "found"), [("f", []), ("g", ["first-call"])])

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from statistics import median
 from typing import Generic, TypeVar
 
 import msgspec
 
+from jaxtui.analysis.audit.source import Source
 from jaxtui.model import Fact, Remark
 from jaxtui.model.audit import (
     Audit,
@@ -70,6 +70,8 @@ class _Seen:
     """Of the whole program: a transfer waits as well."""
     is_traced: bool
     """The device was watched until the end of the span."""
+    later: Sequence[Span]
+    """Those from its start or its end to a later reading, before another call."""
 
     @cached_property
     def late(self) -> float:
@@ -77,9 +79,15 @@ class _Seen:
         if not self.work or not self.is_traced:
             return 0.0
         stop = self.span.stop_seconds
-        late = max(execution.end_seconds for execution in self.work) - stop
+        done = max(execution.end_seconds for execution in self.work)
+        late = done - stop
         called = max(execution.called_seconds for execution in self.work)
         waited = self._waited(called, stop)
+        # Who reads the clock again when the result is there wants to know both.
+        for other in self.later:
+            end = other.stop_seconds
+            if not self._counts(done - end, self._waited(called, end)):
+                return 0.0
         return late if self._counts(late, waited) else 0.0
 
     @cached_property
@@ -172,7 +180,7 @@ def judge(
             for execution in seen.work
         }
     )
-    code = _Code(source)
+    code = Source(source)
     findings = [
         *_idle_waits(witness.waits),
         *(
@@ -215,10 +223,14 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
     everything: list[Wait | Transfer] = [*witness.waits, *witness.transfers]
     waits = _Timeline(everything)
     last = witness.traced_seconds[1] if witness.traced_seconds else 0.0
+    readings: dict[float, list[Span]] = defaultdict(list)
+    for span in witness.spans:
+        readings[span.start_seconds].append(span)
     for span in witness.spans:
         start, stop = span.start_seconds, span.stop_seconds
         first = bisect_left(called, start)
         unfinished = bisect_left(done, start)
+        next_call = (*called[bisect_left(called, stop) :][:1], inf)[0]
         yield _Seen(
             span,
             _by(span.thread, executions[first : bisect_left(called, stop)]),
@@ -231,6 +243,11 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
             transfers.within(start, stop),
             waits,
             stop <= last,
+            [
+                other
+                for other in (*readings[start], *readings[stop])
+                if stop < other.stop_seconds < next_call
+            ],
         )
 
 
@@ -326,7 +343,7 @@ def _idle_waits(waits: Iterable[Wait]) -> Iterator[Finding]:
 
 
 def _of_site(
-    spans: Sequence[_Seen], warm: Counter[str], code: _Code
+    spans: Sequence[_Seen], warm: Counter[str], source: Source
 ) -> Iterator[Finding]:
     begin, end = spans[0].span.begin, spans[0].span.end
     count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
@@ -353,7 +370,7 @@ def _of_site(
             "busy_seconds": median(seen.busy for seen in busy),
         }
         yield _finding(begin, "started-busy", facts, median(s.busy for s in busy))
-    yield from _compiles(spans, warm, count, code)
+    yield from _compiles(spans, warm, count, source)
     yield from _transfers(spans, count)
     if not late:
         yield from _few(spans, warm, count)
@@ -370,10 +387,10 @@ def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
 
 
 def _compiles(
-    spans: Sequence[_Seen], warm: Counter[str], count: dict[str, Fact], code: _Code
+    spans: Sequence[_Seen], warm: Counter[str], count: dict[str, Fact], source: Source
 ) -> Iterator[Finding]:
     compiling = [seen for seen in spans if seen.compiles and _matters(seen)]
-    if not compiling:
+    if not compiling or _on_purpose(compiling, len(spans), warm, source):
         return
     begin, end = spans[0].span.begin, spans[0].span.end
     again: dict[tuple[str, Place | None], list[Compile]] = defaultdict(list)
@@ -393,14 +410,6 @@ def _compiles(
         facts = count | {"function": function, "times": len(same), "seconds": seconds}
         yield _finding(end, "recompiles", facts, seconds, same[-1].reason)
         return
-    # Who times the same program again without it wanted to know what it costs.
-    programs = {execution.program for execution in compiling[0].work}
-    if len(spans) == 1 and any(warm[program] for program in programs):
-        return
-    if any(code.means_compiling(seen.span) for seen in compiling):
-        return
-    if len(spans) > 1 and 2 * len(compiling) <= len(spans) and code.drops_first(end):
-        return
     first = compiling[0]
     dearest = sorted(again, key=lambda key: -_spent(again[key]))
     facts = count | {
@@ -410,6 +419,25 @@ def _compiles(
         "corrected_seconds": first.corrected,
     }
     yield _finding(begin, "first-call", facts, seconds)
+
+
+def _on_purpose(
+    compiling: Sequence[_Seen], spans: int, warm: Counter[str], source: Source
+) -> bool:
+    """Whether a program wants to know what compiling costs, or leaves it out."""
+    # Who compiles and runs nothing times that alone; who times the same program again
+    # elsewhere, without it, wants to know the difference.
+    if len(compiling) == spans and all(
+        seen.is_traced
+        and (not seen.work or any(warm[each.program] for each in seen.work))
+        for seen in compiling
+    ):
+        return True
+    few = spans > 1 and 2 * len(compiling) <= spans
+    return all(
+        source.is_of_compiling(seen.span) or (few and source.drops_first(seen.span))
+        for seen in compiling
+    )
 
 
 def _spent(compiles: Iterable[Compile]) -> float:
@@ -424,74 +452,6 @@ def _are_new(compiles: Sequence[Compile], spans: int) -> bool:
 
 def _matters(seen: _Seen) -> bool:
     return seen.compiling > SHARE * seen.span.seconds
-
-
-class _Code:
-    """What the source of a program says of its readings.
-
-    Args:
-        source: the text of a line of it, of a whole file for line 0; empty where there
-            is none.
-    """
-
-    def __init__(self, source: Callable[[Place], str]) -> None:
-        self._source = source
-        self._files: dict[str, list[ast.stmt]] = {}
-
-    def _statements(self, file: str) -> list[ast.stmt]:
-        if file not in self._files:
-            try:
-                tree = ast.parse(self._source(Place(file, 0)))
-            except (SyntaxError, ValueError):
-                tree = ast.Module([], [])
-            self._files[file] = [
-                node
-                for node in ast.walk(tree)
-                if isinstance(node, ast.stmt) and not hasattr(node, "body")
-            ]
-        return self._files[file]
-
-    def _statement(self, place: Place | None) -> str:
-        """The statement of a line, on one line and without comments."""
-        if place is None:
-            return ""
-        for node in self._statements(place.file):
-            if node.lineno <= place.line <= (node.end_lineno or node.lineno):
-                return ast.unparse(node)
-        return ""
-
-    def means_compiling(self, span: Span) -> bool:
-        """Whether the reading is called so, or printed as that."""
-        places = (span.taken, span.caller)
-        return any(_ON_PURPOSE.search(self._statement(place)) for place in places)
-
-    def drops_first(self, end: Place) -> bool:
-        """Whether what this line reads is used without its first entry, or only for a
-        minimum, a median or the like.
-        """
-        text = self._statement(end)
-        if _ROBUST.search(text):
-            return True
-        named = _KEPT.match(text)
-        whole = "\n".join(ast.unparse(node) for node in self._statements(end.file))
-        return _WARM_UP.search(whole) is not None or (
-            named is not None
-            and any(
-                re.search(form.format(re.escape(named[1])), whole) for form in _DROPS
-            )
-        )
-
-
-_ON_PURPOSE = re.compile(r"compil|warm|cold|first", re.IGNORECASE)
-_ROBUST = re.compile(r"\b\w*(min|median|percentile|quantile)s?\(")
-# Not ``set.discard``.
-_WARM_UP = re.compile(r"burn_?in|(?<![.\w])discard", re.IGNORECASE)
-_KEPT = re.compile(r"(\w+)(?:\.append\(| = | \+= )")
-_DROPS = (
-    r"\b{}\[1:\]",
-    r"\b\w*(?:min|median|percentile|quantile)s?\((?:\w+\.)*{}\b",
-    r"\b{}\.(?:min|sort)\(",
-)
 
 
 def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Finding]:
@@ -512,7 +472,15 @@ def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Findi
     fetched: dict[Place, list[Transfer]] = defaultdict(list)
     for seen in spans:
         for each in seen.transfers:
-            if each.place is not None and (each.bytes or 0) >= TRANSFER_BYTES:
+            # JAX fetches the constants of what it compiles.
+            if (
+                each.place is not None
+                and (each.bytes or 0) >= TRANSFER_BYTES
+                and not any(
+                    compiled.start_seconds <= each.start_seconds < compiled.end_seconds
+                    for compiled in seen.compiles
+                )
+            ):
                 fetched[each.place].append(each)
     for place, each_time in fetched.items():
         seconds = sum(each.end_seconds - each.start_seconds for each in each_time)
