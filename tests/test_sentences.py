@@ -25,7 +25,7 @@ import jaxtui
 
 HOUSE = Path(jaxtui.__file__).parent
 ROOMS = ("analysis", "engine", "history", "machine", "measure", "model")
-FACES = ("commands",)
+FACES = ("commands", "tui", "view")
 ABOVE = ("__init__", "__main__", "api", "cli", "measurements")
 SPEAKS_FIRST = "child"
 """The module that speaks where nothing can be imported yet."""
@@ -67,6 +67,8 @@ VERB = re.compile(
 
 DECLARED = {"valued": 2, "flag": 1, "python_flag": 0, "one_mode": 0}
 """Which argument of what declares an option documents it."""
+KEY = 4
+"""A key in a table of keys: its names, action, label, and what it does."""
 DOCUMENTS = {"tooltip", "help"}
 STYLES = {"CSS", "DEFAULT_CSS"}
 
@@ -94,6 +96,8 @@ def sentences(source: str) -> list[tuple[int, str]]:
             skipped.update(map(id, ast.walk(node.args[DECLARED[name]])))
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in STYLES:
             skipped.add(id(node.value))
+        if isinstance(node, ast.Tuple) and len(node.elts) == KEY:
+            skipped.update(map(id, ast.walk(node.elts[-1])))
         if isinstance(node, ast.keyword) and node.arg in CATALOGUE | DOCUMENTS:
             skipped.update(map(id, ast.walk(node.value)))
         if isinstance(node, ast.Assert) and node.msg is not None:

@@ -99,9 +99,7 @@ class TooSmall(Screen[None]):
     """
 
     def compose(self) -> ComposeResult:
-        yield Static(
-            f"Too small: make this terminal {MINIMUM.width}×{MINIMUM.height} or larger."
-        )
+        yield Static(words.of("too-small", columns=MINIMUM.width, lines=MINIMUM.height))
 
 
 WRITTEN_SECONDS = 0.01
@@ -384,13 +382,13 @@ class JaxtuiApp(BaseApp):
         state = self.session.state
         match action:
             case "stop" if not state.busy:
-                return "Nothing is running."
+                return words.of("nothing-running")
             case "release" if state.busy:
                 return words.text(RUNNING)
             case "release" if state.accelerator is None:
-                return "No accelerator is held."
+                return words.of("nothing-held")
             case "retry" if state.engine != "failed" and not state.alone:
-                return "The engine has not failed."
+                return words.of("engine-fine")
             case _:
                 return None
 
@@ -409,7 +407,7 @@ class JaxtuiApp(BaseApp):
         """Answer a key that does nothing here, or nothing now: with why."""
         if (found := self.screen.active_bindings.get(event.key)) is None:
             if event.is_printable:
-                self.say(f"{event.character} does nothing here: ? shows the keys.")
+                self.say(words.of("key-unused", key=event.character))
         elif not found.enabled:
             place, action, _ = parse(found.binding.action)
             node = self if place == "app" else found.node
@@ -431,7 +429,7 @@ class JaxtuiApp(BaseApp):
         self._on_bench(lambda pane: pane.action_open_file())
 
     def action_release(self) -> None:
-        why = "Released: others can use the accelerator. The next run takes it again."
+        why = words.of("freed")
         self.background(partial(self.session.release, why))
 
     def action_retry(self) -> None:
@@ -459,7 +457,7 @@ class JaxtuiApp(BaseApp):
             return
         from jaxtui.tui.dialogs import Question
 
-        text = "A run is in progress: unfinished cases are lost."
+        text = words.of("quit-running")
         question = Question(text, "quits", "stays")
         self.push_screen(question, lambda yes: self.exit() if yes else None)
 
@@ -502,9 +500,9 @@ class JaxtuiApp(BaseApp):
         from jaxtui.tui.profile import open_trace
 
         state = self.session.state
-        what = "Show a trace of JAX's profiler, by line of the source."
+        what = words.of("about-trace")
         yield SystemCommand("Trace", what, partial(open_trace, self))
-        what = "Run a program of yours, and find mistakes in how it times JAX."
+        what = words.of("about-audit")
         yield SystemCommand("Audit a program", what, partial(open_audit, self))
         for op in state.ops:
             values = partial(self._edit_op, op)
@@ -517,7 +515,7 @@ class JaxtuiApp(BaseApp):
             yield SystemCommand(f"Device {device.label}", device.device_kind, select)
         for name in topologies.names():
             show = partial(self._show_recorded, name)
-            what = "A recorded TPU: its devices and chips."
+            what = words.of("about-recorded")
             yield SystemCommand(f"Recorded {name}", what, show)
 
     def _perform_in(self, tab: str, action: str) -> None:

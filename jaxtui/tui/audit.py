@@ -18,8 +18,8 @@ from textual.widgets.option_list import Option
 
 from jaxtui.analysis.audit import judge
 from jaxtui.engine import audits
-from jaxtui.model import SelectionError
 from jaxtui.model.audit import Audit, Place
+from jaxtui.model.remark import rejection
 from jaxtui.text import visible
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.line import LineScreen
@@ -30,6 +30,7 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
 from jaxtui.view import audit as view
+from jaxtui.view import words
 from jaxtui.view.report import lines
 from jaxtui.view.text import Line, Span, fold, plain
 
@@ -173,12 +174,12 @@ class AuditScreen(Modal):
 
     def _head(self, width: int) -> list[Line]:
         if self._audit is None:
-            running = "The program runs; jaxtui watches its clocks and the device …"
+            running = words.of("audit-watching")
             return fold((Span(running),), width)
         said = fold(view.verdict(self._audit), width)
         said += fold(view.overview(self._audit), width)
         if self._status:
-            ended = f"It ended with exit status {self._status}."
+            ended = words.of("program-ended", program="It", status=self._status)
             said += fold((Span(ended, "warning"),), width)
         for line in view.unjudged(self._audit, width):
             said.append(line)
@@ -208,14 +209,12 @@ class AuditScreen(Modal):
     # Keys.
 
     def why_not(self, action: str) -> str | None:
-        if action in ("next", "view", "copy") and self._audit is None:
-            return "The program is still running."
-        if action == "again" and self._audit is None:
-            return "It is already running."
+        if action in ("next", "view", "copy", "again") and self._audit is None:
+            return words.of("program-running")
         if action == "next" and self._audit and not self._audit.findings:
-            return "There are no findings."
+            return words.of("no-findings")
         if action == "view" and self._audit and len(view.files(self._audit)) < 2:
-            return "All findings are in one file."
+            return words.of("no-other-file")
         return None
 
     def action_next(self) -> None:
@@ -261,13 +260,13 @@ class OpenProgram(LineScreen):
 
     async def take(self, typed: str) -> str:
         try:
-            words = shlex.split(typed)
+            parts = shlex.split(typed)
         except ValueError as error:
-            raise SelectionError(f'"{typed}" is no command line: {error}.') from error
-        if not words:
-            raise SelectionError("Name a program, such as train.py.")
-        if words[0] != "-m" and not Path(words[0]).expanduser().is_file():
-            raise SelectionError(f'There is no file "{words[0]}".')
+            raise rejection("not-a-command", typed=typed, why=str(error)) from error
+        if not parts:
+            raise rejection("name-program")
+        if parts[0] != "-m" and not Path(parts[0]).expanduser().is_file():
+            raise rejection("no-file", path=parts[0])
         return typed
 
 

@@ -186,7 +186,7 @@ class BaseApp(App[None]):
             return
         if now - self.touched >= IDLE_SECONDS:
             self.touched = now
-            why = "No input for ten minutes: jaxtui released the accelerator."
+            why = words.of("idle-released")
             self.background(partial(self.session.release, why))
 
     def say(self, sentence: str) -> None:

@@ -46,8 +46,8 @@ MOST_FORESEEN = 1000
 
 BEFORE = """\
 [b]many times, all cases in turns[/b]
-  [$lane-host]dispatch  ▍[/]                the call has returned
-  [$lane-device]ready     ████████████[/]     its result is there
+  [$lane-host]dispatch  ▍[/]                until the call returns
+  [$lane-device]ready     ████████████[/]     until the result arrives
   [$lane-device 60%]pipelined ██████████▌[/]      per call of a queue
   [$numpy]NumPy     ████████████████████████████[/]
 
@@ -275,20 +275,17 @@ class BenchPane(CasePane):
         state = self.session.state
         match action:
             case "edit" if state.run is None:
-                return "The form is open."
+                return words.of("form-open")
             case "run" if state.can_run and self.form.meaning.experiment is None:
                 return self.form.meaning.message
             case "roofs" if state.can_run and state.run is None:
-                return "Run something first: z measures the roofs of its device."
+                return words.of("no-roofs")
             case "crossing" if not state.busy and not self._can_cross(state):
-                return (
-                    "A crossing needs two curves of one op over two or more sizes: w "
-                    "times the case over a range."
-                )
+                return words.of("no-crossing-here")
             case "copy" | "export" if state.run is None:
-                return "There is no result yet."
+                return words.of("nothing-yet", what="result")
             case "view" if state.run is None:
-                return "Nothing to draw yet: run something first."
+                return words.of("nothing-to-draw")
             case _:
                 return super().why_not(action)
 
@@ -305,7 +302,7 @@ class BenchPane(CasePane):
 
         if extent.is_large:
             text = f"{extent_text(extent)}. Start it?"
-            question = Question(text, "starts it", "goes back to the form")
+            question = Question(text, "starts it", "back to the form")
             self.app.push_screen(question, start)
         else:
             start()

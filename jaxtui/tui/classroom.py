@@ -19,7 +19,7 @@ from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Hints, Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import stopwatch
+from jaxtui.view import stopwatch, words
 from jaxtui.view import timeline as view
 from jaxtui.view.classroom import (
     CLOCKS,
@@ -196,9 +196,9 @@ class Classroom(LoopScreen):
 
     def why_not(self, action: str) -> str | None:
         if action == "adjust" and self.step not in ("program", "bet"):
-            return "The arrows change the program in stage 1 and the bet in stage 2."
+            return words.of("class-arrows")
         if action == "field" and self.step != "program":
-            return "The program is chosen in stage 1."
+            return words.of("class-chosen")
         here = bool(self.state.devices)
         if not here and (
             action == "again" or (action == "adjust" and self.step == "program")
@@ -206,7 +206,7 @@ class Classroom(LoopScreen):
             return self.state.no_jax
         waits = self.playback is None and self._clocks is None
         if action in ("next", "stage") and waits:
-            return "The program has not run yet: o shows a recorded run."
+            return words.of("class-not-run")
         return None
 
     def _show_step(self, index: int) -> None:

@@ -94,7 +94,7 @@ def show_code(app: BaseApp, case: Case) -> None:
             return
         # It may have been measured on another machine.
         why = words.why(planned.problem)
-        app.say(f"{case.label} cannot be written as code here. {why}".rstrip())
+        app.say(words.of("no-code-here", case=case.label, why=why))
 
     app.background(show)
 

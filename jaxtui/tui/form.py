@@ -103,7 +103,7 @@ class OpChoice(Choice):
         before = [
             Entry(op, brief_name(op, 40), op, markable=False) for op in self.opened
         ]
-        about = "Functions of a Python file. The key f opens one, too."
+        about = words.of("about-file")
         return (*listed, *before, Entry(OPEN, OPEN, about, markable=False))
 
     @property

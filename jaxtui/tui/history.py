@@ -42,10 +42,8 @@ from jaxtui.view.text import COLUMNS, Column, Line, Span, Table, fit
 LISTED = 200
 """Rows of the list: words lead to older ones."""
 
-TO_FORM = "Take the case of the measurement to the form."
-
 KEYS = (
-    ("enter", "take", "To form", TO_FORM),
+    ("enter", "take", "To form", "Take the case of the measurement to the form."),
     (
         "slash",
         "filter",
@@ -149,7 +147,7 @@ class HistoryTable(Grid):
         """Enter was pressed on a measurement, or it was clicked again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select_cursor", "To form", tooltip=TO_FORM),
+        Binding("enter", "select_cursor", "To form", tooltip=KEYS[0][3]),
     ]
 
     def __init__(self) -> None:
@@ -307,9 +305,9 @@ class HistoryPane(Pane):
 
     def why_not(self, action: str) -> str | None:
         if action in ROW_ACTIONS and not self.past.rows:
-            return "No measurement is listed."
+            return words.of("unlisted")
         if action == "back" and not (self.past.marked or self.past.text):
-            return "There are no marks and no words to remove."
+            return words.of("unmarked")
         return None
 
     # Listing.
@@ -394,7 +392,7 @@ class HistoryPane(Pane):
         if row.id in marked:
             self._mark(tuple(number for number in marked if number != row.id))
         elif len(marked) == len(LABELS):
-            self.base.say("Two are marked: Space on one of them unmarks it, Esc both.")
+            self.base.say(words.of("two-marked"))
         else:
             self._mark((*marked, row.id))
 
@@ -515,7 +513,7 @@ def counted(past: Past) -> str:
     if page.count > len(page.rows) + page.unreadable:
         text = f"newest {len(page.rows)} of {text}"
     if page.unreadable:
-        text += f", {fmt.count(page.unreadable)} could not be read"
+        text += f", {fmt.count(page.unreadable)} unreadable"
     return text
 
 
@@ -529,9 +527,9 @@ def instead(past: Past) -> Content:
         return content(lines(view.listing(past.page), COLUMNS))
     if past.text.strip():
         return Content.assemble(
-            ("No measurement has all of these words: ", "bold"),
+            (words.of("no-match") + " ", "bold"),
             past.text.strip(),
-            "\n\nEsc removes the words.",
+            f"\n\n{words.of('no-match-left')}",
         )
     (title, _), *rest = EMPTY
     hints = (

@@ -135,7 +135,7 @@ class LessonList(Container):
         def write(width: int) -> list[Line]:
             troubles = (
                 view.text_lines(
-                    f"{name}: this lesson has a bug: {why}", width, role="fail"
+                    words.of("lesson-bug", lesson=name, why=why), width, role="fail"
                 )
                 for name, why in course.unreadable.items()
             )
@@ -338,9 +338,9 @@ class LearnPane(Pane):
     def why_not(self, action: str) -> str | None:
         course = self.course
         if course.step is None:
-            return "Open a lesson first: Enter does."
+            return words.of("no-lesson-open")
         if action == "resize" and course.playing is not None:
-            return "A step is running: stop it first."
+            return words.of("step-running")
         if action == "run" and (self.session.state.busy or course.playing is not None):
             return words.text(RUNNING)
         return None
@@ -362,8 +362,7 @@ class LearnPane(Pane):
     def action_move(self, steps: int) -> None:
         other = self.course.moved(steps)
         if other.place == self.course.place:
-            end = "That was the last step" if steps > 0 else "This is the first step"
-            self.base.say(f"{end}; Esc shows the lessons.")
+            self.base.say(words.of("last-step" if steps > 0 else "first-step"))
             return
         self.detail, self.course = "result", other
         self._conclude_at_once()
@@ -429,7 +428,7 @@ class LearnPane(Pane):
         except RunRefusedError as error:
             trouble = words.text(error.remark)
         except EngineUnavailableError:
-            trouble = "The engine is not there: R starts it again."
+            trouble = words.of("no-engine")
             raise
         except Exception as error:  # a lesson's mistake must not take the app with it
             trouble = self._report_mistake(error)
@@ -453,10 +452,8 @@ class LearnPane(Pane):
 
     def _report_mistake(self, error: Exception) -> str:
         """Write to the log, once, that a lesson has a mistake; say it."""
-        sentence = (
-            f"This lesson has a bug: {type(error).__name__}: {error}. "
-            "Your figures are not the reason."
-        )
+        why = f"{type(error).__name__}: {error}"
+        sentence = words.of("lesson-bug", lesson="This lesson", why=why)
         if repr(error) not in map(repr, self.mistakes):
             self.mistakes.append(error)
             lines = "".join(traceback.format_exception(error)).splitlines()

@@ -239,7 +239,7 @@ class StepView(Container):
         for name, (title, below) in named.items():
             self.query_one(f"#{name}", Panel).entitle(title, below)
         holds = page.figures.conclusion.holds if page.figures.conclusion else None
-        role = view.VERDICTS[holds][1] if stage == "done" else ""
+        role = view.ROLES[holds] if stage == "done" else ""
         for one in ("pass", "fail", "low"):
             self.query_one("#step-verdict").set_class(one == role, f"-{one}")
 

@@ -92,5 +92,5 @@ class LineScreen(ModalScreen["str | None"]):
     def action_leave(self) -> None:
         """Leave; what has begun may come about all the same."""
         if self._taking:
-            base(self).say(f"{self._taking} is not finished yet.")
+            base(self).say(words.of("leaving-early", taking=self._taking))
         self.dismiss()

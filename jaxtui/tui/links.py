@@ -231,11 +231,11 @@ class LinksScreen(Modal):
             case "again" | "more" | "fewer" if not self._work().pairs:
                 return words.text(Remark("link-across-hosts"))
             case "more" if self._nbytes >= SIZES[-1]:
-                return f"The largest copy is {fmt.bytes_text(SIZES[-1])}."
+                return words.of("largest-copy", size=fmt.bytes_text(SIZES[-1]))
             case "fewer" if self._nbytes <= SIZES[0]:
-                return f"The smallest copy is {fmt.bytes_text(SIZES[0])}."
+                return words.of("smallest-copy", size=fmt.bytes_text(SIZES[0]))
             case "copy" | "export" if not known:
-                return "No links yet: r times them."
+                return words.of("no-links")
             case _:
                 return None
 

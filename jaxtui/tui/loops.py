@@ -93,7 +93,7 @@ class Playback(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """How it plays, e.g. ``slow motion, 100× slower than it ran``."""
+        """How it plays, e.g. ``slow motion, 100× slower than real time``."""
         if self.paused is not None:
             return "paused"
         name = "slow motion" if self.slow else "playing"
@@ -101,8 +101,8 @@ class Playback(msgspec.Struct, frozen=True):
             return name
         ratio = self.takes / self.total
         if ratio >= 1:
-            return f"{name}, {fmt.ratio(ratio)} slower than it ran"
-        return f"{name}, {fmt.ratio(1 / ratio)} faster than it ran"
+            return f"{name}, {fmt.ratio(ratio)} slower than real time"
+        return f"{name}, {fmt.ratio(1 / ratio)} faster than real time"
 
 
 class LoopScreen(Modal):

@@ -16,8 +16,9 @@ from textual.widgets.option_list import Option
 
 from jaxtui.analysis.profile import KEYS, By, Row, headline
 from jaxtui.engine import traces
-from jaxtui.model import Case, SelectionError, WorkFailed
+from jaxtui.model import Case, WorkFailed
 from jaxtui.model.profile import Profile, Profiling
+from jaxtui.model.remark import rejection
 from jaxtui.state import Job
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.line import LineScreen
@@ -200,7 +201,7 @@ class ProfileScreen(Modal):
             detail = self._failed.remark.detail
             return f"{words.why(self._failed)}\n{detail}".rstrip()
         if self._job is not None and self._job.outcome is not None:
-            return "The profile was stopped."
+            return words.of("profile-stopped")
         if self._trace is not None:
             return "Reading the trace …"
         return f"{job_text(self._job) if self._job else 'starting'} …"
@@ -213,7 +214,7 @@ class ProfileScreen(Modal):
         if isinstance(event.option_list, SourceList):
             line = self._lines[event.option_index]
             if self._profile and not lists.rows_of(self._profile, self._by, line):
-                self.base.say("No kernel comes from this line.")
+                self.base.say(words.of("no-kernel-here"))
                 return
             self._line, self._row = (None if line == self._line else line), None
             other: type[PanelList] = RowList
@@ -227,9 +228,9 @@ class ProfileScreen(Modal):
 
     def why_not(self, action: str) -> str | None:
         if action in ("view", "copy") and self._profile is None:
-            return "There is no profile yet."
+            return words.of("nothing-yet", what="profile")
         if action == "again" and self._profiling is None:
-            return "A trace is read once."
+            return words.of("trace-read")
         return None
 
     @property
@@ -290,7 +291,7 @@ class OpenTrace(LineScreen):
     async def take(self, typed: str) -> str:
         path = Path(typed.strip()).expanduser()
         if not typed.strip() or not path.exists():
-            raise SelectionError(f'There is no file or folder "{typed.strip()}".')
+            raise rejection("unknown-path", typed=typed.strip())
         return str(path)
 
 

@@ -128,13 +128,13 @@ class ProgramScreen(Modal):
         if job is not None and job.failed is not None:
             return f"{words.why(job.failed)}\n\n{job.failed.remark.detail}".rstrip()
         if self._inspected is not None:
-            return "This jax does not show it."
+            return words.of("no-text-here")
         if job is not None and job.outcome is not None:
             return f"{self._label}: it was stopped."
         return f"Compiling {self._label} …"
 
-    def _say(self, words: str) -> None:
-        self.query_one("#program-says", Static).update(words)
+    def _say(self, text: str) -> None:
+        self.query_one("#program-says", Static).update(text)
 
     def action_back(self) -> None:
         if self.query_one(Input).display:
@@ -151,7 +151,7 @@ class ProgramScreen(Modal):
 
     def action_copy(self) -> None:
         if self._inspected is None:
-            self._say("There is no text yet.")
+            self._say(words.of("nothing-yet", what="text"))
             return
         whole = self._texts[self._section]
         if SECTIONS[self._section] == "HLO":
@@ -172,7 +172,7 @@ class ProgramScreen(Modal):
         lines = self._texts[self._section].lower().splitlines()
         found = [number for number, line in enumerate(lines) if sought in line]
         if not found:
-            self._say(f'"{self._sought}" is not in this text.')
+            self._say(words.of("not-in-text", typed=self._sought))
             return
         following = [number for number in found if number > self._found]
         self._found = following[0] if following else found[0]

@@ -9,7 +9,7 @@ from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates
 from jaxtui.model import CheckTest, Device
 from jaxtui.state import CaseState, Job
-from jaxtui.view import crossover, rates
+from jaxtui.view import crossover, rates, words
 from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
 from jaxtui.view.collectives import rates_of
@@ -50,10 +50,10 @@ class State(state.State, frozen=True):
     def no_jax(self) -> str:
         """Why nothing can be asked of JAX while there is nobody to ask."""
         if self.engine == "failed":
-            return "There is no engine: R tries again."
+            return words.of("no-engine")
         if self.engine == "released":
-            return "The engine was released: the next run starts it again."
-        return "JAX is not ready yet."
+            return words.of("released")
+        return words.of("jax-not-ready")
 
     @property
     def inspection(self) -> Job | None:

@@ -106,7 +106,7 @@ class StatusLine(Widget):
         if state.engine == "failed":
             return "NO ENGINE (R tries again)"
         if state.engine == "released":
-            return "released: the next run takes it again"
+            return words.of("released-status")
         if state.accelerator is not None:
             return f"HOLDING {state.accelerator} (x frees)"
         return "" if any(one.simulated for one in state.devices) else "CPU only"
@@ -195,11 +195,11 @@ def message(state: State) -> str:
     match run.outcome:
         case "cancelled":
             kept = "; its numbers stay" * any(one.measurement for one in run.cases)
-            return f"Stopped after {run.elapsed_seconds:.1f} s{kept}."
+            return words.of("run-stopped", seconds=run.elapsed_seconds, kept=kept)
         case "crashed":
             return words.headed(words.LOST)
         case _:
-            return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
+            return words.of("done", seconds=run.elapsed_seconds, trouble=trouble)
 
 
 def _said(state: State, message: Remark | str) -> str:

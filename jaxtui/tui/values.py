@@ -21,6 +21,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.mesh import mesh_text
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
+from jaxtui.model.remark import rejection
 from jaxtui.tui.state import State
 from jaxtui.view import words
 from jaxtui.view.progress import extent_duration, extent_text
@@ -194,7 +195,7 @@ def _build(values: Values, state: State) -> Experiment:
     own = takes_arguments(values.op, state)
     for chosen, noun in ((values.dtypes, "dtype"), (values.modes, "mode")):
         if not chosen and not (own and noun == "dtype"):
-            raise SelectionError(f"No {noun} is chosen: choose at least one.")
+            raise rejection("not-chosen", noun=noun)
     typed = selection.split_arguments(values.arguments) if own else ()
     precisions = ("default",) if own else values.precisions or ("default",)
     meshed = bool(values.mesh.strip()) and takes_mesh(values, state)
@@ -222,7 +223,7 @@ def why_no_sweep(case: Case, state: State) -> str:
         return ""
     name = short_name(case.op)
     if (case.params or {}).get(ARGUMENTS):
-        return f"{name} has no sizes: its arguments were typed."
+        return words.of("sizes-typed", op=name)
     if not case.size:
-        return f"{name} has no sizes: what makes its arguments takes none."
+        return words.of("sizes-fixed", op=name)
     return ""

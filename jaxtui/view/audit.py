@@ -121,11 +121,11 @@ def verdict(audit: Audit) -> Line:
         mistakes = fmt.plural(count, "timing mistake")
         return (Span(mistakes, "danger"), Span(f" in {name}."))
     if not audit.sites:
-        return (Span(f"{name} times no JAX work.", "title"),)
+        return (Span(words.of("no-timing", program=name), "title"),)
     sites = fmt.plural(len(audit.sites), "timed span")
     return (
         Span("No timing mistake", "pass"),
-        Span(f" in {name}: {sites}, each compiled before and waited for."),
+        Span(f" in {name}: {words.of('well-timed', spans=sites)}"),
     )
 
 
@@ -259,13 +259,15 @@ def about(audit: Audit, place: Place, width: int) -> list[Line]:
         if site.begin.file == place.file and site.begin.line <= place.line <= (
             site.end.line
         ):
-            took = site.corrected_seconds
-            times = "" if site.count == 1 else f", {site.count} times (medians),"
-            right = "" if took is None else f" for {fmt.seconds(took)} of work"
-            text = f"Lines {site.begin.line} to {site.end.line}{times}"
-            said += fold(
-                (Span(f"{text} read {fmt.seconds(site.read_seconds)}{right}."),), width
+            text = words.of(
+                "span-read",
+                begin=site.begin.line,
+                end=site.end.line,
+                count=site.count,
+                read_seconds=site.read_seconds,
+                work_seconds=site.corrected_seconds,
             )
+            said += fold((Span(text),), width)
     return said
 
 

@@ -51,10 +51,10 @@ from jaxtui.view.text import (
 
 _ENDS = {
     "target": "stopped: precise enough",
-    "budget": "stopped: the budget ran out",
-    "noise floor": "stopped: more samples would not help",
-    "cancelled": "you stopped it",
-    "crashed": "the engine died",
+    "budget": "stopped: budget used up",
+    "noise floor": "stopped: noise floor reached",
+    "cancelled": "stopped by you",
+    "crashed": "stopped: engine died",
 }
 
 
@@ -125,7 +125,9 @@ def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
     if one_op and (crossings := curves.crossings(run)):
         texts = [
-            f"from size {each.around}, {each.faster} is faster than {each.slower}"
+            words.of(
+                "crosses", size=each.around, faster=each.faster, slower=each.slower
+            )
             for each in crossings
         ]
         return f"F{'; '.join(texts)[1:]}."
@@ -152,7 +154,10 @@ def _compared(name: str, ratio: Ratio) -> str:
     faster, slower = (name, "NumPy") if ratio.low > 1 else ("NumPy", name)
     ahead = ratio if ratio.low > 1 else ratio.inverse
     ends = "" if ahead.vague else f" ({fmt.ratio_ends(ahead)}×)"
-    return f"{faster} is {_times_faster(ahead)} faster than {slower}{ends}"
+    times = _times_faster(ahead)
+    return words.of(
+        "times-faster", faster=faster, times=times, slower=slower, ends=ends
+    )
 
 
 def _times_faster(ratio: Ratio) -> str:

@@ -357,7 +357,9 @@ def _headline(check: Judgement) -> Line:
         badge = Span(f" {LOOKS[word].word.upper()} ", f"badge-{word}")
         return badge, Span(advice)
     read = sum(bool(check.of_test(test)) for test in check.tests)
-    title, text = " STOPPED ", f" {read} of {len(check.tests)} tests have readings."
+    every = len(check.tests)
+    stopped = words.of("check-stopped", read=read, tests=every)
+    title, text = " STOPPED ", f" {stopped}"
     if exam.outcome == "incomplete":
         lost = words.sentence(Remark("incomplete", {"during": "check"}))
         title, text = " INCOMPLETE ", f" {lost}"

@@ -15,6 +15,7 @@ from jaxtui.view import words
 from jaxtui.view.stopwatch import Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
 from jaxtui.view.timeline import next_calls
+from jaxtui.view.words.loops import CLASS_QUESTIONS
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
 
@@ -39,15 +40,6 @@ Field = Literal["op", "size", "device", "calls"]
 
 FIELDS: tuple[Field, ...] = get_args(Field)
 """What can be chosen of the program, in the order in which it is shown."""
-
-QUESTIONS: dict[Step, str] = {
-    "program": "What does this program time?",
-    "bet": "It read {stopwatch}. How long does the device really work?   ← → bet",
-    "race": "STILL COMPUTING, {unit} so far · the stopwatch read {stopwatch}",
-    "factor": "{work} of work, and the stopwatch says {stopwatch}",
-    "fix": "same run: the stopwatch reads {work} with this line, {stopwatch} without",
-}
-"""What stands over the large figure of a step."""
 
 LABEL = 11
 """Cells of the names of the bars."""
@@ -294,14 +286,14 @@ class Scene(msgspec.Struct, frozen=True):
         """The text, the figure below it, and the role of that."""
         found, unit = self.clocks, self.unit
         if found is None:
-            return f"{waiting} · o shows a recorded run", "?", "muted"
+            return f"{waiting} · {words.of('class-recorded')}", "?", "muted"
         if found.inline:
             return words.sentence(found.verdict), "?", "muted"
         stopwatch, work = (
             f"{unit.text(seconds)} {unit.name}"
             for seconds in (found.stopwatch, found.work)
         )
-        text = QUESTIONS[self.step].format(
+        text = CLASS_QUESTIONS[self.step].format(
             stopwatch=stopwatch, work=work, unit=unit.name
         )
         match self.step:

@@ -321,7 +321,7 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
 def memory_facts(device: Device) -> list[tuple[str, str]]:
     """The device's ``memory_stats()``, bytes as bytes and counts as counts."""
     if not device.memory:
-        return [("memory_stats()", f"{fmt.ABSENT} (this device has none)")]
+        return [("memory_stats()", f"{fmt.ABSENT} (none on this device)")]
     return [
         (
             name,

@@ -30,7 +30,7 @@ FORMATS = {
     ".csv": "a row per case, in base units",
     ".md": "the report",
     ".svg": "the report as a picture",
-    ".py": "plain Python that does the same with JAX and NumPy alone",
+    ".py": "a plain Python script, without jaxtui",
 }
 """What can be written, by the ending of a file's name."""
 

@@ -34,13 +34,10 @@ from jaxtui.view import words
 from jaxtui.view.document import machine
 from jaxtui.view.text import Column, Line, Span, bar, fit, fold, meter, plain
 from jaxtui.view.timeline import WAITS
+from jaxtui.view.words.lessons import VERDICTS
 
-VERDICTS = {
-    True: ("✓ Holds here: ", "pass"),
-    False: ("✗ Does not hold here: ", "fail"),
-    None: ("— Not shown here: ", "low"),
-}
-"""What can become of a claim, and its role."""
+ROLES = {True: "pass", False: "fail", None: "low"}
+"""Of a claim that holds, fails, or is not shown here."""
 
 CODE_INDENT = "    "
 """A line of prose that begins with it is code."""
@@ -360,8 +357,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         lines = text_lines(why, width, role="fail") if why else []
         if conclusion is None:
             return lines
-        mark, role = VERDICTS[conclusion.holds]
-        claim = f"{mark}{self.step.claim}"
+        claim = f"{VERDICTS[conclusion.holds]}{self.step.claim}"
+        role = ROLES[conclusion.holds]
         lines += text_lines(claim, width, "  ", first="", role=role)
         for doubt in conclusion.doubts:
             lines += text_lines(words.text(doubt), width, role="low")
@@ -378,15 +375,13 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
             verdict = "" if answer is None else f"Answer: {choices[answer]}"
             role = ""
         elif answer is None:
-            verdict = (
-                f"You predicted “{choices[prediction]}”; this machine gives no answer."
-            )
+            verdict = words.of("predicted-only", typed=choices[prediction])
             role = ""
         elif prediction == answer:
-            verdict, role = f"Your prediction was right: {choices[answer]}", "pass"
+            verdict, role = words.of("predicted-right", answer=choices[answer]), "pass"
         else:
-            verdict = (
-                f"You predicted “{choices[prediction]}”; it is “{choices[answer]}”."
+            verdict = words.of(
+                "predicted-wrong", typed=choices[prediction], answer=choices[answer]
             )
             role = "fail"
         return text_lines(verdict, width, role=role or "label") if verdict else []
@@ -426,7 +421,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     def program(self, width: int) -> list[Line]:
         """What runs."""
         if self.setting is None:
-            return text_lines("It depends on the device.", width, role="muted")
+            return text_lines(words.of("depends-on-device"), width, role="muted")
         return program(self.works, width)
 
     def steps(self, width: int) -> list[Line]:
@@ -512,7 +507,7 @@ def trouble_of(run: StepRun) -> str:
     if problem is None:
         return ""
     if run.outcome.stopped:
-        return "Stopped: r runs the step again."
+        return words.of("step-stopped")
     lost = "Incomplete: " if run.outcome.lost else ""
     return f"{lost}{words.why(problem)}"
 

@@ -161,7 +161,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 def joined(scripts: Sequence[Script], title: str) -> str:
     """Scripts as one file; a single one stays as it is."""
     if not scripts:
-        return f"{_comment(title)}: nothing runs here.\n"
+        return f"{_comment(words.of('no-scripts', title=title))}\n"
     if len(scripts) == 1:
         return scripts[0].text
     parts = [_comment(title)]
@@ -217,9 +217,8 @@ def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:
 
 def missing(planned: PlannedCase) -> Script:
     """In place of one that cannot run here: a comment that says why."""
-    why = words.why(planned.problem) or "It has no script."
-    label = planned.case.label
-    return Script(title=label, body=f"{_comment(f'It does not run here. {why}')}\n")
+    text = words.of("no-script-here", why=words.why(planned.problem))
+    return Script(title=planned.case.label, body=f"{_comment(text)}\n")
 
 
 def _case_script(case: Case, recipe: Recipe) -> Script:

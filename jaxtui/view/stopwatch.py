@@ -270,7 +270,7 @@ def sketch(width: int, height: int) -> list[Line]:
         Span("╷", "device"),
     )
     return [
-        *rows("host", 0, call, "host", "calls, and goes on"),
+        *rows("host", 0, call, "host", "dispatches and continues"),
         *rows("device", call - 1, end, "device", "computes"),
         ends,
         *rows("stopwatch", 0, call, "host", words["stopwatch"]),
@@ -341,7 +341,7 @@ def median_of(repeats: int) -> str:
 
 BEFORE = (
     Bar("stopwatch", parts=("until the call returns",)),
-    Bar("truth", parts=("until the result is there",)),
+    Bar("truth", parts=("until the result arrives",)),
     Bar("NumPy", parts=("the same on the host",)),
 )
 """What is going to be timed."""
@@ -412,7 +412,7 @@ def cold(case: CaseState, numpy: CaseState | None) -> Line:
     if not (mine and mine.ready and theirs and theirs.ready):
         return head
     calls = break_even_calls(first, mine.ready.median, theirs.ready.median)
-    text = "compile never pays off: NumPy is faster"
+    text = words.of("never-pays-off")
     if calls is not None:
-        text = f"compile pays off after {fmt.plural(calls, 'call')}"
+        text = words.of("pays-off", calls=fmt.plural(calls, "call"))
     return (*head, Span(f" · {text}"))

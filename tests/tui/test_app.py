@@ -22,13 +22,14 @@ from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import Question
-from jaxtui.tui.help import EVERYWHERE, PLACES, SAID, WORDS, HelpScreen, words
+from jaxtui.tui.help import EVERYWHERE, PLACES, SAID, HelpScreen, words
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
-from jaxtui.view.words import text
+from jaxtui.view.words import of, text
+from jaxtui.view.words.screens import GLOSSARY
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.records import case
@@ -129,7 +130,7 @@ def test_the_words_of_a_place_come_first_and_none_is_missing() -> None:
         found = words(place)
         assert [word for word, _ in found["Words here"]] == list(SAID.get(place, ()))
         every = [word for rows in found.values() for word, _ in rows]
-        assert sorted(every) == sorted(WORDS)
+        assert sorted(every) == sorted(GLOSSARY)
 
 
 async def test_palette_and_help_have_every_key_those_of_the_place_first(
@@ -180,11 +181,11 @@ async def test_a_key_that_does_nothing_says_why_until_the_next_one() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         for key, why in (
-            ("s", "Nothing is running."),
-            ("x", "No accelerator is held."),
-            ("R", "The engine has not failed."),
-            ("y", "There is no result yet."),
-            ("at", "@ does nothing here"),
+            ("s", of("nothing-running")),
+            ("x", of("nothing-held")),
+            ("R", of("engine-fine")),
+            ("y", of("nothing-yet", what="result")),
+            ("at", of("key-unused", key="@")),
         ):
             await pilot.press(key)
             await until(pilot, lambda why=why: why in app.state.message)  # type: ignore[misc]

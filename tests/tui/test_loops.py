@@ -21,7 +21,7 @@ def test_slow_motion_plays_on_from_where_it_was() -> None:
     assert play.time(SECONDS / 2) == pytest.approx(0.1)
     assert play.time(SECONDS / 2 + SLOW_SECONDS / 4) == pytest.approx(0.15)
     assert "100× slower" in play.words
-    assert "faster than it ran" in Playback(total=40.0, since=0.0).words
+    assert "faster than real time" in Playback(total=40.0, since=0.0).words
 
 
 def test_a_pause_takes_no_time() -> None:

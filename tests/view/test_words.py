@@ -39,6 +39,17 @@ def test_every_code_has_words():
     assert codes() - words.TABLE.keys() == set()
 
 
+def test_no_words_are_left_over():
+    texts = {
+        node.value
+        for path in HOUSE.rglob("*.py")
+        if path.parent.name != "words"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert words.TABLE.keys() - texts == set()
+
+
 def test_labels_are_short():
     assert [
         entry.label for entry in words.TABLE.values() if entry.label.count(" ") > 2

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
 
-from jaxtui.model import Device
+from jaxtui.model import Device, Remark
 from jaxtui.tui.base import base
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
@@ -21,7 +21,7 @@ from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
-from jaxtui.view import chipmap, devices, fleet, rates
+from jaxtui.view import chipmap, devices, fleet, rates, words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import Column, fit, plain
 
@@ -50,11 +50,6 @@ _KEYS = (
     ("enter", "open", "Open", "Show the devices of the selected slice or host."),
     ("escape", "leave", "Back", "Back from the devices of a host to all hosts."),
     ("space", "mark", "Mark", "Mark the device for the next run, or take that back."),
-)
-
-
-NO_RATES = (
-    "No rates of several devices yet: run a case on all of them, or c checks them."
 )
 
 
@@ -158,7 +153,7 @@ class Hardware(Horizontal):
         state = app.session.state
         shown = rates.choices(state.rates)
         if not shown:
-            app.say(NO_RATES)
+            app.say(words.of("no-rates"))
             return
         ring = (None, *shown)
         place = ring.index(state.heat) if state.heat in ring else 0
@@ -172,7 +167,9 @@ class Hardware(Horizontal):
             return
         name = state.device.name
         if not state.device.addressable:
-            base(self).say(f"{name} belongs to another process.")
+            owner = state.device.process_index
+            why = Remark("device-of-other-process", {"device": name, "process": owner})
+            base(self).say(words.sentence(why))
             return
         others = tuple(one for one in state.marked if one != name)
         session.update(marked=others if name in state.marked else (*others, name))
@@ -219,9 +216,7 @@ class Hardware(Horizontal):
         beside = self.query_one("#map-panel", Panel)
         beside.display = roomy and mapped
         if device is None:
-            head = (
-                "JAX did not start" if state.engine == "failed" else "JAX is starting"
-            )
+            head = "no engine" if state.engine == "failed" else "JAX is starting"
             self._table_of(level).show((), (Column("id", head, ()),), None)
             self.styles.height = 3
             return

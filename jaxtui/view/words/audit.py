@@ -83,7 +83,20 @@ def _too_short(facts: Facts) -> str:
     )
 
 
+def _span_read(facts: Facts) -> str:
+    count, work = facts["count"], facts["work_seconds"]
+    times = "" if count == 1 else f", {count} times (medians),"
+    right = "" if work is None else f" for {fmt.seconds(work)} of work"
+    return (
+        f"Lines {facts['begin']} to {facts['end']}{times} read"
+        f" {fmt.seconds(facts['read_seconds'])}{right}."
+    )
+
+
 WORDS = {
+    "no-timing": Words("", "{program} times no JAX work.".format_map),
+    "well-timed": Words("", "{spans}, each compiled before and waited for.".format_map),
+    "span-read": Words("", _span_read),
     "unawaited": Words(
         "not awaited",
         _unawaited,

@@ -365,6 +365,12 @@ def _no_calls(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
+    "times-faster": Words(
+        "", "{faster} is {times} faster than {slower}{ends}".format_map
+    ),
+    "crosses": Words(
+        "", "from size {size}, {faster} is faster than {slower}".format_map
+    ),
     # Why there is no plot.
     "no-calls": Words("no calls", _no_calls),
     "stopped-before-calls": Words(

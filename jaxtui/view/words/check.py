@@ -202,6 +202,7 @@ def check_advice(
 
 
 WORDS: dict[str, Words] = {
+    "check-stopped": Words("", "{read} of {tests} tests have readings.".format_map),
     # Where an expectation comes from.
     "expected": Words("expected", _expected),
     "published": Words("published", _published),

@@ -5,6 +5,13 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words, ended
 
+VERDICTS = {
+    True: "✓ Holds here: ",
+    False: "✗ Does not hold here: ",
+    None: "— Not shown here: ",
+}
+"""What can become of a claim."""
+
 
 def _unsteady(facts: Facts) -> str:
     low, high = fmt.seconds(facts["low"]), fmt.seconds(facts["high"])
@@ -16,6 +23,14 @@ def _unsteady(facts: Facts) -> str:
 
 
 WORDS = {
+    "predicted-right": Words("", "Your prediction was right: {answer}".format_map),
+    "predicted-wrong": Words(
+        "", "You predicted “{typed}”; it is “{answer}”.".format_map
+    ),
+    "predicted-only": Words(
+        "", "You predicted “{typed}”; this machine gives no answer.".format_map
+    ),
+    "depends-on-device": Words("", "It depends on the device."),
     "progress-not-saved": Words(
         "progress not saved",
         lambda facts: (

@@ -119,7 +119,19 @@ def call_sentence(
     return " · ".join(parts)
 
 
+CLASS_QUESTIONS = {
+    "program": "What does this program time?",
+    "bet": "It read {stopwatch}. How long does the device really work?   ← → bet",
+    "race": "STILL COMPUTING, {unit} so far · the stopwatch read {stopwatch}",
+    "factor": "{work} of work, and the stopwatch says {stopwatch}",
+    "fix": "same run: the stopwatch reads {work} with this line, {stopwatch} without",
+}
+"""What stands over the large figure of a step of the class."""
+
 WORDS: dict[str, Words] = {
+    "class-recorded": Words("", "o shows a recorded run"),
+    "pays-off": Words("", "compile pays off after {calls}".format_map),
+    "never-pays-off": Words("", "compile never pays off: NumPy is faster"),
     "donates-arguments": Words(
         "donated arguments",
         lambda facts: (

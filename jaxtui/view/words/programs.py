@@ -75,6 +75,9 @@ def _elsewhere(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
+    "bound": Words("", "A call takes at least {seconds} ({by}).".format_map),
+    "no-script-here": Words("", "It does not run here. {why}".format_map),
+    "no-scripts": Words("", "{title}: nothing runs here.".format_map),
     "lower-bound": Words("lower bound", _lower_bound),
     "compute-peak-unknown": Words(
         "no compute peak",
