@@ -417,15 +417,5 @@ def _no_plan(request: PlanRequest, error: Exception) -> Plan:
     experiment = request.experiment
     facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
     remark = Remark("plan-fault", facts, "error", traceback.format_exc())
-    cases = tuple(
-        PlannedCase(
-            case=case,
-            memory_bytes=0,
-            host_memory_bytes=0,
-            flops=None,
-            bytes=None,
-            problem=Failure(case=case, remark=remark),
-        )
-        for case in experiment.cases
-    )
-    return Plan(cases=cases, budget_seconds=experiment.budget)
+    refused = (PlannedCase.refused(case, remark) for case in experiment.cases)
+    return Plan(cases=tuple(refused), budget_seconds=experiment.budget)

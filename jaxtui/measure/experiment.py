@@ -256,23 +256,14 @@ class _Run(Runner):
         self, index: int, planned: PlannedCase, pool: Pool
     ) -> Generator[RunEvent, None, workload.Workload]:
         case, group = planned.case, _devices(planned)
-        device = group[0] if group else None
-        source = own.source(case.op)
-        if (collective := ops.COLLECTIVES.get(case.op)) is not None:
-            self.phase = "inputs"
-            return workload.of_collective(case, collective, group, pool.seed)
-        if source is None:
-            self.phase = "inputs"
-            several = group if len(group) > 1 else ()
-            return workload.of_op(case, ops.get(case.op), device, pool, several)
-        self.phase = "import"
-        yield PhaseStarted(index=index, phase="import")
-        function = own.load(source, device)
+        function = None
+        if (source := own.source(case.op)) is not None:
+            self.phase = "import"
+            yield PhaseStarted(index=index, phase="import")
+            function = own.load(source, group[0] if group else None)
+            yield PhaseStarted(index=index, phase="inputs")
         self.phase = "inputs"
-        yield PhaseStarted(index=index, phase="inputs")
-        return workload.of_function(
-            function, case, device, pool, group if case.on_mesh else ()
-        )
+        return workload.of_case(case, group, pool, function)
 
     def _out_of_time(self, case: Case, end: float, share: float) -> Failure | None:
         if self.stop():

@@ -36,7 +36,7 @@ from jaxtui.measure.runner import Runner
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.trace import MissingTraceError, Trace
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Pool, Workload, of_function, of_op
+from jaxtui.measure.workload import Pool, Workload, of_case
 from jaxtui.model import (
     HOST_MODES,
     MAXIMUM_LOOP_CALLS,
@@ -160,15 +160,13 @@ class _Run(Runner):
         Raises:
             RefusedError: Only now it shows that the loop cannot be.
         """
-        case, pool = self.case, Pool(SEED)
-        if self._source is None:
-            yield "inputs"
-            self._workload = made = of_op(case, ops.get(case.op), device, pool)
-        else:
+        case, function = self.case, None
+        if self._source is not None:
             yield "import"
             function = own.load(self._source, device)
-            yield "inputs"
-            self._workload = made = of_function(function, case, device, pool)
+        yield "inputs"
+        self._workload = made = of_case(case, (device,), Pool(SEED), function)
+        if function is not None:
             jax.clear_caches()  # what the function has jitted itself is cold, too
         yield from coldpath.make_ready(made)
         if self._source is not None:

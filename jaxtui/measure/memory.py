@@ -176,7 +176,7 @@ def main() -> int:
 def _measured(asked: SpanRequest) -> _Turns:
     """Take turns at both ends."""
     # Not before malloc has one arena: JAX brings threads, which would have others.
-    from jaxtui.measure import clocks, coldpath, devices, ops, own, planning, workload
+    from jaxtui.measure import clocks, coldpath, devices, own, planning, workload
 
     case, source = asked.case, own.source(asked.case.op)
     if source is not None:
@@ -187,16 +187,8 @@ def _measured(asked: SpanRequest) -> _Turns:
     if planned.problem is not None:
         raise ValueError(planned.problem.remark.code)
     group = () if case.device == HOST else devices.find_all(case.device)
-    device, several = next(iter(group), None), group if len(group) > 1 else ()
-    pool = workload.Pool(asked.seed)
-    if (collective := ops.COLLECTIVES.get(case.op)) is not None:
-        made = workload.of_collective(case, collective, group, asked.seed)
-    elif source is None:
-        made = workload.of_op(case, ops.get(case.op), device, pool, several)
-    else:
-        function = own.load(source, device)
-        meshed = several if case.on_mesh else ()
-        made = workload.of_function(function, case, device, pool, meshed)
+    function = own.load(source, next(iter(group), None)) if source else None
+    made = workload.of_case(case, group, workload.Pool(asked.seed), function)
     for _ in coldpath.make_ready(made):
         pass
     with made.scope():

@@ -102,7 +102,9 @@ def _plan(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
         if case.op in ops.OPS:
             raise
         facts: dict[str, Fact] = {"error": headline(error)}
-        return _refuse(case, Remark("plan-raised", facts, "error", full_text(error)))
+        return PlannedCase.refused(
+            case, Remark("plan-raised", facts, "error", full_text(error))
+        )
 
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
@@ -110,7 +112,7 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
     try:
         device = check(case, supply)
     except RefusedError as refused:
-        return _refuse(case, refused.remark)
+        return PlannedCase.refused(case, refused.remark)
     op: Op | None = None
     rate: Peak | None = None
     if own.source(case.op) is not None:
@@ -155,17 +157,6 @@ def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
     # Each device that has memory of its own has its part of the result.
     parts = len(members(case.device)) // supply.sharing(case)
     return max(2, int(SHARE * free) * parts // result_bytes)
-
-
-def _refuse(case: Case, remark: Remark) -> PlannedCase:
-    return PlannedCase(
-        case=case,
-        memory_bytes=0,
-        host_memory_bytes=0,
-        flops=None,
-        bytes=None,
-        problem=Failure(case=case, remark=remark),
-    )
 
 
 def memory_bytes(op: Op, case: Case) -> int:

@@ -23,6 +23,7 @@ from jaxtui.measure import (
     accuracy,
     devices,
     inputs,
+    ops,
     own,
     peaks,
     settings,
@@ -245,6 +246,35 @@ class Workload:
     def guarded(self) -> bool:
         """Whether resident arguments should make every transfer needless."""
         return self.case.mode in COMPILED_MODES and self.case.inputs == "device"
+
+
+def of_case(
+    case: Case,
+    group: tuple[jax.Device, ...],
+    pool: Pool,
+    function: Function | None = None,
+) -> Workload:
+    """What a case runs.
+
+    Args:
+        case: which one.
+        group: the devices of the case; none of one that NumPy runs on the host.
+        pool: of inputs that cases share.
+        function: what ``own.load`` gives for a case that is not of the catalogue.
+
+    Raises:
+        ImportError: TensorFlow is missing or broken.
+        KeyError: The op has no such mode.
+        RefusedError: A function has no arguments, or not what the case can have.
+    """
+    if (collective := ops.COLLECTIVES.get(case.op)) is not None:
+        return of_collective(case, collective, group, pool.seed)
+    device = group[0] if group else None
+    if function is None:
+        several = group if len(group) > 1 else ()
+        return of_op(case, ops.get(case.op), device, pool, several)
+    mesh = group if case.on_mesh else ()
+    return of_function(function, case, device, pool, mesh)
 
 
 def of_op(

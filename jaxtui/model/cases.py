@@ -337,6 +337,18 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     recipe: Recipe | None = None
     """How to do it without jaxtui, where that was asked for."""
 
+    @classmethod
+    def refused(cls, case: Case, remark: Remark) -> PlannedCase:
+        """One that cannot run."""
+        return cls(
+            case=case,
+            memory_bytes=0,
+            host_memory_bytes=0,
+            flops=None,
+            bytes=None,
+            problem=Failure(case=case, remark=remark),
+        )
+
 
 class Plan(Record, frozen=True, kw_only=True):
     """The answer to "what would this experiment do?"."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal, get_args
 
 from textual import events
@@ -13,7 +14,7 @@ from textual.message import Message
 from jaxtui.lessons.base import PROSE_COLUMNS
 from jaxtui.tui.colors import drawing
 from jaxtui.tui.widgets.panel import Hint, Panel, ScrollPanel, hint
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.paper import Paper, Write
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import lesson as view
 from jaxtui.view.lesson import Page, Stage
@@ -88,7 +89,7 @@ class StepView(Container):
     def __init__(self) -> None:
         super().__init__(id="step")
         self._page: Page | None = None
-        self._wide = self._program_beside = False
+        self._wide = False
 
     def compose(self) -> ComposeResult:
         """Four panels; which of them are in view depends on how far the step is."""
@@ -103,7 +104,7 @@ class StepView(Container):
                 yield Paper(id="step-explanation-text")
             with ScrollPanel("", id="step-result"):
                 yield PlotView(id="step-plot")
-                yield Paper(id="step-figures")
+                yield Paper(id="step-result-text")
 
     def show(self, page: Page, detail: Detail, wide: bool) -> None:
         """Draw a step.
@@ -115,42 +116,26 @@ class StepView(Container):
         """
         before, self._page, self._wide = self._page, page, wide
         self.query_one(QuestionPanel).page = page
-        ran = page.stage in ("running", "done") or bool(page.attempt.trouble)
-        asks = wide or page.stage in ("before", "broken")
-        explains = detail == "text" or (wide and page.stage == "done")
-        results = wide or detail != "text"
-        plot = page.figures.picture is not None and (wide or detail == "result")
-        figures = not plot or wide
-        any_results = plot or bool(page.results(PROSE_COLUMNS))
-        # What runs stands where the explanation will, and bars without a length where
-        # the figures will.
-        expects = wide and bool(page.expected(PROSE_COLUMNS))
-        self._program_beside = expects and not explains and page.has_program
-        for name, visible in (
-            ("step-question", asks),
-            ("step-verdict", ran or wide),
-            ("step-explanation", explains or self._program_beside),
-            ("step-result", results),
-            ("step-plot", plot),
-            ("step-figures", figures),
-        ):
-            self.query_one(f"#{name}").display = visible
         self.set_class(wide, "-two")
         self.set_class(page.stage in ("before", "broken"), "-asking")
         self._fit()
-        self._titles(page, detail, plot, any_results, expects)
-        waiting = page.expected if expects else page.program
-        beside = self._program_beside
-        for name, write in (
-            ("step-heading", page.heading),
-            ("step-question-text", page.question),
-            ("step-verdict-text", page.verdict if ran else page.steps),
-            ("step-explanation-text", page.program if beside else page.explanation),
-            ("step-figures", page.results if any_results else waiting),
-        ):
-            self.query_one(f"#{name}", Paper).show(write)
-        picture = page.figures.picture if plot else None
-        self.query_one(PlotView).show(drawing(picture, self.app))
+        picture = page.figures.picture if wide or detail == "result" else None
+        self.query_one("#step-heading", Paper).show(page.heading)
+        panels = self._panels(page, detail, plotted=picture is not None)
+        for name, (write, title, hints) in panels.items():
+            panel = self.query_one(f"#step-{name}", Panel)
+            panel.display = write is not None
+            panel.entitle(title, hints)
+            if write is not None:
+                panel.query_one(Paper).show(write)
+        conclusion = page.figures.conclusion if page.stage == "done" else None
+        role = view.ROLES[conclusion.holds] if conclusion else ""
+        for verdict in ("pass", "fail", "low"):
+            self.query_one("#step-verdict").set_class(verdict == role, f"-{verdict}")
+        self.query_one("#step-result-text").display = picture is None or wide
+        plot = self.query_one(PlotView)
+        plot.display = picture is not None
+        plot.show(drawing(picture, self.app))
         if before is None or _position(before) != _position(page):
             for panel in self.query(ScrollPanel):
                 panel.scroll_home(animate=False)
@@ -183,65 +168,60 @@ class StepView(Container):
         text = self.query_one("#step-explanation")
         (question if asks else result if result.display else text).focus()
 
-    def _titles(
-        self, page: Page, detail: Detail, plot: bool, results: bool, expects: bool
-    ) -> None:
-        """What the borders say: names above, keys below."""
-        step, stage = page.step, page.stage
-        question: list[Hint] = []
-        if step.question:
-            question = [Hint(f"1–{len(step.question.choices)}", "predict")]
+    def _panels(
+        self, page: Page, detail: Detail, *, plotted: bool
+    ) -> dict[str, tuple[Write | None, str, Sequence[Hint]]]:
+        """Of each panel what it says, ``None`` to hide it, its title and its keys."""
+        question, stage, wide = page.step.question, page.stage, self._wide
+        asks, done = stage in ("before", "broken"), stage == "done"
+        # What runs stands where the explanation will, and bars without a length where
+        # the figures will.
+        expects = wide and bool(page.expected(PROSE_COLUMNS))
+        explains = detail == "text" or (wide and done)
+        beside = expects and not explains and page.has_program
+
         again = hint(self, "run", "again")
         run = {"before": hint(self, "proceed", "run"), "broken": again}
-        to_do = [*question, *([run[stage]] if stage in run else [])]
+        to_do = [run[stage]] if stage in run else []
+        if question and not done:
+            to_do.insert(0, Hint(f"1–{len(question.choices)}", "predict"))
         last = page.number + 1 == len(page.lesson.steps)
         onward = hint(self, "lessons") if last else hint(self, "proceed", "next step")
         after = {"running": [hint(self, "stop")], "done": [onward, again]}
-        verdict = {
-            "before": "steps",
-            "running": "running",
-            "done": "verdict",
-            "broken": "no result",
-        }[stage]
-        every = self._wide and stage == "done"
-        shown = page.figures.picture is not None and detail == "text"
-        switch = hint(
-            self,
-            "detail",
-            {"result": "explain", "text": "figures" if shown else "result"}.get(
-                detail, "plot"
-            ),
-        )
-        program, result = [hint(self, "code")], list[Hint]()
-        if stage in ("before", "broken"):
-            explain = hint(self, "detail", "explain (tells the answer)")
-            result = [explain if question else switch]
-            program += [Hint("+ −", "size")] if page.lesson.size_means else []
-        elif not every:
-            result = [switch]
-        explanation = "explanation", [] if every else [switch]
-        nothing = "what is timed" if expects else "what runs"
-        results_title = "plot" if plot else "figures" if results else nothing
-        if self._program_beside:
-            explanation = "what runs", program
-        else:
-            result += program
-        alone = not self.query_one("#step-question").display
-        named = {
-            "step-question": (page.title, to_do if stage != "done" else []),
-            "step-verdict": (
-                f"{page.title} · {verdict}" if alone else verdict,
+        results = "figures" if page.figures.picture is not None else "result"
+        other = {"result": "explain", "text": results}.get(detail, "plot")
+        switch = [] if wide and done else [hint(self, "detail", other)]
+        program = [hint(self, "code")]
+        if asks and page.lesson.size_means:
+            program.append(Hint("+ −", "size"))
+
+        ran = not asks or bool(page.attempt.trouble)
+        verdict = {"before": "steps", "broken": "no result", "done": "verdict"}
+        name = verdict.get(stage, stage)
+        panels: dict[str, tuple[Write | None, str, Sequence[Hint]]] = {
+            "question": (page.question if asks or wide else None, page.title, to_do),
+            "verdict": (
+                page.verdict if ran else page.steps if wide else None,
+                name if asks or wide else f"{page.title} · {name}",
                 after.get(stage, []),
             ),
-            "step-explanation": explanation,
-            "step-result": (results_title, result),
+            "explanation": (
+                page.explanation if explains else None,
+                "explanation",
+                switch,
+            ),
         }
-        for name, (title, below) in named.items():
-            self.query_one(f"#{name}", Panel).entitle(title, below)
-        holds = page.figures.conclusion.holds if page.figures.conclusion else None
-        role = view.ROLES[holds] if stage == "done" else ""
-        for one in ("pass", "fail", "low"):
-            self.query_one("#step-verdict").set_class(one == role, f"-{one}")
+        if beside:
+            panels["explanation"] = page.program, "what runs", program
+        waiting = "what is timed" if expects else "what runs"
+        write = page.expected if expects else page.program
+        if plotted or page.results(PROSE_COLUMNS):
+            write, waiting = page.results, "plot" if plotted else "figures"
+        if asks and question:
+            switch = [hint(self, "detail", "explain (tells the answer)")]
+        keys = switch if beside else [*switch, *program]
+        shown = write if wide or detail != "text" else None
+        return {**panels, "result": (shown, waiting, keys)}
 
 
 def _position(page: Page) -> tuple[str, int, Stage]:

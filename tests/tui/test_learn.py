@@ -183,10 +183,10 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
             borders(app, "step-question") == "1/3 Two works | 1–3 predict · Enter run"
         )
         assert isinstance(app.focused, QuestionPanel)
-        program = "step-explanation-text" if size == WIDE else "step-figures"
+        program = "step-explanation-text" if size == WIDE else "step-result-text"
         assert paper(app, program).startswith("# The snippet first n = 100")
         if size == WIDE:  # beside it what will be timed, and where the learner is
-            assert paper(app, "step-figures").startswith("first ? ·")
+            assert paper(app, "step-result-text").startswith("first ? ·")
             assert borders(app, "step-verdict").startswith("steps | ")
         else:
             assert paper(app, "step-explanation-text") == ""
@@ -220,10 +220,10 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
                 lines = one.text.split("\n")
                 assert max(map(len, lines)) <= one.content_size.width
         if size != WIDE:
-            assert paper(app, "step-figures") == ""
+            assert paper(app, "step-result-text") == ""
             await pilot.press("d", "d")
-        await until(pilot, lambda: "1 ms 269 µs" in paper(app, "step-figures"))
-        assert "in the end" in paper(app, "step-figures")
+        await until(pilot, lambda: "1 ms 269 µs" in paper(app, "step-result-text"))
+        assert "in the end" in paper(app, "step-result-text")
         if size != WIDE:
             await pilot.press("d", "d")
         await until(
@@ -254,7 +254,7 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         assert "✗ Does not hold here: One work is enough." in verdict
         assert "You predicted “no”;" in verdict
         # What was timed is drawn to one scale.
-        assert paper(app, "step-figures").count("█") > 4
+        assert paper(app, "step-result-text").count("█") > 4
 
         # A step that runs nothing is complete at once.
         engine.works.clear()
@@ -357,7 +357,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         assert "● 2 two" in paper(app, "step-question-text")
         # What had arrived stays, and the step can be run again.
         await pilot.press("d", "d")
-        await until(pilot, lambda: "1 ms" in paper(app, "step-figures"))
+        await until(pilot, lambda: "1 ms" in paper(app, "step-result-text"))
         await pilot.press("r")
         await until(pilot, lambda: len(engine.works) == 5)
 

@@ -14,19 +14,13 @@ from time import perf_counter, sleep
 import jax
 import msgspec
 
-from jaxtui.measure import coldpath, devices, ops, own, profile, trace, xspace
+from jaxtui.measure import coldpath, devices, own, profile, trace, xspace
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.profile import NoProfileError, holdings
 from jaxtui.measure.profile.steps import STEP
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import (
-    Pool,
-    Workload,
-    of_collective,
-    of_function,
-    of_op,
-)
+from jaxtui.measure.workload import Pool, Workload, of_case
 from jaxtui.model import HOST_MODES, RunEvent
 from jaxtui.model.profile import MOST_STEPS, Profile, Profiling
 from jaxtui.model.remark import Fact, Remark
@@ -126,20 +120,13 @@ class _Run(Runner):
 
     def _phases(self, group: tuple[jax.Device, ...]) -> Iterator[str]:
         """Do the phases of the cold path; each is named before it is done."""
-        case, pool, source = self.case, Pool(SEED), own.source(self.case.op)
-        several = group if len(group) > 1 else ()
-        if (collective := ops.COLLECTIVES.get(case.op)) is not None:
-            yield "inputs"
-            self._workload = of_collective(case, collective, group, SEED)
-        elif source is None:
-            yield "inputs"
-            self._workload = of_op(case, ops.get(case.op), group[0], pool, several)
-        else:
+        case, function = self.case, None
+        if (source := own.source(case.op)) is not None:
             yield "import"
             function = own.load(source, group[0])
-            yield "inputs"
-            mesh = group if case.on_mesh else ()
-            self._workload = of_function(function, case, group[0], pool, mesh)
+        yield "inputs"
+        self._workload = of_case(case, group, Pool(SEED), function)
+        if function is not None:
             jax.clear_caches()  # what the function has jitted itself is cold, too
         yield from coldpath.make_ready(self._workload)
         self.case = self._workload.case
