@@ -34,8 +34,15 @@ from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import dtype_of
 from jaxtui.measure.programs import Count, count, inner
-from jaxtui.measure.workload import Workload, arrays_of, spread
-from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
+from jaxtui.measure.workload import Pool, Workload, arrays_of, of_case, spread
+from jaxtui.model import (
+    COMPILED_MODES,
+    Case,
+    Phase,
+    PhaseMeasured,
+    PhaseStarted,
+    RunEvent,
+)
 from jaxtui.model.remark import Remark
 from jaxtui.stats import median
 
@@ -74,6 +81,28 @@ def prepare(
         yield PhaseMeasured(
             index=index, phase=phase, seconds=seconds, zero_copy=aliased
         )
+
+
+def begin(
+    case: Case, group: tuple[jax.Device, ...], seed: int
+) -> Generator[str, None, Workload]:
+    """A case from nothing to its first result; each phase is named before it is done.
+
+    Args:
+        case: of JAX.
+        group: its devices.
+        seed: of its arguments.
+    """
+    function = None
+    if (source := own.source(case.op)) is not None:
+        yield "import"
+        function = own.load(source, group[0])
+    yield "inputs"
+    workload = of_case(case, group, Pool(seed), function)
+    if function is not None:
+        jax.clear_caches()  # what the function has jitted itself is cold, too
+    yield from make_ready(workload)
+    return workload
 
 
 def make_ready(workload: Workload) -> Iterator[Phase]:

@@ -170,13 +170,11 @@ class _Run(Runner):
                 shapes = tuple(programs.shapes(op, case, self._device))
             workload.args, workload.resident = shapes, lambda: shapes
         else:
-            self.phase = "import"
-            yield self.progress(self.phase)
+            yield self.enter("import")
             # Where it computes what it needs; of a TPU that is not here, the host.
             place = self._device if here else jax.devices()[0]
             function = own.load(source, place)
-            self.phase = "inputs"
-            yield self.progress("inputs")
+            yield self.enter("inputs")
             meshed = group if case.on_mesh else ()
             workload = self._workload = of_function(function, case, place, meshed)
             workload.peak = peaks.of_case(
@@ -189,8 +187,7 @@ class _Run(Runner):
             facts = {"name": short_name(case.op)}
             raise RefusedError(Remark("compiled-already", facts, "error"))
         for stage in stages.names[:1] if case.mode == "eager" else stages.names:
-            self.phase = stage
-            yield self.progress(stage)
+            yield self.enter(stage)
             with workload.scope(), ahead.as_if_on(self._device, case):
                 stages.run(stage)
         if case.mode == "eager":

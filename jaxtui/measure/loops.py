@@ -36,7 +36,7 @@ from jaxtui.measure.runner import Runner
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.trace import MissingTraceError, Trace
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Pool, Workload, of_case
+from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     HOST_MODES,
     MAXIMUM_LOOP_CALLS,
@@ -119,19 +119,17 @@ class _Run(Runner):
 
     def work(self) -> Iterator[RunEvent]:
         planned = plan(self._loop)
-        case, device = self.case, devices.find(self.case.device)
+        device = devices.find(self.case.device)
         known = yield from self.warm_up(device)
         if self._source is None:
             # Of a function of a file nothing is known before it has run.
             check_planned_memory(self._loop, known.queue_depth, planned)
             check_time(self._loop, device)
         for phase in self._phases(device, known.queue_depth):
-            self.phase = phase
-            yield self.progress(phase, case.label)
+            yield self.enter(phase)
             if self.stop():
                 return
-        self.phase = "warm-up"
-        yield self.progress("warm-up", case.label)
+        yield self.enter("warm-up")
         calls = range(self._loop.calls)
         body = Body(self._loop, self._workload, lambda: calls, self._results)
         warmth = repeats.warm_up(body)
@@ -160,15 +158,7 @@ class _Run(Runner):
         Raises:
             RefusedError: Only now it shows that the loop cannot be.
         """
-        case, function = self.case, None
-        if self._source is not None:
-            yield "import"
-            function = own.load(self._source, device)
-        yield "inputs"
-        self._workload = made = of_case(case, (device,), Pool(SEED), function)
-        if function is not None:
-            jax.clear_caches()  # what the function has jitted itself is cold, too
-        yield from coldpath.make_ready(made)
+        made = self._workload = yield from coldpath.begin(self.case, (device,), SEED)
         if self._source is not None:
             yield "warm-up"
             with made.scope():
@@ -178,10 +168,10 @@ class _Run(Runner):
                 seconds = perf_counter() - start
             check_repeat(self._loop, self._loop.calls * seconds)
             alive = results_alive(self._loop, depth)
-            name = short_name(case.op)
+            name = short_name(self.case.op)
             if isinstance(made.args, own.Renewed):
                 check_donation(self._loop, made.args.used)
-            check_memory(case, name, alive * made.result_bytes, alive)
+            check_memory(self.case, name, alive * made.result_bytes, alive)
             self._results = repeats.results_of(self._loop, made, result)
 
     def _goes_on(self, _: int) -> bool:

@@ -88,6 +88,11 @@ class Runner(abc.ABC):
             about=about,
         )
 
+    def enter(self, phase: str) -> Progress:
+        """What surfaces from now on belongs to this phase of the case."""
+        self.phase = phase
+        return self.progress(phase, self.case.label)
+
     def warm_up(self, device: jax.Device) -> Generator[RunEvent, None, Runtime]:
         """What is known of a device; its first work warms the process up."""
         if runtime.is_warm(device):

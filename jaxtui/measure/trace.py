@@ -25,6 +25,7 @@ import jax._src.profiler
 import msgspec
 
 from jaxtui.measure import kernels, xspace
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.kernels import HOST, PROGRAMS, start_of
 from jaxtui.model import Fact, LoopCall, Remark
 
@@ -71,80 +72,60 @@ class Trace(NamedTuple):
     """All that were recorded, kernels or not."""
 
 
-class MissingTraceError(Exception):
+class MissingTraceError(RefusedError):
     """There is no trace, or it does not fit its calls."""
-
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(remark.code)
-        self.remark = remark
 
 
 def record(work: Callable[[], object]) -> Trace:
-    """Do a piece of work under the runtime's trace; what it raises is passed on.
+    """Do a piece of work under the runtime's trace; see ``recorded``."""
+    marks: list[Mark] = []
 
-    What is still computed when the work ends is cut off.
-
-    Raises:
-        MissingTraceError: The profiler does not start, or what it wrote is of no use.
-    """
-    try:
-        session = Session()
-        session.start()
-    except Exception as error:  # of the profiler, which is optional
-        raise MissingTraceError(failed(error)) from error
-    try:
-        marks = []
+    def marked() -> None:
         for _ in range(MARKS):
             before = perf_counter_ns()
             with jax.profiler.TraceAnnotation(MARK):
                 pass
             marks.append(Mark(before, perf_counter_ns()))
         work()
-        sleep(LINGER_SECONDS)
-    except BaseException:
-        session.abandon()
-        raise
-    try:
-        data = session.stop()
-    except Exception as error:  # of the profiler
-        raise MissingTraceError(failed(error)) from error
-    return read(data, marks)
+
+    return read(recorded(marked)[0], marks)
 
 
-class Session:
-    """Traces into files, which are removed: every JAX can, and what newer ones give in
-    memory is not the trace itself.
+def recorded(work: Callable[[], object]) -> tuple[xspace.Space, int]:
+    """Do a piece of work under the profiler; what it raises is passed on.
+
+    What is still computed when the work ends is cut off. The trace goes through a file,
+    which is removed: every JAX can do that, and what newer ones give in memory is not
+    the trace itself.
+
+    Returns:
+        What was recorded, and its bytes.
+
+    Raises:
+        MissingTraceError: The profiler does not start, or what it wrote is of no use.
     """
-
-    def __init__(self) -> None:
-        self._profiler: Any = jax.profiler
-        self._options = options()
-        self._folder = TemporaryDirectory(prefix="jaxtui-trace-")
-        self.size = 0
-        """Bytes of what was written."""
-
-    def start(self) -> None:
+    profiler: Any = jax.profiler
+    with TemporaryDirectory(prefix="jaxtui-trace-") as folder:
         try:
-            self._profiler.start_trace(
-                self._folder.name, profiler_options=self._options
-            )
+            profiler.start_trace(folder, profiler_options=options())
+        except Exception as error:  # of the profiler, which is optional
+            raise MissingTraceError(failed(error)) from error
+        try:
+            work()
+            sleep(LINGER_SECONDS)
         except BaseException:
-            self._folder.cleanup()
+            with suppress(Exception):  # what was raised before counts
+                profiler.stop_trace()
             raise
-
-    def abandon(self) -> None:
-        """End it after something was raised, which counts."""
-        with suppress(Exception):
-            self.stop()
-
-    def stop(self) -> xspace.Space:
-        with self._folder as folder:
-            self._profiler.stop_trace()
+        try:
+            profiler.stop_trace()
             files = xspace.files(Path(folder))
-            self.size = sum(file.stat().st_size for file in files)
-            if not files or self.size > MOST_BYTES:
-                raise OSError(f"{len(files)} files, {self.size} bytes")
-            return xspace.load(files[0])
+            size = sum(file.stat().st_size for file in files)
+            if not files or size > MOST_BYTES:
+                raise OSError(f"{len(files)} files, {size} bytes")
+            return xspace.load(files[0]), size
+        except Exception as error:  # of the profiler
+            raise MissingTraceError(failed(error)) from error
 
 
 def before_start(notice: Callable[[], None]) -> Callable[[], None]:

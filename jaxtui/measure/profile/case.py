@@ -1,28 +1,27 @@
 """Profiles some calls of a case: they run under JAX's profiler, and without it before.
 
 ``_Run.work`` is the whole course: the cold path, a warm-up, calls without the profiler,
-a traced call that tells how much a call writes, and the traced calls. ``profile`` makes
-a profile of what was recorded.
+a traced call that tells how much a call writes, and the traced calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from time import perf_counter, sleep
+from time import perf_counter
 
 import jax
 import msgspec
 
-from jaxtui.measure import coldpath, devices, own, profile, trace, xspace
+from jaxtui.measure import coldpath, devices, kernels, own, profile, trace, xspace
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.profile import NoProfileError, holdings
 from jaxtui.measure.profile.steps import STEP
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Pool, Workload, of_case
+from jaxtui.measure.workload import Workload
 from jaxtui.model import HOST_MODES, RunEvent
-from jaxtui.model.profile import MOST_STEPS, Profile, Profiling
+from jaxtui.model.profile import MOST_STEPS, Profiling
 from jaxtui.model.remark import Fact, Remark
 from jaxtui.stats import median
 
@@ -64,34 +63,31 @@ class _Run(Runner):
         device = group[0]
         yield from self.warm_up(device)
         for phase in self._phases(group):
-            self.phase = phase
-            yield self.progress(phase, case.label)
+            yield self.enter(phase)
             if self.stop():
                 return
-        self.phase = "warm-up"
-        yield self.progress("warm-up", case.label)
+        yield self.enter("warm-up")
         each = max(self._step() for _ in range(WARM_CALLS))
         needed = 2 * (steps + 1) * each
         if needed > self.remaining:
             facts = {"seconds": each, "steps": steps, "budget": self.budget}
             raise RefusedError(Remark("profile-too-slow", facts, "error"))
-        self.phase = "sampling"
-        yield self.progress("sampling", case.label)
+        yield self.enter("sampling")
         plain = [self._step() for _ in range(steps)]
         if self.stop():
             return
-        self.phase = "profile"
-        yield self.progress("profile", case.label)
+        yield self.enter("profile")
         alone = self._record(1)
-        events = max(
-            1, sum(len(line) for plane in alone.planes for line in plane.lines)
-        )
+        events = max(1, kernels.size(alone))
         fitting = max(1, min(steps, MOST_EVENTS // events))
         space = self._record(fitting)
         if self.stop():
             return
         yield self.progress("profile-reading", case.label)
-        found = self._read(space)
+        try:
+            found = profile.read(space, self.case.label)
+        except NoProfileError as error:
+            raise RefusedError(error.remark) from error
         notes = list(found.notes)
         if fitting < steps:
             facts = {"steps": fitting, "asked": steps, "events": events}
@@ -120,15 +116,7 @@ class _Run(Runner):
 
     def _phases(self, group: tuple[jax.Device, ...]) -> Iterator[str]:
         """Do the phases of the cold path; each is named before it is done."""
-        case, function = self.case, None
-        if (source := own.source(case.op)) is not None:
-            yield "import"
-            function = own.load(source, group[0])
-        yield "inputs"
-        self._workload = of_case(case, group, Pool(SEED), function)
-        if function is not None:
-            jax.clear_caches()  # what the function has jitted itself is cold, too
-        yield from coldpath.make_ready(self._workload)
+        self._workload = yield from coldpath.begin(self.case, group, SEED)
         self.case = self._workload.case
 
     def _step(self, number: int | None = None) -> float:
@@ -146,34 +134,13 @@ class _Run(Runner):
                 return perf_counter() - start
 
     def _record(self, steps: int) -> xspace.Space:
-        """Some steps under the profiler.
+        """Some steps under the profiler."""
 
-        Raises:
-            RefusedError: It does not start, or wrote nothing of use.
-        """
-        session = trace.Session()
-        try:
-            session.start()
-        except Exception as error:  # of the profiler
-            raise RefusedError(trace.failed(error)) from error
-        try:
+        def work() -> None:
             for number in range(steps):
                 self._step(number)
                 if self.stop():
                     break
-            sleep(trace.LINGER_SECONDS)
-        except BaseException:
-            session.abandon()
-            raise
-        try:
-            space = session.stop()
-        except Exception as error:  # of the profiler
-            raise RefusedError(trace.failed(error)) from error
-        self._size = session.size
-        return space
 
-    def _read(self, space: xspace.Space) -> Profile:
-        try:
-            return profile.read(space, self.case.label)
-        except NoProfileError as error:
-            raise RefusedError(error.remark) from error
+        space, self._size = trace.recorded(work)
+        return space
