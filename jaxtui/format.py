@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from jaxtui.model import (
+    Interval,
     Measurement,
     MemorySpan,
     Processes,
-    Ratio,
     Record,
     Summary,
 )
@@ -429,7 +429,7 @@ def ratio(value: float | None) -> str:
     return f"{value:.0f}×" if abs(value) >= 99.5 else f"{significant(value, 2)}×"
 
 
-def ratio_ends(found: Ratio) -> str:
+def ratio_ends(found: Interval) -> str:
     """Both ends of a ratio's interval with the digits that tell them apart:
     ``3.9–4.3``, ``3.98–4.02``.
     """
@@ -444,7 +444,7 @@ UNCERTAIN = "uncertain"
 well be 1."""
 
 
-def factor(found: Ratio | None) -> str:
+def factor(found: Interval | None) -> str:
     """A ratio with its interval: ``4.1× 3.9–4.3``, ``uncertain 16× 0.035–16``.
 
     Single rounds have none.

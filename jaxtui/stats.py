@@ -7,41 +7,15 @@ import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from jaxtui.model import Summary
-from jaxtui.model.measurement import BATCHES, confidence, is_uncertain, is_vague
+from jaxtui.model.measurement import BATCHES, Interval, confidence
 
 MINIMUM_ROUNDS = 6
 """Below six rounds no sign-test interval reaches 95 % (2 · 2⁻⁵ > 0.05)."""
 
 BINS_PER_DECADE = 1_000
 """Of a distribution of times: each bin ends 0.23 % above its beginning."""
-
-
-class Interval(NamedTuple):
-    """An interval around a median, in the unit of the data."""
-
-    low: float
-    median: float
-    high: float
-    confidence: float = 0.0
-    """0 where nothing is known of it."""
-
-    @property
-    def half_width(self) -> float:
-        """Half of the width relative to the median."""
-        return (self.high - self.low) / 2 / self.median if self.median else 0.0
-
-    @property
-    def vague(self) -> bool:
-        """Whether the median is not known to within a third; see ``is_vague``."""
-        return is_vague(self.low, self.high, self.confidence)
-
-    @property
-    def uncertain(self) -> bool:
-        """Of a ratio: whether it may be 1, or is vague."""
-        return is_uncertain(self.low, self.high, self.confidence)
 
 
 def median(values: Sequence[float]) -> float:
@@ -89,11 +63,6 @@ def rounds_interval(medians: Sequence[float]) -> Interval:
     return Interval(low, middle, high, confidence(len(medians)))
 
 
-def interval_of(clock: Summary) -> Interval:
-    """The interval of a clock that was summed up."""
-    return Interval(clock.ci_low, clock.median, clock.ci_high, clock.confidence)
-
-
 def ratio(
     first: Interval,
     second: Interval,
@@ -118,7 +87,7 @@ def ratio(
     taken = zip(*rounds, strict=False)
     if len(pairs := [a / b for a, b in taken if min(a, b) > 0]) >= MINIMUM_ROUNDS:
         found = rounds_interval(pairs)
-    elif min(*first[:3], *second[:3]) <= 0:
+    elif min(first.low, first.median, second.low, second.median) <= 0:
         return None
     else:
         found = Interval(

@@ -13,7 +13,8 @@ from jaxtui.analysis import thresholds
 from jaxtui.analysis.baseline import Baseline, Figure
 from jaxtui.analysis.thresholds import HOST_TESTS, RATES, Bound
 from jaxtui.model import Device, Expected, Fact, Reading, Record, Remark, Unit
-from jaxtui.stats import Interval, median, ratio
+from jaxtui.model.measurement import Interval
+from jaxtui.stats import median, ratio
 
 VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
 

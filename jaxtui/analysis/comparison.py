@@ -11,11 +11,10 @@ from typing import Literal
 import msgspec
 
 from jaxtui.model import Case, Device, Host, Measurement, Record, Remark
+from jaxtui.model.measurement import Interval
 from jaxtui.model.own import is_own, parts
 from jaxtui.stats import (
     MINIMUM_ROUNDS,
-    Interval,
-    interval_of,
     ratio,
     rounds_interval,
 )
@@ -97,7 +96,7 @@ def compare(first: Side, second: Side) -> Comparison:
         lacking = first.label if a is None else second.label
         remark = Remark("no-samples", {"side": lacking}, "warning")
         return _comparison(first, second, None, "cannot tell", remark)
-    found = ratio(interval_of(b), interval_of(a))
+    found = ratio(b.interval, a.interval)
     if found is None:
         return _comparison(first, second, None, "cannot tell", Remark("no-ratio"))
     answer, remarks = _answer(first, second, found)

@@ -32,9 +32,9 @@ from jaxtui.model import (
     RunStarted,
     Sampled,
 )
-from jaxtui.model.measurement import confidence
+from jaxtui.model.measurement import Interval, confidence
 from jaxtui.model.own import is_own
-from jaxtui.stats import MINIMUM_ROUNDS, Interval, break_even_calls, interval_of
+from jaxtui.stats import MINIMUM_ROUNDS, break_even_calls
 
 Side = Literal["first", "second"]
 """The two that are compared, in the order in which they were named."""
@@ -116,9 +116,9 @@ def ratio_of(
         return None
     if any(side.has("wrong-result") or side.has("inaccurate") for side in both):
         return None
-    ratio = stats.ratio(interval_of(first.ready), interval_of(second.ready), rounds)
+    ratio = stats.ratio(first.ready.interval, second.ready.interval, rounds)
     if ratio and any(side.has("outside-span") for side in both):
-        return ratio._replace(confidence=0.0)
+        return replace(ratio, confidence=0.0)
     return ratio
 
 

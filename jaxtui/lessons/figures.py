@@ -11,8 +11,7 @@ from jaxtui import stats
 from jaxtui.format import Cell
 from jaxtui.lessons.base import Row, Setting, Text
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.model import Case, LoopMeasured, Measurement, Ratio, Summary, Value
-from jaxtui.stats import interval_of
+from jaxtui.model import Case, LoopMeasured, Measurement, Summary, Value
 
 VALUE_LENGTH = 40
 """Characters of a value in a row."""
@@ -87,10 +86,9 @@ class Figures:
         first, second = self.summary(above), self.summary(below)
         if first is None or second is None:
             return shown
-        interval = stats.ratio(interval_of(first), interval_of(second))
-        if interval is None:
+        ends = stats.ratio(first.interval, second.interval)
+        if ends is None:
             return shown
-        ends = Ratio(**interval._asdict())
         if fmt.ratio(ends.low) == fmt.ratio(ends.high) and not ends.uncertain:
             return shown
         word = f"{fmt.UNCERTAIN}, " if ends.uncertain else ""

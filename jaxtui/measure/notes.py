@@ -23,8 +23,8 @@ from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import COMPILED_MODES, Fact, MemorySpan, Remark, Summary
-from jaxtui.model.measurement import SPREAD, confidence
-from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
+from jaxtui.model.measurement import SPREAD, Interval, confidence
+from jaxtui.stats import MINIMUM_ROUNDS, median, quantile
 
 Facts = dict[str, Fact]
 
@@ -305,10 +305,10 @@ def uncertain(interval: Interval) -> Remark | None:
 
     Of a single round there is none: another remark says that.
     """
-    low, _, high, confidence = interval
-    if confidence <= 0 or not interval.vague:
+    if interval.confidence <= 0 or not interval.vague:
         return None
-    return Remark("uncertain", {"low": low, "high": high}, "warning")
+    facts: dict[str, Fact] = {"low": interval.low, "high": interval.high}
+    return Remark("uncertain", facts, "warning")
 
 
 DRIFT_AT_LEAST = 0.03

@@ -29,7 +29,8 @@ from jaxtui.measure.contention import Meter
 from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Summary
-from jaxtui.stats import Interval, Pool, median
+from jaxtui.model.measurement import Interval
+from jaxtui.stats import Pool, median
 
 TURN_SECONDS = 0.040
 """The usual length of a turn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import final
 
 import msgspec
 
@@ -100,49 +101,55 @@ class Summary(Record, frozen=True, kw_only=True):
         msgspec.structs.force_setattr(self, "confidence", sure)
 
     @property
+    def interval(self) -> Interval:
+        """Of the median."""
+        return Interval(self.ci_low, self.median, self.ci_high, self.confidence)
+
+    @property
     def half_width(self) -> float:
         """Half of the interval's width, relative to the median."""
-        return (self.ci_high - self.ci_low) / 2 / self.median if self.median else 0.0
+        return self.interval.half_width
 
     @property
     def vague(self) -> bool:
         """Whether the median is not known to within a third."""
-        return is_vague(self.ci_low, self.ci_high, self.confidence)
+        return self.interval.vague
 
 
-class Ratio(Record, frozen=True, kw_only=True):
-    """How many times longer one clock takes than another, with its interval."""
+@final
+class Interval(Record, frozen=True):
+    """An interval around a median: of a clock, seconds, or of a ratio of two."""
 
     low: float
     median: float
     high: float
-    confidence: float
+    confidence: float = 0.0
     """That it lies between the two; 0 where nothing is known of it."""
 
     @property
-    def uncertain(self) -> bool:
-        """Whether it may be 1, or is not known to within a third."""
-        return is_uncertain(self.low, self.high, self.confidence)
+    def half_width(self) -> float:
+        """Half of the width, relative to the median."""
+        return (self.high - self.low) / 2 / self.median if self.median else 0.0
 
     @property
     def vague(self) -> bool:
-        """Whether it is not known to within a third."""
+        """Whether the median is not known to within a third."""
         return is_vague(self.low, self.high, self.confidence)
 
     @property
+    def uncertain(self) -> bool:
+        """Of a ratio: whether it may be 1, or is vague."""
+        return is_uncertain(self.low, self.high, self.confidence)
+
+    @property
     def decided(self) -> bool:
-        """Whether it is surely above 1, or surely below."""
+        """Of a ratio: whether it is surely above 1, or surely below."""
         return self.confidence > 0 and not self.low <= 1 <= self.high
 
     @property
-    def inverse(self) -> Ratio:
-        """The second clock over the first."""
-        return Ratio(
-            low=1 / self.high,
-            median=1 / self.median,
-            high=1 / self.low,
-            confidence=self.confidence,
-        )
+    def inverse(self) -> Interval:
+        """Of a ratio: the second clock over the first."""
+        return Interval(1 / self.high, 1 / self.median, 1 / self.low, self.confidence)
 
 
 class Samples(Record, frozen=True, kw_only=True):
@@ -236,7 +243,7 @@ class Measurement(Record, frozen=True, kw_only=True):
     free_seconds: float | None = None
     """Seconds per call to give its result back, the median of some calls: a plain loop
     pays for that, ``ready`` does not contain it. ``None`` where not known."""
-    times_numpy: Ratio | None = None
+    times_numpy: Interval | None = None
     """NumPy's seconds until ready over these: above 1 this one is faster. Known to the
     document of a run in which NumPy took turns with it; ``None`` of NumPy itself."""
     source: SourceCode | msgspec.UnsetType = msgspec.UNSET

@@ -13,8 +13,8 @@ from jaxtui.model import (
     Fact,
     Failure,
     Host,
+    Interval,
     Measurement,
-    Ratio,
     Remark,
     Stopped,
     Summary,
@@ -29,13 +29,13 @@ from jaxtui.view import collectives, curves, rates, words
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import Contents, of_report
 from jaxtui.view.figures import (
+    against_numpy,
     bar_role,
     figure,
     once_per_run,
     rate_role,
     share_of_peak,
     sparkline,
-    times_numpy,
 )
 from jaxtui.view.render import DARK, Look, markdown
 from jaxtui.view.report import Report, Statement, Table, gather, lines
@@ -113,7 +113,7 @@ def headline(run: Job) -> Line:
     ratios = {
         index: ratio
         for index, case in enumerate(run.cases)
-        if (ratio := times_numpy(case, run)) is not None
+        if (ratio := against_numpy(case, run)) is not None
     }
     if ratios:
         return (Span(_against_numpy(run, ratios), "title"),)
@@ -121,7 +121,7 @@ def headline(run: Job) -> Line:
     return (Span(text, "title"),) if text else ()
 
 
-def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
+def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
     if one_op and (crossings := curves.crossings(run)):
         texts = [
@@ -147,7 +147,7 @@ def _against_numpy(run: Job, ratios: Mapping[int, Ratio]) -> str:
     return f"{'; '.join(texts)}."
 
 
-def _compared(name: str, ratio: Ratio) -> str:
+def _compared(name: str, ratio: Interval) -> str:
     """``JAX is 1.7× faster than NumPy (1.5–1.9×)``."""
     if not ratio.decided:
         return f"{name}: no difference from NumPy seen ({fmt.ratio_ends(ratio)}×)"
@@ -160,7 +160,7 @@ def _compared(name: str, ratio: Ratio) -> str:
     )
 
 
-def _times_faster(ratio: Ratio) -> str:
+def _times_faster(ratio: Interval) -> str:
     """``1.7×``; of a ratio that is not known to within a third no more than is sure."""
     return (
         f"at least {fmt.ratio(ratio.low)}" if ratio.vague else fmt.ratio(ratio.median)
@@ -168,10 +168,10 @@ def _times_faster(ratio: Ratio) -> str:
 
 
 def _span(
-    mode: str, indices: Sequence[int], run: Job, ratios: Mapping[int, Ratio]
+    mode: str, indices: Sequence[int], run: Job, ratios: Mapping[int, Interval]
 ) -> str:
     """``jit: up to 3.1× faster than NumPy (selu 1e6), up to 2.6× slower (add 1e6)``."""
-    sides: dict[str, dict[int, Ratio]] = {"faster": {}, "slower": {}}
+    sides: dict[str, dict[int, Interval]] = {"faster": {}, "slower": {}}
     for index in indices:
         if (ratio := ratios[index]).decided:
             word = "faster" if ratio.low > 1 else "slower"
@@ -251,7 +251,7 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     if not all(map(collectives.rates_of, measured)):
         table.append(_rates(measured, units))
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
-        cells = [_factor(times_numpy(case, run)) for case in cases]
+        cells = [_factor(against_numpy(case, run)) for case in cases]
         if any(cells) or run.outcome is None:
             table.append(Column("factor", "× NumPy", cells, rank=1, right=True))
     dispatches = [one.dispatch if one else None for one in measured]
@@ -453,7 +453,7 @@ def _confidence(summaries: Sequence[Summary | None]) -> str:
     return "95 %" if all(sure) else "interval" if any(sure) else "min–max"
 
 
-def _factor(found: Ratio | None) -> Line:
+def _factor(found: Interval | None) -> Line:
     if found is None:
         return ()
     if found.uncertain:
@@ -575,7 +575,7 @@ def endings(
         elif measured and (measured.stopped or measured.ready):
             changed = {
                 "stopped": measured.stopped or outcome,
-                "times_numpy": times_numpy(state, run) if run else None,
+                "times_numpy": against_numpy(state, run) if run else None,
             }
             measurements.append(msgspec.structs.replace(measured, **changed))
         else:

@@ -25,10 +25,10 @@ from jaxtui.analysis.crossover import (
     payback,
 )
 from jaxtui.model import Case, Host, Measurement, Record, Remark, run_notes
+from jaxtui.model.measurement import Interval
 from jaxtui.model.own import short_name
 from jaxtui.plot import COLORS, Color, Mark, Picture
 from jaxtui.state import CaseState, Job, State
-from jaxtui.stats import Interval
 from jaxtui.view import curves, words
 from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, machine, split_notes
 from jaxtui.view.figures import figure

@@ -14,17 +14,16 @@ from msgspec.structs import replace
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import last_crossing
 from jaxtui.model import Case, Measurement, OpInfo
+from jaxtui.model.measurement import Interval
 from jaxtui.model.own import is_own, parts, short_name
 from jaxtui.plot import SERIES, Axis, Color, Mark, Picture, Reading, Series, Value
 from jaxtui.state import CaseState, Job
-from jaxtui.stats import Interval
 from jaxtui.view import calls, collectives
 from jaxtui.view.figures import (
     against_numpy,
     once_per_run,
     ready_interval,
     share_of_peak,
-    times_numpy,
 )
 from jaxtui.view.words.crossover import about_text
 
@@ -282,7 +281,7 @@ def _text(case: CaseState, metric: Metric, run: Job) -> tuple[fmt.Cell, fmt.Cell
             return case.status, ""
         return ("no figure" if case.status == "done" else ""), ""
     if metric == "numpy":
-        return fmt.factor(times_numpy(case, run)), ""
+        return fmt.factor(against_numpy(case, run)), ""
     if metric in ("flops", "busbw"):
         quantity: fmt.Quantity = "FLOP/s" if metric == "flops" else "B/s"
         return fmt.figure(point.median, quantity=quantity), ""

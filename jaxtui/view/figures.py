@@ -9,10 +9,9 @@ from typing import TypeVar
 
 from jaxtui import format as fmt
 from jaxtui.analysis import crossover
-from jaxtui.model import Measurement, Ratio, Summary
+from jaxtui.model import Interval, Measurement, Summary
 from jaxtui.plot.frame import LEVELS
 from jaxtui.state import CaseState, Job
-from jaxtui.stats import Interval, interval_of
 from jaxtui.view.text import Line, Span
 
 APART = 2.0
@@ -39,8 +38,8 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
 
 
 def against_numpy(case: CaseState, run: Job) -> Interval | None:
-    """NumPy's seconds for the same op and size over those of a JAX case, until ready;
-    both took turns.
+    """How many times faster than NumPy a JAX case is: NumPy's seconds for the same op
+    and size over its own, until ready; both took turns.
     """
     numpy = None if case.case.mode == "numpy" else numpy_of(case, run)
     if numpy is None or numpy.measurement is None or case.measurement is None:
@@ -72,18 +71,12 @@ def numpy_of(case: CaseState, run: Job) -> CaseState | None:
     return min(found, key=order, default=None)
 
 
-def times_numpy(case: CaseState, run: Job) -> Ratio | None:
-    """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
-    found = against_numpy(case, run)
-    return None if found is None else Ratio(**found._asdict())
-
-
 def ready_interval(case: CaseState) -> Interval | None:
     """Seconds per call until its result was ready."""
     measured = case.measurement
     if measured is None or measured.ready is None:
         return None
-    return interval_of(measured.ready)
+    return measured.ready.interval
 
 
 @once_per_run

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.model import LoopMeasured, Ratio, Remark
+from jaxtui.model import Interval, LoopMeasured, Remark
 from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState
-from jaxtui.stats import break_even_calls, interval_of, ratio
+from jaxtui.stats import break_even_calls, ratio
 from jaxtui.view import words
 from jaxtui.view.figures import APART, share_of_peak
 from jaxtui.view.lanes import Timeline
@@ -157,15 +157,14 @@ def of_case(case: CaseState) -> Clocks | None:
     return Clocks(read, took, measured.flops, peak)
 
 
-def off_by(case: CaseState) -> Ratio | None:
+def off_by(case: CaseState) -> Interval | None:
     """How many times longer the call took than the stopwatch says, with its interval;
     ``None`` before there are figures.
     """
     measured = case.measurement
     if measured is None or measured.ready is None or measured.dispatch is None:
         return None
-    found = ratio(interval_of(measured.ready), interval_of(measured.dispatch))
-    return None if found is None else Ratio(**found._asdict())
+    return ratio(measured.ready.interval, measured.dispatch.interval)
 
 
 # Bars with what follows from them.

@@ -27,7 +27,7 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.stats import Interval
+from jaxtui.model.measurement import Interval
 from tests.analysis.figures import (
     JIT,
     NUMPY,

@@ -38,7 +38,7 @@ from jaxtui.measure import clocks, coldpath, ops, own, workload
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Case, Mode
-from jaxtui.stats import Interval
+from jaxtui.model.measurement import Interval
 
 BLOCK_SECONDS = 0.03
 ACCEPTED, ACCEPTED_SHORT, SHORT_SECONDS = 0.02, 0.04, 50e-6

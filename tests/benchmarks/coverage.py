@@ -36,7 +36,8 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 from jaxtui.analysis.processes import fold
 from jaxtui.measure.experiment import run
 from jaxtui.model import Case, CaseFailed, CaseMeasured, Experiment, Measurement, Mode
-from jaxtui.stats import Interval, interval_of, median, quantile
+from jaxtui.model.measurement import Interval
+from jaxtui.stats import median, quantile
 
 BAR = 0.93
 CASES: tuple[tuple[str, int, Mode], ...] = (
@@ -90,7 +91,7 @@ def sweep_of(measurement: Measurement) -> Sweep:
     ready, samples = measurement.ready, measurement.samples
     assert ready is not None
     assert samples
-    return Sweep(interval_of(ready), naive_interval(samples.ready))
+    return Sweep(ready.interval, naive_interval(samples.ready))
 
 
 def contains(intervals: Sequence[Interval]) -> int:
@@ -132,11 +133,11 @@ def over_processes(sweeps: int, processes: int, budget: float) -> int:
         made = [in_process(asked.share) for _ in range(processes)]
         for name in made[0]:
             ones = [each[name] for each in made]
-            alone[name] += [interval_of(one.ready) for one in ones if one.ready]
+            alone[name] += [one.ready.interval for one in ones if one.ready]
             folded = fold(ones, asked)
             assert isinstance(folded, Measurement)
             assert folded.ready is not None
-            together[name].append(interval_of(folded.ready))
+            together[name].append(folded.ready.interval)
     print(
         f"{'case':<20} {'one process':>12} {'half-width':>11} {'processes':>10}"
         f" {'half-width':>11} {'spread':>7}"

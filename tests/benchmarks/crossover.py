@@ -37,8 +37,8 @@ from jaxtui.analysis.crossover import Answer, Search, Side, begin, other
 from jaxtui.measure import experiment
 from jaxtui.model import Case, Mode
 from jaxtui.model.base import HOST
+from jaxtui.model.measurement import Interval
 from jaxtui.selection import parse_sizes
-from jaxtui.stats import Interval
 from jaxtui.view import words
 from jaxtui.view.crossover import verdict
 

@@ -49,7 +49,8 @@ from jaxtui.model import (
     Sampled,
     Summary,
 )
-from jaxtui.stats import Interval, interval_of, ratio
+from jaxtui.model.measurement import Interval
+from jaxtui.stats import ratio
 
 SIZES = (10_000, 30_000, 100_000, 300_000)
 """Half a millisecond to thirty: what is over within a time slice feels no load."""
@@ -171,7 +172,7 @@ def compared(first: Series, second: Series, size: int, *, paired: bool) -> Inter
     """The same as jaxtui has it: of rounds in turns, or of the two medians."""
     a, b = first.headline[size], second.headline[size]
     rounds = (second.rounds[size], first.rounds[size]) if paired else ((), ())
-    found = ratio(interval_of(b), interval_of(a), rounds)
+    found = ratio(b.interval, a.interval, rounds)
     assert found is not None
     return found
 

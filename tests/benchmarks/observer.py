@@ -34,7 +34,8 @@ from typing import Any, NamedTuple
 
 from sign_test import sign_test_interval
 
-from jaxtui.stats import Interval, quantile
+from jaxtui.model.measurement import Interval
+from jaxtui.stats import quantile
 
 COLUMNS, LINES = 120, 40
 WINDOW_SECONDS = 1.3

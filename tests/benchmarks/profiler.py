@@ -41,7 +41,8 @@ from jaxtui.model import (
     LoopMeasured,
     RunEvent,
 )
-from jaxtui.stats import Interval, median
+from jaxtui.model.measurement import Interval
+from jaxtui.stats import median
 
 
 def tanh(x: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from jaxtui.stats import Interval, quantile
+from jaxtui.model.measurement import Interval
+from jaxtui.stats import quantile
 
 
 def sign_test_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:

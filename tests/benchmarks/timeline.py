@@ -38,7 +38,7 @@ from jaxtui.measure.repeats import Body, Watcher
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.measure.workload import Pool, Workload, of_op
 from jaxtui.model import Case, Loop, LoopMeasured
-from jaxtui.stats import Interval
+from jaxtui.model.measurement import Interval
 
 SIZES = (512, 768, 1000)
 CALLS = 40

@@ -13,7 +13,7 @@ from jaxtui.measure import notes
 from jaxtui.measure.activity import Activity
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Peak, Remark
-from jaxtui.stats import Interval
+from jaxtui.model.measurement import Interval
 
 
 @pytest.mark.parametrize(

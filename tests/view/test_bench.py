@@ -19,7 +19,6 @@ from jaxtui.model import (
     Failure,
     Measurement,
     PhaseStarted,
-    Ratio,
     Remark,
     RunFinished,
     differing,
@@ -31,7 +30,7 @@ from jaxtui.tui.state import EMPTY
 from jaxtui.view import bench, words
 from jaxtui.view.document import Results, encode
 from jaxtui.view.export import as_csv
-from jaxtui.view.figures import against_numpy, numpy_of, times_numpy
+from jaxtui.view.figures import against_numpy, numpy_of
 from jaxtui.view.render import markdown
 from jaxtui.view.text import plain
 from tests import records
@@ -81,7 +80,8 @@ def test_a_case_is_compared_with_numpy_over_the_rounds_of_both() -> None:
     jit = replace(done(JIT), rounds=(1.0,) * 5 + (2.0,) * 6)
     numpy = replace(done(NUMPY), rounds=(3.0,) * 5 + (6.0,) * 6 + (100.0,) * 50)
     run = run_of(numpy, jit)
-    assert against_numpy(jit, run)[:3] == (3.0, 3.0, 3.0)
+    found = against_numpy(jit, run)
+    assert (found.low, found.median, found.high) == (3.0, 3.0, 3.0)
     assert against_numpy(numpy, run) is None
     assert against_numpy(jit, run_of(jit)) is None
     assert against_numpy(replace(jit, measurement=None), run) is None
@@ -94,8 +94,7 @@ def test_the_ratio_to_numpy_is_in_every_file() -> None:
     results = bench.collect(HOST, (), run)
     found = against_numpy(jit, run)
     assert (found.low, found.high) == (3.0, 4.0)
-    expected = Ratio(**found._asdict())
-    assert [one.times_numpy for one in results.measurements] == [None, expected]
+    assert [one.times_numpy for one in results.measurements] == [None, found]
     document = msgspec.json.decode(encode(results))
     told = document["measurements"][1]["times_numpy"]
     assert (told["low"], told["high"]) == (3.0, 4.0)
@@ -129,7 +128,7 @@ def test_a_figure_outside_of_its_own_span_has_no_certain_ratio(doubtful: str) ->
     note = Remark("outside-span")
     noted = msgspec.structs.replace(cases[doubtful].measurement, notes=(note,))
     cases[doubtful] = replace(cases[doubtful], measurement=noted)
-    found = times_numpy(cases["jit"], run_of(*cases.values()))
+    found = against_numpy(cases["jit"], run_of(*cases.values()))
     assert found is not None
     assert found.uncertain
 
@@ -144,7 +143,7 @@ def test_in_several_processes_these_are_what_took_turns() -> None:
     numpy = timed(NUMPY, 2.0, 6.0, 4.0, 2.0, 2.0, 2.0)
     found = against_numpy(jit, run_of(numpy, jit))
     assert found is not None
-    assert found[:3] == (2.0, 2.0, 2.0)
+    assert (found.low, found.median, found.high) == (2.0, 2.0, 2.0)
     (line,) = bench.figure_lines(jit, 1000)
     assert "1.00, 3.00, 2.00, 1.00, 1.00, 1.00 s" in plain(line)
 

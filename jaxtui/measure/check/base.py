@@ -38,7 +38,7 @@ from jaxtui.model import (
     RunEvent,
     WorkFailed,
 )
-from jaxtui.stats import Interval
+from jaxtui.model.measurement import Interval
 
 POLL_SECONDS = 0.05
 """How often the threads of the devices are looked at."""
