@@ -62,16 +62,18 @@ class CasePane(Pane):
             open_timeline(self.base, case)
 
     def action_program(self) -> None:
-        from jaxtui.tui.program import open_program
+        from jaxtui.tui.case_screen import open_case
+        from jaxtui.tui.program import ProgramScreen
 
         if (case := self.case) is not None:
-            open_program(self.base, case)
+            open_case(self.base, ProgramScreen, case)
 
     def action_profile(self) -> None:
-        from jaxtui.tui.profile import open_profile
+        from jaxtui.tui.case_screen import open_case
+        from jaxtui.tui.profile import ProfileScreen
 
         if (case := self.case) is not None:
-            open_profile(self.base, case)
+            open_case(self.base, ProfileScreen, case)
 
     def action_code(self) -> None:
         from jaxtui.tui.dialogs import show_code

@@ -10,30 +10,25 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from jaxtui.analysis.profile import KEYS, By, Row, headline
 from jaxtui.engine import traces
-from jaxtui.model import Case, WorkFailed
+from jaxtui.model import WorkFailed
 from jaxtui.model.profile import Profile, Profiling
 from jaxtui.model.remark import rejection
-from jaxtui.state import Job
 from jaxtui.tui.base import BaseApp
+from jaxtui.tui.case_screen import CaseScreen
 from jaxtui.tui.line import LineScreen
-from jaxtui.tui.loops import loopable
-from jaxtui.tui.modal import Modal, modal_keys
+from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.pane import WIDE_COLUMNS
-from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
-from jaxtui.tui.widgets.paper import STYLES, Paper
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import profile as view
 from jaxtui.view import words
 from jaxtui.view.profile import lists
-from jaxtui.view.progress import job_text
 from jaxtui.view.report import lines
 from jaxtui.view.text import Line, Span, fold, plain
 
@@ -56,7 +51,7 @@ class RowList(PanelList):
     """The kernels, by one key."""
 
 
-class ProfileScreen(Modal):
+class ProfileScreen(CaseScreen):
     """A profile: its step on top, below it the source and the kernels.
 
     Args:
@@ -64,6 +59,7 @@ class ProfileScreen(Modal):
         trace: the file or folder to read.
     """
 
+    WORK, PURPOSE = Profiling, "profile"
     HELP: ClassVar[str] = "In a profile"
 
     BINDINGS: ClassVar[list[BindingType]] = modal_keys("profile", _KEYS)
@@ -85,9 +81,8 @@ class ProfileScreen(Modal):
     def __init__(
         self, profiling: Profiling | None = None, trace: Path | None = None
     ) -> None:
-        super().__init__()
-        self._profiling, self._trace = profiling, trace
-        self._job: Job | None = None
+        super().__init__(profiling)
+        self._trace = trace
         self._profile: Profile | None = None
         self._failed: WorkFailed | None = None
         self._by: By = "op"
@@ -114,7 +109,7 @@ class ProfileScreen(Modal):
 
     def on_mount(self) -> None:
         self.add_class("-waiting")
-        title = self._profiling.case.label if self._profiling else str(self._trace)
+        title = self.work.case.label if self.work else str(self._trace)
         self.query_one("#step", Panel).entitle(title)
         # Until then there are no parts to write into.
         self.call_after_refresh(self._begin)
@@ -123,10 +118,7 @@ class ProfileScreen(Modal):
         self._complete = True
         if self._trace is not None:
             self.run_worker(self._read(self._trace))
-        if self._profile is None:
-            self._draw()
-        else:
-            self._take(self._profile)
+        self.draw()
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE_COLUMNS, "-wide")
@@ -140,21 +132,17 @@ class ProfileScreen(Modal):
             self._failed = found
             self._draw()
 
-    def follow(self, state: State) -> None:
-        super().follow(state)
-        job = state.jobs.get("profile")
-        if job is None or job.work != self._profiling or job is self._job:
-            return
-        self._job, self._failed = job, job.failed
-        if isinstance(job.result, Profile) and job.result is not self._profile:
-            self._take(job.result)
-        elif self._profile is None:
+    def draw(self) -> None:
+        result = self.job.result if self.job else None
+        if isinstance(result, Profile) and result is not self._profile:
+            self._take(result)
+        else:
             self._draw()
 
     def _take(self, profile: Profile) -> None:
-        self._profile = profile
         if not self._complete:
             return
+        self._profile = profile
         self._line = self._row = None
         self.remove_class("-waiting")
         self._draw()
@@ -174,10 +162,9 @@ class ProfileScreen(Modal):
         self._lines = lists.source_lines(self._profile, self._row)
         self._rows = lists.rows_of(self._profile, self._by, self._line)
         source, rows = self.query_one(SourceList), self.query_one(RowList)
-        _fill(source, map(lists.source_text, self._lines), self._lines)
+        source.fill(map(lists.source_text, self._lines))
         width = max(rows.content_size.width, 30)
-        drawn = lists.row_lines(self._profile, self._rows, self._by, width)
-        _fill(rows, drawn, self._rows)
+        rows.fill(lists.row_lines(self._profile, self._rows, self._by, width))
         about = f" of {self._line.name}" if self._line else ""
         self.query_one("#rows", Panel).entitle(
             f"kernels by {self._by}{about}",
@@ -190,21 +177,16 @@ class ProfileScreen(Modal):
 
     def _head(self, width: int) -> list[Line]:
         if self._profile is None:
-            return fold((Span(self._waiting()),), width)
+            return fold((Span(self.waiting),), width)
         drawn, legend = view.step_bar(self._profile, width)
         sentence = (Span(words.sentence(headline(self._profile)), "strong"),)
         return [*fold(sentence, width), drawn, *fold(legend, width)]
 
-    def _waiting(self) -> str:
-        """What stands there while there is no profile."""
+    @property
+    def waiting(self) -> str:
         if self._failed is not None:
-            detail = self._failed.remark.detail
-            return f"{words.why(self._failed)}\n{detail}".rstrip()
-        if self._job is not None and self._job.outcome is not None:
-            return words.of("profile-stopped")
-        if self._trace is not None:
-            return "Reading the trace …"
-        return f"{job_text(self._job) if self._job else 'starting'} …"
+            return f"{words.why(self._failed)}\n{self._failed.remark.detail}".rstrip()
+        return super().waiting if self.work else "Reading the trace …"
 
     # Keys.
 
@@ -229,7 +211,7 @@ class ProfileScreen(Modal):
     def why_not(self, action: str) -> str | None:
         if action in ("view", "copy") and self._profile is None:
             return words.of("nothing-yet", what="profile")
-        if action == "again" and self._profiling is None:
+        if action == "again" and self.work is None:
             return words.of("trace-read")
         return None
 
@@ -242,8 +224,8 @@ class ProfileScreen(Modal):
         self._draw()
 
     def action_again(self) -> None:
-        if self._profiling is not None and not self.base.session.state.busy:
-            self.base.start(self._profiling, "profile")
+        if self.work is not None and not self.base.session.state.busy:
+            self.base.start(self.work, self.PURPOSE)
 
     def action_copy(self) -> None:
         if self._profile is not None:
@@ -256,27 +238,7 @@ class ProfileScreen(Modal):
             self._line = self._row = None
             self._draw()
             return
-        self.leave("profile")
-
-
-def _fill(
-    found: PanelList, texts: Sequence[Line] | map[Line], behind: Sequence[object]
-) -> None:
-    """Other lines in a list, with the cursor where it was."""
-    place = found.highlighted
-    found.clear_options()
-    found.add_options(
-        [
-            Option(
-                Content.assemble(
-                    *((span.text, STYLES.get(span.role, "")) for span in line)
-                )
-            )
-            for line in texts
-        ]
-    )
-    if behind:
-        found.highlighted = min(place or 0, len(behind) - 1)
+        self.leave(self.PURPOSE)
 
 
 class OpenTrace(LineScreen):
@@ -293,16 +255,6 @@ class OpenTrace(LineScreen):
         if not typed.strip() or not path.exists():
             raise rejection("unknown-path", typed=typed.strip())
         return str(path)
-
-
-def open_profile(app: BaseApp, case: Case) -> None:
-    """Profile a case, and show where its time goes."""
-    device = app.session.state.device
-    if device is not None:
-        kept = case.mode == "pallas"
-        profiling = Profiling(case=case if kept else loopable(case, device.name))
-        app.push_screen(ProfileScreen(profiling))
-        app.start(profiling, "profile")
 
 
 def open_trace(app: BaseApp) -> None:

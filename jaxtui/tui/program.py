@@ -10,12 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Log, Static
 
-from jaxtui.model import Case, Inspected, Inspection
-from jaxtui.state import Job
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.loops import loopable
-from jaxtui.tui.modal import Modal, modal_keys
-from jaxtui.tui.state import State
+from jaxtui.model import Inspected, Inspection
+from jaxtui.tui.case_screen import CaseScreen
+from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import program, words
@@ -31,12 +28,14 @@ _BESIDE = 12
 """Columns that stay in view on the left of what was searched for."""
 
 
-class ProgramScreen(Modal):
+class ProgramScreen(CaseScreen):
     """One text at a time.
 
     Args:
         inspection: of which case.
     """
+
+    WORK, PURPOSE = Inspection, "inspection"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "back", "Back"),
@@ -65,10 +64,8 @@ class ProgramScreen(Modal):
     """
 
     def __init__(self, inspection: Inspection) -> None:
-        super().__init__()
-        self._inspection = inspection
+        super().__init__(inspection)
         self._label = inspection.case.label
-        self._job: Job | None = None
         self._texts: tuple[str, ...] = ("",) * len(SECTIONS)
         self._section = 0
         self._sought = ""
@@ -83,24 +80,17 @@ class ProgramScreen(Modal):
 
     def on_mount(self) -> None:
         self.query_one(Log).focus()
-        self._write()
+        self.draw()
 
     def on_resize(self) -> None:
-        self._write()
-
-    def follow(self, state: State) -> None:
-        job = state.inspection
-        if job is None or job.work != self._inspection or job is self._job:
-            return
-        self._job = job
-        self._write()
+        self.draw()
 
     @property
     def _inspected(self) -> Inspected | None:
-        found = self._job.result if self._job is not None else None
+        found = self.job.result if self.job is not None else None
         return found if isinstance(found, Inspected) else None
 
-    def _write(self) -> None:
+    def draw(self) -> None:
         if (found := self._inspected) is not None:
             columns = min(100, max(40, self.size.width - 4))
             said = lines(program.report(found), columns)
@@ -117,21 +107,18 @@ class ProgramScreen(Modal):
         text = self.query_one(Log)
         text.clear()
         # In one piece: ``write_lines`` leaves empty lines out.
-        text.write(self._texts[self._section].rstrip() or self._waiting())
+        text.write(self._texts[self._section].rstrip() or self.waiting)
         text.scroll_to(0, 0, animate=False)
         self._found = -1
         self._say("")
 
-    def _waiting(self) -> str:
-        """What stands there while there is no text."""
-        job = self._job
-        if job is not None and job.failed is not None:
-            return f"{words.why(job.failed)}\n\n{job.failed.remark.detail}".rstrip()
+    @property
+    def waiting(self) -> str:
         if self._inspected is not None:
             return words.of("no-text-here")
-        if job is not None and job.outcome is not None:
-            return f"{self._label}: it was stopped."
-        return f"Compiling {self._label} …"
+        if self.job is None or self.job.outcome is None:
+            return f"Compiling {self._label} …"
+        return super().waiting
 
     def _say(self, text: str) -> None:
         self.query_one("#program-says", Static).update(text)
@@ -140,11 +127,11 @@ class ProgramScreen(Modal):
         if self.query_one(Input).display:
             self._close_search()
             return
-        self.leave("inspection")
+        self.leave(self.PURPOSE)
 
     def action_section(self, number: int) -> None:
         self._section = number
-        self._write()
+        self.draw()
 
     def action_turn(self, by: int) -> None:
         self.action_section((self._section + by) % len(SECTIONS))
@@ -198,13 +185,3 @@ class ProgramScreen(Modal):
     def _close_search(self) -> None:
         self.query_one(Input).display = False
         self.query_one(Log).focus()
-
-
-def open_program(app: BaseApp, case: Case) -> None:
-    """Compile a case, and show what became of it."""
-    device = app.session.state.device
-    if device is not None:
-        kept = case.mode == "pallas"
-        inspection = Inspection(case=case if kept else loopable(case, device.name))
-        app.push_screen(ProgramScreen(inspection))
-        app.start(inspection, "inspection")

@@ -56,11 +56,6 @@ class State(state.State, frozen=True):
         return words.of("jax-not-ready")
 
     @property
-    def inspection(self) -> Job | None:
-        """What XLA made of a case, the last time it was asked for."""
-        return self.jobs.get("inspection")
-
-    @property
     def exam(self) -> Examination | None:
         """What the last health check has read so far."""
         exam = self.series.get("check")

@@ -175,7 +175,7 @@ async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() ->
         first, _, last = answered(case)
         engine.emit_run(first, failed, last)
         await until(pilot, lambda: "E1" in text(screen))
-        assert text(screen) == f"{words.text(remark)}\n\nE1"
+        assert text(screen) == f"{words.text(remark)}\nE1"
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, ProgramScreen))
 

@@ -324,8 +324,11 @@ async def test_from_a_file_to_its_numbers_and_its_traceback(
             await pilot.press("end")
             await until(pilot, lambda: body.scroll_y == body.max_scroll_y)
             await pilot.press("escape", "up", "h")
-            await until(pilot, lambda: app.state.inspection and not app.state.running)
-            inspected = app.state.inspection.result  # type: ignore[union-attr]
+            await until(
+                pilot,
+                lambda: app.state.jobs.get("inspection") and not app.state.running,
+            )
+            inspected = app.state.jobs.get("inspection").result  # type: ignore[union-attr]
             assert isinstance(inspected, Inspected)
             assert inspected.case.size == 64
     finally:

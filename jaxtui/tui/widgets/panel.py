@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -11,6 +11,10 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.style import Style
 from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from jaxtui.tui.widgets.paper import content
+from jaxtui.view.text import Line
 
 _NAMES = {"enter": "Enter", "escape": "Esc", "space": "Space", "delete": "Del"}
 """Of keys, as a border writes them."""
@@ -154,6 +158,14 @@ class PanelList(OptionList):
         }
     }
     """
+
+    def fill(self, lines: Iterable[Line]) -> None:
+        """Other lines, with the cursor where it was."""
+        place = self.highlighted or 0
+        self.clear_options()
+        self.add_options(Option(content([line])) for line in lines)
+        if self.options:
+            self.highlighted = min(place, len(self.options) - 1)
 
 
 class MarkList(PanelList):

@@ -67,7 +67,7 @@ _TEXTS = {
     "done": "Done in {seconds:.1f} s{trouble}.",
     "run-stopped": "Stopped after {seconds:.1f} s{kept}.",
     "step-stopped": "Stopped: r runs the step again.",
-    "profile-stopped": "You stopped the profile.",
+    "work-stopped": "You stopped it.",
     "lesson-bug": "{lesson} has a bug: {why}. Your figures are not the reason.",
     "no-code-here": "jaxtui cannot write {case} as code here. {why}",
     "leaving-early": "{taking} is not finished yet.",
