@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
@@ -108,7 +107,7 @@ def test_no_line_is_wider_than_the_terminal(
         assert max(map(len, text.splitlines())) <= 80
 
     monkeypatch.setattr("jaxtui.commands.output.width_of", lambda _: 80)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setenv("COLUMNS", "80")
     own = measurement("/home/somebody/models/training.py:train_step", 163_840)
     insert(History(), HOST, DEVICE, own)
     assert_fits("history")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -179,7 +178,7 @@ async def test_what_is_too_wide_for_the_terminal_is_cut_off(
     stderr = io.StringIO()
     stderr.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr("sys.stderr", stderr)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((9, 24)))
+    monkeypatch.setenv("COLUMNS", "9")
     for terminal, written in (("xterm", "\r0\\x1bxxx\x1b[K\r\x1b[K"), ("dumb", "")):
         monkeypatch.setenv("TERM", terminal)
         stderr.truncate(0)
