@@ -7,6 +7,7 @@ import click
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, flag, python_flag, valued
 from jaxtui.commands.engine import Driver
+from jaxtui.commands.hlo import Inspecting
 from jaxtui.commands.options import (
     LIMIT,
     Cases,
@@ -21,19 +22,16 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import close, folded, rendered
-from jaxtui.commands.terminal import say
 from jaxtui.machine.topologies import REFUSALS, parse
 from jaxtui.model import (
     COMPILED_MODES,
-    Case,
-    Inspected,
     Inspection,
     SelectionError,
 )
 from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.model.remark import rejection
 from jaxtui.text import join_painted
-from jaxtui.view import program, words
+from jaxtui.view import program
 
 
 @click.command("compile")
@@ -96,15 +94,8 @@ def command(
         refused_topology(compiling, error)
         raise
     state = compiling.state
-    job = state.jobs.get("inspection")
-    inspected = job.result if job and isinstance(job.result, Inspected) else None
-    failed = job.failed if job else None
     row = program.row_of(topology.strip(), compiling.topology, state.devices)
-    if failed is not None and not as_json:
-        sentence = words.why(failed)
-        if compiling.case:
-            sentence = f"{compiling.case.label} of {row.asked}: {sentence}"
-        say("\n".join(filter(None, (sentence, failed.remark.detail))))
+    inspected, failed = compiling.answer(quiet=as_json, where=f" of {row.asked}")
 
     def text() -> str:
         assert inspected is not None
@@ -132,9 +123,7 @@ def command(
     )
 
 
-class _Compilation(Driver):
-    case: Case | None = None
-
+class _Compilation(Inspecting):
     def __init__(self, common: Common, typed: str) -> None:
         self.topology = parse(typed)
         super().__init__(common, topology=self.topology)

@@ -32,6 +32,7 @@ from jaxtui.model import (
     Case,
     Inspected,
     Inspection,
+    WorkFailed,
 )
 from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.model.remark import rejection
@@ -89,7 +90,7 @@ def command(
         choices = "jit, eager or pallas"
         raise rejection("mode-compiles-nothing", mode=mode, choices=choices)
 
-    hlo = _Hlo(common)
+    hlo = Inspecting(common)
 
     async def run() -> None:
         async with hlo.started() as session, hlo.progress():
@@ -104,17 +105,10 @@ def command(
             await session.run(inspection, "inspection")
 
     hlo.drive(run())
-    job, case = hlo.state.jobs.get("inspection"), hlo.case
-    inspected = job.result if job and isinstance(job.result, Inspected) else None
-    failed = job.failed if job else None
-    if failed is not None and not as_json:
-        sentence = words.why(failed)
-        if case is not None:
-            sentence = f"{case.label}: {sentence}"
-        say("\n".join(filter(None, (sentence, failed.remark.detail))))
+    inspected, failed = hlo.answer(quiet=as_json)
     texts = TEXTS if stage in (None, "all") else (stage,)
     return close(
-        document=program.document(case, inspected, failed, hlo.state.host, texts),
+        document=program.document(hlo.case, inspected, failed, hlo.state.host, texts),
         text=partial(_text, inspected, stage) if inspected else None,
         as_json=as_json,
         code=FINE if inspected else CASE_FAILED,
@@ -122,8 +116,22 @@ def command(
     )
 
 
-class _Hlo(Driver):
+class Inspecting(Driver):
+    """Compiles a case."""
+
     case: Case | None = None
+
+    def answer(
+        self, *, quiet: bool, where: str = ""
+    ) -> tuple[Inspected | None, WorkFailed | None]:
+        """What came of it, and why nothing did, which is said unless ``quiet``."""
+        job = self.state.jobs.get("inspection")
+        failed = job.failed if job else None
+        if failed is not None and not quiet:
+            label = f"{self.case.label}{where}: " if self.case else ""
+            say(f"{label}{words.in_full(failed)}")
+        inspected = job.result if job else None
+        return inspected if isinstance(inspected, Inspected) else None, failed
 
 
 def _text(inspected: Inspected, stage: str | None) -> str:

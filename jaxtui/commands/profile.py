@@ -261,7 +261,7 @@ class _Shown:
         host = driver.state.host if driver else None
         document = files.document(profile, source, host, failed)
         if failed is not None and not self.as_json:
-            say("\n".join(filter(None, (words.why(failed), failed.remark.detail))))
+            say(words.in_full(failed))
         by = self._by or (best_key(profile) if profile else "line")
         text = contents = None
         if profile is not None:

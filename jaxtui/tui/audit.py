@@ -27,7 +27,7 @@ from jaxtui.tui.modal import Modal, modal_keys
 from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
+from jaxtui.tui.widgets.panel import Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
 from jaxtui.view import audit as view
 from jaxtui.view import words
@@ -254,9 +254,9 @@ async def _copy(stream: asyncio.StreamReader | None, log: Log) -> None:
 class OpenProgram(LineScreen):
     """Dismissed with a program and its arguments, as a shell would take them."""
 
-    def __init__(self, last: str = "") -> None:
-        hints = (Hint("Enter", "run", "enter"), Hint("Esc", "leave", "escape"))
-        super().__init__("a program to audit", hints, last, "train.py --steps 10")
+    def __init__(self) -> None:
+        example = "train.py --steps 10"
+        super().__init__("a program to audit", "run", placeholder=example)
 
     async def take(self, typed: str) -> str:
         try:

@@ -37,10 +37,9 @@ class ExportScreen(LineScreen):
     def __init__(self, offer: Offer) -> None:
         self._contents = offer.contents
         first, *others = offer.contents
-        hints = [Hint("Enter", "write", "enter"), Hint("Esc", "leave", "escape")]
-        if others:
-            hints.append(Hint("↑↓", " ".join(offer.contents), "down"))
-        super().__init__(f"export to a file in {here()}", hints, offer.stem + first)
+        hints = [Hint("↑↓", " ".join(offer.contents), "down")] if others else []
+        title = f"export to a file in {here()}"
+        super().__init__(title, "write", offer.stem + first, hints=hints)
 
     def action_turn(self, by: int) -> None:
         """Give the name another ending."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from textual.widgets import Input, Static
 from jaxtui.model import SelectionError
 from jaxtui.tui.base import base
 from jaxtui.tui.threads import Work
-from jaxtui.tui.widgets.panel import Hints, Panel
+from jaxtui.tui.widgets.panel import Hint, Panel
 from jaxtui.view import words
 from jaxtui.view.export import ExportError
 
@@ -24,9 +25,10 @@ class LineScreen(ModalScreen["str | None"]):
 
     Args:
         title: what to type.
-        hints: what the keys do.
+        does: what Enter does with it, a word.
         value: what stands there at first.
         placeholder: an example.
+        hints: what other keys do.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,10 +45,17 @@ class LineScreen(ModalScreen["str | None"]):
     """
 
     def __init__(
-        self, title: str, hints: Hints, value: str = "", placeholder: str = ""
+        self,
+        title: str,
+        does: str,
+        value: str = "",
+        *,
+        placeholder: str = "",
+        hints: Sequence[Hint] = (),
     ) -> None:
         super().__init__()
-        self._heading, self._hints = title, hints
+        take, leave = Hint("Enter", does, "enter"), Hint("Esc", "leave", "escape")
+        self._heading, self._hints = title, (take, leave, *hints)
         self._value, self._placeholder = value, placeholder
         self._taking = ""
         """What was typed, until the answer is there."""

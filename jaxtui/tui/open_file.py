@@ -8,7 +8,6 @@ from jaxtui.model.own import parts
 from jaxtui.selection import parse_own
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
-from jaxtui.tui.widgets.panel import Hint
 
 
 class OpenFile(LineScreen):
@@ -19,10 +18,8 @@ class OpenFile(LineScreen):
     """
 
     def __init__(self, last: str = "") -> None:
-        hints = (Hint("Enter", "take", "enter"), Hint("Esc", "leave", "escape"))
-        super().__init__(
-            "functions of a file", hints, last, "train.py:step, or train.py:step,loss"
-        )
+        example = "train.py:step, or train.py:step,loss"
+        super().__init__("functions of a file", "take", last, placeholder=example)
 
     async def take(self, typed: str) -> str:
         ops, _ = await in_thread(partial(parse_own, typed))

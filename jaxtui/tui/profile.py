@@ -185,7 +185,7 @@ class ProfileScreen(CaseScreen):
     @property
     def waiting(self) -> str:
         if self._failed is not None:
-            return f"{words.why(self._failed)}\n{self._failed.remark.detail}".rstrip()
+            return words.in_full(self._failed)
         return super().waiting if self.work else "Reading the trace …"
 
     # Keys.
@@ -244,11 +244,9 @@ class ProfileScreen(CaseScreen):
 class OpenTrace(LineScreen):
     """Dismissed with the path of a trace."""
 
-    def __init__(self, last: str = "") -> None:
-        hints = (Hint("Enter", "take", "enter"), Hint("Esc", "leave", "escape"))
-        super().__init__(
-            "a trace of jax.profiler", hints, last, "/tmp/trace, or host.xplane.pb"
-        )
+    def __init__(self) -> None:
+        example = "/tmp/trace, or host.xplane.pb"
+        super().__init__("a trace of jax.profiler", "take", placeholder=example)
 
     async def take(self, typed: str) -> str:
         path = Path(typed.strip()).expanduser()

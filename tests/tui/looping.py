@@ -53,12 +53,6 @@ def shown(app: JaxtuiApp, panel: str) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
-def frame(app: JaxtuiApp) -> list[str]:
-    """Every line of the screen."""
-    strips = app.screen._compositor.render_strips()
-    return ["".join(segment.text for segment in strip) for strip in strips]
-
-
 async def open_view(pilot: Pilot[None], app: JaxtuiApp) -> TimelineScreen:
     await until(pilot, lambda: app.state.devices)
     await pilot.press("a")

@@ -16,12 +16,11 @@ from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
 from jaxtui.tui.widgets.paper import Paper
 from tests.fake_engine import FakeEngine, begun, looped
 from tests.records import told
-from tests.tui.driving import app_on, until
+from tests.tui.driving import app_on, lines, until
 from tests.tui.looping import (
     NARROW,
     WIDE,
     Clock,
-    frame,
     on_timeline,
     shown,
     until_measured,
@@ -61,7 +60,7 @@ def fits(app: JaxtuiApp) -> bool:
 
 
 def text(app: JaxtuiApp) -> str:
-    return "\n".join(frame(app))
+    return lines(app)
 
 
 @pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from jaxtui.model import (
     Experiment,
     Remark,
 )
-from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.history import LISTED, HistoryPane, HistoryTable, Past
@@ -32,7 +30,7 @@ from jaxtui.tui.threads import Latest
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view.history import short_when
-from tests.fake_engine import FakeEngine, cpu_devices
+from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_ready
 
@@ -366,28 +364,6 @@ async def test_a_question_that_fails_leaves_the_next_one_alone() -> None:
         await latest.ask(lambda: 1 // 0, answers.append)
     await latest.ask(lambda: 1, answers.append)
     assert answers == [1]
-
-
-def test_a_history_on_screen(
-    three: History, monkeypatch: pytest.MonkeyPatch, snap_compare: Callable[..., bool]
-) -> None:
-    def moment(seconds: float, *_: object) -> str:
-        return f"09-21 12:{int(seconds - NOON) // 60:02}"
-
-    for name in ("when", "short_when"):
-        monkeypatch.setattr(f"jaxtui.view.history.{name}", moment)
-    terminal = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    monkeypatch.setattr("sys.__stderr__", terminal)
-    app = app_on(FakeEngine(devices=cpu_devices()), clock=lambda: 0.0)
-
-    async def drive(pilot: Pilot[None]) -> None:
-        app.theme = themes.DARK
-        await shown(pilot, app)
-        await pilot.press("space", "down", "down", "space")
-        await until(pilot, lambda: past(app).pair)
-        await pilot.pause()
-
-    assert snap_compare(app, terminal_size=WIDE, run_before=drive)
 
 
 async def test_of_two_that_are_marked_the_runs_before_say_how_far_they_may_be_off(

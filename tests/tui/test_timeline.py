@@ -37,14 +37,13 @@ from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.timeline import CALLS
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
 from tests.records import told
-from tests.tui.driving import app_on, until, until_ready
+from tests.tui.driving import app_on, lines, until, until_ready
 from tests.tui.looping import (
     CASE,
     NARROW,
     WIDE,
     Clock,
     answers,
-    frame,
     lanes,
     on_timeline,
     open_view,
@@ -85,7 +84,7 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
         assert isinstance(loop, Loop)
         assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
         assert "matmul 1000 float32 jit on cpu:0" in shown(app, "figures")
-        assert "never block · k independent · + − 40 calls" in "\n".join(frame(app))
+        assert "never block · k independent · + − 40 calls" in lines(app)
         for words in ("40.0 ms", "200 ms", "at 20 % of the work"):
             assert words in shown(app, "figures")
         assert screen.query_one(Figure).value == "5.0x"
@@ -113,7 +112,7 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
             ("end", True, 64),
             ("end", True, 40),
         ]
-        assert "block at the end · k chained" in "\n".join(frame(app))
+        assert "block at the end · k chained" in lines(app)
 
         # There are between 1 and 200 calls.
         for key, first, last in (("plus", -2, -1), ("minus", 1, 0)):
@@ -276,7 +275,7 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
                 assert screen.region.contains_region(widget.region)
         assert screen.max_scroll_y == 0
         assert lanes(app).size.height >= 6
-        assert "? Help" in frame(app)[-1]
+        assert "? Help" in lines(app).split("\n")[-1]
 
 
 async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None:
@@ -385,7 +384,7 @@ async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
     async with on_timeline(engine) as (pilot, app, screen):
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
-        assert "range(40)" in "\n".join(frame(app))
+        assert "range(40)" in lines(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
         await pilot.press("x")
@@ -432,7 +431,7 @@ async def test_too_small_and_the_keys_of_the_tabs() -> None:
         await until(pilot, lambda: app.screen is screen)
         await until(pilot, lambda: lanes(app).size.width >= 56)
         await until(pilot, lambda: "device" in lanes(app).text)
-        assert "esc Back" in frame(app)[-1]
+        assert "esc Back" in lines(app).split("\n")[-1]
 
         # The keys of the tabs do nothing here, and are not offered.
         titles = {one.title for one in app.get_system_commands(screen)}
@@ -444,7 +443,7 @@ async def test_too_small_and_the_keys_of_the_tabs() -> None:
         assert not engine.experiments
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        await until(pilot, lambda: TimelineScreen.HELP in "\n".join(frame(app)))
+        await until(pilot, lambda: TimelineScreen.HELP in lines(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
         await pilot.press("ctrl+q")

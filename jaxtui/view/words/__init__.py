@@ -43,6 +43,7 @@ __all__ = [
     "Words",
     "advice",
     "headed",
+    "in_full",
     "label",
     "of",
     "said",
@@ -138,6 +139,11 @@ def headed(remark: Remark) -> str:
 def why(failed: Failed | None) -> str:
     """What happened and what to do about it; empty where nothing failed."""
     return text(failed.remark) if failed is not None else ""
+
+
+def in_full(failed: Failed) -> str:
+    """What happened and what to do about it, and below that the original text."""
+    return "\n".join(filter(None, (why(failed), failed.remark.detail)))
 
 
 def said(message: Remark | str) -> str:
