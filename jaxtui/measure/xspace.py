@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jaxtui.measure.wire import Value, fields, signed
+from jaxtui.places import read_whole
 
 MOST_BYTES = 256 * 2**20
 """Of a file. Some 10 MB are read in a second; XProf itself fails beyond 2 GB, and a
@@ -182,7 +183,7 @@ def load(file: Path) -> Space:
     """
     if (size := file.stat().st_size) > MOST_BYTES:
         raise TooLargeError(size)
-    return read(file.read_bytes())
+    return read(read_whole(file, MOST_BYTES))
 
 
 def read(data: bytes) -> Space:

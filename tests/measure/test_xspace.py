@@ -135,6 +135,14 @@ def test_a_file_of_gigabytes_is_not_read(tmp_path: Path) -> None:
     assert raised.value.size == 3 * 2**30
 
 
+def test_what_never_ends_is_not_opened(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.xplane.pb"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(OSError, match="regular file"):
+            xspace.load(path)
+
+
 # Any bytes at all.
 
 
