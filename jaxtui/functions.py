@@ -54,7 +54,7 @@ def read(whole: str, path: str) -> bytes:
     try:
         return read_whole(whole, LARGEST_BYTES)
     except FileNotFoundError as error:
-        raise rejection("file-missing", file=path, near=near_file(whole)) from error
+        raise rejection("file-missing", file=path, near=_near_file(whole)) from error
     except IsADirectoryError as error:
         raise rejection("is-folder", path=path) from error
     except (OSError, ValueError) as error:
@@ -104,7 +104,7 @@ def module_file(name: str) -> str | None:
     return None
 
 
-def near_file(path: str) -> str:
+def _near_file(path: str) -> str:
     """A file of the same folder with nearly that name; empty if there is none."""
     folder, name = os.path.split(path)
     try:

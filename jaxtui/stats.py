@@ -37,12 +37,6 @@ def quantile(ordered: Sequence[float], q: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
-def median_absolute_deviation(values: Sequence[float]) -> float:
-    """Median of the absolute distances from the median."""
-    middle = median(values)
-    return median([abs(value - middle) for value in values])
-
-
 def batches(medians: Sequence[float]) -> list[float]:
     """The medians of eight contiguous batches of rounds; of fewer, the rounds."""
     n, count = len(medians), min(len(medians), BATCHES)
@@ -101,7 +95,7 @@ def ratio(
     return found if least <= found.low and found.high <= 1 / least else None
 
 
-def outlier_count(ordered: Sequence[float]) -> int:
+def _outlier_count(ordered: Sequence[float]) -> int:
     """How many values lie beyond Tukey's outer fences (3 × IQR from the quartiles)."""
     first, third = quantile(ordered, 0.25), quantile(ordered, 0.75)
     reach = 3 * (third - first)
@@ -129,19 +123,20 @@ class Pool:
             ValueError: if there is no round or no call.
         """
         ordered, interval = self._ordered, rounds_interval(medians)
+        middle = median(ordered)
         return Summary(
             n=len(ordered),
             rounds=len(medians),
             median=interval.median,
             mean=math.fsum(ordered) / len(ordered),
-            mad=median_absolute_deviation(ordered),
+            mad=median([abs(value - middle) for value in ordered]),
             p10=quantile(ordered, 0.1),
             p90=quantile(ordered, 0.9),
             p99=quantile(ordered, 0.99),
             max=ordered[-1],
             ci_low=interval.low,
             ci_high=interval.high,
-            outliers=outlier_count(ordered),
+            outliers=_outlier_count(ordered),
         )
 
 

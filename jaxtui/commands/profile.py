@@ -86,7 +86,7 @@ class _Command(click.Command):
         while place < len(args):
             word = args[place]
             if not word.startswith("-") or word == "-":
-                if module or is_script(word):
+                if module or _is_script(word):
                     args = [*args[: place + 1], "--", *args[place + 1 :]]
                 break
             module |= word == "-m"
@@ -94,7 +94,7 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def is_script(text: str) -> bool:
+def _is_script(text: str) -> bool:
     """Whether it is a program, and no function of a file nor an op."""
     return text.endswith(".py") or ("/" in text and ":" not in text)
 
@@ -179,7 +179,7 @@ def command(
     show = _Shown(by, before, as_json=as_json, exports=exports)
     if load is not None:
         return show.close(_Read(load).run(), str(load))
-    if m or is_script(target[0]):
+    if m or _is_script(target[0]):
         return _Program(common, target, module=m, options=options).run(show)
     context = click.get_current_context()
     typed = [n for n in options if context.get_parameter_source(n) in TYPED]
@@ -213,7 +213,7 @@ def _refuse_others(
         raise rejection("load-alone", typed=target[0])
     if load is None and not target:
         raise rejection("name-target")
-    program = load is None and (module or is_script(target[0]))
+    program = load is None and (module or _is_script(target[0]))
     context = click.get_current_context()
     for names, fits, what in (
         (OF_CASES, load is None and not program, "an op or a function"),

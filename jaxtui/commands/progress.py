@@ -26,7 +26,7 @@ _BAR_CELLS = 20
 # Questions.
 
 
-async def typed_line() -> str:
+async def _typed_line() -> str:
     """The next line of stdin; unlike a blocking read a signal breaks it off."""
     loop, there = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), there.set)
@@ -47,7 +47,7 @@ async def confirm(what: str) -> bool:
         raise rejection("unconfirmed", what=what)
     sys.stderr.write(visible(f"{what}. Go on? [y/N] "))
     sys.stderr.flush()
-    return (await typed_line()).strip().lower() in ("y", "yes")
+    return (await _typed_line()).strip().lower() in ("y", "yes")
 
 
 def can_ask() -> bool:
@@ -60,7 +60,7 @@ async def guess(choices: int) -> int | None:
     while True:
         sys.stderr.write(f"your guess (1-{choices}, Enter to skip): ")
         sys.stderr.flush()
-        typed = (await typed_line()).strip()
+        typed = (await _typed_line()).strip()
         if not typed:
             return None
         if typed.isdecimal() and 1 <= int(typed) <= choices:

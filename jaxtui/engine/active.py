@@ -45,10 +45,10 @@ HOST_GONE = (
 
 def has_files(work: Work) -> bool:
     """Whether it times functions of files."""
-    return any(is_own(case.op) for case in cases_of(work))
+    return any(is_own(case.op) for case in _cases_of(work))
 
 
-def cases_of(work: Work) -> tuple[Case, ...]:
+def _cases_of(work: Work) -> tuple[Case, ...]:
     """Those that may have functions of files."""
     if isinstance(work, (Inspection, Loop, Profiling)):
         return (work.case,)
@@ -121,7 +121,7 @@ class ActiveRun:
     @property
     def foreign(self) -> bool:
         """Whether it runs code that is not jaxtui's: of a file, or of a package."""
-        offered = any(case.op in self._offered for case in cases_of(self.work))
+        offered = any(case.op in self._offered for case in _cases_of(self.work))
         return offered or has_files(self.work)
 
     @property

@@ -329,7 +329,7 @@ class Connection:
             self._receive(self, envelope)
 
     async def _receive_log(self) -> None:
-        async for line in log_lines(self._log):
+        async for line in _log_lines(self._log):
             self._log_line(line)
 
     def _log_line(self, line: str) -> None:
@@ -359,7 +359,7 @@ class Connection:
         return popen.returncode
 
 
-async def log_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
+async def _log_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
     """Lines of any length and any bytes, as text without colours."""
     rest = b""
     while chunk := await reader.read(MAX_LOG_LINE_BYTES):

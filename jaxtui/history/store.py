@@ -129,7 +129,7 @@ class HistoryError(Exception):
         self.remark = remark
 
 
-def check_moment(at: float) -> None:
+def _check_moment(at: float) -> None:
     """Nothing, if it is a time that a calendar has.
 
     Raises:
@@ -163,7 +163,7 @@ class Row(Record, frozen=True, kw_only=True):
     bytes_per_second: float | None
 
     def __post_init__(self) -> None:
-        check_moment(self.at)
+        _check_moment(self.at)
 
     @property
     def case(self) -> Case:
@@ -207,7 +207,7 @@ class Entry(Record, frozen=True, kw_only=True):
     measurement: Measurement
 
     def __post_init__(self) -> None:
-        check_moment(self.at)
+        _check_moment(self.at)
 
 
 class History:

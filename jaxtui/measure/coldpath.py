@@ -276,7 +276,7 @@ def _transfer(workload: Workload) -> Transfer:
     return taken
 
 
-def count_kernels(workload: Workload) -> None:
+def _count_kernels(workload: Workload) -> None:
     """How many computations an eager call puts in flight, and XLA's count of it."""
     if not all(map(own.takes, jax.tree.leaves((workload.args, workload.keywords)))):
         # Tracing could leave its tracers in an object of the file.
@@ -366,7 +366,7 @@ def _first_call(workload: Workload) -> Transfer:
         workload.devices = max(workload.devices, spread(result))
     if workload.case.mode == "eager":
         # What a function makes at its first call and keeps is no tracer then.
-        count_kernels(workload)
+        _count_kernels(workload)
     _look_at(workload, result)
     if not (workload.catalogued or workload.on_return):
         workload.renew()

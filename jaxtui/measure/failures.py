@@ -59,7 +59,7 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
         failure = translate(error, case, phase)
         facts = {**failure.remark.facts, "own": True}
         return replace(failure, remark=replace(failure.remark, facts=facts))
-    place, detail = cut_traceback(error, source.file)
+    place, detail = _cut_traceback(error, source.file)
     function: dict[str, Fact] = {"function": short_name(case.op), "phase": phase}
     if isinstance(error, SystemExit):
         facts = {
@@ -79,7 +79,7 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
     return Failure(case=case, remark=Remark("function-raised", facts, "error", detail))
 
 
-def cut_traceback(error: BaseException, file: str) -> tuple[dict[str, Fact], str]:
+def _cut_traceback(error: BaseException, file: str) -> tuple[dict[str, Fact], str]:
     """The file and line where it was raised, and the traceback cut to that file."""
     folder = os.path.join(os.path.dirname(file), "")
     frames = [

@@ -123,8 +123,8 @@ class _Run(Runner):
         known = yield from self.warm_up(device)
         if self._source is None:
             # Of a function of a file nothing is known before it has run.
-            check_planned_memory(self._loop, known.queue_depth, planned)
-            check_time(self._loop, device)
+            _check_planned_memory(self._loop, known.queue_depth, planned)
+            _check_time(self._loop, device)
         for phase in self._phases(device, known.queue_depth):
             yield self.enter(phase)
             if self.stop():
@@ -133,7 +133,7 @@ class _Run(Runner):
         calls = range(self._loop.calls)
         body = Body(self._loop, self._workload, lambda: calls, self._results)
         warmth = repeats.warm_up(body)
-        check_repeat(self._loop, warmth.repeat_seconds)
+        _check_repeat(self._loop, warmth.repeat_seconds)
         if warmth.repeat_seconds > LIVE_SECONDS:
             self._live = True
             body = replace(body, turns=lambda: takewhile(self._goes_on, calls))
@@ -166,11 +166,11 @@ class _Run(Runner):
                 result = made.call(*made.args)
                 jax.block_until_ready(result)
                 seconds = perf_counter() - start
-            check_repeat(self._loop, self._loop.calls * seconds)
-            alive = results_alive(self._loop, depth)
+            _check_repeat(self._loop, self._loop.calls * seconds)
+            alive = _results_alive(self._loop, depth)
             name = short_name(self.case.op)
             if isinstance(made.args, own.Renewed):
-                check_donation(self._loop, made.args.used)
+                _check_donation(self._loop, made.args.used)
             check_memory(self.case, name, alive * made.result_bytes, alive)
             self._results = repeats.results_of(self._loop, made, result)
 
@@ -371,7 +371,7 @@ def _medians(taken: list[Totals]) -> tuple[float, float]:
 # What is refused before it is waited for.
 
 
-def check_donation(loop: Loop, used: tuple[int, ...]) -> None:
+def _check_donation(loop: Loop, used: tuple[int, ...]) -> None:
     """Refuse a loop in which a call finds an argument that another has used up."""
     if loop.chained and used == (0,):
         return
@@ -411,9 +411,9 @@ def plan(loop: Loop) -> PlannedCase:
     return planned
 
 
-def check_planned_memory(loop: Loop, depth: int, planned: PlannedCase) -> None:
+def _check_planned_memory(loop: Loop, depth: int, planned: PlannedCase) -> None:
     """Count the results of an op that are alive at once; its plan counts two."""
-    case, alive = loop.case, results_alive(loop, depth)
+    case, alive = loop.case, _results_alive(loop, depth)
     result = ops.get(case.op).result_bytes(case.size, case.dtype)
     needed = planned.memory_bytes + max(0, alive - 2) * result
     if case.platform == "cpu":
@@ -439,7 +439,7 @@ def check_memory(case: Case, what: str, needed: int, alive: int) -> None:
         raise RefusedError(Remark("loop-too-large", facts, "error"))
 
 
-def results_alive(loop: Loop, depth: int) -> int:
+def _results_alive(loop: Loop, depth: int) -> int:
     """How many results of a loop are in memory at once, at most."""
     if loop.style in ("never", "end"):
         # Every step of an op by op call leaves a result of its own.
@@ -449,7 +449,7 @@ def results_alive(loop: Loop, depth: int) -> int:
     return 3
 
 
-def check_time(loop: Loop, device: jax.Device) -> None:
+def _check_time(loop: Loop, device: jax.Device) -> None:
     """Estimate a slow case from a smaller size before it is waited for."""
     seconds = estimate.of_case(loop.case, device, SEED)
     if seconds is None:
@@ -457,10 +457,10 @@ def check_time(loop: Loop, device: jax.Device) -> None:
     if seconds > loop.budget:
         facts: dict[str, Fact] = {"seconds": seconds, "budget": loop.budget, "calls": 1}
         raise RefusedError(Remark("loop-too-slow", facts, "error"))
-    check_repeat(loop, loop.calls * seconds)
+    _check_repeat(loop, loop.calls * seconds)
 
 
-def check_repeat(loop: Loop, seconds: float) -> None:
+def _check_repeat(loop: Loop, seconds: float) -> None:
     """Refuse a loop of which one repeat takes many times its budget."""
     if seconds > BUDGETS_AT_MOST * loop.budget:
         facts: dict[str, Fact] = {

@@ -89,7 +89,7 @@ def of_turns(
         )
     if runtime is None or dispatch is None or workload.interpreted:
         return
-    if is_host_bound(turns, runtime, dispatch.median):
+    if _is_host_bound(turns, runtime, dispatch.median):
         per_call = turns.pipelined_seconds or turns.interval.median
         yield Remark("host-bound", {"dispatch": dispatch.median, "queued": per_call})
 
@@ -419,7 +419,7 @@ INLINE_FLOORS = 3.0
 """An inline op below this many dispatch floors is mostly dispatch."""
 
 
-def is_host_bound(turns: Turns, runtime: Runtime, dispatch: float) -> bool:
+def _is_host_bound(turns: Turns, runtime: Runtime, dispatch: float) -> bool:
     """Whether handing over takes so long that the device's own time is hidden."""
     if is_inline(turns):
         return dispatch < INLINE_FLOORS * runtime.dispatch_floor

@@ -160,7 +160,7 @@ def load(source: Source, device: jax.Device | None) -> Function:
         facts: dict[str, Fact] = {
             "name": source.name,
             "file": str(module.__file__),
-            "functions": tuple(function_names(module)),
+            "functions": tuple(_function_names(module)),
         }
         if call is None:
             raise RefusedError(Remark("function-missing", facts, "error"))
@@ -272,7 +272,7 @@ def _function(holder: Any, name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-def function_names(module: ModuleType) -> list[str]:
+def _function_names(module: ModuleType) -> list[str]:
     """The functions that can be timed: those that a module defines itself."""
     return [
         name

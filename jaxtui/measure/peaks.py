@@ -78,7 +78,7 @@ def of_group(peak: Peak | None, devices: int) -> Peak | None:
     )
 
 
-def best_known(device_kind: str, dtype: str) -> float | None:
+def _best_known(device_kind: str, dtype: str) -> float | None:
     """The best that a product of 16-bit floats is known to have reached, per device.
 
     The highest of many shapes, in bfloat16 (maximum achievable matmul FLOP/s, Stas
@@ -190,7 +190,7 @@ def product_peak(
         rule,
         published.flops_per_second if published else None,
         published.basis if published else None,
-        reached=best_known(device.device_kind, dtype),
+        reached=_best_known(device.device_kind, dtype),
     )
 
 

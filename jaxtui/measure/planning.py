@@ -194,7 +194,7 @@ def check(case: Case, supply: Supply) -> Device | None:
         RefusedError: Something keeps it from running here.
     """
     if own.source(case.op) is None:
-        check_op(case)
+        _check_op(case)
     else:
         own.check(case)
         if (remark := refusal(case, OpInfo.of_function(case.op, ""))) is not None:
@@ -213,11 +213,11 @@ def check(case: Case, supply: Supply) -> Device | None:
     alone = case.op not in ops.COLLECTIVES and not case.on_mesh
     for device in group if alone else ():
         devices.check_own(device)
-    check_platform(case, group[0].platform)
+    _check_platform(case, group[0].platform)
     return group[0]
 
 
-def check_op(case: Case) -> None:
+def _check_op(case: Case) -> None:
     """Refuse a case of the catalogue that cannot be, wherever it would run."""
     described = {info.name: info for info in ops.catalogue()}
     info = described.get(case.op)
@@ -239,7 +239,7 @@ def _participants(case: Case) -> int:
     return mesh_of(case.params, len(members(case.device))).participants
 
 
-def check_platform(case: Case, platform: str) -> None:
+def _check_platform(case: Case, platform: str) -> None:
     """Refuse a sound case that cannot run on devices of that platform."""
     if own.source(case.op) is not None or case.op in ops.COLLECTIVES:
         return

@@ -286,7 +286,7 @@ def warm_up(body: Body) -> WarmUp:
             workload.call, workload.args, workload.wait, WARM_UP_SECONDS
         )
         one = median(block.ready[len(block.ready) // 2 :])
-        inline = runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
+        inline = _runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
     taken = body.shortened(1).run()
     calls = min(body.loop.calls, int(WARM_LOOP_SECONDS / max(one, 1e-9)))
     if calls > 1:
@@ -294,7 +294,7 @@ def warm_up(body: Body) -> WarmUp:
     return WarmUp(inline, taken.true * body.loop.calls / taken.calls)
 
 
-def runs_inline(workload: Workload, *, quick: bool) -> bool:
+def _runs_inline(workload: Workload, *, quick: bool) -> bool:
     """Whether results are ready when their calls return.
 
     On a busy machine a host may be stopped until a result is ready that it did not

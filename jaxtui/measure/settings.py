@@ -255,7 +255,7 @@ _started_with: dict[str, tuple[str, object]] = {}
 """The file that has set what JAX reads when it starts, and to what, by its name."""
 
 
-def backend_is_up() -> bool:
+def _backend_is_up() -> bool:
     return bool(xla_bridge.backends_are_initialized())
 
 
@@ -266,7 +266,7 @@ def watched(file: str) -> Iterator[None]:
     Raises:
         RefusedError: It came too late, or says other than what was said before.
     """
-    name, up = os.path.basename(file), backend_is_up()
+    name, up = os.path.basename(file), _backend_is_up()
     variables, values = dict(os.environ), dict(jax.config.values)
     yield
     for variable, text in os.environ.items():

@@ -351,7 +351,7 @@ def of_op(
         made.call = op.bind(case.precision, send_to=sending)
         made.wait = wait_for_tree
         made.scope = lambda: op_scope(case, device)
-        made.fresh = lambda: compiled_form(op, case, device)
+        made.fresh = lambda: _compiled_form(op, case, device)
         made.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
         made.resident = resident
         matrix = op.takes_precision
@@ -557,7 +557,7 @@ def _scope(*, wide: bool, device: jax.Device) -> ExitStack:
     return stack
 
 
-def compiled_form(op: Op, case: Case, device: jax.Device) -> JaxForm:
+def _compiled_form(op: Op, case: Case, device: jax.Device) -> JaxForm:
     """A fresh function for ``jax.jit``: the op's JAX form or its Pallas kernel."""
     kernel_on = device.platform if case.mode == "pallas" else ""
     return op.bind(case.precision, kernel_on=kernel_on)

@@ -89,7 +89,7 @@ ends "starting"; whatever else happens is shown at once. Of ``Hello`` because de
 that follow at once would wait until the frame that it causes is over."""
 
 
-def let_lines_go() -> None:
+def _let_lines_go() -> None:
     """Let Textual drop the lines of widgets that are gone.
 
     Its cache of 1,024 pairs of backgrounds has the lines of whichever widget asked in
@@ -127,7 +127,7 @@ class BaseApp(App[None]):
         """Knows whether the terminal has taken what was drawn."""
         super().__init__()
         plain_text.show_hidden()
-        let_lines_go()
+        _let_lines_go()
         self._nothing_hidden = plain_text.NothingHidden()
         self.session: Session[State] = Session(engine, EMPTY)
         self.session.changed = self._changed

@@ -74,7 +74,7 @@ def report(
     rows = [
         (
             row_label(case, run),
-            (*own_notes(case, run), *_failure(case), *_lagging(case, lagging)),
+            (*_own_notes(case, run), *_failure(case), *_lagging(case, lagging)),
         )
         for case in run.cases
     ]
@@ -469,7 +469,7 @@ def _badge(case: CaseState, run: Job) -> Line:
     if case.failure is not None:
         label = words.label(case.failure.remark)
         return (Span("✗" if label == status(case) else f"✗ {label}", "bad"),)
-    notes = own_notes(case, run)
+    notes = _own_notes(case, run)
     if not notes:
         return ()
     careful = [note for note in notes if note.severity != "info"]
@@ -490,7 +490,7 @@ def notes(run: Job) -> tuple[Remark, ...]:
     return run_notes(one.measurement for one in run.cases if one.measurement)
 
 
-def own_notes(case: CaseState, run: Job) -> tuple[Remark, ...]:
+def _own_notes(case: CaseState, run: Job) -> tuple[Remark, ...]:
     return differing(case.measurement.notes if case.measurement else (), notes(run))
 
 
@@ -498,7 +498,7 @@ def statements(case: CaseState, run: Job) -> tuple[Statement, ...]:
     """What qualifies a case, or why it has no figures, and what holds for all."""
     failure = () if case.failure is None else (case.failure.remark,)
     return (
-        *map(Statement, (*failure, *own_notes(case, run))),
+        *map(Statement, (*failure, *_own_notes(case, run))),
         *(Statement(note, ("whole run",)) for note in notes(run)),
     )
 

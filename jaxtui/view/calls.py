@@ -100,7 +100,7 @@ def histogram(case: CaseState, colors: Sequence[Color]) -> Picture | None:
 
 def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> Picture:
     first, last = _range(trace.counts, summary)
-    edges, counts = binned(trace.counts, first, last)
+    edges, counts = _binned(trace.counts, first, last)
     slower = sum(count for index, count in trace.counts.items() if index > last)
     title = ""
     if slower:
@@ -128,7 +128,7 @@ def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> P
     )
 
 
-def binned(
+def _binned(
     counts: Mapping[int, int], first: int, last: int
 ) -> tuple[list[float], list[int]]:
     """The ends of equal bins on a logarithmic axis, seconds, and the calls in each.

@@ -175,7 +175,7 @@ def figure(value: float | None, unit: Unit) -> str:
 # Devices.
 
 
-def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
+def _short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
     """Devices in short: ``tpu:3 at 1,1,0``, ``tpu:0-7``, ``12 devices``."""
     if not names:
         return "machine"
@@ -324,7 +324,7 @@ def build(
 def of_device(check: Judgement, name: str) -> Report:
     """What a check has to say of one device, and of the machine as a whole."""
     verdicts = (*check.of_device(name), *check.of_device(None))
-    device = short_names([name], check.devices)
+    device = _short_names([name], check.devices)
     return Report(
         title=f"{device} in the check",
         tables=(_figures(check, verdicts, of_one=True),) if verdicts else (),
@@ -416,7 +416,7 @@ def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
     for name, failed in tests.items():
         alike.setdefault(fmt.listed(failed), []).extend([name] if name else [])
     texts = [
-        f"{short_names(names, devices) if names else 'this machine'} in {failed}"
+        f"{_short_names(names, devices) if names else 'this machine'} in {failed}"
         for failed, names in alike.items()
     ]
     if len(texts) > MOST_CULPRITS:
@@ -485,7 +485,7 @@ def _who(row: Row, devices: int) -> str:
         return "all"
     if len(row.names) > ROWS_APART:
         return f"{len(row.names)} others"
-    return row.names[0] if len(row.names) == 1 else short_names(row.names, ())
+    return row.names[0] if len(row.names) == 1 else _short_names(row.names, ())
 
 
 def _once(names: Iterable[str]) -> Iterator[str]:
@@ -517,7 +517,7 @@ def _statements(
             verdict for verdict in verdicts if verdict.reading.test == test
         ):
             named = several and row.names and len(row.names) < len(check.devices)
-            of = f" of {short_names(row.names, ())}" if named else ""
+            of = f" of {_short_names(row.names, ())}" if named else ""
             for verdict in row.members:
                 remarks = dict.fromkeys(verdict.remarks)
                 about.setdefault((test, of), {}).update(remarks)
@@ -586,7 +586,7 @@ def grid(check: Judgement, devices: Sequence[Device]) -> tuple[Column, ...]:
 
 def _cell(check: Judgement, device: str, test: CheckTest) -> Span:
     """The verdict of a device in one test in four cells; a figure alone has passed."""
-    exam, row = check.exam, worst_row(check.at(device, test))
+    exam, row = check.exam, _worst_row(check.at(device, test))
     if row is None:
         if exam is not None and check.test == test and device in exam.at_work:
             return WAITING
@@ -603,7 +603,7 @@ def _cell(check: Judgement, device: str, test: CheckTest) -> Span:
     return Span(mark + share, role)
 
 
-def worst_row(verdicts: Sequence[Verdict]) -> Row | None:
+def _worst_row(verdicts: Sequence[Verdict]) -> Row | None:
     """The row of a test that tells most: the worst verdict, then the lowest share."""
 
     def badness(row: Row) -> tuple[int, float]:

@@ -237,11 +237,11 @@ def title_of(search: Search) -> str:
     sides = names(search.first, search.second)
     crossing = search.answer and search.answer.crossing
     if crossing:
-        return mark_label(crossing, sides)
+        return _mark_label(crossing, sides)
     return f"no crossing of {sides.first} and {sides.second}"
 
 
-def mark_label(crossing: Crossing, sides: Names) -> str:
+def _mark_label(crossing: Crossing, sides: Names) -> str:
     """The crossing as a mark on a plot has it: ``jit beats numpy from ~380``."""
     ahead, behind = sides.of(crossing.faster), sides.of(other(crossing.faster))
     about = about_text(crossing.at, crossing.below, crossing.above)
@@ -399,7 +399,7 @@ def picture(search: Search | None, colors: Sequence[Color]) -> Picture | None:
 def _marks(search: Search) -> Iterator[Mark]:
     crossing = search.answer and search.answer.crossing
     if crossing:
-        label = mark_label(crossing, names(search.first, search.second))
+        label = _mark_label(crossing, names(search.first, search.second))
         yield Mark(crossing.at, label)
 
 

@@ -97,7 +97,7 @@ def picture(
     curves: dict[str, list[tuple[float, Interval]]] = {one: [] for one in labels(run)}
     named: set[str] = set()
     for case in run.cases:
-        found = interval_of(case, metric, run)
+        found = _interval_of(case, metric, run)
         if found is not None or _may_come(case, metric):
             named.add(label_of(case, run))
         # A user's function may have no size, and so no place on the axis.
@@ -123,7 +123,7 @@ def picture(
     if metric not in ("time", "numpy"):
         marks = []
     elif crossings is None:
-        marks = list(crossing_marks(run))
+        marks = list(_crossing_marks(run))
     if metric in ("numpy", "peak"):
         label = "as fast" if metric == "numpy" else "peak"
         marks.insert(0, Mark(1.0, label, "y"))
@@ -213,7 +213,7 @@ def case_at(run: Job, size: int, selected: CaseState | None) -> int | None:
 # Values, and what is read off.
 
 
-def interval_of(case: CaseState, metric: Metric, run: Job) -> Interval | None:
+def _interval_of(case: CaseState, metric: Metric, run: Job) -> Interval | None:
     """A case's point on the curve over size, or ``None`` where it has none.
 
     It is seconds, a rate, a fraction, or a factor. A rate is as uncertain as the
@@ -275,7 +275,7 @@ def _read(
 
 def _text(case: CaseState, metric: Metric, run: Job) -> tuple[fmt.Cell, fmt.Cell]:
     """A value with its unit, or why there is none, and what is to be said of it."""
-    point, measured = interval_of(case, metric, run), case.measurement
+    point, measured = _interval_of(case, metric, run), case.measurement
     if point is None or measured is None:
         if case.status in ("failed", "not run"):
             return case.status, ""
@@ -329,7 +329,7 @@ class Overtaking(NamedTuple):
     """The size, with the digits that are known: ``28,000``."""
 
 
-def crossing_marks(run: Job) -> tuple[Mark, ...]:
+def _crossing_marks(run: Job) -> tuple[Mark, ...]:
     """A mark for each of ``crossings``."""
     return tuple(
         Mark(each.at, f"{each.faster} beats {each.slower} from ~{each.around}")

@@ -68,13 +68,13 @@ def report(
         verdict=(Span(f"{source}{kinds}{explain(devices)}"),),
         tables=tuple(tables),
         remarks=gather((), findings),
-        host=machine_line(
+        host=_machine_line(
             host, "SIMULATED devices" if simulated else "", hosts_text(hosts)
         ),
     )
 
 
-def machine_line(host: Host | None, *more: str) -> str:
+def _machine_line(host: Host | None, *more: str) -> str:
     """The machine, and what else is true of it, in one line."""
     facts = machine(host, "hostname", "cpu", "jax", by=" · ")
     return " · ".join(filter(None, (facts, *more)))
@@ -289,7 +289,7 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
             ("process_index", device.process_index),
             ("local_hardware_id", device.local_hardware_id),
         ],
-        "memory": [*memory_facts(device), *spaces],
+        "memory": [*_memory_facts(device), *spaces],
         "host": [],
         "software": runtime,
         "attributes": [*other.items()],
@@ -318,7 +318,7 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
     }
 
 
-def memory_facts(device: Device) -> list[tuple[str, str]]:
+def _memory_facts(device: Device) -> list[tuple[str, str]]:
     """The device's ``memory_stats()``, bytes as bytes and counts as counts."""
     if not device.memory:
         return [("memory_stats()", f"{fmt.ABSENT} (none on this device)")]
@@ -384,7 +384,7 @@ def finding_text(remark: Remark) -> str:
     return "\n  ".join(map(plain, finding_lines(remark)))
 
 
-def holder_text(holder: Holder) -> str:
+def _holder_text(holder: Holder) -> str:
     opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
     return f"{process(processes.facts(holder))}{opened}"
 
@@ -395,7 +395,7 @@ def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
     lines = fold((Span(words.sentence(remark), "error"),), width)
     lines += fold((Span(words.advice(remark)),), width)
     for holder in failed.holders if isinstance(failed, EngineFailed) else ():
-        lines += fold((Span(holder_text(holder)),), width, "", "  ")
+        lines += fold((Span(_holder_text(holder)),), width, "", "  ")
     for line in remark.detail.splitlines():
         lines += fold((Span(line, "muted"),), width, "  ")
     return lines

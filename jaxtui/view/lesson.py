@@ -54,7 +54,7 @@ _NARROWEST = 10
 # The list.
 
 
-def pips(done: Sequence[bool], most: int = 0) -> Line:
+def _pips(done: Sequence[bool], most: int = 0) -> Line:
     """A dot for each step, filled where the step is done, and the count.
 
     Args:
@@ -94,7 +94,7 @@ def entries(
     longest = max(map(len, map(plain, titles)), default=0)
     columns = [
         Column("title", "", titles, least=longest, most=longest, grows=True),
-        Column("done", "", [pips(steps, most) for steps in done]),
+        Column("done", "", [_pips(steps, most) for steps in done]),
     ]
     if any(seconds):
         texts = (f"~{each:.0f} s" if each else "" for each in seconds)
@@ -302,7 +302,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     def heading(self, width: int) -> list[Line]:
         """The lesson, which steps of it are done, and where it is run."""
-        dots = (Span("  "), *pips(self.done)) if self.done else ()
+        dots = (Span("  "), *_pips(self.done)) if self.done else ()
         left: Line = (Span(self.lesson.title, "title"), *dots)
         room = width - len(plain(left))
         where = place(self.lesson, self.setting, room - 2)

@@ -177,7 +177,7 @@ def roof_statements(roofs: RoofsMeasured) -> tuple[Statement, ...]:
     return gather(rows, of_all)
 
 
-def roof_columns(roofs: Sequence[Roof]) -> tuple[Column, ...]:
+def _roof_columns(roofs: Sequence[Roof]) -> tuple[Column, ...]:
     """A row for each roof."""
     figures: list[Line] = []
     intervals: list[Line] = []
@@ -280,7 +280,7 @@ class Roofline(msgspec.Struct, frozen=True):
             return Report(title=f"roofline of {self.device}")
         tables = []
         if self.roofs.roofs:
-            tables.append(Table(roof_columns(self.roofs.roofs)))
+            tables.append(Table(_roof_columns(self.roofs.roofs)))
         if self.run is not None and self.run.cases:
             tables.append(Table(tuple(self.columns(BAR))))
         rows = [
@@ -343,7 +343,7 @@ class Roofline(msgspec.Struct, frozen=True):
         unit = fmt.shared([rate for rate in rates if rate], "FLOP/s")
         letters: list[Line] = [(Span(letter, "value"),) for letter in self.letters]
         intensities: list[Line] = [
-            (Span(intensity_text(where)),) if where else () for where in places
+            (Span(_intensity_text(where)),) if where else () for where in places
         ]
         speeds: list[Line] = [
             (Span(unit.text(rate), rate_role(case.measurement)),)
@@ -429,7 +429,7 @@ def limit(place: Place) -> str:
     return LIMITS.get(remark.code) or words.label(remark)
 
 
-def intensity_text(place: Place) -> str:
+def _intensity_text(place: Place) -> str:
     """``0.75``, or a dash for what only moves data."""
     if place.intensity is None:
         return fmt.ABSENT

@@ -176,7 +176,7 @@ def prepare(case: Case, what: str, device: jax.Device, seed: int) -> Subject:
     return subject(what, device, case, call, args)
 
 
-def turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Turns:
+def _turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Turns:
     return Turns(
         prepared.workload,
         queue_depth=DEFAULT_QUEUE_DEPTH,
@@ -195,7 +195,7 @@ def run_bursts(
     one that raised has a ``fault``.
     """
     warm_up = min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds / max(1, len(subjects)))
-    every = [turns_of(subject, warm_up) for subject in subjects]
+    every = [_turns_of(subject, warm_up) for subject in subjects]
     end = perf_counter() + seconds
     for turns in take_turns(
         every, seconds, stop=stop, faults=(Exception,), announce=True
