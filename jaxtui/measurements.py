@@ -9,9 +9,10 @@ from jaxtui.model import Host, Measurement, Remark
 from jaxtui.state import Job
 from jaxtui.text import visible
 from jaxtui.view import render
-from jaxtui.view.bench import report, text
+from jaxtui.view.bench import report
 from jaxtui.view.document import MACHINE, FailureRow, Results, encode, machine
 from jaxtui.view.export import as_csv
+from jaxtui.view.report import text
 
 
 class Measurements(Sequence[Measurement]):
@@ -64,7 +65,7 @@ class Measurements(Sequence[Measurement]):
         return self.measurements[index]
 
     def __repr__(self) -> str:
-        return visible(text(self._run)).rstrip("\n")
+        return visible(text(report(self._run))).rstrip("\n")
 
     def _repr_html_(self) -> str:
         """The same for Jupyter; colours are the notebook's own, dark or light."""

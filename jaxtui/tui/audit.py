@@ -31,8 +31,8 @@ from jaxtui.tui.widgets.panel import Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
 from jaxtui.view import audit as view
 from jaxtui.view import words
-from jaxtui.view.report import lines
-from jaxtui.view.text import Line, Span, fold, plain
+from jaxtui.view.report import text
+from jaxtui.view.text import Line, Span, fold
 
 _KEYS = (
     ("escape,q", "back", "Back", "Leave; a running program is killed."),
@@ -237,8 +237,8 @@ class AuditScreen(Modal):
 
     def action_copy(self) -> None:
         if self._audit is not None:
-            said = map(plain, lines(view.report(self._audit), None))
-            self.base.take_away("\n".join(said), "audit.txt")
+            report = text(view.report(self._audit))
+            self.base.take_away(report, "audit.txt")
 
     def action_back(self) -> None:
         self.workers.cancel_node(self)

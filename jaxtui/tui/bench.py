@@ -30,7 +30,7 @@ from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.panel import hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, crossover, offers, ops, roofline, words
+from jaxtui.view import bench, crossover, offers, ops, report, roofline, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.progress import extent_text
 from jaxtui.view.text import whole
@@ -383,7 +383,7 @@ class BenchPane(CasePane):
 
     def action_copy(self) -> None:
         if (run := self.session.state.run) is not None:
-            self.base.take_away(bench.text(run), "results.txt")
+            self.base.take_away(report.text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
         state = self.session.state

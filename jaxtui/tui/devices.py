@@ -291,10 +291,9 @@ class DevicesPane(CasePane):
     def action_copy(self) -> None:
         if (judged := self.shown_check) is not None:
             built = check_view.build(judged, self.session.state.host)
-            text = report.terminal(built, None, colour=False)
-            self.base.take_away(text, "check.txt")
+            self.base.take_away(report.text(built), "check.txt")
         elif (run := self.session.state.run) is not None:
-            self.base.take_away(bench.text(run), "results.txt")
+            self.base.take_away(report.text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
         from jaxtui.tui.export import ExportScreen

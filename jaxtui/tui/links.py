@@ -275,7 +275,7 @@ class LinksScreen(Modal):
 
     def action_copy(self) -> None:
         built = self.links.report(self.base.session.state.host)
-        self.base.take_away(report.terminal(built, None, colour=False), "links.txt")
+        self.base.take_away(report.text(built), "links.txt")
 
     def action_export(self) -> None:
         from jaxtui.tui.export import ExportScreen

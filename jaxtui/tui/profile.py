@@ -29,8 +29,8 @@ from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import profile as view
 from jaxtui.view import words
 from jaxtui.view.profile import lists
-from jaxtui.view.report import lines
-from jaxtui.view.text import Line, Span, fold, plain
+from jaxtui.view.report import text
+from jaxtui.view.text import Line, Span, fold
 
 _KEYS = (
     ("escape,q", "back", "Back", "Show all lines and kernels again, then the tabs."),
@@ -229,9 +229,8 @@ class ProfileScreen(CaseScreen):
 
     def action_copy(self) -> None:
         if self._profile is not None:
-            report = view.report(self._profile)
-            text = "\n".join(map(plain, lines(report, None)))
-            self.base.take_away(text, "profile.txt")
+            report = text(view.report(self._profile))
+            self.base.take_away(report, "profile.txt")
 
     def action_back(self) -> None:
         if self._line or self._row:

@@ -38,7 +38,7 @@ from jaxtui.view.figures import (
     sparkline,
 )
 from jaxtui.view.render import DARK, Look, markdown
-from jaxtui.view.report import Report, Statement, Table, gather, lines
+from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.text import (
     Column,
     Line,
@@ -46,7 +46,6 @@ from jaxtui.view.text import (
     bar,
     fold,
     log_share,
-    plain,
 )
 
 _ENDS = {
@@ -528,11 +527,6 @@ def title(run: Job) -> str:
     if len(run.cases) == 1:
         return run.cases[0].case.label
     return " and ".join(dict.fromkeys(short_name(one.case.op) for one in run.cases))
-
-
-def text(run: Job) -> str:
-    """The report of a run in a file or on the clipboard."""
-    return "\n".join(map(plain, lines(report(run), None))) + "\n"
 
 
 def files(

@@ -137,6 +137,11 @@ def terminal(report: Report, width: int | None, *, colour: bool) -> Painted:
     return join_painted(text)
 
 
+def text(report: Report) -> str:
+    """A report in a file or on the clipboard."""
+    return "\n".join(map(plain, lines(report, None))) + "\n"
+
+
 def statement_lines(statements: Iterable[Statement], width: int) -> Iterator[Line]:
     """Remarks as a screen lists them: a label, its sentences, and the rows."""
     for block in _remarks(tuple(statements), width):

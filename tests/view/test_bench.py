@@ -27,7 +27,7 @@ from jaxtui.model import (
 from jaxtui.state import CaseState, begin_run, reduce
 from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
-from jaxtui.view import bench, words
+from jaxtui.view import bench, report, words
 from jaxtui.view.document import Results, encode
 from jaxtui.view.export import as_csv
 from jaxtui.view.figures import against_numpy, numpy_of
@@ -106,7 +106,7 @@ def test_the_ratio_to_numpy_is_in_every_file() -> None:
     ]
     assert "| 4.0× 3.0–4.0 |" in markdown(bench.report(run))
     assert "× NumPy" not in markdown(bench.report(run_of(jit)))
-    assert "4.0× 3.0–4.0" in bench.text(run)
+    assert "4.0× 3.0–4.0" in report.text(bench.report(run))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_every_face_tells_it_once() -> None:
     del old["notes"]
     assert msgspec.convert(old, Results).notes == ()
 
-    for text in (bench.text(RUN), markdown(bench.report(RUN))):
+    for text in (report.text(bench.report(RUN)), markdown(bench.report(RUN))):
         for said in found.notes:
             assert text.replace("\n  ", " ").count(words.sentence(said)) == 1
     first, second, _ = as_csv(found).splitlines()[1:]
