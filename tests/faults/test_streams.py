@@ -28,7 +28,7 @@ def shell(command: str, **options: int) -> subprocess.CompletedProcess[str]:
 
 def assert_says_so(done: subprocess.CompletedProcess[str], why: str) -> None:
     assert done.returncode == 3, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("jaxtui: No")
+    assert done.stderr.splitlines()[-1].startswith("jaxtui: ")
     assert why in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -160,8 +160,8 @@ _TEXTS = {
         '"{command}" could not be started: {why}. Name a Python that has jax and'
         " msgspec with --python."
     ),
-    "stdout-closed": "jaxtui could not print: stdout is closed.",
-    "stdout-broken": "jaxtui could not print everything: {why}.",
+    "stdout-closed": "Could not print: stdout is closed.",
+    "stdout-broken": "Could not print everything: {why}.",
     "bug": "This is a bug in jaxtui, not in what you typed.",
     # How it ended.
     "interrupted": "Interrupted: these are the results so far.",
