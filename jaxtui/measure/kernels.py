@@ -11,9 +11,11 @@ its run. The part of the TPU follows the format's documentation and one public t
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from statistics import median_low
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jaxtui.measure.xspace import Event, Plane, Space
@@ -27,8 +29,9 @@ BESIDE = "Async XLA Ops"
 STREAM = "Stream"
 """Begins the names of a GPU's lines, of which a raw trace has no others."""
 
-NOISE = "ThreadpoolListener"
-"""Begins the names of events that say nothing of what the host does."""
+POOL = "ThreadpoolListener::"
+"""Begins the names of events of a thread that hands work to others (``Record``, with
+its number in the stat ``_p``), and of the one that begins (``StartRegion``, ``_c``)."""
 
 ENDED = "end: "
 """Begins the name of the event of a CPU's kernel whose work is done. Its stat ``_c`` is
@@ -80,6 +83,9 @@ class Timeline(NamedTuple):
     """Their events in order, by names of which no two are the same."""
     launched: Mapping[object, Launch]
     """What ``launches`` tells, for a device."""
+    pool: Mapping[str, list[Event]] = MappingProxyType({})
+    """By the same names, how threads of the host hand work to others, which is in no
+    line."""
 
 
 class Launch(NamedTuple):
@@ -107,17 +113,20 @@ def timelines(space: Space) -> Iterator[Timeline]:
     launched: dict[object, Launch] = {}
     for plane in _shown(space):
         lines: dict[str, list[Event]] = {}
+        pool: dict[str, list[Event]] = defaultdict(list)
         for line in plane.lines:
             name = line.name
             while name in lines:
                 name += " again"
-            events = (each for each in line.events if not each.name.startswith(NOISE))
-            lines[name] = sorted(events, key=start_of)
+            lines[name] = []
+            for event in sorted(line.events, key=start_of):
+                is_pool = event.name.startswith(POOL)
+                (pool if is_pool else lines)[name].append(event)
         if plane.name == HOST:
             host = lines
         elif not launched:
             launched = launches(host.values())
-        yield Timeline(plane.name, lines, launched)
+        yield Timeline(plane.name, lines, launched, pool)
 
 
 def _shown(space: Space) -> list[Plane]:
@@ -154,7 +163,7 @@ def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
 
 def of(timeline: Timeline) -> Iterator[Kernel]:
     """The kernels of a timeline; one of a GPU may not say its program: ``?(?)``."""
-    name, lines, launched = timeline
+    name, lines, launched = timeline.plane, timeline.lines, timeline.launched
     if name == HOST:
         yield from _on_host(lines)
     elif OPS in lines:

@@ -226,6 +226,8 @@ class Part(NamedTuple):
     program: str
     start: int
     end: int
+    line: str = ""
+    """The thread or stream of a kernel."""
 
 
 def parts(
@@ -267,7 +269,8 @@ def parts(
             again = kernel.name == begins.setdefault(program, kernel.name)
             numbers[program] += again
             run = numbers[program]
-        yield (program, run), Part(program, kernel.start, kernel.end)
+        part = Part(program, kernel.start, kernel.end, kernel.line)
+        yield (program, run), part
 
 
 def _merge(group: Sequence[Part], clock: Clock) -> Run:

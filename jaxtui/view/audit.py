@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import linecache
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -194,16 +193,14 @@ def excerpts(audit: Audit) -> Iterator[Line]:
             Span(_at(place), "title"),
             Span(f"  {words.label(finding.remark)}", "danger"),
         )
-        mended = list(fix(finding))
         for number in range(max(1, place.line - AROUND), place.line + 1):
+            if number == place.line:  # what is added comes before it
+                for line in fix(finding):
+                    role = "bad" if line[0] == "-" else "check-pass"
+                    yield (Span("      │ ", "muted"), Span(line, role))
             role = "strong" if number == place.line else "muted"
             text = source(Place(place.file, number))
             yield (Span(f"{number:5} │ ", "muted"), Span(text, role))
-        for line in mended:
-            yield (
-                Span("      │ ", "muted"),
-                Span(line, "bad" if line[0] == "-" else "check-pass"),
-            )
         for line in finding.remark.detail.splitlines():
             yield (Span("      │ ", "muted"), Span(line, "muted"))
         yield ()
@@ -279,7 +276,7 @@ def fix(finding: Finding) -> Iterator[str]:
         return
     indent = " " * _indent(source(place))
     if finding.remark.code == "first-call":
-        calls = _calls(place.file, range(place.line + 1, sys.maxsize))
+        calls = _calls(place.file, range(start + 1, stop))
         if calls and calls[0].value is not None:
             called = ast.unparse(calls[0].value)
             yield f"+{indent}{_WAIT}({called})  # compiles"

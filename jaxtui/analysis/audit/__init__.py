@@ -413,6 +413,7 @@ def _compiles(
     first = compiling[0]
     dearest = sorted(again, key=lambda key: -_spent(again[key]))
     facts = count | {
+        "end_line": end.line,
         "functions": tuple({name: None for name, _ in dearest})[:3],
         "compile_seconds": first.compiling,
         "read_seconds": first.span.seconds,

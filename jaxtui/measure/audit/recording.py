@@ -167,15 +167,16 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
     if (count := kernels.size(space)) > MOST_EVENTS:
         raise ValueError(f"{count} events")
     runs: dict[Hashable, list[Part]] = defaultdict(list)
-    host: list[list[Event]] = []
+    host: dict[str, list[Event]] = {}
+    pool: Mapping[str, list[Event]] = {}
     for timeline in kernels.timelines(space):
         if timeline.plane == kernels.HOST:
-            host = list(timeline.lines.values())
+            host, pool = timeline.lines, timeline.pool
         for key, part in parts(timeline, whole=False):
             runs[key].append(part)
     marked = [
         (int(event.name.removeprefix(MARK)), event)
-        for events in host
+        for events in host.values()
         for event in events
         if event.name.startswith(MARK)
     ]
@@ -185,7 +186,7 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
     )
     calls: list[_Asked] = []
     puts: list[Event] = []
-    for events in host:
+    for line, events in host.items():
         numbers = (
             int(event.name.removeprefix(MARK))
             for event in events
@@ -193,12 +194,12 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
         )
         number = next(numbers, None)
         thread = None if number is None else marks[number][1]
-        calls += _calls(events, thread)
+        calls += _calls(events, line, thread)
         puts += _puts(events)
     times = [clock.of(event.start_ps) for _, event in marked]
     return Seen(
         (min(times), max(times)),
-        tuple(_executions(list(runs.values()), calls, clock)),
+        tuple(_executions(list(runs.values()), _Calls(calls, pool), clock)),
         tuple(
             Transfer(
                 direction="to device",
@@ -214,15 +215,16 @@ class _Asked(NamedTuple):
     """A call of a jitted function."""
 
     event: Event
+    line: str
     thread: int | None
 
 
-def _calls(events: Sequence[Event], thread: int | None) -> Iterator[_Asked]:
+def _calls(events: Sequence[Event], line: str, thread: int | None) -> Iterator[_Asked]:
     """The calls of one thread. Within one others are traced, which run nothing."""
     end = 0
     for event in events:
         if event.name.startswith(CALL) and event.start_ps >= end:
-            yield _Asked(event, thread)
+            yield _Asked(event, line, thread)
             end = event.end_ps
 
 
@@ -237,33 +239,122 @@ def _puts(events: Sequence[Event]) -> Iterator[Event]:
             end = event.end_ps
 
 
+class _Origin(NamedTuple):
+    """Where and when a thread of the program handed over a task."""
+
+    line: str
+    at: int
+    is_late: bool
+    """It waited, and who was done before it handed it over once more."""
+
+
+class _Pool:
+    """Which threads handed over what others do.
+
+    Args:
+        pool: the events that tell, by threads.
+        lines: the threads that call functions.
+    """
+
+    def __init__(self, pool: Mapping[str, Sequence[Event]], lines: set[str]) -> None:
+        self._lines = lines
+        self._handed: dict[object, tuple[str, int]] = {}
+        self._tasks: dict[str, list[tuple[int, object]]] = defaultdict(list)
+        self._origins: dict[object, _Origin | None] = {None: None}
+        for line, events in pool.items():
+            for event in events:
+                stats = dict(event.stats)
+                if "_p" in stats:
+                    self._handed[stats["_p"]] = line, event.start_ps
+                else:  # a task begins, or the last one ends
+                    self._tasks[line].append((event.start_ps, stats.get("_c")))
+
+    def origin(self, line: str, at: int) -> _Origin | None:
+        """Of what a thread does at a time."""
+        origin: _Origin | None = None
+        between: list[object] = []
+        while line not in self._lines:
+            tasks = self._tasks.get(line, [])
+            place = bisect_left(tasks, at, key=lambda task: task[0])
+            number = tasks[place - 1][1] if place else None
+            if number in self._origins or number not in self._handed:
+                origin = self._origins.get(number)
+                if origin is not None and between:
+                    origin = origin._replace(is_late=True)
+                break
+            self._origins[number] = None
+            between.append(number)
+            line, at = self._handed[number]
+        else:
+            origin = _Origin(line, at, is_late=False)
+        for number in reversed(between):
+            self._origins[number] = origin
+            if number is not between[0] and origin is not None:
+                origin = origin._replace(is_late=True)
+        return origin
+
+
+class _Calls:
+    """The calls that no run is known of, by their threads."""
+
+    def __init__(
+        self, calls: Sequence[_Asked], pool: Mapping[str, Sequence[Event]]
+    ) -> None:
+        self._pool = _Pool(pool, {call.line for call in calls})
+        self._waiting: dict[str, dict[str, deque[_Asked]]] = defaultdict(
+            lambda: defaultdict(deque)
+        )
+        for call in sorted(calls, key=lambda call: call.event.start_ps):
+            self._waiting[module_name(call.event.name)][call.line].append(call)
+
+    def of(self, run: Part) -> _Asked | None:
+        """The one that asked for a run, which begins later than those before."""
+        queues = self._waiting[module_name(run.program)]
+        if origin := self._pool.origin(run.line, run.start):
+            queue = queues[origin.line]
+            while (
+                not origin.is_late
+                and len(queue) > 1
+                and (queue[1].event.start_ps <= origin.at)
+            ):
+                queue.popleft()  # the trace lacks its run
+            known = [queue]
+        else:
+            known = list(queues.values())
+        begun = [
+            queue for queue in known if queue and queue[0].event.start_ps <= run.start
+        ]
+        if not begun:
+            return None
+        return min(begun, key=lambda queue: queue[0].event.start_ps).popleft()
+
+
 def _executions(
-    runs: Sequence[Sequence[Part]], calls: Sequence[_Asked], clock: _Clock
+    runs: Sequence[Sequence[Part]], calls: _Calls, clock: _Clock
 ) -> Iterator[Execution]:
     """Runs of programs with the calls that asked for them.
 
-    The runs of a program come in the order of its calls. Where the trace lacks some of
+    Those of a thread run in the order of its calls. Where the trace lacks some of
     these, as of the call that was being compiled when it began, a run was asked for
     when it began, at the latest.
     """
-    waiting: dict[str, deque[_Asked]] = defaultdict(deque)
-    for call in sorted(calls, key=lambda call: call.event.start_ps):
-        waiting[module_name(call.event.name)].append(call)
-    for run in sorted(runs, key=lambda run: min(part.start for part in run)):
-        program, start = run[0].program, min(part.start for part in run)
-        queue = waiting[module_name(program)]
-        name, asked, thread = program, start, None
-        if queue and queue[0].event.start_ps <= start:
-            event, thread = queue.popleft()
+    ordered = (
+        (min(run, key=lambda part: part.start), max(part.end for part in run))
+        for run in runs
+    )
+    for run, end in sorted(ordered, key=lambda pair: pair[0].start):
+        name, asked, thread = run.program, run.start, None
+        if (call := calls.of(run)) is not None:
+            event, thread = call.event, call.thread
             # Its middle is on the right side of a reading next to it, though the two
             # clocks differ by a microsecond or two.
             name, asked = event.name, event.start_ps + event.duration_ps // 2
         yield Execution(
             function=function_name(name),
-            program=program,
+            program=run.program,
             called_seconds=clock.of(asked),
-            start_seconds=clock.of(start),
-            end_seconds=clock.of(max(part.end for part in run)),
+            start_seconds=clock.of(run.start),
+            end_seconds=clock.of(end),
             thread=thread,
         )
 

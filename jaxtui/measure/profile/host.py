@@ -144,9 +144,9 @@ def transfers(timelines: Iterable[Timeline], whole: Window) -> Iterator[Transfer
     counts, seconds, moved = Counter[str](), Counter[str](), Counter[str]()
     events = (
         (event, name.startswith(STREAM))
-        for plane, lines, _ in timelines
-        for name, line in lines.items()
-        if plane == HOST or name.startswith(STREAM)
+        for timeline in timelines
+        for name, line in timeline.lines.items()
+        if timeline.plane == HOST or name.startswith(STREAM)
         for event in line
     )
     for event, on_stream in events:
