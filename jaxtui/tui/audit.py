@@ -47,6 +47,10 @@ class Lines(PanelList):
     """The program, with marks in the margin."""
 
 
+DRAIN_SECONDS = 1.0
+"""For what a program that has ended printed; who it started may hold the pipe open."""
+
+
 class AuditScreen(Modal):
     """An audit: its verdict on top, below it the source and what is wrong there.
 
@@ -133,6 +137,8 @@ class AuditScreen(Modal):
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,
             )
+            for task in read:
+                await asyncio.wait({task}, timeout=DRAIN_SECONDS)
         finally:
             for task in read:
                 task.cancel()
