@@ -239,6 +239,7 @@ def test_compiling_inside_the_first_span() -> None:
         ),
         ("times.append(clock() - start)", "print(np.array(times)[3:].mean())", []),
         ("times.append(clock() - start)", "print(sorted(times)[4])", []),
+        ("times.append(clock() - start)", "one, *more = times\nprint(sum(more))", []),
         ("rows.append((n, clock() - start))", "print(sorted(rows))", ["first-call"]),
         ("times.append(clock() - start)", "kept = times[ramp:]\nprint(mean(kept))", []),
         (

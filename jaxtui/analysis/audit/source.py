@@ -297,6 +297,10 @@ class _Flow:
 
     def _keep(self, target: ast.AST, store: ast.AST, direct: bool) -> None:
         """Follow what a name or a container is used for."""
+        if any(
+            isinstance(each, ast.Starred) for each in getattr(target, "elts", ())[1:]
+        ):
+            self.drops = True  # first, *others = times
         name = self._file.name(target)
         if direct:
             self.labels += map(_text, ast.walk(target))

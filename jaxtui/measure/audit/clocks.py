@@ -40,6 +40,10 @@ PACKAGES = ("/site-packages/", "/dist-packages/")
 """What is read there is no affair of the program, unless ``timeit`` does it."""
 
 
+TIMEIT = "<timeit-src>"
+"""The file of what ``timeit`` runs."""
+
+
 class Watcher(Protocol):
     """Who is told of the readings."""
 
@@ -64,7 +68,10 @@ class Lines:
             code = frame.f_code
             if self.is_program(code):
                 return Place(code.co_filename, frame.f_lineno)
-            if frame.f_globals.get("__name__") != "timeit":
+            # What it is given as a text has the globals of the program.
+            if code.co_filename != TIMEIT and (
+                frame.f_globals.get("__name__") != "timeit"
+            ):
                 return None
             frame = frame.f_back
         return None

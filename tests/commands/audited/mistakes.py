@@ -104,6 +104,10 @@ def by_timeit():
     print(timeit.timeit(lambda: product(x), number=5))  # unawaited
 
 
+def by_text():
+    print(timeit.timeit("product(x)", globals=globals(), number=5))  # unawaited
+
+
 for function in (
     unawaited,
     dropped,
@@ -116,6 +120,7 @@ for function in (
     too_short,
     one_repeat,
     by_timeit,
+    by_text,
 ):
     function()
     for _ in range(3):
