@@ -59,9 +59,6 @@ PREPARATION_SHARE = 0.7
 SPREAD_SHARE = 0.6
 """Of the time for sampling that rounds should span, where that is short."""
 
-SPAN_SECONDS = 0.6
-"""For the memory span of one case, beside its compile."""
-
 SPANS_START_SECONDS = 1.5
 """For the process that measures memory spans."""
 
@@ -138,7 +135,7 @@ class _Run(Runner):
             alone = not self._typed and experiment.processes == 1
             self._takes_spans = alone or self.budget >= SPANS_BUDGET_SECONDS
             if count and self._takes_spans:
-                self._reserved = SPANS_START_SECONDS + count * SPAN_SECONDS
+                self._reserved = SPANS_START_SECONDS + count * memory.SPAN_SECONDS
                 if self._typed:
                     self._reserved = min(SPAN_SHARE * self.budget, self._reserved)
                 else:
@@ -371,11 +368,15 @@ class _Run(Runner):
             return
         share = (self.remaining + self._reserved) / self._unfinished
         least = memory.CALLS_AT_LEAST * record.turns.call_seconds
-        if not self._takes_spans or share <= 0 or least > max(SPAN_SECONDS, share):
+        if (
+            not self._takes_spans
+            or share <= 0
+            or least > max(memory.SPAN_SECONDS, share)
+        ):
             record.memory = Remark("no-span", {"because": "budget"})
             return
         yield self.progress("memory-span", made.case.label)
-        seconds = max(min(share, SPAN_SECONDS), least)
+        seconds = max(min(share, memory.SPAN_SECONDS), least)
         record.memory = self._spans.span(made.case, seconds)
         self._reserved -= min(self._reserved, perf_counter() - before)
 

@@ -28,6 +28,12 @@ def misaligned_copy(array: Array) -> Array:
     return copy
 
 
+def random_bytes(nbytes: int, seed: int) -> Array:
+    """A mebibyte, repeated: no link of a TPU or GPU compresses. Copied as above."""
+    drawn = np.random.default_rng(seed).bytes(min(nbytes, 2**20))
+    return misaligned_copy(np.resize(np.frombuffer(drawn, np.uint8), nbytes))
+
+
 def host_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Array, ...]:
     """The seeded arguments of a case in its own dtype, not aligned to 64 bytes.
 

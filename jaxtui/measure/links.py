@@ -7,30 +7,27 @@ of eight bytes and a large one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from functools import partial
 from mmap import PAGESIZE
 from time import perf_counter
 from typing import Any
 
 import jax
-import numpy as np
+from msgspec.structs import replace
 
-from jaxtui.measure import clocks, devices, notes
+from jaxtui.measure import devices, inputs, memory, notes
 from jaxtui.measure.check.base import shares_silicon
 from jaxtui.measure.coldpath import shares_memory
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.failures import translate
 from jaxtui.measure.host import available_host_bytes
-from jaxtui.measure.inputs import misaligned_copy
-from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due, never, take_turns
-from jaxtui.measure.workload import Workload
-from jaxtui.model import Case, Fact, Remark, RunEvent
-from jaxtui.model.links import LATENCY_BYTES, LinkMeasured, Links, LinksMeasured
+from jaxtui.measure.workload import of_copy
+from jaxtui.model import Case, Fact, MemorySpan, Remark, RunEvent, group_name
+from jaxtui.model.links import COPY, LATENCY_BYTES, LinkMeasured, Links, LinksMeasured
 from jaxtui.stats import median
 
 LEAST_ROUNDS = 3
@@ -45,9 +42,6 @@ before the next copy, where the runtime does not take its time over that."""
 
 REPORT_SECONDS = 0.25
 """Between two reports of how far it is."""
-
-_DRAWN = 2**20
-"""Random bytes, which are repeated: no link of a TPU or GPU compresses."""
 
 
 def run_links(work: Links, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
@@ -101,7 +95,7 @@ class _Run(Runner):
 
     def __init__(self, work: Links, stop: Callable[[], bool]) -> None:
         super().__init__(work.budget, stop)
-        self.case = Case(op="link", size=work.nbytes, dtype="", device="", mode="eager")
+        self.case = Case(op=COPY, size=work.nbytes, dtype="", device="", mode="eager")
         self._work = work
         self._arrays: dict[tuple[jax.Device, int], jax.Array] = {}
 
@@ -130,10 +124,34 @@ class _Run(Runner):
         yield from self._rounds(pairs)
         meter.stop()
         contended = notes.contention(meter.usage)
-        remarks = [*_memory(pairs, self._work.nbytes)]
+        remarks = []
+        on_host = [pair for pair in pairs if pair.measured.page_faults is not None]
+        if on_host:
+            span = yield from self._span(on_host[0])
+            remarks.append(_memory(on_host, self._work.nbytes, span))
         if contended is not None and shares_silicon(taking_part):
             remarks.append(contended)
         yield LinksMeasured(remarks=tuple(remarks))
+
+    def _span(self, pair: _Pair) -> Generator[RunEvent, None, MemorySpan | None]:
+        """What a copy takes in new and in reused memory, of one pair for all."""
+        nbytes, copy = self._work.nbytes, pair.copy
+        names = map(devices.name, _ends(pair))
+        case = replace(self.case, device=group_name(names))
+        # The other process has a source and three copies at most.
+        free = available_host_bytes()
+        roomy = free is None or free >= (2 + ARRIVALS) * nbytes
+        known = memory.allocates(case, nbytes) and memory.is_known()
+        if copy is None or not (roomy and known) or self.stop():
+            return None
+        yield self.progress("memory-span", _named(pair))
+        spans = memory.Spans(self._work.seed, self.stop)
+        try:
+            least = memory.CALLS_AT_LEAST * copy.call_seconds
+            span = spans.span(case, max(memory.SPAN_SECONDS, least))
+        finally:
+            spans.close()
+        return span if isinstance(span, MemorySpan) else None
 
     def _check_room(self, taking_part: list[jax.Device]) -> None:
         """Refuse a size that leaves no room for what is sent and what arrives.
@@ -174,9 +192,8 @@ class _Run(Runner):
     def _send(self, device: jax.Device) -> None:
         """Make what is copied from a device, in memory of its own."""
         for nbytes in (LATENCY_BYTES, self._work.nbytes):
-            drawn = np.random.default_rng(self._work.seed).bytes(min(nbytes, _DRAWN))
-            repeated: Array = np.resize(np.frombuffer(drawn, np.uint8), nbytes)
-            array = jax.device_put(misaligned_copy(repeated), device)
+            sent = inputs.random_bytes(nbytes, self._work.seed)
+            array = jax.device_put(sent, device)
             self._arrays[device, nbytes] = array.block_until_ready()
 
     def _begin(self, pair: _Pair) -> None:
@@ -184,17 +201,10 @@ class _Run(Runner):
         turns: list[Turns] = []
         for nbytes in (LATENCY_BYTES, self._work.nbytes):
             held = self._arrays[pair.source, nbytes]
-            call = partial(jax.device_put, device=pair.target)
-            workload = Workload(
-                case=self.case,
-                call=call,
-                args=(held,),
-                device=pair.target,
-                wait=clocks.wait_for_array,
-            )
+            workload = of_copy(self.case, held, pair.target)
             try:
                 begin = perf_counter()
-                arrived = call(held)
+                arrived = workload.call(held)
                 arrived.block_until_ready()
                 seconds = perf_counter() - begin
             except Exception as error:  # of whatever plugin there is
@@ -248,18 +258,20 @@ class _Run(Runner):
                 yield pair.measured
 
 
-def _memory(pairs: list[_Pair], nbytes: int) -> Iterator[Remark]:
-    """Whether most pages of copies into the host's memory were new ones."""
-    faults = [pair.measured.page_faults for pair in pairs]
-    counts = [count for count in faults if count is not None]
+def _memory(pairs: list[_Pair], nbytes: int, span: MemorySpan | None) -> Remark:
+    """Whether most pages of copies within the host's memory were new ones, and what
+    both kinds take.
+    """
+    counts = [pair.measured.page_faults or 0.0 for pair in pairs]
     fresh = [count for count in counts if count > nbytes / PAGESIZE / 2]
-    if counts:
-        facts: dict[str, Fact] = {
-            "links": len(counts),
-            "fresh": len(fresh),
-            "page_faults": median(fresh) if fresh else 0.0,
-        }
-        yield Remark("links-memory", facts)
+    facts: dict[str, Fact] = {
+        "links": len(counts),
+        "fresh": len(fresh),
+        "page_faults": median(fresh) if fresh else 0.0,
+        "fresh_seconds": span.fresh if span else None,
+        "reused_seconds": span.reused if span else None,
+    }
+    return Remark("links-memory", facts)
 
 
 def _ends(pair: _Pair) -> tuple[jax.Device, jax.Device]:

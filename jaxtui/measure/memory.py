@@ -22,6 +22,7 @@ from jaxtui.machine.malloc import ENDS, End
 from jaxtui.measure.children import Child, sender, signal_with_parent
 from jaxtui.model import HOST, Case, Experiment, MemorySpan, Remark
 from jaxtui.model.base import Record
+from jaxtui.model.links import COPY
 from jaxtui.stats import median, quantile
 
 WORTH_SAYING = 0.1
@@ -41,6 +42,9 @@ next call needs new memory, or one of the other end has left some."""
 
 FEW_FAULTS = 100
 """Of a call that reuses its memory."""
+
+SPAN_SECONDS = 0.6
+"""For the span of one case, beside its compile."""
 
 CALLS_AT_LEAST = 1 + len(ENDS) * (SETTLING_CALLS + 1)
 """The cold one, and a turn at each end."""
@@ -176,23 +180,41 @@ def main() -> int:
 def _measured(asked: SpanRequest) -> _Turns:
     """Take turns at both ends."""
     # Not before malloc has one arena: JAX brings threads, which would have others.
-    from jaxtui.measure import clocks, coldpath, devices, own, planning, workload
+    import jax
+
+    from jaxtui.measure import (
+        clocks,
+        coldpath,
+        devices,
+        inputs,
+        own,
+        planning,
+        workload,
+    )
 
     case, source = asked.case, own.source(asked.case.op)
     if source is not None:
         # Before JAX starts, as a program has it.
         own.load_before(source.file)
+    group = () if case.device == HOST else devices.find_all(case.device)
+    if case.op == COPY:
+        sent, (first, second) = inputs.random_bytes(case.size, asked.seed), group
+        made = workload.of_copy(case, jax.device_put(sent, first), second)
+        return _of_turns(made, clocks, perf_counter() + asked.seconds)
     # What was timed is still there: both must have room.
     (planned,) = planning.plan(Experiment(cases=(case,))).cases
     if planned.problem is not None:
         raise ValueError(planned.problem.remark.code)
-    group = () if case.device == HOST else devices.find_all(case.device)
     function = own.load(source, next(iter(group), None)) if source else None
     made = workload.of_case(case, group, workload.Pool(asked.seed), function)
     for _ in coldpath.make_ready(made):
         pass
     with made.scope():
-        turns = list(_turns(made, clocks, perf_counter() + asked.seconds))
+        return _of_turns(made, clocks, perf_counter() + asked.seconds)
+
+
+def _of_turns(made: Any, clocks: Any, end: float) -> _Turns:
+    turns = list(_turns(made, clocks, end))
     return _Turns(
         fresh=[one for at, one, _ in turns if at == "fresh"],
         reused=[one for at, one, _ in turns if at == "reused"],

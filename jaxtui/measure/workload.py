@@ -30,7 +30,7 @@ from jaxtui.measure import (
     tensorflow_numpy,
 )
 from jaxtui.measure.accuracy import Accuracy
-from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
+from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_array, wait_for_tree
 from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
@@ -383,6 +383,17 @@ def of_collective(
         resident=lambda: (exchange.argument(),),
         accuracy_of=accuracy_of,
         exchange=exchange,
+    )
+
+
+def of_copy(case: Case, held: jax.Array, target: jax.Device) -> Workload:
+    """A copy of what one device holds to another one."""
+    return Workload(
+        case=case,
+        call=partial(jax.device_put, device=target),
+        args=(held,),
+        device=target,
+        wait=wait_for_array,
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.remark import Remark
 
+COPY = "link"
+"""The op of a case that is a copy from one device to another."""
+
 LINK_BYTES = 64 * 2**20
 """Of the copy that gives bytes per second, unless another size is asked for."""
 

@@ -6,9 +6,9 @@ Fresh processes with eight simulated devices alternate: a plain script (five war
 copies from the first device to the second, then a loop of copies that are waited for,
 and the median) and ``jaxtui links`` between the two, or with ``--all`` between all
 eight. A size holds when the median of the pairs' ratios lies within 15 % of 1, or when
-jaxtui's median lies in the range of the scripts: copies of 16 MiB and their sources
-just fill a cache of 32 MiB, and what a process has freed decides whether a copy gets
-new pages, so that one script takes several times as long as the next. Both sides count
+the median of the scripts lies inside the memory span that jaxtui gives: what a process
+has freed decides whether a copy gets new pages, and a loop that keeps the last copy
+while it makes the next one needs twice the cache of one that doesn't. Both sides count
 their page faults.
 """
 
@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 ACCEPTED = 0.15
 LATENCY_BYTES = 8
@@ -52,6 +53,14 @@ print(median(times), faults / len(times))
 """
 
 
+class Ours(NamedTuple):
+    """Seconds and page faults of a copy, and the ends of its memory span."""
+
+    time: float
+    faults: float
+    span: tuple[float, float] | None
+
+
 def main() -> int:
     """Run the pairs; 1 when a size does not hold."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -61,8 +70,8 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="All pairs of devices.")
     options = parser.parse_args()
     print(
-        f"{'bytes':>9} {'script':>11} {'range':>19} {'faults':>7}"
-        f" {'jaxtui':>11} {'faults':>7} {'ratio':>6}"
+        f"{'bytes':>9} {'script':>11} {'faults':>7}"
+        f" {'jaxtui':>11} {'faults':>7} {'ratio':>6}  span"
     )
     held = [
         compare(size, options.pairs, options.seconds, options.all)
@@ -75,25 +84,27 @@ def main() -> int:
 def compare(nbytes: int, pairs: int, seconds: float, every: bool) -> bool:
     """Alternate both sides of one size and print its row."""
     plain: list[tuple[float, float]] = []
-    ours: list[tuple[float, float]] = []
+    ours: list[Ours] = []
     for pair in range(pairs):
         for side in (0, 1) if pair % 2 else (1, 0):
             if side:
                 ours.append(run_jaxtui(nbytes, seconds, every))
             else:
                 plain.append(run_script(nbytes, seconds))
-    ratio = median(a / b for (a, _), (b, _) in zip(ours, plain, strict=True))
-    times = sorted(time for time, _ in plain)
-    mine = median(time for time, _ in ours)
-    inside = times[0] <= mine <= times[-1]
+    ratio = median(a.time / b for a, (b, _) in zip(ours, plain, strict=True))
+    script, before = (median(values) for values in zip(*plain, strict=True))
+    spans = [one.span for one in ours if one.span]
+    text, inside = "", False
+    if spans:
+        low, high = (median(ends) for ends in zip(*spans, strict=True))
+        inside = low <= script <= high
+        text = f"{low * 1e3:.3f} to {high * 1e3:.3f} ms"
     holds = abs(ratio - 1) <= ACCEPTED or inside
-    faults = (median(count for _, count in side) for side in (plain, ours))
-    before, after = (f"{count:7.0f}" for count in faults)
     print(
-        f"{nbytes:>9} {median(times) * 1e3:8.3f} ms"
-        f" {times[0] * 1e3:8.3f}-{times[-1] * 1e3:7.3f} ms {before}"
-        f" {mine * 1e3:8.3f} ms {after} {ratio:6.2f}"
-        f"  {'in the range of the scripts' * inside}{'' if holds else 'OUT'}",
+        f"{nbytes:>9} {script * 1e3:8.3f} ms {before:7.0f}"
+        f" {median(one.time for one in ours) * 1e3:8.3f} ms"
+        f" {median(one.faults for one in ours):7.0f} {ratio:6.2f}"
+        f"  {text:22} {'' if holds else 'OUT'}",
         flush=True,
     )
     return holds
@@ -108,8 +119,8 @@ def run_script(nbytes: int, seconds: float) -> tuple[float, float]:
         return time, faults
 
 
-def run_jaxtui(nbytes: int, seconds: float, every: bool) -> tuple[float, float]:
-    """The same of ``jaxtui links``, for the pair of the script."""
+def run_jaxtui(nbytes: int, seconds: float, every: bool) -> Ours:
+    """What ``jaxtui links`` says of the pair of the script."""
     command = [sys.executable, "-m", "jaxtui", "links", "--json"]
     # Eight bytes are what every link copies beside its large array.
     command += ["--size", str(max(nbytes, 4096))]
@@ -123,8 +134,13 @@ def run_jaxtui(nbytes: int, seconds: float, every: bool) -> tuple[float, float]:
         if (link["from"], link["to"]) == ("cpu:0", "cpu:1")
     ]
     if nbytes == LATENCY_BYTES:
-        return link["latency_seconds"], 0.0
-    return nbytes / link["bytes_per_second"], link["page_faults"]
+        return Ours(link["latency_seconds"], 0.0, None)
+    (facts,) = (
+        one["facts"] for one in document["remarks"] if one["flag"] == "links-memory"
+    )
+    ends = facts["reused_seconds"], facts["fresh_seconds"]
+    span = None if None in ends else ends
+    return Ours(nbytes / link["bytes_per_second"], link["page_faults"], span)
 
 
 def _output(command: list[str]) -> str:

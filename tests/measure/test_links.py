@@ -12,7 +12,15 @@ import pytest
 
 from jaxtui.measure import links
 from jaxtui.measure.links import run_links
-from jaxtui.model import Progress, RunEvent, RunFinished, RunStarted, WorkFailed
+from jaxtui.measure.memory import is_known
+from jaxtui.model import (
+    MemorySpan,
+    Progress,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    WorkFailed,
+)
 from jaxtui.model.links import LinkMeasured, Links, LinksMeasured
 
 PAIRS = (("cpu:0", "cpu:1"), ("cpu:1", "cpu:0"), ("cpu:2", "cpu:0"))
@@ -56,12 +64,26 @@ def test_copies_say_whether_their_memory_is_new() -> None:
     (ended,) = [event for event in events if isinstance(event, LinksMeasured)]
     assert "links-memory" in {remark.code for remark in ended.remarks}
     # How many there are depends on what this process has freed before.
-    pages = [None, 0.0, 40.0, 60.0, 100.0]
+    pages = [0.0, 0.0, 40.0, 60.0, 100.0]
     pairs: Any = [
         SimpleNamespace(measured=SimpleNamespace(page_faults=count)) for count in pages
     ]
-    (memory,) = links._memory(pairs, 100 * PAGESIZE)
-    assert memory.facts == {"links": 4, "fresh": 2, "page_faults": 80.0}
+    span = MemorySpan(fresh=4e-3, reused=1e-3, page_faults=100.0)
+    memory = links._memory(pairs, 100 * PAGESIZE, span)
+    counts = {"links": 5, "fresh": 2, "page_faults": 80.0}
+    assert memory.facts == {**counts, "fresh_seconds": 4e-3, "reused_seconds": 1e-3}
+
+
+@pytest.mark.skipif(not is_known(), reason="this malloc can't be set")
+def test_copies_say_what_new_and_reused_memory_cost() -> None:
+    """An untouched process gets either, so the page names both."""
+    (ended,) = [
+        event
+        for event in measure(PAIRS[0], nbytes=2**22)
+        if isinstance(event, LinksMeasured)
+    ]
+    (memory,) = (one for one in ended.remarks if one.code == "links-memory")
+    assert memory.facts["fresh_seconds"] > memory.facts["reused_seconds"] > 0
 
 
 def test_what_arrives_is_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spans come however near their ends are and however short the budget is."""
     monkeypatch.setattr(memory, "WORTH_SAYING", -1.0)
     monkeypatch.setattr(experiment, "SPANS_BUDGET_SECONDS", 0.0)
-    monkeypatch.setattr(experiment, "SPAN_SECONDS", 0.05)
+    monkeypatch.setattr(memory, "SPAN_SECONDS", 0.05)
     # A busy machine must not leave any without time for its span.
     monkeypatch.setattr(experiment._Run, "remaining", property(lambda self: 1.0))
 

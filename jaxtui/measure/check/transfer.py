@@ -25,7 +25,7 @@ from jaxtui.measure.check.base import (
 )
 from jaxtui.measure.coldpath import shares_memory
 from jaxtui.measure.host import available_host_bytes
-from jaxtui.measure.inputs import misaligned_copy
+from jaxtui.measure.inputs import random_bytes
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.model import CheckLevel, Reading, Remark, RunEvent
 from jaxtui.stats import median, rounds_interval
@@ -52,6 +52,9 @@ LEAST_ROUNDS, MOST_ROUNDS = 3, 100
 
 PATIENCE = 3
 """A size is left out whose least rounds would take so many times the time there is."""
+
+_sent = cache(random_bytes)
+"""The same for every device and never written to, so that no device takes it over."""
 
 DIRECTIONS = ("host to device", "device to host")
 
@@ -102,7 +105,7 @@ def test(context: Context) -> Iterator[RunEvent]:
     try:
         yield from by_device(context, _copies, in_turn=True)
     finally:
-        _numbers.cache_clear()
+        _sent.cache_clear()
 
 
 def sizes(level: CheckLevel, devices: Sequence[jax.Device]) -> tuple[int, ...]:
@@ -125,7 +128,7 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
         if free is not None and nbytes * SHARE > free:
             why = Remark("no-room", {"size": nbytes, "free": free})
         else:
-            copies = Series(nbytes, device, _numbers(nbytes))
+            copies = Series(nbytes, device, _sent(nbytes, 0))
             # The first round does not count.
             taken = copies.round()
             copies.rounds.clear()
@@ -150,13 +153,3 @@ def _put(array: Array, place: jax.Device) -> jax.Array:
     arrived: jax.Array = jax.device_put(array, place)
     arrived.block_until_ready()
     return arrived
-
-
-@cache
-def _numbers(nbytes: int) -> Array:
-    """Random float32, the same for every device and never written to.
-
-    They are laid out so that no device takes them over as they are.
-    """
-    drawn = np.random.default_rng(0).standard_normal(MEBIBYTE // 4, np.float32)
-    return misaligned_copy(np.resize(drawn, nbytes // 4))

@@ -63,20 +63,21 @@ def _memory(facts: Facts) -> str:
     links, fresh = facts["links"], facts["fresh"]
     faults = f"{facts['page_faults']:,.0f} page faults per copy"
     if not fresh:
-        kind = (
-            "All of them reused memory: in new memory each takes several times as long"
-        )
+        kind = "All copies reused memory"
     elif fresh == links:
-        kind = (
-            f"All of them got new memory ({faults}): to reuse it is several times"
-            " faster"
-        )
+        kind = f"All copies got new memory ({faults})"
     else:
         kind = (
-            f"{fresh} of {links} got new memory ({faults}); the others reused it, which"
-            " is several times faster and depends on earlier frees"
+            f"{fresh} of {links} links got new memory ({faults}), the others reused it"
         )
-    return f"CPU devices copy within the host's memory. {kind}."
+    text = f"CPU devices copy within the host's memory. {kind}"
+    if facts.get("fresh_seconds") is None:
+        return f"{text}."
+    reused, new = map(fmt.seconds, (facts["reused_seconds"], facts["fresh_seconds"]))
+    return (
+        f"{text}. A copy takes {reused} in reused memory and {new} in new memory; which"
+        " one a program gets depends on what it freed before."
+    )
 
 
 WORDS: dict[str, Words] = {

@@ -47,13 +47,13 @@ def test_every_device_has_a_bandwidth_for_every_size() -> None:
         back = read["device to host 1.00 MiB"]
         assert (back.measured, back.remarks) == (None, (Remark("nothing-copied"),))
     # The numbers are given back.
-    assert transfer._numbers.cache_info().currsize == 0
+    assert transfer._sent.cache_info().currsize == 0
 
 
 def test_an_array_that_is_taken_over_is_recognised() -> None:
     aligned = _allocate((KIB,), np.dtype("float32"), 0)
     aligned[...] = 1
-    for held, taken_over in ((aligned, True), (transfer._numbers(4 * KIB), False)):
+    for held, taken_over in ((aligned, True), (transfer._sent(4 * KIB, 0), False)):
         series = Series(4 * KIB, jax.devices()[0], held)
         series.round()
         assert series.zero_copy[0] == taken_over
