@@ -44,6 +44,7 @@ from jaxtui.model import (
     HostLost,
     LinkMeasured,
     Links,
+    LinksMeasured,
     Member,
     Place,
     Plan,
@@ -150,6 +151,7 @@ class Leader(Hosts):
                 if self._owner(source) != self._owner(target):
                     apart = Remark("link-across-hosts")
                     yield LinkMeasured(source=source, target=target, remarks=(apart,))
+        remarks: dict[str, Remark] = {}
         for number, wave in enumerate(waves):
             if stop():
                 yield from _not_run(wave)
@@ -163,7 +165,13 @@ class Leader(Hosts):
                         elapsed_seconds=time.perf_counter() - began,
                         remaining_seconds=rest,
                     )
-                yield event
+                if isinstance(event, LinksMeasured):
+                    for remark in event.remarks:
+                        remarks.setdefault(remark.code, remark)
+                else:
+                    yield event
+        if isinstance(work, Links):
+            yield LinksMeasured(remarks=tuple(remarks.values()))
         yield RunFinished(
             outcome="cancelled" if stop() else "complete",
             elapsed_seconds=time.perf_counter() - began,

@@ -26,7 +26,7 @@ from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due, never, take_turns
 from jaxtui.measure.workload import of_copy
-from jaxtui.model import Case, Fact, MemorySpan, Remark, RunEvent, group_name
+from jaxtui.model import Case, Fact, MemorySpan, Remark, RunEvent
 from jaxtui.model.links import COPY, LATENCY_BYTES, LinkMeasured, Links, LinksMeasured
 from jaxtui.stats import median
 
@@ -136,8 +136,7 @@ class _Run(Runner):
     def _span(self, pair: _Pair) -> Generator[RunEvent, None, MemorySpan | None]:
         """What a copy takes in new and in reused memory, of one pair for all."""
         nbytes, copy = self._work.nbytes, pair.copy
-        names = map(devices.name, _ends(pair))
-        case = replace(self.case, device=group_name(names))
+        case = replace(self.case, device="cpu")
         # The other process has a source and three copies at most.
         free = available_host_bytes()
         roomy = free is None or free >= (2 + ARRIVALS) * nbytes

@@ -196,11 +196,13 @@ def _measured(asked: SpanRequest) -> _Turns:
     if source is not None:
         # Before JAX starts, as a program has it.
         own.load_before(source.file)
-    group = () if case.device == HOST else devices.find_all(case.device)
     if case.op == COPY:
-        sent, (first, second) = inputs.random_bytes(case.size, asked.seed), group
-        made = workload.of_copy(case, jax.device_put(sent, first), second)
+        # Which two does not matter, and ids of other processes are unknown here.
+        first, second, *_ = jax.devices("cpu")
+        sent = jax.device_put(inputs.random_bytes(case.size, asked.seed), first)
+        made = workload.of_copy(case, sent, second)
         return _of_turns(made, clocks, perf_counter() + asked.seconds)
+    group = () if case.device == HOST else devices.find_all(case.device)
     # What was timed is still there: both must have room.
     (planned,) = planning.plan(Experiment(cases=(case,))).cases
     if planned.problem is not None:

@@ -248,8 +248,8 @@ class DevicesPane(CasePane):
         if selected is None or selected.name != event.name:
             self.session.update(cursor=event.name)
 
-    @on(DeviceTable.Entered)
-    def _enter(self, event: DeviceTable.Entered) -> None:
+    @on(DeviceTable.Chosen)
+    def _enter(self, event: DeviceTable.Chosen) -> None:
         event.stop()
         self.perform("details" if self.state.check_shown else "run")
 

@@ -15,7 +15,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import Input, Static
 
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Pair, Side, pairs
@@ -143,9 +143,6 @@ class HistoryTable(Grid):
     class Moved(Message):
         """The cursor went to another row."""
 
-    class Chosen(Message):
-        """Enter was pressed on a measurement, or it was clicked again."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "To form", tooltip=KEYS[0][3]),
     ]
@@ -153,7 +150,6 @@ class HistoryTable(Grid):
     def __init__(self) -> None:
         super().__init__()
         self._past = Past()
-        self._pressed: int | None = None
 
     @property
     def number(self) -> int | None:
@@ -168,7 +164,7 @@ class HistoryTable(Grid):
         # Any other snapshot may be older than the key that has just moved the cursor.
         cursor = str(past.cursor)
         if past.rows is not before.rows and cursor in self.keys:
-            self.move_cursor(row=self.keys.index(cursor))
+            self.move_cursor(self.keys.index(cursor))
 
     def on_resize(self) -> None:
         past, table = self._past, Table()
@@ -178,23 +174,8 @@ class HistoryTable(Grid):
             table = fit(columns, self.size.width - 2, 1)
         self.draw_table(table, [str(row.id) for row in past.rows])
 
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        event.stop()
+    def moved(self, key: str) -> None:
         self.post_message(self.Moved())
-
-    def on_mouse_down(self) -> None:
-        self._pressed = self.cursor_row
-
-    def action_select_cursor(self) -> None:
-        """Also of an empty list, of which the pane says that it has nothing."""
-        self.post_message(self.Chosen())
-
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """A click on another row only goes there."""
-        event.stop()
-        pressed, self._pressed = self._pressed, None
-        if pressed in (None, event.cursor_row):
-            self.post_message(self.Chosen())
 
 
 def _mark(past: Past, number: int) -> Line:

@@ -195,8 +195,8 @@ class LinksScreen(Modal):
         job = self.base.session.state.jobs.get("links")
         if job is not None and isinstance(job.work, model.Links):
             self._nbytes = job.work.nbytes
-        if job is None and self.why_not("again") is None:
-            self.call_after_refresh(self.action_again)
+        if job is None:
+            self.call_after_refresh(self.perform, "again")
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._draw)

@@ -105,8 +105,8 @@ class RecordedScreen(Modal):
         event.stop()
         self.selected = event.name
 
-    @on(DeviceTable.Entered)
-    def _enter(self, event: DeviceTable.Entered) -> None:
+    @on(DeviceTable.Chosen)
+    def _enter(self, event: DeviceTable.Chosen) -> None:
         event.stop()
         self.action_open()
 

@@ -98,11 +98,12 @@ class State(state.State, frozen=True):
 
     @property
     def device(self) -> Device | None:
-        number = (self.cursor or "").rpartition(":")[2]
-        for device in self.devices:
-            # Of thousands, few have the number.
-            if str(device.id) == number and device.name == self.cursor:
-                return device
+        if self.cursor is not None:
+            number = int(self.cursor.rpartition(":")[2])
+            for device in self.devices:
+                # Of thousands, few have the number.
+                if device.id == number and device.name == self.cursor:
+                    return device
         return self.devices[0] if self.devices else None
 
     @property

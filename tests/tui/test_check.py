@@ -65,11 +65,11 @@ def text(app: JaxtuiApp, name: str) -> str:
 
 
 def cell(app: JaxtuiApp, device: str, column: str) -> str:
-    return app.query_one(DeviceTable).get_cell(device, column).plain.strip()
+    return app.query_one(DeviceTable).cell(device, column)
 
 
 def columns(app: JaxtuiApp) -> list[str]:
-    return [str(key.value) for key in app.query_one(DeviceTable).columns]
+    return [one.key for one in app.query_one(DeviceTable).drawn.columns]
 
 
 async def until_over(pilot: Pilot[None], app: JaxtuiApp) -> None:
@@ -168,8 +168,10 @@ async def test_a_check_at_80_by_24(
         color = app.theme_variables["check-fail"]
 
         def painted() -> bool:
-            found = app.query_one(DeviceTable).get_cell(BROKEN, "numerics")
-            return any(color in str(span.style) for span in found.spans)
+            table = app.query_one(DeviceTable)
+            row = table.render_line(1 + table.keys.index(BROKEN))
+            styles = [segment.style for segment in row if "✗" in segment.text]
+            return color.lower() in str(styles[0]).lower()
 
         await until(pilot, painted)
 

@@ -106,7 +106,7 @@ def detail(app: JaxtuiApp) -> str:
 
 
 def mark_at(table: HistoryTable, index: int) -> str:
-    return str(table.get_row_at(index)[0]).strip()
+    return table.cell(table.keys[index], "mark")
 
 
 def instead(app: JaxtuiApp) -> str:
@@ -131,7 +131,8 @@ async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
 ) -> None:
     async with on_list(WIDE) as (pilot, app, table):
         assert ids(app) == [3, 2, 1]
-        row = [str(cell).strip() for cell in table.get_row_at(0)]
+        columns = (one.key for one in table.drawn.columns)
+        row = [table.cell(table.keys[0], column) for column in columns]
         assert row[2:] == ["matmul", "256", "bfloat16", "tpu:0", "jit", "2.00", "vm-7"]
         text = detail(app)
         assert text.startswith("matmul 256 bfloat16 jit on tpu:0")
@@ -166,7 +167,7 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
 ) -> None:
     async with on_list() as (pilot, app, table):
         assert "2.0 ms per call" in detail(app)
-        when = str(table.get_row_at(0)[1]).strip()
+        when = table.cell(table.keys[0], "when")
         assert when == short_when(NOON + 120)
         # Keys that come at once mean the same.
         for key in ("down", "space", "down", "space"):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.message import Message
-from textual.widgets import DataTable
 
 from jaxtui.tui.widgets.grid import Grid
-from jaxtui.view.text import Column, Table, plain
+from jaxtui.view.text import Column, Table
 
 
 class DeviceMoved(Message):
@@ -21,9 +20,6 @@ class DeviceMoved(Message):
 
 class DeviceTable(Grid):
     """One row per device; the row under the cursor is the selected device."""
-
-    class Entered(Message):
-        """Enter was pressed on a device."""
 
     class Paged(Message):
         """A key asked for another page of what is below the table."""
@@ -57,26 +53,10 @@ class DeviceTable(Grid):
             table = Table(tuple(columns), tuple(one.width for one in columns), gap)
             self.draw_table(table, names)
         if selected in self.keys and selected != self.key_here and not ahead:
-            self.move_cursor(row=self.keys.index(selected))
+            self.move_cursor(self.keys.index(selected))
 
-    @property
-    def text(self) -> str:
-        """What is drawn, without its colours."""
-        head = "  ".join(one.head for one in self.drawn.columns)
-        rows = zip(*(one.cells for one in self.drawn.columns), strict=True)
-        return "\n".join([head, *("  ".join(map(plain, row)) for row in rows)])
-
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        event.stop()
-        if event.cursor_row != self.cursor_row:
-            return  # It has moved on: the next event says where to.
-        if event.row_key.value is not None and self.has_focus:
-            self.post_message(DeviceMoved(event.row_key.value))
-
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Enter, or a click on the row of the cursor."""
-        event.stop()
-        self.post_message(self.Entered())
+    def moved(self, key: str) -> None:
+        self.post_message(DeviceMoved(key))
 
     def action_page_down(self) -> None:
         self._page(1)

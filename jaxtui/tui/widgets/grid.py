@@ -1,17 +1,24 @@
-"""A table of the view as rows with a cursor."""
+"""A table of the view with a cursor over its rows; only lines in view are made."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from typing import ClassVar
 
-from rich.text import Text
-from textual.widgets import DataTable
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
 
 from jaxtui.tui.themes import SERIES_COLORS
 from jaxtui.tui.widgets.paper import STYLES
 from jaxtui.view.check import ROLES
-from jaxtui.view.text import Line, Table
+from jaxtui.view.text import Line, Span, Table, plain
 
 _STYLES = {
     **STYLES,
@@ -30,50 +37,65 @@ _STYLES = {
 """Of the roles in tables; a row has no room for much that is bold."""
 
 
-class Grid(DataTable[Text]):
-    """Only cells that changed are drawn where the columns are the same."""
+STRIPS = 256
+"""Lines that are kept as they were drawn."""
 
+
+class Grid(ScrollView, can_focus=True):
+    """Heads that stay, and rows under them; only lines that changed are drawn."""
+
+    class Chosen(Message):
+        """Enter was pressed, or the row of the cursor was clicked."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Up", show=False),
+        Binding("down", "step(1)", "Down", show=False),
+        Binding("pageup", "page_up", "Page up", show=False),
+        Binding("pagedown", "page_down", "Page down", show=False),
+        Binding("home", "scroll_home", "First", show=False),
+        Binding("end", "scroll_end", "Last", show=False),
+        Binding("enter", "select_cursor", "Select", show=False),
+    ]
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"grid--head", "grid--cursor"}
+
+    # The blanks between columns are part of the cells.
     DEFAULT_CSS = """
     Grid {
-        height: 1fr; scrollbar-size-horizontal: 0; background: transparent;
-        &:focus { background-tint: transparent; }
-        & > .datatable--header { background: transparent; color: $muted; }
-        & > .datatable--cursor { background: $panel; color: $foreground; }
-        &:focus > .datatable--cursor { background: $primary 35%; }
+        height: 1fr; overflow-x: hidden;
+        & > .grid--head { color: $muted; text-style: bold; }
+        & > .grid--cursor { background: $panel; color: $foreground; }
+        &:focus > .grid--cursor { background: $primary 35%; }
     }
     """
 
     def __init__(self) -> None:
-        # The blanks between columns are part of the cells.
-        super().__init__(
-            cursor_type="row", cell_padding=0, cursor_foreground_priority="renderable"
-        )
+        super().__init__()
         self.drawn = Table()
         """What is drawn."""
         self.keys: tuple[str, ...] = ()
         """Of its rows."""
-        self._look: object = None
-        """What makes another table necessary."""
-        self._lines: dict[tuple[str, str], Line] = {}
+        self.cursor_row = 0
+        self._strips: LRUCache[tuple[Line, str, int], Strip] = LRUCache(STRIPS)
+        """How lines look: their text, what they are, and their width."""
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the arrows that a cursor of whole rows has no use for to the app."""
-        if action in ("cursor_left", "cursor_right"):
-            return False
-        return super().check_action(action, parameters)
-
-    def on_mount(self) -> None:
-        """Colours of cells do not follow the theme by themselves."""
-        self.app.theme_changed_signal.subscribe(
-            self, lambda _: self.draw_table(self.drawn, self.keys)
-        )
+    def moved(self, key: str) -> None:
+        """A key or a click has moved the cursor to a row."""
 
     @property
     def key_here(self) -> str | None:
         """Of the row under the cursor."""
-        # Where there are no rows, a key may have put the cursor at -1.
-        row = self.cursor_row
-        return self.keys[row] if 0 <= row < len(self.keys) else None
+        return self.keys[self.cursor_row] if self.keys else None
+
+    @property
+    def text(self) -> str:
+        """What is drawn, without its colours."""
+        return "\n".join(self.drawn.lines()) if self.drawn.columns else ""
+
+    def cell(self, key: str, column: str) -> str:
+        """The text in a row and a column."""
+        place = [one.key for one in self.drawn.columns].index(column)
+        return plain(self.drawn.cell(self.keys.index(key), place)).strip()
 
     def draw_table(self, table: Table, keys: Sequence[str]) -> bool:
         """Draw what differs; the cursor stays on its row if that is still there.
@@ -85,42 +107,115 @@ class Grid(DataTable[Text]):
         Returns:
             Whether everything is new.
         """
-        heads = [(one.key, one.head) for one in table.columns]
-        look = heads, table.widths, table.gap, self.app.theme
-        known = self.keys
-        lines = {
-            (key, column.key): table.cell(row, place)
-            for row, key in enumerate(keys)
-            for place, column in enumerate(table.columns)
-        }
-        anew = look != self._look or tuple(keys[: len(known)]) != known
-        here = self.key_here
-        with self.app.batch_update():
-            if anew:
-                known = ()
-                self.clear(columns=True)
-                for place, one in enumerate(table.columns):
-                    width = table.widths[place] + table.gap
-                    head = Text(table.head(place), no_wrap=True)
-                    self.add_column(head, key=one.key, width=width)
-            else:
-                for (key, column), line in self._lines.items():
-                    if lines[key, column] != line:
-                        self.update_cell(key, column, self._painted(lines[key, column]))
-            for key in keys[len(known) :]:
-                texts = (self._painted(lines[key, one.key]) for one in table.columns)
-                self.add_row(*texts, key=key)
-            if anew and here in keys:
-                self.move_cursor(row=keys.index(here))
-        self.drawn, self.keys, self._look, self._lines = table, tuple(keys), look, lines
+        known, here, before = self.keys, self.key_here, self._lines_in_view()
+        anew = _look(table) != _look(self.drawn) or tuple(keys[: len(known)]) != known
+        self.drawn, self.keys = table, tuple(keys)
+        if anew:
+            self.cursor_row = self.keys.index(here) if here in self.keys else 0
+        width = sum(one + table.gap for one in table.widths)
+        self.virtual_size = Size(width, 1 + len(keys))
+        after = self._lines_in_view()
+        if len(before) != len(after):
+            self.refresh()
+        for place, line in enumerate(after):
+            if [line] != before[place : place + 1]:
+                self.refresh_line(place + self.scroll_offset.y)
+        if anew:
+            self._scroll_to_cursor()
         return anew
 
-    def _painted(self, line: Line) -> Text:
-        colors = self.app.theme_variables
-        text = Text(no_wrap=True)
-        for span in line:
-            style = _STYLES.get(span.role, "")
-            text.append(
-                span.text, re.sub(r"\$([\w-]+)", lambda name: colors[name[1]], style)
-            )
-        return text
+    def move_cursor(self, row: int) -> None:
+        """Go to a row, or to the nearest that there is, and bring it into view."""
+        before = self.cursor_row
+        self.cursor_row = max(0, min(row, len(self.keys) - 1))
+        if self.cursor_row != before:
+            self.refresh_line(1 + before)
+            self.refresh_line(1 + self.cursor_row)
+        self._scroll_to_cursor()
+
+    def _go(self, row: int) -> None:
+        before = self.cursor_row
+        self.move_cursor(row)
+        if self.keys and self.cursor_row != before:
+            self.moved(self.keys[self.cursor_row])
+
+    def action_step(self, down: int) -> None:
+        self._go(self.cursor_row + down)
+
+    def action_page_up(self) -> None:
+        self._go(self.cursor_row - self._rows_in_view)
+
+    def action_page_down(self) -> None:
+        self._go(self.cursor_row + self._rows_in_view)
+
+    def action_scroll_home(self) -> None:
+        self._go(0)
+
+    def action_scroll_end(self) -> None:
+        self._go(len(self.keys) - 1)
+
+    def action_select_cursor(self) -> None:
+        self.post_message(self.Chosen())
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to a row; where the cursor is there already, choose it."""
+        row = event.y - 1 + self.scroll_offset.y
+        if event.y < 1 or row >= len(self.keys):
+            return
+        if row == self.cursor_row:
+            self.action_select_cursor()
+        self._go(row)
+
+    def on_resize(self) -> None:
+        self._scroll_to_cursor()
+
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        width, row = self.size.width, y - 1 + self.scroll_offset.y
+        if row >= len(self.keys):
+            return Strip.blank(width, self.rich_style)
+        part = "head" if y == 0 else "cursor" if row == self.cursor_row else ""
+        key = self._line(y), part, width
+        if (strip := self._strips.get(key)) is None:
+            style = self.visual_style
+            if part:
+                style = self.get_visual_style(f"grid--{part}")
+            spans = ((span.text, _STYLES.get(span.role, "")) for span in key[0])
+            (drawn,) = Visual.to_strips(self, Content.assemble(*spans), width, 1, style)
+            strip = drawn.extend_cell_length(width, style.rich_style)
+            self._strips[key] = strip
+        return strip
+
+    @property
+    def _rows_in_view(self) -> int:
+        return max(0, self.size.height - 1)
+
+    def _scroll_to_cursor(self) -> None:
+        first, row = self.scroll_offset.y, self.cursor_row
+        last = first + self._rows_in_view - 1
+        if self._rows_in_view and not first <= row <= last:
+            y = row if row < first else first + row - last
+            self.scroll_to(y=y, animate=False, force=True)
+
+    def _lines_in_view(self) -> list[Line]:
+        """The heads, and the rows as far as there is room."""
+        rows = len(self.keys) - self.scroll_offset.y
+        return [self._line(y) for y in range(1 + min(self._rows_in_view, rows))]
+
+    def _line(self, y: int) -> Line:
+        """The heads, or a row, by where it is on screen."""
+        table, row = self.drawn, y - 1 + self.scroll_offset.y
+        spans: list[Span] = []
+        for place in range(len(table.columns)):
+            cell = table.cell(row, place) if y else (Span(table.head(place)),)
+            spans += (*cell, Span(" " * table.gap))
+        return tuple(spans)
+
+
+def _look(table: Table) -> tuple[object, ...]:
+    """What makes another table of it."""
+    heads = [(one.key, one.head) for one in table.columns]
+    return heads, table.widths, table.gap

@@ -71,8 +71,6 @@ class Hardware(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self.table = DeviceTable()
-        self._opened = DeviceTable()
-        """Of what was opened: rows are costly to make, and all hosts stay."""
         self._map = ChipMap()
         self._machine = Paper(id="machine")
         self._drawn: tuple[object, ...] = ()
@@ -100,17 +98,6 @@ class Hardware(Horizontal):
             self._levels[state.inside] = fleet.level(state.devices, state.inside)
         return self._levels[state.inside]
 
-    def _table_of(self, level: fleet.Level) -> DeviceTable:
-        """The table of a level, in view and with the focus that the other had."""
-        pair = (self._opened, self.table)
-        shown, hidden = pair if level.inside else pair[::-1]
-        if hidden.display or not shown.display:
-            focused = hidden.has_focus
-            shown.display, hidden.display = True, False
-            if focused:
-                shown.focus()
-        return shown
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc is the tab's where nothing was opened."""
         state = base(self).session.state
@@ -128,8 +115,8 @@ class Hardware(Horizontal):
             event.stop()
             base(self).session.update(cursor=level.first(event.name))
 
-    @on(DeviceTable.Entered)
-    def _entered(self, event: DeviceTable.Entered) -> None:
+    @on(DeviceTable.Chosen)
+    def _entered(self, event: DeviceTable.Chosen) -> None:
         if self.check_action("open", ()):
             event.stop()
             self.action_open()
@@ -177,7 +164,6 @@ class Hardware(Horizontal):
     def compose(self) -> ComposeResult:
         with Panel("devices", id="devices-panel"):
             yield self.table
-            yield self._opened
             yield self._machine
         with Panel("map", id="map-panel"):
             yield self._map
@@ -208,7 +194,7 @@ class Hardware(Horizontal):
         heat = None
         if state.heat:
             heat = rates.heat(state.rates, state.heat, every, level.members)
-        self.table.pages_below = self._opened.pages_below = checked
+        self.table.pages_below = checked
         mapped = len(found) > 1 or (device is not None and device.coords is not None)
         roomy = room.height >= LOW and (room.width >= WIDE_COLUMNS or not checked)
         self.is_single = roomy and device is not None and not mapped
@@ -217,7 +203,7 @@ class Hardware(Horizontal):
         beside.display = roomy and mapped
         if device is None:
             head = "no engine" if state.engine == "failed" else "JAX is starting"
-            self._table_of(level).show((), (Column("id", head, ()),), None)
+            self.table.show((), (Column("id", head, ()),), None)
             self.styles.height = 3
             return
         hints = [
@@ -252,7 +238,7 @@ class Hardware(Horizontal):
                 columns = fit(every_column, width - 6).columns
             self._columns[bool(level.inside)] = source, columns
         names = tuple(one.name for one in found)
-        self._table_of(level).show(names, columns, device.name, gap)
+        self.table.show(names, columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
         panel.entitle(title, hints)
         # Nothing else moves when a host is opened.

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.reactive import reactive
-from textual.widgets import DataTable, RichLog
+from textual.widgets import RichLog
 
 from jaxtui.state import MAXIMUM_LOG_LINES
 from jaxtui.tui.base import base
@@ -112,8 +112,8 @@ class Results(Panel):
         notes = hint(table, "select_cursor", about=label)
         self.entitle(f"results{whole}", [notes, *hints])
 
-    @on(DataTable.RowSelected)
-    def _selected(self, event: DataTable.RowSelected) -> None:
+    @on(Grid.Chosen)
+    def _chosen(self, event: Grid.Chosen) -> None:
         """Show all that there is to say of the selected case."""
         event.stop()
         state = base(self).session.state
@@ -176,18 +176,11 @@ class ResultsTable(Grid):
         if self.draw_table(table, [str(index) for index in range(len(run.cases))]):
             self._follow()
 
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        event.stop()
-        # One that the cursor has left again is of no interest: answering it would move
-        # the cursor back, and so on for ever.
-        if event.cursor_row != self.cursor_row:
-            return
+    def moved(self, key: str) -> None:
         session = base(self).session
-        if event.row_key.value is None or not self.has_focus or not session.state.run:
-            return
-        picked = session.state.run.origin, int(event.row_key.value)
-        session.update(picked=picked)
+        if (run := session.state.run) is not None:
+            session.update(picked=(run.origin, int(key)))
 
     def _follow(self) -> None:
         if self.cursor_row != self.state.case_index:
-            self.move_cursor(row=self.state.case_index)
+            self.move_cursor(self.state.case_index)
