@@ -202,6 +202,9 @@ class ProfileScreen(CaseScreen):
             other: type[PanelList] = RowList
         else:
             row = self._rows[event.option_index]
+            if self._profile and not lists.source_lines(self._profile, row):
+                self.base.say(words.of("no-line-here"))
+                return
             same = self._row is not None and row.key == self._row.key
             self._row, self._line = (None if same else row), None
             other = SourceList

@@ -150,6 +150,10 @@ async def test_a_trace_is_opened(tmp_path: Path) -> None:
         await until(pilot, lambda: bool(shown(app, RowList)))
         assert "dot.1" in shown(app, RowList)[0]
         assert shown(app, SourceList) == []
+        # A kernel without lines leaves the list as it is, and says so.
+        await pilot.press("enter")
+        await until(pilot, lambda: screen(app).query_one(MessageLine).line)
+        assert screen(app).query_one(RowList).has_focus
 
 
 async def test_a_trace_that_is_none_is_said(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ _TEXTS = {
     "no-findings": "The audit found no mistakes.",
     "no-other-file": "All findings are in one file.",
     "no-kernel-here": "No kernel comes from this line.",
+    "no-line-here": "This kernel comes from no line of yours.",
     "no-text-here": "This version of jax does not show it.",
     "not-in-text": '"{typed}" is not in this text.',
     "no-match": "No measurement contains all of these words: ",
