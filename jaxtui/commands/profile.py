@@ -178,7 +178,7 @@ def command(
     before = files.read(diff) if diff is not None else None
     show = _Shown(by, before, as_json=as_json, exports=exports)
     if load is not None:
-        return show.close(_Read(load).run(), str(load))
+        return show.close(interrupt.run(traces.read(load)), str(load))
     if m or _is_script(target[0]):
         return _Program(common, target, module=m, options=options).run(show)
     context = click.get_current_context()
@@ -283,16 +283,6 @@ class _Shown:
             contents=contents,
             exports=self._exports,
         )
-
-
-class _Read:
-    """Reads a trace."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def run(self) -> Profile | WorkFailed | None:
-        return interrupt.run(traces.read(self._path))
 
 
 def _profile(common: Common, cases: Cases, steps: int, show: _Shown) -> int:

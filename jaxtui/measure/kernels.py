@@ -11,7 +11,7 @@ its run. The part of the TPU follows the format's documentation and one public t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from statistics import median_low
@@ -59,7 +59,6 @@ class Kernel(NamedTuple):
     program: str
     """Module and number, as ``jit_step(14)``; the same in every trace of a process."""
     run: Hashable
-    """``None`` where the trace does not say."""
     device: str
     line: str
     """The thread or stream."""
@@ -162,7 +161,22 @@ def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
 
 
 def of(timeline: Timeline) -> Iterator[Kernel]:
-    """The kernels of a timeline; one of a GPU may not say its program: ``?(?)``."""
+    """The kernels of a timeline, in the order of their starts.
+
+    One of a GPU may not say its program: ``?(?)``. Those that do not say their run are
+    counted: it begins with the kernel that all runs of the program begin with.
+    """
+    numbers = Counter[tuple[str, str]]()
+    begins: dict[tuple[str, str], str] = {}
+    for kernel in sorted(_of(timeline), key=attrgetter("start")):
+        if kernel.run is None:
+            key = kernel.program, kernel.device
+            numbers[key] += kernel.name == begins.setdefault(key, kernel.name)
+            kernel = kernel._replace(run=numbers[key])
+        yield kernel
+
+
+def _of(timeline: Timeline) -> Iterator[Kernel]:
     name, lines, launched = timeline.plane, timeline.lines, timeline.launched
     if name == HOST:
         yield from _on_host(lines)

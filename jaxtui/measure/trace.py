@@ -254,23 +254,12 @@ def parts(
             end = event.start_ps + event.duration_ps
             yield key, Part(event.name, event.start_ps, end)
         return
-    numbers: Counter[str] = Counter()
-    begins: dict[str, str] = {}
-    for kernel in sorted(kernels.of(timeline), key=attrgetter("start")):
-        if not kernel.is_whole or "?" in kernel.program:
-            if not whole:
-                continue
+    for kernel in kernels.of(timeline):
+        if kernel.is_whole and "?" not in kernel.program:
+            part = Part(kernel.program, kernel.start, kernel.end, kernel.line)
+            yield (kernel.program, kernel.run), part
+        elif whole:
             raise MissingTraceError(Remark("trace-incomplete"))
-        program, run = kernel.program, kernel.run
-        if run is None:
-            if plane != HOST:
-                program = f"{program} on {plane}"
-            # Who does not say its run begins one with the kernel that all begin with.
-            again = kernel.name == begins.setdefault(program, kernel.name)
-            numbers[program] += again
-            run = numbers[program]
-        part = Part(program, kernel.start, kernel.end, kernel.line)
-        yield (program, run), part
 
 
 def _merge(group: Sequence[Part], clock: Clock) -> Run:

@@ -147,7 +147,7 @@ class ProfileScreen(CaseScreen):
         self.remove_class("-waiting")
         self._draw()
         if self._lines:
-            hottest = max(self._lines, key=lambda line: line.seconds)
+            hottest = max(self._lines, key=lambda line: line.share)
             self.query_one(SourceList).highlighted = self._lines.index(hottest)
         self.query_one(SourceList if self._lines else RowList).focus()
 

@@ -79,18 +79,10 @@ def _repeated(ran: Sequence[Kernel]) -> tuple[str, list[int]]:
     """
     first = Counter[str](each.device for each in ran).most_common(1)[0][0]
     spent, runs = Counter[str](), defaultdict[str, dict[Hashable, int]](dict)
-    opening: dict[str, str] = {}
     for each in ran:
-        if each.device != first:
-            continue
-        spent[each.program] += each.end - each.start
-        known = runs[each.program]
-        key = each.run
-        if key is None:
-            # Who does not say its run begins one with the kernel that all begin with.
-            begins = each.name == opening.setdefault(each.program, each.name)
-            key = len(known) + begins
-        known.setdefault(key, each.start)
+        if each.device == first:
+            spent[each.program] += each.end - each.start
+            runs[each.program].setdefault(each.run, each.start)
     again = [name for name, _ in spent.most_common() if len(runs[name]) > 1]
     program = again[0] if again else next(iter(spent))
     return program, sorted(runs[program].values())

@@ -55,9 +55,10 @@ def report(
         most: rows of the table.
     """
     key = by or analysis.best_key(profile)
+    jax = f"jax {profile.jax}" if profile.jax else ""
     rows = analysis.rows(profile, key)
     tables = [
-        bar_table(profile),
+        Table((Column("bar", "", step_bar(profile, BAR)),)),
         Table(_rows(profile, rows[:most], rows[most:], key)),
     ]
     more = (_gaps, _compiles, _transfers, _holdings)
@@ -67,18 +68,8 @@ def report(
         verdict=(Span(words.sentence(analysis.headline(profile)), "strong"),),
         tables=tuple(tables),
         remarks=gather((), [*analysis.remarks(profile), *_memory(profile)]),
-        host=host or " · ".join(filter(None, (profile.device_kind, _jax(profile)))),
+        host=host or " · ".join(filter(None, (profile.device_kind, jax))),
     )
-
-
-def _jax(profile: Profile) -> str:
-    return f"jax {profile.jax}" if profile.jax else ""
-
-
-def bar_table(profile: Profile, cells: int = BAR) -> Table:
-    """A step as a bar, and what its colours mean."""
-    drawn, legend = step_bar(profile, cells)
-    return Table((Column("bar", "", (drawn, legend)),))
 
 
 def step_bar(profile: Profile, cells: int) -> tuple[Line, Line]:

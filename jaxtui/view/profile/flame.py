@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from pathlib import PurePath
-from typing import NamedTuple
 
 from jaxtui import format as fmt
 from jaxtui.model.profile import KernelKind, Profile
@@ -27,17 +26,14 @@ class _Node:
     def seconds(self) -> float:
         return self.kinds.total()
 
-    def boxes(self, depth: int = 0, start: float = 0.0) -> Iterator[_Box]:
-        yield _Box(depth, start, self)
+    def boxes(
+        self, depth: int = 0, start: float = 0.0
+    ) -> Iterator[tuple[int, float, _Node]]:
+        """It and what it calls, with depth and start in seconds."""
+        yield depth, start, self
         for inner in sorted(self.inner.values(), key=lambda each: -each.seconds):
             yield from inner.boxes(depth + 1, start)
             start += inner.seconds
-
-
-class _Box(NamedTuple):
-    depth: int
-    start: float
-    node: _Node
 
 
 _FILLS = {"compute": "#4c9be8", "collective": "#e8a33d", "copy": "#b07cd8"}
@@ -69,7 +65,7 @@ def flame(profile: Profile) -> str:
     """An SVG: each frame of the user's stacks as wide as its time, kernels on top."""
     root = _tree(profile)
     boxes = list(root.boxes())
-    deepest = max(box.depth for box in boxes) + 1
+    deepest = max(depth for depth, _, _ in boxes) + 1
     height, scale = 60 + deepest * _ROW, _WIDE / (root.seconds or 1.0)
     ends = fmt.seconds(root.seconds), fmt.seconds(profile.step_seconds)
     title = f"{profile.source}: {ends[0]} of {ends[1]} in a step"

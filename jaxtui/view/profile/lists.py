@@ -30,13 +30,12 @@ class SourceLine(NamedTuple):
     file: str
     number: int
     text: str
-    seconds: float = 0.0
+    row: Row | None = None
+    """Of a line that takes time, or calls one that does."""
     share: float = 0.0
+    """Of a step."""
     heat: str = ""
     """The role of its margin; empty for what takes no time."""
-    shared: bool = False
-    """How much is that of other lines is a guess."""
-    total: float = 0.0
 
     @property
     def name(self) -> str:
@@ -71,16 +70,11 @@ def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
             if 0 < number <= len(text)
         }
         for number in sorted({*near, *rows}):
-            line = SourceLine(file, number, text[number - 1] if number in near else "")
-            if known := rows.get(number):
-                line = line._replace(
-                    seconds=known.seconds,
-                    share=known.seconds / step,
-                    shared=known.shared,
-                    heat=scale.role(known.seconds) if scale and known.seconds else "",
-                    total=known.total_seconds,
-                )
-            found.append(line)
+            words = text[number - 1] if number in near else ""
+            here = rows.get(number)
+            share = here.seconds / step if here else 0.0
+            heat = scale.role(here.seconds) if here and here.seconds and scale else ""
+            found.append(SourceLine(file, number, words, here, share, heat))
     return found
 
 
@@ -88,11 +82,12 @@ def source_text(line: SourceLine) -> Line:
     """A line with its heat and its share of a step in the margin."""
     if not line.number:
         return (Span(line.text, "head"),)
-    share = share_text(line.share) if line.seconds else ""
+    share = share_text(line.share) if line.share else ""
+    mark = "~" if line.row and line.row.shared else " "
     return (
-        Span(f"{share:>7}{'~' if line.shared else ' '}", line.heat or "muted"),
+        Span(f"{share:>7}{mark}", line.heat or "muted"),
         Span(f"{line.number:>5} ", "muted"),
-        Span(line.text.expandtabs(4), "label" if line.total else "muted"),
+        Span(line.text.expandtabs(4), "label" if line.row else "muted"),
     )
 
 
