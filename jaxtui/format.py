@@ -474,7 +474,9 @@ def duration(value: float | None) -> str:
 
 def left(seconds: float) -> str:
     """What is left of the time of something that goes on: ``0:07 left``."""
-    return f"{duration(math.ceil(seconds))} left" if seconds > 0 else "over its time"
+    return (
+        f"{duration(math.ceil(seconds))} left" if seconds > 0 else "over the estimate"
+    )
 
 
 def how_long(seconds: float) -> str:

@@ -97,7 +97,7 @@ def test_packages_offer_ops_that_are_timed_by_name(
     out = capsys.readouterr().out
     assert "Add as we do it." in out
     assert "One step of ours." in out
-    assert "The package offering offers it." in out
+    assert "The package offering provides this op." in out
     assert re.search(r"broken .*offering.*AttributeError", out)
     assert re.search(r"number .*offering is a int", out)
     assert "matmul" in out

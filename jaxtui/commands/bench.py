@@ -70,7 +70,7 @@ from jaxtui.view.report import Report
     "--device",
     "DEVICES",
     "cpu:0, tpu:0,tpu:3 or tpu; several at once: tpu:0-7, or all.  [default: the "
-    "first; of a collective all]",
+    "first; all for a collective]",
     type=DEVICE_LIST,
 )
 @modes
@@ -85,8 +85,8 @@ from jaxtui.view.report import Report
 @valued(
     "--budget",
     "SECONDS",
-    "For everything, compile included.  [default: for measuring alone 10, or 1 per"
-    " case and process if that is more]",
+    "Time for everything, compile included.  [default: 10 for measuring, or 1 per case"
+    " and process if that is more]",
     type=BUDGET,
 )
 @valued(
@@ -106,8 +106,8 @@ from jaxtui.view.report import Report
 @valued(
     "--memory",
     "END",
-    "On a CPU: fresh or reused memory for every result.  [default: what a plain "
-    "program gets, with both ends in a note]",
+    "On a CPU: fresh or reused memory for every result.  [default: as in a "
+    "plain program; a note gives both]",
     type=click.Choice(["fresh", "reused"]),
 )
 @seed

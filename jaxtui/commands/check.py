@@ -73,7 +73,7 @@ def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
 @valued(
     "--limit",
     "SECONDS",
-    "For each test: a device that takes longer counts as hung.  "
+    "Time for each test: a device that takes longer counts as hung.  "
     "[default: a minute or more]",
     type=LIMIT,
 )

@@ -289,7 +289,7 @@ def _hosts_flags(decorated: Callable[..., Any]) -> Callable[..., Any]:
         valued(
             "--num-processes",
             "N",
-            "How many processes there are; 1 works alone.",
+            "Number of processes; 1 works alone.",
             type=Whole(1, MOST_PROCESSES),
             expose_value=False,
             callback=_keep,
@@ -297,7 +297,7 @@ def _hosts_flags(decorated: Callable[..., Any]) -> Callable[..., Any]:
         valued(
             "--process-id",
             "I",
-            "Which of them this is, from 0; 0 prints for all.",
+            "Number of this process, from 0; process 0 prints for all.",
             type=Whole(0, MOST_PROCESSES - 1),
             expose_value=False,
             callback=_keep,

@@ -141,19 +141,19 @@ def _dtype(text: str) -> str:
 @valued(
     "--dtype",
     "DTYPE",
-    "Of a side that names none.  [default: float32]",
+    "Dtype of a side without one.  [default: float32]",
     type=Parsed("dtype", _dtype, DTYPES),
 )
 @valued(
     "--device",
     "DEVICE",
-    "Of a side that names none: cpu:0 or tpu:3.  [default: the first]",
+    "Device of a side without one: cpu:0 or tpu:3.  [default: the first]",
     type=DEVICE,
 )
 @valued(
     "--budget",
     "SECONDS",
-    "For the whole search, compile included.  [default: 60]",
+    "Time for the whole search, compile included.  [default: 60]",
     type=BUDGET,
 )
 @seed

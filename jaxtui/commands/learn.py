@@ -64,7 +64,7 @@ def _lesson(name: str) -> Lesson:
 @valued(
     "--size",
     "SIZE",
-    "The lesson's size, such as 2k.  [default: what takes this machine seconds]",
+    "The lesson's size, such as 2k.  [default: a size that takes a few seconds]",
     type=SIZE,
 )
 @valued(

@@ -26,7 +26,7 @@ from jaxtui.view.export import Contents
 @valued(
     "--size",
     "BYTES",
-    "Of the copy that gives bytes/s: 64MiB, 1e6 or 4096.",
+    "Size of the copy that gives bytes/s: 64MiB, 1e6 or 4096.",
     "64MiB",
     type=Parsed("bytes", selection.parse_bytes),
 )
@@ -36,7 +36,7 @@ from jaxtui.view.export import Contents
     "cpu:0,cpu:3 or tpu.  [default: all]",
     type=DEVICE_LIST,
 )
-@valued("--budget", "SECONDS", "For the rounds.", "10", type=BUDGET)
+@valued("--budget", "SECONDS", "Time for the rounds.", "10", type=BUDGET)
 @seed
 @json_flag
 @export_flags("the results", (".json", ".md", ".svg"))

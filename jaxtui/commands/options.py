@@ -136,7 +136,11 @@ json_flag = click.option(
 )
 
 seed = valued(
-    "--seed", "N", "Of the random inputs.", 0, type=Whole(0, experiments.LARGEST_SEED)
+    "--seed",
+    "N",
+    "Seed of the random inputs.",
+    0,
+    type=Whole(0, experiments.LARGEST_SEED),
 )
 
 modes = valued(
@@ -156,7 +160,7 @@ dtypes = valued("--dtype", "DTYPES", _DTYPES, "float32", type=DTYPE_LIST)
 precisions = valued(
     "--precision",
     "PRECISIONS",
-    "Of matrix products: default, high or highest.",
+    "Precision of matrix products: default, high or highest.",
     "default",
     type=Parsed("precisions", selection.parse_precisions, PRECISIONS),
 )
@@ -173,7 +177,7 @@ sure_flag = flag("--yes", "Start a long run without asking.")
 own_arguments = valued(
     "--arg",
     "SHAPE",
-    "An argument of your own function: f32[1024,1024], s32[]; once for each.",
+    "An argument of your own function: f32[1024,1024], s32[]; repeat for each.",
     multiple=True,
     callback=lambda ctx, param, texts: selection.parse_arguments(texts),
 )
@@ -182,7 +186,7 @@ own_arguments = valued(
 mesh = valued(
     "--mesh",
     "MESH",
-    "Devices per axis x, y, z: 2x4; of a collective also its axes: 2x4@y.  [default: "
+    "Devices per axis x, y, z: 2x4; for a collective also its axes: 2x4@y.  [default: "
     "one axis]",
     type=Parsed("mesh", selection.parse_mesh),
 )
@@ -201,7 +205,7 @@ one_device = valued(
 one_precision = valued(
     "--precision",
     "PRECISION",
-    "Of a matrix product: default, high or highest.",
+    "Precision of a matrix product: default, high or highest.",
     "default",
     type=_one("precision", selection.parse_precisions, PRECISIONS),
 )

@@ -116,26 +116,26 @@ def _is_script(text: str) -> bool:
 @valued(
     "--steps",
     "N",
-    f"Calls to profile of an op or a function.  [default: {STEPS}]",
+    f"Calls of an op or a function to profile.  [default: {STEPS}]",
     type=Whole(1, MOST_STEPS),
 )
 @flag("-m", "SCRIPT is a module, as for python -m.")
 @valued(
     "--after",
     "SECONDS",
-    "Of a program: begin this long after its start.  [default: with JAX]",
+    "For a program: begin this long after its start.  [default: with JAX]",
     type=Number(0),
 )
 @valued(
     "--after-steps",
     "N",
-    "Of a program: begin after steps that it annotates with StepTraceAnnotation.",
+    "For a program: begin after steps that it annotates with StepTraceAnnotation.",
     type=Whole(0),
 )
 @valued(
     "--for",
     "SECONDS",
-    f"Of a program: profile for this long.  [default: {SCRIPT_SECONDS:.0f}]",
+    f"For a program: profile for this long.  [default: {SCRIPT_SECONDS:.0f}]",
     type=Number(0.001),
 )
 @valued(

@@ -54,7 +54,7 @@ ROOF_SECONDS = 10.0
 @valued(
     "--budget",
     "SECONDS",
-    "For roofs and cases together.  [default: 10 for the roofs, and as bench]",
+    "Time for roofs and cases together.  [default: 10 for the roofs, and as bench]",
     type=BUDGET,
 )
 @seed

@@ -289,7 +289,7 @@ def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     modes: tuple[Mode, ...] = ("numpy", "jit")
     curves = {LABELS[mode]: _points(outcome, mode) for mode in modes}
     crossing = _crossing(outcome)
-    marks = (Mark(crossing.at, "as fast"),) if crossing else ()
+    marks = (Mark(crossing.at, "equal"),) if crossing else ()
     return _picture(curves, "time per call", marks)
 
 

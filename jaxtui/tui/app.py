@@ -115,7 +115,7 @@ _KEYS = (
     ("3", "show_tab('learn')", "Learn", "Show the lessons."),
     ("4", "show_tab('history')", "History", "Show the measurements."),
     ("right", "switch(1)", "Next tab", "Go to the next tab."),
-    ("left", "switch(-1)", "Tab before", "Go to the previous tab."),
+    ("left", "switch(-1)", "Previous tab", "Go to the previous tab."),
     ("f", "open_file", "File", "Time functions of a Python file."),
     ("P", "profile", "Profile", "Show where the time of the case on Bench goes."),
     *ANYWHERE,

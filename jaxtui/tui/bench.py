@@ -45,10 +45,10 @@ MOST_FORESEEN = 1000
 """Cases: the plan of many more is megabytes, and what is typed next needs another."""
 
 BEFORE = """\
-[b]many times, all cases in turns[/b]
+[b]timed many times, in turns[/b]
   [$lane-host]dispatch  ▍[/]                until the call returns
   [$lane-device]ready     ████████████[/]     until the result arrives
-  [$lane-device 60%]pipelined ██████████▌[/]      per call of a queue
+  [$lane-device 60%]pipelined ██████████▌[/]      per queued call
   [$numpy]NumPy     ████████████████████████████[/]
 
 [b]once per case[/b]

@@ -98,7 +98,8 @@ class Classroom(LoopScreen):
         &.-low, &.-flat {
             &.-bet, &.-race, &.-factor { #program { display: none; } }
         }
-        &.-flat.-program #clocks, &.-flat.-fix #clocks { display: none; }
+        &.-low.-program #clocks, &.-flat.-program #clocks { display: none; }
+        &.-flat.-fix #clocks { display: none; }
         &.-program #bars { display: none; }
     }
     """

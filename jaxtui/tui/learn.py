@@ -152,7 +152,7 @@ _KEYS = (
     ("r,f5", "run", "Run", "Run the step, or run it again."),
     ("enter", "proceed", "Proceed", "Run the step; once it has run, show the next."),
     ("n", "move(1)", "Next", "Show the next step."),
-    ("b", "move(-1)", "Previous", "Show the step before."),
+    ("b", "move(-1)", "Previous", "Show the previous step."),
     *(
         (f"{n}", f"answer({n})", f"Predict {n}", f"Predict answer {n} of the question.")
         for n in range(1, 5)

@@ -303,7 +303,7 @@ class LinksScreen(Modal):
         selected = links.groups[cell[1]][0]
         self._map.show(links.devices, selected, marks, legend)
         pair = self.query_one("#links-pair", Panel)
-        pair.entitle("pair and the way back")
+        pair.entitle("selected pair, both ways")
         self._about.show(partial(links.about, cell))
         self._notes.show(partial(_notes, self.base.session.state, links))
 

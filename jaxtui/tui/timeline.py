@@ -50,7 +50,7 @@ _KEYS = (
     ("v", "code", "Code", "Show plain Python that measures this loop."),
     ("minus", "fewer", "Less", "Fewer calls, down to 1."),
     ("r,f5", "again", "Again", "Run the loop again."),
-    ("left", "move(-1)", "Call before", "Select the call before."),
+    ("left", "move(-1)", "Call before", "Select the previous call."),
     ("right", "move(1)", "Next call", "Select the next call."),
 )
 

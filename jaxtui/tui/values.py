@@ -182,9 +182,9 @@ def _size_meaning(values: Values, state: State) -> str:
     if info is None:
         return ""
     if info.own and values.arguments.strip():
-        return "size and dtype: those of its arguments"
+        return "size and dtype: from its arguments"
     if info.own and not values.sizes.strip():
-        return "size and dtype: as its factory makes them"
+        return "size and dtype: from its factory"
     others = [op_info(name, state.ops) for name in values.others]
     if any(other and other.size_means != info.size_means for other in others):
         return "size: as each op counts it"

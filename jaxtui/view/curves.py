@@ -125,7 +125,7 @@ def picture(
     elif crossings is None:
         marks = list(_crossing_marks(run))
     if metric in ("numpy", "peak"):
-        label = "as fast" if metric == "numpy" else "peak"
+        label = "equal" if metric == "numpy" else "peak"
         marks.insert(0, Mark(1.0, label, "y"))
     x = Axis(
         "size",

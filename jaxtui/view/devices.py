@@ -282,7 +282,7 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
         "device": [
             ("kind", device.device_kind),
             ("simulated", "yes" if device.simulated else None),
-            ("addressable", None if device.addressable else "no: another process's"),
+            ("addressable", None if device.addressable else "no (another process)"),
             ("coords", device.coords),
             ("core_on_chip", device.core_on_chip),
             ("slice_index", device.slice_index),

@@ -89,7 +89,7 @@ TYPED = [
     ("compile matmul", "Name a topology"),
     ("compile matmul --topology hello", 'no topology "hello"'),
     ("compile matmul --topology v5e:0x1", '"0x1" is not a layout'),
-    (f"{COMPILE} --size 0", "a size is a positive"),
+    (f"{COMPILE} --size 0", "write a positive"),
     (f"{COMPILE} --size 256..1024", "One size at a time"),
     (f"{COMPILE} --dtype bf16,f32", "One dtype at a time"),
     (f"{COMPILE} --mode numpy", "The mode numpy does not go through XLA"),

@@ -243,7 +243,7 @@ async def test_run_is_always_in_sight_and_the_last_that_tab_reaches(
         words = " ".join(lines(app, "#meaning").split())
         assert words.startswith('"12..x"')
         if size != NARROWEST:
-            assert words.endswith("1000,2000.")
+            assert words.endswith("(1000,2000).")
         assert in_sight(app, "#run")
 
         # Folded it is a line.

@@ -49,7 +49,7 @@ _KEYS = (
     ),
     ("enter", "open", "Open", "Show the devices of the selected slice or host."),
     ("escape", "leave", "Back", "Back from the devices of a host to all hosts."),
-    ("space", "mark", "Mark", "Mark the device for the next run, or take that back."),
+    ("space", "mark", "Mark", "Mark or unmark the device for the next run."),
 )
 
 
@@ -208,7 +208,7 @@ class Hardware(Horizontal):
             return
         hints = [
             hint(self, "check('quick')"),
-            hint(self, "recorded", "other TPUs"),
+            hint(self, "recorded", "recorded TPUs"),
             hint(self, "details"),
         ]
         title = " · ".join(("devices", *level.inside, devices.title(every)))

@@ -151,7 +151,7 @@ class PlotReader(PlotView, can_focus=True):
             ("left", "move(-1)", "Left", "Read the previous point."),
             ("right", "move(1)", "Right", "Read the next point."),
             ("pageup", "leap(-1)", "Back", "Go back a tenth of the points."),
-            ("pagedown", "leap(1)", "Ahead", "Go on a tenth of the points."),
+            ("pagedown", "leap(1)", "Ahead", "Go forward a tenth of the points."),
             ("home", "first", "First", "Read the first point."),
             ("end", "last", "Last", "Read the last point."),
             ("enter", "pick", "Select", "Select the case of this size."),

@@ -137,7 +137,7 @@ WORDS = {
             f" {fmt.seconds(facts['read_seconds'])}: one repeat has no spread."
             f"{_callers(facts)}"
         ),
-        "Repeat it and report the median.",
+        "Time several repeats and report the median.",
     ),
     "audit-no-jax": Words(
         "no JAX", "The program never imports JAX, so there is nothing to audit."

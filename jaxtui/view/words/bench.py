@@ -294,7 +294,7 @@ def _own(facts: Facts) -> str:
 def _donated(facts: Facts) -> str:
     numbers = ", ".join(map(str, facts["arguments"]))
     return (
-        f"It donates its arguments (positions {numbers}): jaxtui gives each call"
+        f"The function donates arguments (positions {numbers}): jaxtui gives each call"
         " fresh copies, which no clock includes."
     )
 
@@ -302,11 +302,11 @@ def _donated(facts: Facts) -> str:
 def _sharded(facts: Facts) -> str:
     if facts.get("mesh"):
         return (
-            f"It runs over a mesh of {facts['devices']} devices; rates are those of all"
-            " together."
+            f"The function runs over a mesh of {facts['devices']} devices; rates are"
+            " totals over all of them."
         )
     return (
-        f"Its file spreads it over {facts['devices']} devices. XLA counts the work of"
+        f"The file spreads it over {facts['devices']} devices. XLA counts the work of"
         " one device, so rates are per device."
     )
 
@@ -505,13 +505,13 @@ WORDS: dict[str, Words] = {
     ),
     "aliased": Words("zero-copy", _aliased),
     "memcpy": Words(
-        "transfer in memory",
+        "no bus transfer",
         "On CPU a transfer is a copy within the host's memory, not over a bus.",
     ),
     "precision": Words(
         "default precision",
         lambda facts: (
-            f"{facts['setting']} makes precision default mean {facts['value']}."
+            f"{facts['setting']} changes the default precision to {facts['value']}."
         ),
     ),
     "waits": Words("blocking calls", _waits),
@@ -521,7 +521,7 @@ WORDS: dict[str, Words] = {
     ),
     "offered-by": Words(
         "from a package",
-        lambda facts: f"The package {facts['package']} offers it.",
+        lambda facts: f"The package {facts['package']} provides this op.",
     ),
     "few-processes": Words("few processes", _few_processes),
     "earlier-runs": Words(

@@ -267,7 +267,7 @@ WORDS: dict[str, Words] = {
     "maybe-below-baseline": Words(
         "maybe below baseline",
         lambda facts: (
-            f"Below {facts['file']}, but the two intervals overlap: it may be chance."
+            f"Below {facts['file']}, but the intervals overlap: it may be chance."
         ),
     ),
     "above-the-bound": Words(
@@ -297,7 +297,8 @@ WORDS: dict[str, Words] = {
         "skipped", "This device did not finish an earlier test."
     ),
     "shared-memory": Words(
-        "shared memory", lambda facts: f"It shares its memory with {facts['with']}."
+        "shared memory",
+        lambda facts: f"The device shares its memory with {facts['with']}.",
     ),
     "no-memory-figure": Words(
         "unknown", "The runtime does not report how much memory is free."

@@ -40,8 +40,8 @@ WORDS = {
     "sharded-axis-unknown": Words(
         "unknown axis",
         lambda f: (
-            f"{f['argument']} is sharded over {f['axis']}, an axis that the mesh"
-            f" {f['mesh']} doesn't have: there is {', '.join(f['axes'])}."
+            f"{f['argument']} is sharded over {f['axis']}, but the mesh {f['mesh']} has"
+            f" only {fmt.listed(f['axes'])}."
         ),
     ),
     "sharded-unevenly": Words(

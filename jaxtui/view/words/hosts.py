@@ -172,7 +172,7 @@ WORDS: dict[str, Words] = {
         lambda f: (
             f"Port {f['port']} is already in use on this host."
             if f["taken"]
-            else f"You may not listen on port {f['port']}."
+            else f"No permission to listen on port {f['port']}."
         ),
         "Choose another port for --coordinator, the same on every host.",
     ),
@@ -180,8 +180,8 @@ WORDS: dict[str, Words] = {
         "unclear cluster",
         lambda f: (
             f"{LAUNCHERS.get(f['launcher'], f['launcher'])} seems to have started this"
-            f" process, but JAX can't tell which of them it is: {f['error']}. It runs"
-            " alone."
+            f" process, but JAX can't tell which of them it is: {f['error']}. This"
+            " process runs alone."
         ),
         "Give --coordinator, --num-processes and --process-id to work with others.",
     ),
@@ -203,7 +203,7 @@ WORDS: dict[str, Words] = {
     ),
     "host-not-up": Words(
         "host not up",
-        lambda f: f"JAX did not start in {_host(f)}. See why in its output.",
+        lambda f: f"JAX did not start in {_host(f)}. Its output says why.",
     ),
     "host-left": Words(
         "host left", lambda f: f"{_capital(_host(f))} has left.", _AGAIN

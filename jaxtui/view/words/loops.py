@@ -171,11 +171,11 @@ WORDS: dict[str, Words] = {
     "cannot-chain": Words(
         "cannot chain",
         lambda facts: (
-            f"{facts['function']} can't take its own result: it is not like its first"
-            " argument."
+            f"{facts['function']} can't take its own result: it doesn't match its"
+            " first argument."
         ),
-        "Choose independent calls, or return first what the next call takes first, as a"
-        " step that takes params and a batch returns params and a loss.",
+        "Choose independent calls, or return the next call's first argument first, as"
+        " in `return params, loss`.",
     ),
     "loop-too-large": Words(
         "too large",

@@ -31,7 +31,7 @@ _IN_CONTAINER = {
 }
 
 _DRIVERS = {
-    "tpu": "Elsewhere this is no TPU VM, or its image lacks the TPU driver.",
+    "tpu": "Elsewhere: this isn't a TPU VM, or its image lacks the TPU driver.",
     "cuda": "Elsewhere install NVIDIA's driver, until `nvidia-smi` lists the GPU.",
     "rocm": "Elsewhere load the driver: `sudo modprobe amdgpu`.",
 }
@@ -101,7 +101,7 @@ def _paths(paths: tuple[str, ...]) -> str:
 def _permission(facts: Facts) -> str:
     paths = facts.get("paths") or (facts.get("path", "the accelerator's files"),)
     owner = f", which belongs to {facts['owner']}" if facts.get("owner") else ""
-    return f"You may not open {_paths(paths)}{owner}."
+    return f"No permission to open {_paths(paths)}{owner}."
 
 
 def _permission_advice(facts: Facts) -> str:
@@ -323,7 +323,7 @@ WORDS: dict[str, Words] = {
     "plugin-api-mismatch": Words(
         "plugin mismatch",
         lambda f: (
-            f"A plugin speaks PJRT API {f['plugin_api']}, and jaxlib speaks"
+            f"A plugin uses PJRT API {f['plugin_api']}, and jaxlib uses"
             f" {f['jaxlib_api']}."
         ),
         ONE_VERSION,
@@ -358,8 +358,8 @@ WORDS: dict[str, Words] = {
     "stale-lock": Words(
         "stale lock",
         lambda f: (
-            f"/tmp/libtpu_lockfile belongs to {f['owner']}, and you may not open it:"
-            " libtpu takes that for a TPU in use."
+            f"/tmp/libtpu_lockfile belongs to {f['owner']}, and you can't open it:"
+            " libtpu reports that as a TPU in use."
         ),
         "If `sudo lsof /tmp/libtpu_lockfile` shows no process, run"
         " `sudo rm /tmp/libtpu_lockfile`.",

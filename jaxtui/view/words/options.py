@@ -103,7 +103,7 @@ _TEXTS = {
     "no-document-of": '"{typed}" prints no document: choose one of {commands}.',
     "is-folder-of-programs": "{path} is a folder: name a Python file.",
     "no-file": "There is no file {path}.",
-    "file-denied": "You may not read {path}.",
+    "file-denied": "No permission to read {path}.",
     "limit-too-short": (
         "The limit of {limit:g} s is shorter than the longest test of level {level}:"
         " give more than {longest:g} seconds."

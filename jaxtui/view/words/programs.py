@@ -208,7 +208,7 @@ WORDS: dict[str, Words] = {
     "compiled-already": Words(
         "already compiled",
         lambda f: f"{f['name']} is compiled already.",
-        "Let the file show the function before it was compiled.",
+        "Define the function in the file, and compile it under another name.",
     ),
     # Cases.
     "op-unknown": Words(
@@ -253,7 +253,7 @@ WORDS: dict[str, Words] = {
     ),
     "inputs-unknown": Words(
         "unknown inputs",
-        lambda f: f"There are no inputs {f['inputs']}.",
+        lambda f: f"There is no place {f['inputs']} for inputs.",
         _listed("known"),
     ),
     "size-too-small": Words(
@@ -411,7 +411,7 @@ WORDS: dict[str, Words] = {
             f"{f['name']} takes no arguments, so XLA could compute its result while"
             " compiling."
         ),
-        "Let it take its data as arguments.",
+        "Pass its data as arguments.",
     ),
     "arguments-missing": Words(
         "arguments missing",
@@ -428,7 +428,7 @@ WORDS: dict[str, Words] = {
     "donates-by-name": Words(
         "donation by name",
         lambda f: f"{f['name']} donates {f['argument']}, which it takes only by name.",
-        "Let it take donated arguments by position.",
+        "Make its donated arguments positional.",
     ),
     "no-numpy-form": Words(
         "no NumPy form",
@@ -457,7 +457,7 @@ WORDS: dict[str, Words] = {
             f"{f['name']} returned no JAX array, so jaxtui has nothing to wait for."
         ),
         lambda f: (
-            "Return what it computes. Time NumPy code in mode numpy, as"
+            "Return what the function computes. Time NumPy code in mode numpy, as"
             f" {f['name']}_numpy."
         ),
     ),

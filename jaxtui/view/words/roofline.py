@@ -18,7 +18,7 @@ _ABOVE = {
 
 _BELOW = {
     "contended": "other programs used the cores during the run",
-    "page-faults": "the kernel maps memory for the result anew in every call",
+    "page-faults": "the operating system maps new memory for the result in every call",
     "op-by-op": "without jit, JAX writes every intermediate result to memory",
 }
 
@@ -40,7 +40,7 @@ def _reached(facts: Facts) -> str:
     if facts["bandwidth"] is not None:
         reached.append(f"{fmt.rate(facts['bandwidth'], 'B/s')} of bandwidth")
     if not reached:
-        return f"jaxtui has no roof of {facts['device']}"
+        return f"jaxtui has not measured the roofs of {facts['device']}"
     return f"{facts['device']} reaches {fmt.listed(reached)}"
 
 
@@ -119,7 +119,9 @@ WORDS: dict[str, Words] = {
     "below-the-roof": Words("below the roof", _below),
     "other-silicon": Words(
         "other device",
-        lambda f: f"It ran on {f['where']}, but these are the roofs of {f['device']}.",
+        lambda f: (
+            f"This case ran on {f['where']}, but these are the roofs of {f['device']}."
+        ),
     ),
     "sent-each-call": Words(
         "sent each call",
@@ -130,18 +132,20 @@ WORDS: dict[str, Words] = {
     ),
     "no-byte-count": Words(
         "no byte count",
-        "jaxtui doesn't know its bytes, so it can't compute flops per byte.",
+        "jaxtui doesn't know the bytes of this op, so there are no flops per byte.",
     ),
-    "no-rate": Words("no rate", lambda f: f"It has no rate: {_NO_RATE[f['because']]}."),
+    "no-rate": Words(
+        "no rate", lambda f: f"This case has no rate: {_NO_RATE[f['because']]}."
+    ),
     "nothing-counted": Words(
-        "nothing counted", "jaxtui knows neither its flops nor its bytes."
+        "nothing counted", "jaxtui knows neither the flops nor the bytes of this op."
     ),
     "too-few-calls": Words("no rate", "Too few calls for a rate."),
     "no-roof": Words("no roof", lambda f: f"There is no {f['roof']} roof."),
     "roof-not-measured": Words(
         "no roof", lambda f: f"jaxtui has not measured the {f['roof']} roof."
     ),
-    "roof-awaited": Words("no roof yet", "jaxtui is still measuring its roofs."),
+    "roof-awaited": Words("no roof yet", "jaxtui is still measuring the roofs."),
     "roofs-stopped": Words("stopped", _progress, "Measure them again."),
     "roofs-lost": Words(
         "incomplete",

@@ -10,9 +10,8 @@ from jaxtui.model.own import XLA_DTYPES
 from jaxtui.view.words.base import Facts, Words, did_you_mean, ended
 
 _SIZES = (
-    "a size is a positive whole number such as 4096, 4k (4 × 1024) or 1e6, "
-    "a doubling range such as 256..4096, a range with a factor of its own such as "
-    "256..4096x1.41, or a list such as 1000,2000"
+    "write a positive whole number (4096, 4k for 4 × 1024, 1e6), a range that doubles"
+    " (256..4096) or grows by a factor (256..4096x1.41), or a list (1000,2000)"
 )
 
 _ARGUMENTS = {
@@ -300,7 +299,8 @@ WORDS = {
         "not written", lambda f: f"Cannot write {f['path']}: {ended(f['why'])}"
     ),
     "folder-denied": Words(
-        "not permitted", lambda f: f"You may not write to the folder {f['folder']}."
+        "not permitted",
+        lambda f: f"No permission to write to the folder {f['folder']}.",
     ),
     "folder-missing": Words(
         "no such folder", lambda f: f"The folder {f['folder']} does not exist."
