@@ -56,22 +56,6 @@ def keep_private(path: Path) -> None:
             path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
-def put_aside(path: Path) -> Path:
-    """Rename a file that cannot be used; nothing is ever overwritten.
-
-    Returns:
-        Its new path: the old one with ``.broken-1``, or the next free number, at its
-        end.
-
-    Raises:
-        OSError: It cannot be renamed.
-    """
-    number = 1
-    while (aside := path.with_name(f"{path.name}.broken-{number}")).exists():
-        number += 1
-    return path.rename(aside)
-
-
 def read_whole(path: str | Path, most: int = LARGEST_BYTES) -> bytes:
     """What a file holds that a user or another program may have made.
 

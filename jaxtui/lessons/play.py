@@ -109,6 +109,3 @@ def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:
             yield measured.case.label, measured.ready
     for name, timing in outcome.timings.items():
         yield name, timing.seconds
-
-
-# The plain Python of it.

@@ -13,7 +13,6 @@ from jaxtui.model import Remark
 from jaxtui.places import (
     data_folder,
     make_private,
-    put_aside,
     read_whole,
     write_whole,
 )
@@ -69,7 +68,7 @@ def add(lesson: str, title: str) -> Remark | None:
         make_private(file.parent)
         before = _load()
         if before is None:
-            put_aside(file)
+            file.replace(file.with_name(f"{NAME}.broken"))
             before = Progress()
         after = before.with_step(lesson, title)
         if after == before:
@@ -90,11 +89,10 @@ def add(lesson: str, title: str) -> Remark | None:
 def _load() -> Progress | None:
     """What the file says; ``None`` where it is damaged."""
     try:
-        kept = json.loads(read_whole(path()))
-        if not all(isinstance(titles, list) for titles in kept.values()):
-            return None
-        return Progress({name: frozenset(map(str, kept[name])) for name in kept})
+        return Progress(
+            msgspec.json.decode(read_whole(path()), type=dict[str, frozenset[str]])
+        )
     except FileNotFoundError:
         return Progress()
-    except (ValueError, AttributeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

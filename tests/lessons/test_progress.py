@@ -35,7 +35,7 @@ def test_a_damaged_file_is_put_aside_and_nothing_is_lost(file: Path, text: str) 
     assert file.read_text() == text
     progress.add("clock", "x")
     assert progress.read().done == {"clock": {"x"}}
-    assert file.with_name("lessons.json.broken-1").read_text() == text
+    assert file.with_name("lessons.json.broken").read_text() == text
 
 
 def test_a_file_that_cannot_be_written_costs_one_sentence(file: Path) -> None:
