@@ -67,7 +67,7 @@ def _in_words() -> Iterator[None]:
     try:
         yield
     except SelectionError as error:
-        raise SelectionError(words.said(error.why)) from None
+        raise SelectionError(error.remark, words.text(error.remark)) from None
 
 
 @_in_words()

@@ -148,13 +148,10 @@ def main(
 def _failed(error: Exception) -> int:
     # Only now: what this brings would keep the app's engine from being started.
     from jaxtui.history.store import HistoryError
-    from jaxtui.machine.topologies import TopologyError
     from jaxtui.model import SelectionError
     from jaxtui.view import words
 
     if isinstance(error, SelectionError):
-        return _refuse(USAGE, words.said(error.why))
-    if isinstance(error, TopologyError):
         return _refuse(USAGE, words.text(error.remark))
     if isinstance(error, HistoryError):
         return _refuse(CANNOT_RUN, words.text(error.remark))

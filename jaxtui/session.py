@@ -44,6 +44,7 @@ from jaxtui.model import (
     Sampled,
     Work,
 )
+from jaxtui.model.remark import RemarkError
 from jaxtui.state import (
     RUNNING,
     Job,
@@ -66,12 +67,8 @@ _State = TypeVar("_State", bound=State)
 _Series = TypeVar("_Series", bound=Series)
 
 
-class RunRefusedError(Exception):
+class RunRefusedError(RemarkError):
     """What was asked for cannot be run now, or means nothing here."""
-
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(remark.code)
-        self.remark = remark
 
 
 class FollowedError(Exception):

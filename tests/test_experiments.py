@@ -154,7 +154,7 @@ def test_a_selection_without_a_case_is_refused(options, code) -> None:
     op = options.pop("ops", MATMUL)
     with pytest.raises(SelectionError) as refused:
         build(op, **options)
-    assert refused.value.why.code == code
+    assert refused.value.remark.code == code
 
 
 # The first minute, and words.
@@ -310,7 +310,7 @@ def test_what_explodes_is_refused_before_a_case_is_made() -> None:
     finally:
         tracemalloc.stop()
     counts = ("2", "1,000", "4", "3", "64", "3", "2", "9,216,000", "4,104,000")
-    assert tuple(re.findall(r"\d[\d,]*", words.text(refused.value.why))) == (
+    assert tuple(re.findall(r"\d[\d,]*", words.text(refused.value.remark))) == (
         *counts,
         "10,000",
     )

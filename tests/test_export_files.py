@@ -69,7 +69,7 @@ def test_a_file_is_never_replaced_unasked(
     write(path, "first")
     with pytest.raises(ExportError) as refused:
         write(path, "second")
-    assert refused.value.why.code == "file-exists"
+    assert refused.value.remark.code == "file-exists"
     assert path.read_bytes() == b"first"
     write(path, "second", replace=True)
     assert path.read_bytes() == b"second"
@@ -77,7 +77,7 @@ def test_a_file_is_never_replaced_unasked(
         monkeypatch.setattr(Path, "replace", lacking)
         with pytest.raises(ExportError) as refused:
             write(tmp_path / "other.csv", "ours")
-        assert "not permitted" in refused.value.why.facts["why"]
+        assert "not permitted" in refused.value.remark.facts["why"]
     assert os.listdir(tmp_path) == ["results.csv"]
 
 
@@ -87,11 +87,11 @@ def test_what_can_be_known_beforehand_is(tmp_path: Path) -> None:
     write(path, "first")
     with pytest.raises(ExportError) as refused:
         check(path, [".csv"])
-    assert refused.value.why.code == "file-exists"
+    assert refused.value.remark.code == "file-exists"
     check(path, [".csv"], replace=True)
     with pytest.raises(ExportError) as refused:
         check(tmp_path / "results.csv", [".md"])
-    assert refused.value.why.code == "ending-unknown"
+    assert refused.value.remark.code == "ending-unknown"
 
 
 def test_a_file_that_came_meanwhile_stays(
@@ -107,7 +107,7 @@ def test_a_file_that_came_meanwhile_stays(
     monkeypatch.setattr(os, "fsync", meanwhile)
     with pytest.raises(ExportError) as refused:
         write(path, "ours")
-    assert refused.value.why.code == "file-exists"
+    assert refused.value.remark.code == "file-exists"
     assert path.read_bytes() == b"theirs"
     assert os.listdir(tmp_path) == ["results.csv"]
 
@@ -125,16 +125,16 @@ def test_what_cannot_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(ExportError) as refused:
         write(tmp_path / "pipe.csv", "", replace=True)
-    assert refused.value.why.code == "file-irregular"
+    assert refused.value.remark.code == "file-irregular"
     with pytest.raises(ExportError) as refused:
         write(tmp_path / "nul\0.csv", "")
-    assert refused.value.why.code == "file-unwritable"
-    assert "x00" in refused.value.why.facts["path"]
+    assert refused.value.remark.code == "file-unwritable"
+    assert "x00" in refused.value.remark.facts["path"]
     # The super-user may write to every folder, so its mode alone tells nothing.
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ExportError) as refused:
         check(tmp_path / "results.csv")
-    assert refused.value.why.code == "folder-denied"
+    assert refused.value.remark.code == "folder-denied"
 
 
 # Names.

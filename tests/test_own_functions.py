@@ -39,7 +39,7 @@ def test_what_is_no_file_of_python(
         monkeypatch.setattr("builtins.open", denied)
     with pytest.raises(SelectionError) as error:
         read(f"{tmp_path}/{name}", name)
-    sentence = words.text(error.value.why)
+    sentence = words.text(error.value.remark)
     assert said in sentence
     assert "\n" not in sentence
 

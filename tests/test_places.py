@@ -63,7 +63,7 @@ def test_every_reader_refuses_what_is_no_file_of_a_bearable_size(
 ) -> None:
     with pytest.raises(OSError, match=r".+"):
         document.read(endless("saved.json"))
-    with pytest.raises(baseline.BaselineError):
+    with pytest.raises(baseline.SelectionError):
         baseline.load(str(endless("kept.json")))
     endless("lessons.json")
     assert progress.read() == progress.Progress()

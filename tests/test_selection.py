@@ -38,7 +38,7 @@ def refusal(parse: Callable[[str], object], text: str) -> Remark:
     """Said in one sentence, but for a question at its end."""
     with pytest.raises(SelectionError) as refused:
         parse(text)
-    remark = refused.value.why
+    remark = refused.value.remark
     assert isinstance(remark, Remark)
     sentence = re.sub(r'"[^"]*"| Did you mean .*\?$', "", words.text(remark))
     assert sentence.endswith(".")
@@ -164,7 +164,7 @@ def test_an_argument_that_makes_no_sense_is_refused(lacks: str) -> None:
     text = typed.get(lacks, "f32[8,8]@x,x")
     with pytest.raises(SelectionError) as refused:
         selection.parse_arguments([text])
-    remark = refused.value.why
+    remark = refused.value.remark
     assert remark == Remark("argument-refused", {"typed": text, "lacks": lacks})
     assert text in words.text(remark)
 

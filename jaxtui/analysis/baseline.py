@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from jaxtui.analysis.comparison import host_facts, value_text
-from jaxtui.model import Device, Fact, Host, Reading, Record, Remark
+from jaxtui.model import Device, Fact, Host, Reading, Record
+from jaxtui.model.remark import rejection
 from jaxtui.places import read_whole
 
 SCHEMA = 1
@@ -92,28 +93,20 @@ class Baseline(Record, frozen=True, kw_only=True):
         return next(alike, None)
 
 
-class BaselineError(Exception):
-    """A file is no baseline; the remark says why."""
-
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(remark.code)
-        self.remark = remark
-
-
 def load(file: str) -> Baseline:
     """Read one.
 
     Raises:
-        BaselineError: It cannot be read, is no such document, or has no figures.
+        SelectionError: It cannot be read, is no such document, or has no figures.
     """
     try:
         document = read_whole(Path(file))
     except OSError as error:
         facts: dict[str, Fact] = {"file": file, "error": error.strerror or str(error)}
-        raise BaselineError(Remark("unreadable-baseline", facts, "error")) from error
+        raise rejection("unreadable-baseline", **facts) from error
     baseline = decode(document, file)
     if not baseline.figures:
-        raise BaselineError(Remark("empty-baseline", {"file": file}, "error"))
+        raise rejection("empty-baseline", file=file)
     return baseline
 
 
@@ -121,18 +114,18 @@ def decode(document: bytes, file: str) -> Baseline:
     """What a document says, which came from a file of this name.
 
     Raises:
-        BaselineError: It is no such document.
+        SelectionError: It is no such document.
     """
     try:
         saved = msgspec.json.decode(document, type=_Document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         facts: dict[str, Fact] = {"file": file, "error": str(error)}
-        raise BaselineError(Remark("other-document", facts, "error")) from error
+        raise rejection("other-document", **facts) from error
     if saved.schema != SCHEMA:
         facts = {"file": file, "schema": saved.schema, "wanted": SCHEMA}
-        raise BaselineError(Remark("other-schema", facts, "error"))
+        raise rejection("other-schema", **facts)
     if saved.host is None:
-        raise BaselineError(Remark("empty-baseline", {"file": file}, "error"))
+        raise rejection("empty-baseline", file=file)
     figures = tuple(
         figure
         for figure in saved.tests

@@ -9,7 +9,6 @@ import click
 from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import (
     Baseline,
-    BaselineError,
     Difference,
     differences,
 )
@@ -34,7 +33,6 @@ from jaxtui.model import (
     Device,
     Fact,
     Remark,
-    SelectionError,
 )
 from jaxtui.model.machine import members
 from jaxtui.model.remark import rejection
@@ -43,13 +41,6 @@ from jaxtui.state import State, with_series
 from jaxtui.view import check as view
 from jaxtui.view import words
 from jaxtui.view.document import CheckResults, Outcome, check_results
-
-
-def _baseline(file: str) -> Baseline:
-    try:
-        return baselines.load(file)
-    except BaselineError as error:
-        raise SelectionError(error.remark) from error
 
 
 def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
@@ -82,7 +73,7 @@ def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
     "FILE",
     "Compare with what `jaxtui check --json > FILE` printed.",
     # Before anything is measured: afterwards would be a pity.
-    type=Parsed("file", _baseline),
+    type=Parsed("file", baselines.load),
 )
 @json_flag
 @engine_flags

@@ -26,7 +26,6 @@ from jaxtui.machine.topologies import REFUSALS, parse
 from jaxtui.model import (
     COMPILED_MODES,
     Inspection,
-    SelectionError,
 )
 from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.model.remark import rejection
@@ -133,8 +132,8 @@ def refused_topology(driver: Driver, error: CannotRun) -> None:
     """Tell a topology that libtpu does not have from an engine that cannot run.
 
     Raises:
-        SelectionError: There is no such topology.
+        UsageError: There is no such topology.
     """
     failed = driver.state.failed
     if failed is not None and failed.remark.code in REFUSALS:
-        raise SelectionError(str(error)) from error
+        raise click.UsageError(str(error)) from error

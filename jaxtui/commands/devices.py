@@ -68,7 +68,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
 
     Raises:
         CannotRun: if libtpu cannot be used.
-        TopologyError: if there is no topology of this name.
+        SelectionError: if there is no topology of this name.
     """
     devices: tuple[Device, ...] = ()
     source = words.of("recorded", name=name)

@@ -107,13 +107,17 @@ def _work(
     """
     names = selection.parse_devices(device or "all", state.devices)
     if len(names) < 2:
-        alone = words.text(view.one_device(names))
-        raise CannotRun(alone) if device is None else SelectionError(alone)
+        alone = view.one_device(names)
+        if device is None:
+            raise CannotRun(words.text(alone))
+        raise SelectionError(alone)
     chosen = [one for one in state.devices if one.name in names]
     pairs = tuple(choose(chosen, Network(state.devices), seed))
     if not pairs:
-        apart = words.text(Remark("link-across-hosts"))
-        raise CannotRun(apart) if device is None else SelectionError(apart)
+        apart = Remark("link-across-hosts")
+        if device is None:
+            raise CannotRun(words.text(apart))
+        raise SelectionError(apart)
     return Links(
         pairs=pairs,
         nbytes=size,

@@ -68,9 +68,9 @@ class Exports:
             try:
                 check(path, endings, replace=force)
             except ExportError as error:
-                if error.why.code == "file-exists":
+                if error.remark.code == "file-exists":
                     raise rejection("export-exists", path=str(path)) from error
-                raise SelectionError(error.why) from error
+                raise SelectionError(error.remark) from error
             if whole[index] in whole[:index]:
                 raise rejection("export-twice", path=str(path))
         return cls(found, force)
@@ -90,7 +90,7 @@ class Exports:
         try:
             write(path, content(), replace=self.replace)
         except ExportError as error:
-            why = words.text(error.why)
+            why = words.text(error.remark)
             say(f"jaxtui: {words.of('unwritten', path=str(path), why=why)}")
             return False
         say(f"Wrote {path}.")

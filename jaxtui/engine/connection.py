@@ -43,6 +43,7 @@ from jaxtui.model import (
     Remark,
     Waiting,
 )
+from jaxtui.model.remark import RemarkError
 
 MAX_LOG_LINE_BYTES = 64 * 1024
 """A longer line of the log is cut into pieces of this size."""
@@ -70,13 +71,8 @@ _LAST_LINES = 60
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class EngineUnavailableError(Exception):
+class EngineUnavailableError(RemarkError):
     """There is no engine to ask; the events have said why."""
-
-    def __init__(self, remark: Remark, text: str = "") -> None:
-        """Take why, and for those who read no codes the same as a text."""
-        super().__init__(text or remark.code)
-        self.remark = remark
 
 
 class Connection:

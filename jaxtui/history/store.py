@@ -27,7 +27,7 @@ from jaxtui.model import (
     Record,
     Remark,
 )
-from jaxtui.model.remark import Fact
+from jaxtui.model.remark import Fact, RemarkError
 from jaxtui.places import data_folder, keep_private, make_private
 
 try:
@@ -121,12 +121,8 @@ EARLIER = 20
 """Measurements of one case that are read at most, however often it was timed."""
 
 
-class HistoryError(Exception):
-    """The history cannot be read or written; ``remark`` is why."""
-
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(remark.code, remark.facts, remark.detail)
-        self.remark = remark
+class HistoryError(RemarkError):
+    """The history cannot be read or written."""
 
 
 def _check_moment(at: float) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from jaxtui.model import Device, Topology
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.model.remark import Fact, Remark, rejection
 
 MOST_CHIPS = 16_384
 """No slice has more (TPU7x: 9216); a larger layout is a slip of the hand."""
@@ -104,14 +104,6 @@ _OPTION = r"(?P<key>[a-z_]+)=(?P<value>\w+)"
 _NUMBERS = r"[0-9]{1,9}(?:x[0-9]{1,9})*"
 
 
-class TopologyError(ValueError):
-    """There is no such topology; carries the remark that says why."""
-
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(remark.code)
-        self.remark = remark
-
-
 # Lists of devices.
 
 _RECORDED = {
@@ -151,7 +143,7 @@ def devices(name: str) -> tuple[Device, ...]:
     """The devices of a topology, in the order of ``jax.devices()``.
 
     Raises:
-        TopologyError: There is no such topology, or its layout is not known here.
+        SelectionError: There is no such topology, or its layout is not known here.
     """
     return compute(parse(name))
 
@@ -163,7 +155,7 @@ def compute(topology: Topology) -> tuple[Device, ...]:
     them, and the list goes through them host by host. So are all recorded lists.
 
     Raises:
-        TopologyError: there is no such family, its chips are set up in another way, or
+        SelectionError: there is no such family, its chips are set up in another way, or
             the layout and the boxes of hosts do not fit.
     """
     name, _, layout = topology.name.partition(":")
@@ -172,13 +164,13 @@ def compute(topology: Topology) -> tuple[Device, ...]:
     known = {"chip_config_name", "chips_per_host_bounds", "num_slices"}
     if family is None or not usual or not topology.options.keys() <= known:
         unknown: dict[str, Fact] = {"typed": topology.label, "known": names()}
-        raise TopologyError(Remark("topology-name", unknown, "error"))
+        raise rejection("topology-name", **unknown)
     extents = _boxed(layout.partition("_")[0])
     host = _host(topology, extents)
     if any(extent % size for extent, size in zip(extents, host, strict=True)):
         value = "x".join(map(str, host))
         facts: dict[str, Fact] = {"topology": topology.label, "value": value}
-        raise TopologyError(Remark("topology-hosts", facts, "error"))
+        raise rejection("topology-hosts", **facts)
     hosts = [extent // size for extent, size in zip(extents, host, strict=True)]
     cores = family.devices_per_chip
     kind = family.kinds[0]
@@ -245,7 +237,7 @@ def parse(text: str) -> Topology:
     libtpu has the last word about the rest.
 
     Raises:
-        TopologyError: it is none of these.
+        SelectionError: it is none of these.
     """
     name = text.strip().lower()
     if name in _BY_NAME:
@@ -264,7 +256,7 @@ def _parse_own(text: str, name: str) -> Topology:
     if found := re.fullmatch(_NAME, own):
         return _own(found, _options(text, options))
     facts: dict[str, Fact] = {"typed": text.strip(), "known": names()}
-    raise TopologyError(Remark("topology-name", facts, "error"))
+    raise rejection("topology-name", **facts)
 
 
 def _own(found: re.Match[str], given: dict[str, Any]) -> Topology:
@@ -272,12 +264,12 @@ def _own(found: re.Match[str], given: dict[str, Any]) -> Topology:
     layout = found["layout"]
     if not re.fullmatch(_LAYOUT, layout):
         # libtpu divides by it: a zero would end the process (SIGFPE).
-        raise TopologyError(Remark("topology-layout", {"layout": layout}, "error"))
+        raise rejection("topology-layout", layout=layout)
     slices = given.get("num_slices", 1)
     chips = _chips(layout) * (slices if isinstance(slices, int) else 1)
     if chips > MOST_CHIPS:
         facts: dict[str, Fact] = {"layout": layout, "chips": chips, "most": MOST_CHIPS}
-        raise TopologyError(Remark("topology-too-large", facts, "error"))
+        raise rejection("topology-too-large", **facts)
     family = _ALIASES.get(found["family"], found["family"])
     if family == "v4":
         given.setdefault("chip_config_name", "megacore")
@@ -290,7 +282,7 @@ def _options(text: str, options: list[str]) -> dict[str, Any]:
         found = re.fullmatch(_OPTION, option.strip())
         if not found:
             facts: dict[str, Fact] = {"option": option.strip(), "typed": text.strip()}
-            raise TopologyError(Remark("topology-option-typed", facts, "error"))
+            raise rejection("topology-option-typed", **facts)
         value = found["value"]
         if re.fullmatch(_NUMBERS, value):
             numbers = tuple(map(int, value.split("x")))
@@ -309,7 +301,7 @@ def _of_type(name: str, found: re.Match[str]) -> Topology:
         counts = tuple(count * family.per_chip for count in layouts)
         facts: dict[str, Fact] = {"typed": name, "family": found["family"]}
         facts["counts"] = counts
-        raise TopologyError(Remark("accelerator-type", facts, "error"))
+        raise rejection("accelerator-type", **facts)
     slices = int(found["slices"] or 1)
     recorded = f"{family.cloud}-{found['count']}"
     if slices == 1 and recorded in _RECORDED:

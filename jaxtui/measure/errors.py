@@ -13,7 +13,7 @@ import re
 from jaxtui.format import shorten
 from jaxtui.machine import messages, packages
 from jaxtui.model import EngineFailed, Holder, Remark
-from jaxtui.model.remark import Fact
+from jaxtui.model.remark import Fact, RemarkError
 
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 """Names that JAX_PLATFORMS understands, with the right plugin."""
@@ -21,12 +21,8 @@ PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 HEADLINE_CHARACTERS = 300
 
 
-class RefusedError(Exception):
-    """What was asked for cannot be done; carries the remark that says why."""
-
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(remark.code)
-        self.remark = remark
+class RefusedError(RemarkError):
+    """What was asked for cannot be done."""
 
 
 def full_text(exc: BaseException) -> str:

@@ -39,15 +39,21 @@ class Remark(Record, frozen=True, eq=False, omit_defaults=True):
         return hash(self.code)  # a dict has no hash
 
 
-class SelectionError(ValueError):
-    """What was typed selects nothing.
+class RemarkError(Exception):
+    """Something cannot be, and a remark says why.
 
-    ``why`` is a remark; where a command refuses its own option, a sentence.
+    Args:
+        remark: why.
+        text: the same in words, for those who read no codes.
     """
 
-    def __init__(self, why: Remark | str) -> None:
-        super().__init__(why)
-        self.why = why
+    def __init__(self, remark: Remark, text: str = "") -> None:
+        super().__init__(text or remark.code)
+        self.remark = remark
+
+
+class SelectionError(RemarkError, ValueError):
+    """What was typed selects nothing."""
 
 
 def rejection(code: str, **facts: Fact) -> SelectionError:

@@ -258,7 +258,7 @@ class BaseApp(App[None]):
             make_private(folder)
             write(folder / name, text, replace=True)
         except (ExportError, OSError) as error:
-            why = words.text(error.why) if isinstance(error, ExportError) else error
+            why = words.text(error.remark) if isinstance(error, ExportError) else error
             self.say(f"{copied}; no file: {why}")
         else:
             # Of a file: a key must not take away where it is.

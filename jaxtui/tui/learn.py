@@ -267,7 +267,7 @@ class LearnPane(Pane):
         """
         state = self.session.state
         if not state.devices:
-            raise SelectionError(state.no_jax)
+            raise SelectionError(state.lacks_jax)
         if refusal := state.refusal("verdicts"):
             raise SelectionError(refusal)
         devices, host, ops = state.devices, state.host, state.ops
@@ -388,7 +388,7 @@ class LearnPane(Pane):
                 here = self._setting_of(self.course.open)
                 self.course = self.course.resized(here, doublings)
         except SelectionError as error:
-            self.base.say(words.said(error.why))
+            self.base.say(words.text(error.remark))
 
     # Running.
 
@@ -406,7 +406,7 @@ class LearnPane(Pane):
         try:
             self._setting = self._setting_of(course.place[0])
         except SelectionError as error:
-            self.base.say(words.said(error.why))
+            self.base.say(words.text(error.remark))
             return
         self._since, self.detail = self.base.clock(), "result"
         self.course = replace(course, playing=course.place)

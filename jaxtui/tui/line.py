@@ -84,7 +84,7 @@ class LineScreen(ModalScreen["str | None"]):
             answer = await self.take(typed)
         except (ExportError, SelectionError) as error:
             self._taking = ""
-            self.query_one("#line-says", Static).update(words.said(error.why))
+            self.query_one("#line-says", Static).update(words.text(error.remark))
             self.add_class("-refused")
         else:
             self.dismiss(answer)

@@ -7,7 +7,7 @@ from typing import get_args
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates
-from jaxtui.model import CheckTest, Device
+from jaxtui.model import CheckTest, Device, Remark
 from jaxtui.state import CaseState, Job
 from jaxtui.view import crossover, rates, words
 from jaxtui.view.bench import notes
@@ -47,13 +47,15 @@ class State(state.State, frozen=True):
     """What the curves over size show."""
 
     @property
-    def no_jax(self) -> str:
+    def lacks_jax(self) -> Remark:
         """Why nothing can be asked of JAX while there is nobody to ask."""
-        if self.engine == "failed":
-            return words.of("no-engine")
-        if self.engine == "released":
-            return words.of("released")
-        return words.of("jax-not-ready")
+        codes = {"failed": "no-engine", "released": "released"}
+        return Remark(codes.get(self.engine, "jax-not-ready"))
+
+    @property
+    def no_jax(self) -> str:
+        """The same in words."""
+        return words.text(self.lacks_jax)
 
     @property
     def exam(self) -> Examination | None:

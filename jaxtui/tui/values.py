@@ -88,7 +88,7 @@ def interpret(values: Values, state: State) -> Meaning:
     try:
         experiment = _build(values, state)
     except SelectionError as error:
-        return Meaning(None, words.said(error.why), True)
+        return Meaning(None, words.text(error.remark), True)
     for remark in experiments.refusals(experiment, state.ops):
         return Meaning(experiment, words.text(remark), True)
     extent = experiments.extent(experiment)

@@ -17,7 +17,7 @@ from typing import Any
 
 from jaxtui.model import PHASES, Case, Measurement, Remark
 from jaxtui.model.own import is_own, parts
-from jaxtui.model.remark import Fact
+from jaxtui.model.remark import Fact, RemarkError
 from jaxtui.places import write_whole
 from jaxtui.text import visible
 from jaxtui.view import render
@@ -98,12 +98,8 @@ _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 # Writing.
 
 
-class ExportError(Exception):
+class ExportError(RemarkError):
     """A file cannot be written."""
-
-    def __init__(self, why: Remark) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 def here() -> Path:

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from jaxtui.analysis import baseline as baselines
-from jaxtui.analysis.baseline import BaselineError
 from jaxtui.analysis.check import judge
+from jaxtui.model import SelectionError
 from jaxtui.view.document import check_results, encode
 from tests.analysis.figures import (
     HOST,
@@ -65,7 +65,7 @@ def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(content, encoding="latin-1")
     for one in (file, tmp_path, tmp_path / "none"):
-        with pytest.raises(BaselineError) as error:
+        with pytest.raises(SelectionError) as error:
             baselines.load(str(one))
         assert error.value.remark.facts["file"] == str(one)
 

@@ -68,11 +68,11 @@ def test_sizes_are_doubled_and_halved_within_the_lessons_range() -> None:
     assert sizes == [200, 300, 150, 75, 60]
     with pytest.raises(SelectionError) as refused:
         course.resized(replace(HERE, size=60), -1)
-    assert refused.value.why.code == "lesson-size"
-    assert refused.value.why.facts["size"] == 30
+    assert refused.value.remark.code == "lesson-size"
+    assert refused.value.remark.facts["size"] == 30
     with pytest.raises(SelectionError) as refused:
         replace(course, open=1).resized(HERE, 1)
-    assert refused.value.why.code == "lesson-without-size"
+    assert refused.value.remark.code == "lesson-without-size"
     assert course.setting(0, cpu_devices(), HOST, OPS, None).size == 60
 
 

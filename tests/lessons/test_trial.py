@@ -293,7 +293,7 @@ def test_where_a_lesson_runs(
     if isinstance(expected, str):
         with pytest.raises(SelectionError) as refused:
             where()
-        assert refused.value.why.code == expected
+        assert refused.value.remark.code == expected
     else:
         assert (where().size, where().device) == expected
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from jaxtui.machine import topologies
-from jaxtui.machine.topologies import TopologyError, parse
+from jaxtui.machine.topologies import parse
+from jaxtui.model import SelectionError
 from jaxtui.view import words
 from tests.machine.record import RECORD
 
@@ -76,7 +77,7 @@ def test_large_slices_are_worked_out(name: str, count: int, hosts: int) -> None:
     ],
 )
 def test_what_cannot_be_worked_out_is_said(name: str, code: str) -> None:
-    with pytest.raises(TopologyError) as raised:
+    with pytest.raises(SelectionError) as raised:
         topologies.devices(name)
     assert raised.value.remark.code == code
 
@@ -136,7 +137,7 @@ def test_a_name_says_what_libtpu_is_asked_for(typed: str, meant: str) -> None:
     ],
 )
 def test_what_is_none_is_refused(typed: str, code: str, facts: dict[str, Any]) -> None:
-    with pytest.raises(TopologyError) as raised:
+    with pytest.raises(SelectionError) as raised:
         parse(typed)
     remark = raised.value.remark
     assert remark.code == code

@@ -237,7 +237,7 @@ async def test_before_jax_is_up_there_is_no_script() -> None:
     async with app.run_test(size=NARROW):
         with pytest.raises(ExportError) as refused:
             await app.recipes(Experiment(cases=CASES))
-        assert refused.value.why.code == "script-needs-jax"
+        assert refused.value.remark.code == "script-needs-jax"
 
 
 # The other tabs.

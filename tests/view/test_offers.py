@@ -57,4 +57,4 @@ async def test_without_a_plot_there_is_a_picture_and_without_an_engine_no_script
     assert "<svg" in await content(offer, ".svg")
     with pytest.raises(ExportError) as refused:
         await content(offer, ".py")
-    assert refused.value.why.code == "script-needs-jax"
+    assert refused.value.remark.code == "script-needs-jax"

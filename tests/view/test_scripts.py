@@ -159,8 +159,8 @@ def test_what_cannot_run_is_left_out_and_said() -> None:
     assert scripts.of_cases([missing, able]) == scripts.of_cases([able])
     with pytest.raises(scripts.ExportError) as refused:
         scripts.of_cases([missing])
-    assert refused.value.why.code == "no-script"
-    assert "int8" in refused.value.why.facts["why"]
+    assert refused.value.remark.code == "no-script"
+    assert "int8" in refused.value.remark.facts["why"]
     assert "int8" in scripts.missing(missing).text
 
 

@@ -22,18 +22,14 @@ from jaxtui.measure.profile.steps import PS
 from jaxtui.measure.profile.tally import Tally
 from jaxtui.model.events import WorkFailed
 from jaxtui.model.profile import Profile
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.model.remark import Fact, Remark, RemarkError
 
 MOST_EVENTS = 1_000_000
 """Each takes some 20 µs and 1 kB while a profile is made of it."""
 
 
-class NoProfileError(Exception):
+class NoProfileError(RemarkError):
     """A trace shows no kernel."""
-
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(remark.code)
-        self.remark = remark
 
 
 def read(space: xspace.Space, source: str) -> Profile:
