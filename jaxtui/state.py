@@ -73,6 +73,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.model.hosts import HOST_GONE
 from jaxtui.model.machine import members
 from jaxtui.trace import Trace
 
@@ -528,7 +529,9 @@ def _is_transient(message: Remark | str) -> bool:
 
 def _engine_died(state: _AnyState, event: EngineDied) -> _AnyState:
     state = replace(state, engine="released", start=startup.NOTHING)
-    return say(state, event.remark, "machine" if state.job is None else "run")
+    # Of a host that is gone more is to be said than that the run is incomplete.
+    lasts = state.job is None or event.remark.code in HOST_GONE
+    return say(state, event.remark, "machine" if lasts else "run")
 
 
 def _logged(state: _AnyState, event: Logged) -> _AnyState:

@@ -54,6 +54,7 @@ from jaxtui.state import (
     with_past,
 )
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view import bench
 from tests.fake_engine import (
     HOST,
     OPS,
@@ -280,6 +281,19 @@ def test_other_devices_have_other_roofs() -> None:
     assert after(ON_CPU, state=state) == state
     state = after(ON_TPU, state=state)
     assert (state.roofs, "roofs" in state.jobs) == ((), False)
+
+
+def test_a_host_that_is_gone_is_named_after_the_run_too() -> None:
+    gone = EngineDied(returncode=1, remark=Remark("host-left", {"process": 1}))
+    compiling = PhaseStarted(index=0, phase="compile")
+    for died in (gone, DIED):
+        state = after(compiling, state=began(JIT, NUMPY), run=1)
+        state = after(died, state=state)
+        ended = RunFinished(outcome="crashed", elapsed_seconds=3.0)
+        state = after(ended, state=state, run=1)
+        assert (state.message == died.remark) == (died is gone)
+        assert state.run is not None
+        assert [bench.status(one) for one in state.run.cases] == ["not run"] * 2
 
 
 def test_what_had_arrived_stays_when_the_engine_dies() -> None:

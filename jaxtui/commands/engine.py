@@ -12,7 +12,6 @@ from jaxtui.commands import CASE_FAILED, FINE, CannotRun, Declined, Followed
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import say
-from jaxtui.engine.active import HOST_GONE
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
 from jaxtui.model import (
@@ -24,6 +23,7 @@ from jaxtui.model import (
     Topology,
     Waiting,
 )
+from jaxtui.model.hosts import HOST_GONE
 from jaxtui.session import FollowedError, RunRefusedError, Session, following
 from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State

@@ -27,20 +27,12 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.model.hosts import HOST_GONE
 from jaxtui.model.own import is_own
 from jaxtui.model.remark import Fact
 
 PATIENCE_SECONDS = 60.0
 """How far beyond its budget foreign code may go without a sign of life."""
-
-HOST_GONE = (
-    "collective-broken",
-    "collective-not-entered",
-    "host-left",
-    "host-lost",
-    "leader-lost",
-)
-"""The codes of an engine's end that is another process's doing."""
 
 
 def has_files(work: Work) -> bool:

@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 
@@ -215,7 +216,7 @@ class Connection:
         facts = {**remark.facts, "hostname": name}
         if not self.hosts or numbers(self.hosts[0].jax) >= (0, 7):
             facts["seconds"] = heartbeat_seconds(os.environ)
-        return msgspec.structs.replace(remark, facts=facts)
+        return _noted(msgspec.structs.replace(remark, facts=facts))
 
     def kill(self) -> None:
         """End the process now; ``ended`` tells when it is gone."""
@@ -314,7 +315,7 @@ class Connection:
             elif isinstance(event, Dismissed):
                 self.ending = True
             elif isinstance(event, HostLost):
-                self.lost = event.remark
+                self.lost = _noted(event.remark)
             elif isinstance(event, EngineFailed):
                 self.failed = event
                 self.settled.set()
@@ -353,6 +354,11 @@ class Connection:
                 break
             self._process.kill()
         return popen.returncode
+
+
+def _noted(remark: Remark) -> Remark:
+    """With the time at which this host heard of it."""
+    return msgspec.structs.replace(remark, facts={**remark.facts, "at": time.time()})
 
 
 async def _log_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:

@@ -375,9 +375,12 @@ class _Run(Runner):
         ):
             record.memory = Remark("no-span", {"because": "budget"})
             return
+        case = devices.as_alone(made.case)
+        if case is None:
+            return
         yield self.progress("memory-span", made.case.label)
         seconds = max(min(share, memory.SPAN_SECONDS), least)
-        record.memory = self._spans.span(made.case, seconds)
+        record.memory = self._spans.span(case, seconds)
         self._reserved -= min(self._reserved, perf_counter() - before)
 
     def _finish(self, record: Record) -> Iterator[RunEvent]:

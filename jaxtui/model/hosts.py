@@ -73,6 +73,16 @@ class Dismissed(Record, frozen=True, kw_only=True, tag=True):
     """The next engine of process 0 will want others."""
 
 
+HOST_GONE = (
+    "collective-broken",
+    "collective-not-entered",
+    "host-left",
+    "host-lost",
+    "leader-lost",
+)
+"""The codes of an engine's end that is another process's doing."""
+
+
 class HostLost(Record, frozen=True, kw_only=True, tag=True):
     """Another process is gone, and with it this engine."""
 

@@ -301,8 +301,10 @@ def ready_column(run: Job) -> Column:
 
 def status(case: CaseState) -> str:
     """What becomes of a case that has no figures, in one or two words."""
+    if case.status == "not run":
+        return "not run"
     if case.failure is not None:
-        return "not run" if case.status == "not run" else "failed"
+        return "failed"
     return case.doing.replace("first_call", "1st call") or case.status
 
 

@@ -406,7 +406,7 @@ def test_the_app_works_with_followers_and_again_with_others(
         shell.shows(str(SECOND))
         group.processes["1"].send_signal(signal.SIGTERM)
         assert group.code("1") == 143
-        shell.shows("has left")
+        shell.shows(" left at ")
         shell.type("R")
         # Before 0.7.2 nothing says who has come.
         others = "process 1" if JAX >= (0, 7, 2) else "other processes"

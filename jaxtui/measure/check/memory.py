@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -12,6 +14,11 @@ from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.measure.devices import memory_of, name
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.model import Reading, Remark, RunEvent
+
+_POOL_SHARE = "0.75"
+"""docs.jax.dev/en/latest/gpu_memory_allocation.html"""
+
+_POOLS = ("", "default", "bfc")
 
 
 def test(context: Context) -> Iterator[RunEvent]:
@@ -40,10 +47,24 @@ def of_device(device: str, kind: str, stats: dict[str, int]) -> Reading:
     if not limit:
         return _free(device, remarks=(Remark("no-memory-figure"),))
     used = stats.get("bytes_in_use", 0) + stats.get("bytes_reserved", 0)
-    in_use = Remark("memory-in-use", {"used": used, "limit": limit})
-    published = peaks.memory(kind)
+    remarks: list[Remark] = []
+    if used:
+        remarks.append(Remark("memory-in-use", {"used": used, "limit": limit}))
+    if device.startswith("gpu:") and (share := _pool_share(os.environ)) is not None:
+        remarks.append(Remark("memory-pool", {"limit": limit, "share": share}))
     free = max(0, limit - used)
-    return _free(device, free, expected=published, remarks=(in_use,) if used else ())
+    return _free(device, free, expected=peaks.memory(kind), remarks=tuple(remarks))
+
+
+def _pool_share(environment: Mapping[str, str]) -> float | None:
+    """Of a GPU, what JAX's allocator takes at most; ``None`` of one without a pool."""
+    if environment.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default") not in _POOLS:
+        return None
+    names = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION")
+    typed = next(filter(None, map(environment.get, names)), _POOL_SHARE)
+    with suppress(ValueError):
+        return float(typed)
+    return None
 
 
 def _free(device: str, free: int | None = None, **facts: Any) -> Reading:

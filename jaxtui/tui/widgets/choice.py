@@ -283,7 +283,7 @@ class Choice(Widget, can_focus=True):
     def summary(self) -> str:
         """The chosen names, or the first one and how many more."""
         text = ",".join(self.chosen)
-        if len(text) > _LONGEST:
+        if len(text) > _LONGEST and len(self.chosen) > 1:
             text = f"{self.chosen[0]} +{len(self.chosen) - 1}"
         return text or "none"
 

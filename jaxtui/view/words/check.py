@@ -310,6 +310,14 @@ WORDS: dict[str, Words] = {
             " in use."
         ),
     ),
+    "memory-pool": Words(
+        "JAX's pool",
+        lambda facts: (
+            f"JAX allocates at most {fmt.percent(facts['share'])} of a GPU's memory,"
+            f" here {fmt.bytes_text(facts['limit'])}."
+        ),
+        "XLA_PYTHON_CLIENT_MEM_FRACTION sets the share.",
+    ),
     "nothing-copied": Words(
         "zero-copy", "Both sides share one buffer, so nothing is transferred."
     ),

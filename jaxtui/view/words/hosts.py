@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from jaxtui.format import plural, seconds
@@ -119,6 +120,12 @@ def _capital(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
+def _at(facts: Facts) -> str:
+    """By the clock of this host."""
+    moment = facts.get("at")
+    return time.strftime(" at %H:%M:%S", time.localtime(moment)) if moment else ""
+
+
 _AGAIN = (
     "The results so far are kept. Start the command again on every host; in the app,"
     " R forms the group again."
@@ -206,13 +213,13 @@ WORDS: dict[str, Words] = {
         lambda f: f"JAX did not start in {_host(f)}. Its output says why.",
     ),
     "host-left": Words(
-        "host left", lambda f: f"{_capital(_host(f))} has left.", _AGAIN
+        "host left", lambda f: f"{_capital(_host(f))} left{_at(f)}.", _AGAIN
     ),
     "host-lost": Words(
         "host lost",
         lambda f: (
-            f"{_capital(_host(f))} has sent no heartbeat for {f.get('seconds', 100)} s:"
-            " JAX counts it as lost."
+            f"{_capital(_host(f))} sent no heartbeat for {f.get('seconds', 100)} s:"
+            f" JAX counted it as lost{_at(f)}."
         ),
         _AGAIN,
     ),

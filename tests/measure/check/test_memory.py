@@ -44,5 +44,29 @@ def test_what_statistics_say() -> None:
     facts = {"used": 3 * GIB, "limit": TPU["bytes_limit"]}
     assert reading.remarks == (Remark("memory-in-use", facts),)
     assert memory.of_device("gpu:0", "none", TPU).expected is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "share"),
+    [
+        ({}, 0.75),
+        ({"XLA_PYTHON_CLIENT_MEM_FRACTION": ".9"}, 0.9),
+        ({"XLA_CLIENT_MEM_FRACTION": "0.5"}, 0.5),
+        ({"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}, None),
+        ({"XLA_PYTHON_CLIENT_MEM_FRACTION": "most"}, None),
+    ],
+)
+def test_the_limit_of_a_gpu_is_that_of_jax(
+    variables: dict[str, str], share: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory.os, "environ", variables)
+    stats = {"bytes_limit": 75 * GIB, "bytes_in_use": 0}
+    reading = memory.of_device("gpu:0", "NVIDIA H100", stats)
+    facts = {"limit": 75 * GIB, "share": share}
+    assert reading.remarks == ((Remark("memory-pool", facts),) if share else ())
+    assert memory.of_device("tpu:0", "TPU v4", stats).remarks == ()
+
+
+def test_a_runtime_may_not_say() -> None:
     silent = memory.of_device("gpu:0", "none", {})
     assert (silent.measured, silent.remarks) == (None, (Remark("no-memory-figure"),))
