@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 from jaxtui.analysis import audit as analysis
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
-from jaxtui.commands.common import Common, not_started, python_flag
+from jaxtui.commands.common import Common, check_program, not_started, python_flag
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import in_colour, pass_on, say
@@ -55,7 +53,7 @@ def command(
     if not program:
         raise rejection("name-program")
     if module is None:
-        _check(Path(program[0]))
+        check_program(program[0])
     status, witness = _run(program, common.python, as_json=as_json)
     name = module if module is not None else program[0]
     audit = analysis.judge(witness, name, status, view.source)
@@ -82,16 +80,6 @@ def command(
         as_json=as_json,
         code=code,
     )
-
-
-def _check(path: Path) -> None:
-    """Raises ``SelectionError`` if this is no file that can be read."""
-    if path.is_dir():
-        raise rejection("is-folder-of-programs", path=str(path))
-    if not path.exists():
-        raise rejection("no-file", path=str(path))
-    if not os.access(path, os.R_OK):
-        raise rejection("file-denied", path=str(path))
 
 
 def _run(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import resource
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -346,3 +347,13 @@ no_history = click.option(
     help="Do not save measurements in the history.",
 )
 """The option of whatever measures cases."""
+
+
+def check_program(path: str) -> None:
+    """Raises ``SelectionError`` if this is no file that can be read."""
+    if os.path.isdir(path):
+        raise refused("is-folder-of-programs", path=path)
+    if not os.path.exists(path):
+        raise refused("no-file", path=path)
+    if not os.access(path, os.R_OK):
+        raise refused("file-denied", path=path)

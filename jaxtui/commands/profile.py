@@ -21,6 +21,7 @@ from jaxtui.commands.common import (
     Common,
     Number,
     Whole,
+    check_program,
     engine_flags,
     flag,
     not_started,
@@ -180,7 +181,14 @@ def command(
     if load is not None:
         return show.close(interrupt.run(traces.read(load)), str(load))
     if m or _is_script(target[0]):
-        return _Program(common, target, module=m, options=options).run(show)
+        script = Script(
+            path=target[0],
+            module=m,
+            after_seconds=options["after"] or 0.0,
+            after_steps=options["after_steps"] or 0,
+            seconds=options["seconds"] or SCRIPT_SECONDS,
+        )
+        return _program(common, script, target[1:], show)
     context = click.get_current_context()
     typed = [n for n in options if context.get_parameter_source(n) in TYPED]
     cases = Cases(
@@ -308,95 +316,69 @@ def _profile(common: Common, cases: Cases, steps: int, show: _Shown) -> int:
     return show.close(found or (job.failed if job else None), label, driver)
 
 
-class _Program:
+def _program(
+    common: Common, script: Script, arguments: Sequence[str], show: _Shown
+) -> int:
     """Someone's program, in a process of its own.
 
-    Args:
-        common: the interpreter, and how many devices to simulate.
-        target: the program and its arguments.
-        module: it is a module.
-        options: of the command line.
+    Returns:
+        Its exit code, or the one that its profile has.
     """
+    if not script.module:
+        check_program(script.path)
+    environment = dict(os.environ)
+    if common.cpu_devices is not None:
+        environment["JAX_NUM_CPU_DEVICES"] = str(common.cpu_devices)
+    process: asyncio.subprocess.Process | None = None
 
-    def __init__(
-        self,
-        common: Common,
-        target: Sequence[str],
-        *,
-        module: bool,
-        options: dict[str, Any],
-    ) -> None:
-        self._common, self._arguments = common, target[1:]
-        if not module and not Path(target[0]).is_file():
-            raise rejection("no-file", path=target[0])
-        self._script = Script(
-            path=target[0],
-            module=module,
-            after_seconds=options["after"] or 0.0,
-            after_steps=options["after_steps"] or 0,
-            seconds=options["seconds"] or SCRIPT_SECONDS,
-        )
-        self._code = FINE
-        self._process: asyncio.subprocess.Process | None = None
-
-    def run(self, show: _Shown) -> int:
-        """The exit code of the program, or the one that its profile has."""
-        shown = interrupt.run(self._run(show), self._stop)
-        return self._code or shown or FINE
-
-    async def _run(self, show: _Shown) -> int:
+    async def run() -> int:
+        nonlocal process
         with TemporaryDirectory(prefix="jaxtui-profile-") as folder:
-            environment = dict(os.environ)
-            if self._common.cpu_devices is not None:
-                environment["JAX_NUM_CPU_DEVICES"] = str(self._common.cpu_devices)
             try:
-                return await self._watched(show, Path(folder), environment)
+                async with children.running(
+                    RUNNER,
+                    folder,
+                    msgspec.json.encode(script).decode(),
+                    *arguments,
+                    python=common.python,
+                    env=environment,
+                    # A document on stdout stands there alone.
+                    stdout=STDERR if show.as_json else None,
+                ) as process:
+                    return await watch(process, Path(folder))
             except OSError as error:
-                python = self._common.python or (sys.executable,)
+                python = common.python or (sys.executable,)
                 raise not_started(python[:1], error) from error
 
-    async def _watched(
-        self, show: _Shown, folder: Path, environment: dict[str, str]
-    ) -> int:
+    async def watch(process: asyncio.subprocess.Process, folder: Path) -> int:
         """Show the profile as soon as there is one; the program goes on."""
-        async with children.running(
-            RUNNER,
-            str(folder),
-            msgspec.json.encode(self._script).decode(),
-            *self._arguments,
-            python=self._common.python,
-            env=environment,
-            # A document on stdout stands there alone.
-            stdout=STDERR if show.as_json else None,
-        ) as process:
-            self._process = process
-            ended = asyncio.create_task(process.wait())
-            shown: int | None = None
-            while not ended.done():
-                await asyncio.wait([ended], timeout=POLL_SECONDS)
-                if shown is None and (folder / "done").exists():
-                    shown = await self._show(folder, show)
-            self._code = children.status(ended.result())
-        return await self._show(folder, show) if shown is None else shown
+        ended = asyncio.create_task(process.wait())
+        code: int | None = None
+        while not ended.done():
+            await asyncio.wait([ended], timeout=POLL_SECONDS)
+            if code is None and (folder / "done").exists():
+                code = show.close(await _captured(folder, script.path), script.path)
+        if code is None:
+            code = show.close(await _captured(folder, script.path), script.path)
+        return children.status(ended.result()) or code
 
-    async def _show(self, folder: Path, show: _Shown) -> int:
-        found: Profile | WorkFailed
-        if (folder / "done").exists():
-            found = await traces.read(folder)
-        elif (folder / "failed").exists():
-            told = (folder / "failed").read_bytes()
-            found = WorkFailed(remark=msgspec.json.decode(told, type=Remark))
-        else:
-            found = WorkFailed(remark=Remark("program-lost", severity="error"))
-        if isinstance(found, Profile):
-            found = msgspec.structs.replace(found, source=self._script.path)
-        return show.close(found, self._script.path)
+    async def tell() -> None:
+        # The terminal has told the program as well, and it decides when it ends.
+        if process is not None:
+            pass_on(process, interrupt.number)
 
-    def _stop(self, at_once: bool) -> Any:
-        """The terminal has told the program as well, and it decides when it ends."""
+    code = interrupt.run(run(), lambda _: tell())
+    return interrupt.code if code is None else code
 
-        async def tell() -> None:
-            if self._process is not None:
-                pass_on(self._process, interrupt.number)
 
-        return tell()
+async def _captured(folder: Path, source: str) -> Profile | WorkFailed:
+    """What there is of the profile of a program."""
+    if (folder / "done").exists():
+        profile = await traces.read(folder)
+        if isinstance(profile, Profile):
+            return msgspec.structs.replace(profile, source=source)
+        return profile
+    remark = Remark("program-lost", severity="error")
+    if (failed := folder / "failed").exists():
+        remark = msgspec.json.decode(failed.read_bytes(), type=Remark)
+    return WorkFailed(remark=remark)
