@@ -217,7 +217,7 @@ class EngineClient:
                 raise EngineUnavailableError(connection.failed.remark)
             if connection.ending:
                 await self.start()
-        raise EngineUnavailableError(Remark("engine-ended-early", severity="error"))
+        raise EngineUnavailableError.of("engine-ended-early")
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)

@@ -298,7 +298,7 @@ class History:
         query = f"{_WHOLE} WHERE m.id = ?"
         values = self._do(lambda file: file.execute(query, [number]).fetchone())
         if values is None:
-            raise HistoryError(Remark("no-measurement", {"id": number}, "error"))
+            raise HistoryError.of("no-measurement", id=number)
         return _entry(*values)
 
     def earlier(
@@ -405,7 +405,7 @@ class History:
             HistoryError: It cannot be done.
         """
         if sqlite3 is None:
-            raise HistoryError(Remark("no-sqlite", severity="error"))
+            raise HistoryError.of("no-sqlite")
         try:
             if not makes and not _exists(self.path):
                 return None
@@ -538,8 +538,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     with _transaction(connection, "BEGIN IMMEDIATE"):
         version = _version(connection)
         if version > VERSION:
-            facts: dict[str, Fact] = {"path": str(path), "version": version}
-            raise HistoryError(Remark("history-newer", facts, "error"))
+            raise HistoryError.of("history-newer", path=str(path), version=version)
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version == 0 and tables:
             raise sqlite3.DatabaseError("another database")

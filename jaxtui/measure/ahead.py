@@ -18,7 +18,6 @@ from jaxtui.measure.errors import RefusedError, full_text
 from jaxtui.measure.workload import Workload, spread
 from jaxtui.model import Case, Device, Topology
 from jaxtui.model.own import short_name
-from jaxtui.model.remark import Fact, Remark
 
 
 def describe(topology: Topology) -> tuple[Device, ...]:
@@ -60,8 +59,9 @@ def place(workload: Workload, device: Any) -> None:
         RefusedError: The file spreads them over devices.
     """
     if (count := spread((workload.args, workload.keywords))) > 1:
-        facts: dict[str, Fact] = {"name": short_name(workload.case.op), "count": count}
-        raise RefusedError(Remark("arguments-spread", facts, "error"))
+        raise RefusedError.of(
+            "arguments-spread", name=short_name(workload.case.op), count=count
+        )
     sharding = SingleDeviceSharding(device)
 
     def shape(leaf: Any) -> Any:

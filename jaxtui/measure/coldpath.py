@@ -43,7 +43,6 @@ from jaxtui.model import (
     PhaseStarted,
     RunEvent,
 )
-from jaxtui.model.remark import Remark
 from jaxtui.stats import median
 
 REPETITIONS = 5
@@ -383,13 +382,13 @@ def _look_at(workload: Workload, result: Any) -> None:
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]
-            raise RefusedError(Remark("no-jax-array", {"name": name}, "error"))
+            raise RefusedError.of("no-jax-array", name=name)
         workload.wait = wait_for(result)
     workload.output_dtype = dtype_of(arrays)
     asked, got = workload.case.dtype, workload.output_dtype
     if asked == "float64" and workload.op and np.dtype(got).itemsize < 8:
         # JAX has silently computed in another precision.
-        raise RefusedError(Remark("precision-lost", {"dtype": got}, "error"))
+        raise RefusedError.of("precision-lost", dtype=got)
     sizes = [array.nbytes for array in arrays]
     workload.result_bytes = sum(sizes)
     workload.block_bytes = max([workload.block_bytes, *sizes])

@@ -15,7 +15,7 @@ import jax
 from msgspec.structs import replace
 
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Case, Device, Remark
+from jaxtui.model import Case, Device
 from jaxtui.model.machine import group_name, members
 from jaxtui.model.remark import Fact
 
@@ -137,8 +137,7 @@ def find(wanted: str) -> jax.Device:
         devices |= {name(device): device for device in others}
     if wanted in devices:
         return devices[wanted]
-    facts: dict[str, Fact] = {"device": wanted, "devices": tuple(devices)}
-    raise RefusedError(Remark("device-unknown", facts, "error"))
+    raise RefusedError.of("device-unknown", device=wanted, devices=tuple(devices))
 
 
 def find_all(wanted: str) -> tuple[jax.Device, ...]:
@@ -171,7 +170,7 @@ def check_own(device: Device) -> None:
     if not device.addressable:
         facts: dict[str, Fact] = {"device": device.name}
         facts["process"] = device.process_index
-        raise RefusedError(Remark("device-of-other-process", facts, "error"))
+        raise RefusedError.of("device-of-other-process", **facts)
 
 
 def free_bytes(device: Device | None, host_bytes: int | None) -> int | None:

@@ -38,7 +38,6 @@ from jaxtui.model import (
 from jaxtui.model.own import dtype_of as own_dtype
 from jaxtui.model.own import short_name
 from jaxtui.model.programs import EagerStep, Program
-from jaxtui.model.remark import Fact, Remark
 
 STEPS_AT_MOST = 100
 """Steps of a function of a file that are compiled for comparison: each costs
@@ -142,14 +141,13 @@ class _Run(Runner):
     def _inspect(self) -> Iterator[RunEvent]:
         case, source = self.case, own.source(self.case.op)
         if case.mode in HOST_MODES:
-            raise RefusedError(Remark("no-program", {"mode": case.mode}, "error"))
+            raise RefusedError.of("no-program", mode=case.mode)
         # Memory is not asked for: nothing is allocated.
         planning.check(case, planning.Supply())
         group = devices.find_all(case.device)
         collective = ops.COLLECTIVES.get(case.op)
         if len(group) > 1 and not collective and not case.on_mesh:
-            facts: dict[str, Fact] = {"device": case.device}
-            raise RefusedError(Remark("program-of-each", facts, "error"))
+            raise RefusedError.of("program-of-each", device=case.device)
         self._device = group[0]
         here = self._device not in devices.described
         if here:
@@ -184,8 +182,7 @@ class _Run(Runner):
                 ahead.place(workload, self._device)
         stages = self._stages = Stages(workload)
         if not stages.names:
-            facts = {"name": short_name(case.op)}
-            raise RefusedError(Remark("compiled-already", facts, "error"))
+            raise RefusedError.of("compiled-already", name=short_name(case.op))
         for stage in stages.names[:1] if case.mode == "eager" else stages.names:
             yield self.enter(stage)
             with workload.scope(), ahead.as_if_on(self._device, case):

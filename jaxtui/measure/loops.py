@@ -41,7 +41,6 @@ from jaxtui.model import (
     HOST_MODES,
     MAXIMUM_LOOP_CALLS,
     Case,
-    Fact,
     Loop,
     LoopCall,
     LoopClock,
@@ -375,11 +374,9 @@ def _check_donation(loop: Loop, used: tuple[int, ...]) -> None:
     """Refuse a loop in which a call finds an argument that another has used up."""
     if loop.chained and used == (0,):
         return
-    facts: dict[str, Fact] = {
-        "function": short_name(loop.case.op),
-        "chained": loop.chained,
-    }
-    raise RefusedError(Remark("donates-arguments", facts, "error"))
+    raise RefusedError.of(
+        "donates-arguments", function=short_name(loop.case.op), chained=loop.chained
+    )
 
 
 def plan(loop: Loop) -> PlannedCase:
@@ -390,13 +387,11 @@ def plan(loop: Loop) -> PlannedCase:
     """
     case = loop.case
     if case.mode in HOST_MODES:
-        raise RefusedError(Remark("loop-on-host", {"mode": case.mode}, "error"))
+        raise RefusedError.of("loop-on-host", mode=case.mode)
     if len(members(case.device)) > 1:
-        group: dict[str, Fact] = {"device": case.device}
-        raise RefusedError(Remark("loop-on-group", group, "error"))
+        raise RefusedError.of("loop-on-group", device=case.device)
     if not 1 <= loop.calls <= MAXIMUM_LOOP_CALLS:
-        calls: dict[str, Fact] = {"calls": loop.calls, "most": MAXIMUM_LOOP_CALLS}
-        raise RefusedError(Remark("loop-calls", calls, "error"))
+        raise RefusedError.of("loop-calls", calls=loop.calls, most=MAXIMUM_LOOP_CALLS)
     planned = plan_case(case, Supply())
     if (problem := planned.problem) is not None:
         raise RefusedError(problem.remark)
@@ -406,8 +401,9 @@ def plan(loop: Loop) -> PlannedCase:
         takes = _array_text(first.shape, first.dtype(case.dtype))
         gives = _array_text(op.result_shape(case.size), op.result_dtype(case.dtype))
         if takes != gives:
-            facts: dict[str, Fact] = {"op": case.op, "takes": takes, "gives": gives}
-            raise RefusedError(Remark("cannot-chain-op", facts, "error"))
+            raise RefusedError.of(
+                "cannot-chain-op", op=case.op, takes=takes, gives=gives
+            )
     return planned
 
 
@@ -429,14 +425,14 @@ def check_memory(case: Case, what: str, needed: int, alive: int) -> None:
     """
     free = Supply().free_bytes(case.device)
     if free is not None and needed > free:
-        facts: dict[str, Fact] = {
-            "what": what,
-            "needed": needed,
-            "on": case.device,
-            "results": alive,
-            "free": free,
-        }
-        raise RefusedError(Remark("loop-too-large", facts, "error"))
+        raise RefusedError.of(
+            "loop-too-large",
+            what=what,
+            needed=needed,
+            on=case.device,
+            results=alive,
+            free=free,
+        )
 
 
 def _results_alive(loop: Loop, depth: int) -> int:
@@ -455,20 +451,18 @@ def _check_time(loop: Loop, device: jax.Device) -> None:
     if seconds is None:
         return
     if seconds > loop.budget:
-        facts: dict[str, Fact] = {"seconds": seconds, "budget": loop.budget, "calls": 1}
-        raise RefusedError(Remark("loop-too-slow", facts, "error"))
+        raise RefusedError.of(
+            "loop-too-slow", seconds=seconds, budget=loop.budget, calls=1
+        )
     _check_repeat(loop, loop.calls * seconds)
 
 
 def _check_repeat(loop: Loop, seconds: float) -> None:
     """Refuse a loop of which one repeat takes many times its budget."""
     if seconds > BUDGETS_AT_MOST * loop.budget:
-        facts: dict[str, Fact] = {
-            "seconds": seconds,
-            "budget": loop.budget,
-            "calls": loop.calls,
-        }
-        raise RefusedError(Remark("loop-too-slow", facts, "error"))
+        raise RefusedError.of(
+            "loop-too-slow", seconds=seconds, budget=loop.budget, calls=loop.calls
+        )
 
 
 def _array_text(shape: tuple[int, ...], dtype: str) -> str:

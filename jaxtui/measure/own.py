@@ -68,7 +68,7 @@ from jaxtui.model.own import (
     parts,
     short_name,
 )
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.model.remark import Fact
 from jaxtui.places import read_whole
 
 MODES = ("jit", "eager", "numpy")
@@ -163,9 +163,9 @@ def load(source: Source, device: jax.Device | None) -> Function:
             "functions": tuple(_function_names(module)),
         }
         if call is None:
-            raise RefusedError(Remark("function-missing", facts, "error"))
+            raise RefusedError.of("function-missing", **facts)
         facts["type"] = "class" if isinstance(call, type) else type(call).__name__
-        raise RefusedError(Remark("not-a-function", facts, "error"))
+        raise RefusedError.of("not-a-function", **facts)
     return Function(
         name=last,
         call=call,
@@ -234,7 +234,7 @@ def fresh(function: Function) -> Call:
         result = call(*args, **keywords)
         after = jax.tree.leaves((args, keywords))
         if [*map(id, before)] != [*map(id, after)]:
-            raise RefusedError(Remark("changes-arguments", {"name": name}, "error"))
+            raise RefusedError.of("changes-arguments", name=name)
         return result
 
     unseen.__name__ = unseen.__qualname__ = function.name
@@ -254,7 +254,7 @@ def eager(function: Function) -> Call:
         return function.call
     if (inside := known.inside) is None:
         facts = {"name": function.name}
-        raise RefusedError(Remark("no-eager-function", {**facts}, "error"))
+        raise RefusedError.of("no-eager-function", **facts)
     return inside
 
 
@@ -381,7 +381,7 @@ def _import_member(path: str) -> ModuleType | None:
     of = str(getattr(there, "__file__", None) or package)
     if not os.path.realpath(of).startswith(os.path.realpath(package)):
         facts = {"package": name.partition(".")[0], "folder": os.path.dirname(of)}
-        raise RefusedError(Remark("package-name-taken", {**facts}, "error"))
+        raise RefusedError.of("package-name-taken", **facts)
     # What lies beside it is found as well, if nothing else has that name.
     for place, folder in ((0, root), (len(sys.path) + 1, os.path.dirname(path))):
         if folder not in sys.path:
@@ -433,11 +433,10 @@ def read(path: str) -> bytes:
         return read_whole(path)
     except OSError as error:
         if isinstance(error, FileNotFoundError):
-            raise RefusedError(
-                Remark("file-missing", {"file": path}, "error")
-            ) from None
-        facts: dict[str, Fact] = {"file": path, "why": error.strerror}
-        raise RefusedError(Remark("file-unreadable", facts, "error")) from error
+            raise RefusedError.of("file-missing", file=path) from None
+        raise RefusedError.of(
+            "file-unreadable", file=path, why=error.strerror
+        ) from error
 
 
 def specs(case: Case) -> tuple[Spec, ...]:
@@ -458,17 +457,17 @@ def check(case: Case) -> None:
     if is_own(case.op) and not is_given(case.op):
         read(parts(case.op)[0])
     if case.mode not in MODES:
-        facts: dict[str, Fact] = {"op": name, "mode": case.mode, "modes": MODES}
-        raise RefusedError(Remark("mode-missing", facts, "error"))
+        raise RefusedError.of("mode-missing", op=name, mode=case.mode, modes=MODES)
     if case.precision != "default":
-        raise RefusedError(Remark("own-precision", {"op": name}, "error"))
+        raise RefusedError.of("own-precision", op=name)
     try:
         typed = specs(case)
     except ValueError:
-        facts = {"arguments": str((case.params or {}).get(ARGUMENTS, ""))}
-        raise RefusedError(Remark("arguments-invalid", facts, "error")) from None
+        raise RefusedError.of(
+            "arguments-invalid", arguments=str((case.params or {}).get(ARGUMENTS, ""))
+        ) from None
     if typed and case.size:
-        raise RefusedError(Remark("size-beside-arguments", {"op": name}, "error"))
+        raise RefusedError.of("size-beside-arguments", op=name)
 
 
 def input_bytes(case: Case) -> int:
@@ -620,8 +619,7 @@ def settle(
         _refuse_mixed(made, name)
     if case.inputs == "host":
         if there or any(not takes(leaf) for leaf in made.leaves):
-            facts: dict[str, Fact] = {"name": name, "placed": bool(there)}
-            raise RefusedError(Remark("no-host-inputs", facts, "error"))
+            raise RefusedError.of("no-host-inputs", name=name, placed=bool(there))
         return made.map(lambda leaf: to_host(leaf) if is_array(leaf) else leaf)
 
     def placed(leaf: Any) -> Any:
@@ -658,12 +656,12 @@ def _placed(made: Arguments, name: str, device: jax.Device) -> set[jax.Device]:
             (other,) = map(devices.name, there)
             facts: dict[str, Fact] = {"name": name, "there": other}
             facts["device"] = devices.name(device)
-            raise RefusedError(Remark("argument-elsewhere", facts, "error"))
+            raise RefusedError.of("argument-elsewhere", **facts)
     first = min(spread, key=lambda one: int(one.id), default=device)
     if first != device:
         facts = {"name": name, "count": len(spread), "device": devices.name(device)}
         facts["first"] = devices.name(first)
-        raise RefusedError(Remark("not-first-device", facts, "error"))
+        raise RefusedError.of("not-first-device", **facts)
     return spread
 
 
@@ -677,7 +675,7 @@ def _refuse_mixed(made: Arguments, name: str) -> None:
             facts["argument"] = f"[{place!r}]{jax.tree_util.keystr(path)}"
             if isinstance(leaf, np.ndarray):
                 facts["dtype"] = str(leaf.dtype)
-            raise RefusedError(Remark("argument-type", facts, "error"))
+            raise RefusedError.of("argument-type", **facts)
 
 
 def static(made: Arguments) -> dict[str, Any]:
@@ -741,24 +739,23 @@ def _from_factory(function: Function, size: int, seed: int) -> Arguments:
     name = getattr(factory, "__name__", function.name + ARGS)
     known = {one.name: one for one in parameters(factory) or ()}
     if seed and "seed" not in known:
-        raise RefusedError(Remark("no-seed", {"name": name}, "error"))
+        raise RefusedError.of("no-seed", name=name)
     given = {"seed": seed} if known.pop("seed", None) else {}
     kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     sized = next((one for one in known.values() if one.kind in kinds), None)
     positional: tuple[int, ...] = (size,) if size else ()
     if sized is None and size:
-        raise RefusedError(Remark("no-size", {"name": name}, "error"))
+        raise RefusedError.of("no-size", name=name)
     if sized is not None and not size:
         if sized.default is inspect.Parameter.empty:
-            raise RefusedError(Remark("size-needed", {"name": name}, "error"))
+            raise RefusedError.of("size-needed", name=name)
         size = sized.default if isinstance(sized.default, int) else 0
     made = factory(*positional, **given)
     if isinstance(made, dict) and all(isinstance(one, str) for one in made):
         args, keywords = by_name(function, made)
         return Arguments(args, keywords, size)
     if not isinstance(made, tuple):
-        facts: dict[str, Fact] = {"name": name, "type": type(made).__name__}
-        raise RefusedError(Remark("factory-result", facts, "error"))
+        raise RefusedError.of("factory-result", name=name, type=type(made).__name__)
     return Arguments(made, {}, size)
 
 
@@ -786,9 +783,10 @@ def _without_factory(function: Function, size: int) -> Arguments:
     if not required and jitted(function.call) is not None and not size:
         return Arguments((), {}, size)
     if not required:
-        raise RefusedError(Remark("no-arguments", {"name": function.name}, "error"))
-    facts: dict[str, Fact] = {"name": function.name, "required": tuple(required)}
-    raise RefusedError(Remark("arguments-missing", facts, "error"))
+        raise RefusedError.of("no-arguments", name=function.name)
+    raise RefusedError.of(
+        "arguments-missing", name=function.name, required=tuple(required)
+    )
 
 
 def is_jax(leaf: Any) -> bool:

@@ -204,10 +204,9 @@ def check(case: Case, supply: Supply) -> Device | None:
         return None
     settings.check()
     if case.inputs not in INPUTS:
-        facts: dict[str, Fact] = {"inputs": case.inputs, "known": INPUTS}
-        raise RefusedError(Remark("inputs-unknown", facts, "error"))
+        raise RefusedError.of("inputs-unknown", inputs=case.inputs, known=INPUTS)
     if case.device == HOST:
-        raise RefusedError(Remark("no-jax-device", {"mode": case.mode}, "error"))
+        raise RefusedError.of("no-jax-device", mode=case.mode)
     group = [supply.device(name) for name in members(case.device)]
     # Devices of other processes take part in what all of them run.
     alone = case.op not in ops.COLLECTIVES and not case.on_mesh
@@ -222,17 +221,17 @@ def _check_op(case: Case) -> None:
     described = {info.name: info for info in ops.catalogue()}
     info = described.get(case.op)
     if info is None:
-        facts: dict[str, Fact] = {"op": case.op, "ops": tuple(described)}
-        raise RefusedError(Remark("op-unknown", facts, "error"))
+        raise RefusedError.of("op-unknown", op=case.op, ops=tuple(described))
     if (remark := refusal(case, info)) is not None:
         raise RefusedError(remark)
     if info.collective:
         # Each participant has an element at least.
         least = ITEMSIZE[case.dtype] * _participants(case)
         if case.size < least:
-            facts = {"op": case.op, "size": case.size, "least": least}
-            facts["means"] = info.size_means
-            raise RefusedError(Remark("size-too-small", facts, "error"))
+            means, size = info.size_means, case.size
+            raise RefusedError.of(
+                "size-too-small", op=case.op, size=size, least=least, means=means
+            )
 
 
 def _participants(case: Case) -> int:
@@ -250,7 +249,7 @@ def _check_platform(case: Case, platform: str) -> None:
     there = [dtype for dtype in op.dtypes if dtype not in lacking]
     facts: dict[str, Fact] = {"op": op.name, "dtype": case.dtype, "platform": platform}
     facts["dtypes"] = tuple(there)
-    raise RefusedError(Remark("dtype-not-on-platform", facts, "error"))
+    raise RefusedError.of("dtype-not-on-platform", **facts)
 
 
 def _check_host(case: Case) -> None:
@@ -258,11 +257,11 @@ def _check_host(case: Case) -> None:
     # The records of such a case have device and inputs "host" by definition.
     if case.device != HOST or case.inputs != HOST:
         facts |= {"device": case.device, "inputs": case.inputs}
-        raise RefusedError(Remark("host-mode-elsewhere", facts, "error"))
+        raise RefusedError.of("host-mode-elsewhere", **facts)
     if case.precision != "default":
-        raise RefusedError(Remark("host-mode-precision", facts, "error"))
+        raise RefusedError.of("host-mode-precision", **facts)
     if case.mode == "tensorflow" and not tensorflow_numpy.is_installed():
-        raise RefusedError(Remark("tensorflow-missing", severity="error"))
+        raise RefusedError.of("tensorflow-missing")
 
 
 def _check_memory(

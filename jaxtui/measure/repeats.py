@@ -30,7 +30,7 @@ from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.notes import INLINE_SHARE
 from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
 from jaxtui.measure.workload import Workload
-from jaxtui.model import Loop, LoopCall, Remark
+from jaxtui.model import Loop, LoopCall
 from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
@@ -80,7 +80,7 @@ def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
     if several and _kind(result[0]) == wanted:
         return True
     name = short_name(loop.case.op)
-    raise RefusedError(Remark("cannot-chain", {"function": name}, "error"))
+    raise RefusedError.of("cannot-chain", function=name)
 
 
 def _kind(tree: Any) -> tuple[Any, list[tuple[tuple[int, ...], Any]]]:

@@ -304,15 +304,14 @@ def _apply(name: str, variable: str, option: str, text: str, up: bool) -> None:
     if option not in AT_START:
         facts: dict[str, Fact] = {"file": name, "variable": variable}
         facts |= {"option": option, "value": repr(value)}
-        raise RefusedError(Remark("variable-too-late", facts, "error"))
+        raise RefusedError.of("variable-too-late", **facts)
     _refuse_late(name, variable, value, up)
     jax.config.update(option, cast("bool", value))
 
 
 def _refuse_late(name: str, what: str, value: object, up: bool) -> None:
     if up:
-        facts: dict[str, Fact] = {"file": name, "setting": what}
-        raise RefusedError(Remark("setting-too-late", facts, "error"))
+        raise RefusedError.of("setting-too-late", file=name, setting=what)
     other, before = _started_with.setdefault(what, (name, value))
     if before != value:
         raise _conflict(name, what, str(value), str(before), other)

@@ -42,7 +42,6 @@ from jaxtui.measure.workload import Scope, Workload
 from jaxtui.model import (
     SNIPPET_IMPORTS,
     Case,
-    Fact,
     Remark,
     RunEvent,
     RunFinished,
@@ -251,8 +250,9 @@ class _Run(Runner):
                 if not isinstance(event, RunStarted):
                     yield event
             if not self.stop():
-                ended: dict[str, Fact] = {"devices": count, "status": child.ending()}
-                raise RefusedError(Remark("process-ended", ended, "error"))
+                raise RefusedError.of(
+                    "process-ended", devices=count, status=child.ending()
+                )
 
 
 def check_memory(memory_bytes: int, device: Any) -> None:
@@ -261,12 +261,9 @@ def check_memory(memory_bytes: int, device: Any) -> None:
     free = devices.free_bytes(described, available_host_bytes())
     if free is None or memory_bytes <= free:
         return
-    facts: dict[str, Fact] = {
-        "needed": memory_bytes,
-        "on": described.name,
-        "free": free,
-    }
-    raise RefusedError(Remark("too-large", facts, "error"))
+    raise RefusedError.of(
+        "too-large", needed=memory_bytes, on=described.name, free=free
+    )
 
 
 def failure(part: str, error: BaseException) -> RefusedError:

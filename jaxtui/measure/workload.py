@@ -50,7 +50,7 @@ from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 from jaxtui.model.mesh import mesh_of
 from jaxtui.model.own import WHOLE, short_name
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.model.remark import Fact
 
 Scope = Callable[[], AbstractContextManager[Any]]
 """Makes the contexts in which calls run: x64, default device."""
@@ -204,7 +204,7 @@ class Workload:
             if own.used_up((arg,)):
                 facts: dict[str, Fact] = {"name": short_name(self.case.op)}
                 facts["argument"] = name
-                raise RefusedError(Remark("donates-by-name", facts, "error"))
+                raise RefusedError.of("donates-by-name", **facts)
 
     @property
     def call_bytes(self) -> int:
@@ -436,7 +436,7 @@ def of_function(
     made = arguments()
     as_is = own.jitted(function.call) if case.mode == "jit" else None
     if not made.leaves and case.mode == "jit" and as_is is None:
-        raise RefusedError(Remark("no-arguments", {"name": function.name}, "error"))
+        raise RefusedError.of("no-arguments", name=function.name)
     dtype = dtype_of(made.leaves)
     if not dtype and made.leaves and all(map(own.takes, made.leaves)):
         with scope():
@@ -502,7 +502,7 @@ def _of_numpy_function(
     function: Function, case: Case, made: Arguments, scope: Scope
 ) -> Workload:
     if function.numpy is None:
-        raise RefusedError(Remark("no-numpy-form", {"name": function.name}, "error"))
+        raise RefusedError.of("no-numpy-form", name=function.name)
     args, keywords = jax.tree.map(for_numpy, (made.args, made.keywords))
     dtype = dtype_of(jax.tree.leaves((args, keywords)))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
@@ -522,7 +522,7 @@ def _of_numpy_function(
 def for_numpy(leaf: Any) -> Any:
     """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
     if is_key(leaf):
-        raise RefusedError(Remark("key-in-numpy", severity="error"))
+        raise RefusedError.of("key-in-numpy")
     if not own.is_array(leaf):
         return leaf
     leaf = np.asarray(leaf)

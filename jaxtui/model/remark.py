@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Union
+from typing import Any, Literal, TypeVar, Union
 
 import msgspec
 
@@ -39,6 +39,9 @@ class Remark(Record, frozen=True, eq=False, omit_defaults=True):
         return hash(self.code)  # a dict has no hash
 
 
+_Error = TypeVar("_Error", bound="RemarkError")
+
+
 class RemarkError(Exception):
     """Something cannot be, and a remark says why.
 
@@ -51,11 +54,16 @@ class RemarkError(Exception):
         super().__init__(text or remark.code)
         self.remark = remark
 
+    @classmethod
+    def of(cls: type[_Error], code: str, **facts: Fact) -> _Error:
+        """With the remark of this code and these facts."""
+        return cls(Remark(code, facts, "error"))
+
 
 class SelectionError(RemarkError, ValueError):
     """What was typed selects nothing."""
 
 
 def rejection(code: str, **facts: Fact) -> SelectionError:
-    """An error with this remark, to be raised."""
-    return SelectionError(Remark(code, facts, "error"))
+    """What refuses what was typed, to be raised."""
+    return SelectionError.of(code, **facts)

@@ -31,7 +31,6 @@ from jaxtui.model import (
     PhaseStarted,
     Plan,
     Progress,
-    Remark,
     Sampled,
     SnippetShown,
     SnippetTimed,
@@ -228,7 +227,7 @@ class BaseApp(App[None]):
             ExportError: The engine cannot be asked.
         """
         if self.session.state.engine not in ("ready", "running"):
-            raise ExportError(Remark("script-needs-jax", severity="error"))
+            raise ExportError.of("script-needs-jax")
         try:
             return await self.session.plan(experiment, recipes=True)
         except EngineUnavailableError as error:

@@ -127,9 +127,7 @@ def check(
     with _system_refusals(path):
         if not path.is_dir() and path.suffix.lower() not in endings:
             means = tuple(f"{ending} ({FORMATS[ending]})" for ending in endings)
-            raise ExportError(
-                Remark("ending-unknown", {"path": str(path), "endings": means}, "error")
-            )
+            raise ExportError.of("ending-unknown", path=str(path), endings=means)
         _check(path, replace=replace)
 
 
@@ -137,17 +135,17 @@ def _check(path: Path, *, replace: bool) -> None:
     file: dict[str, Fact] = {"path": str(path)}
     folder: dict[str, Fact] = {"folder": str(path.parent)}
     if path.is_dir():
-        raise ExportError(Remark("is-folder", file, "error"))
+        raise ExportError.of("is-folder", **file)
     if not path.parent.is_dir():
-        raise ExportError(Remark("folder-missing", folder, "error"))
+        raise ExportError.of("folder-missing", **folder)
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ExportError(Remark("folder-denied", folder, "error"))
+        raise ExportError.of("folder-denied", **folder)
     if not path.exists():
         return
     if not path.is_file():
-        raise ExportError(Remark("file-irregular", file, "error"))
+        raise ExportError.of("file-irregular", **file)
     if not replace:
-        raise ExportError(Remark("file-exists", file, "error"))
+        raise ExportError.of("file-exists", **file)
 
 
 def write(path: Path, text: str, *, replace: bool = False) -> None:
@@ -170,13 +168,14 @@ def _system_refusals(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise ExportError(Remark("file-exists", facts, "error")) from None
+        raise ExportError.of("file-exists", **facts) from None
     except OSError as error:  # a name that is too long, for one
         facts["why"] = error.strerror or str(error)
-        raise ExportError(Remark("file-unwritable", facts, "error")) from error
+        raise ExportError.of("file-unwritable", **facts) from error
     except ValueError as error:  # a name that no system takes
-        facts = {"path": repr(str(path)), "why": str(error)}
-        raise ExportError(Remark("file-unwritable", facts, "error")) from error
+        raise ExportError.of(
+            "file-unwritable", path=repr(str(path)), why=str(error)
+        ) from error
 
 
 def of_report(

@@ -22,7 +22,6 @@ from jaxtui.model import (
     Plan,
     PlannedCase,
     Recipe,
-    Remark,
     Shown,
     Snippet,
     Timed,
@@ -192,7 +191,7 @@ def of_cases(planned: Sequence[PlannedCase]) -> str:
             parts, f"{len(parts)} sets of cases, each with settings of its own"
         )
     why = next((words.why(case.problem) for case in planned if case.problem), "")
-    raise ExportError(Remark("no-script", {"why": why}, "error"))
+    raise ExportError.of("no-script", why=why)
 
 
 def experiment_scripts(planned: Sequence[PlannedCase]) -> list[Script]:

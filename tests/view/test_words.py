@@ -12,9 +12,13 @@ from jaxtui.view import document, words
 from jaxtui.view.words import Words
 
 MAKES = ("Remark", "rejection", "refused", "words.of", "messages.of", "_text")
-"""What takes a code."""
+"""What takes a code, beside ``of`` of an exception."""
 
 HOUSE = Path(jaxtui.__file__).parent
+
+
+def _is_error(function: ast.expr) -> bool:
+    return ast.unparse(function).endswith("Error.of")
 
 
 def codes() -> set[str]:
@@ -24,8 +28,8 @@ def codes() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if (
                 isinstance(node, ast.Call)
-                and ast.unparse(node.func) in MAKES
                 and node.args
+                and (ast.unparse(node.func) in MAKES or _is_error(node.func))
             ):
                 found |= {
                     part.value
