@@ -439,15 +439,10 @@ def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
 def _may_allocate(item: Indexed) -> bool:
     """Whether a case may ask malloc for large blocks, before that is known."""
     case = item[1].case
-    if case.op in ops.COLLECTIVES:
-        return memory.allocates(case, case.size)
     if own.source(case.op) is not None:
         return memory.allocates(case, malloc.ALLOCATES_BYTES)
-    op = ops.get(case.op)
-    largest = max(
-        op.result_bytes(case.size, case.dtype), op.temporaries(case.size, case.dtype)
-    )
-    return memory.allocates(case, int(largest))
+    largest = ops.find(case.op).block_bytes(case.size, case.dtype)
+    return memory.allocates(case, largest)
 
 
 def _devices(planned: PlannedCase) -> tuple[jax.Device, ...]:

@@ -240,13 +240,13 @@ def _participants(case: Case) -> int:
 
 def _check_platform(case: Case, platform: str) -> None:
     """Refuse a sound case that cannot run on devices of that platform."""
-    if own.source(case.op) is not None or case.op in ops.COLLECTIVES:
+    if own.source(case.op) is not None:
         return
-    op = ops.get(case.op)
+    op = ops.find(case.op)
     lacking = op.lacks.get(platform, ())
     if case.dtype not in lacking:
         return
-    there = [dtype for dtype in op.dtypes if dtype not in lacking]
+    there = [dtype for dtype in op.info().dtypes if dtype not in lacking]
     facts: dict[str, Fact] = {"op": op.name, "dtype": case.dtype, "platform": platform}
     facts["dtypes"] = tuple(there)
     raise RefusedError.of("dtype-not-on-platform", **facts)
@@ -302,6 +302,4 @@ def _input_bytes(case: Case) -> int:
     if own.source(case.op) is not None:
         return own.input_bytes(case)
     times = len(members(case.device)) if case.platform == "cpu" else 1
-    if case.op in ops.COLLECTIVES:
-        return times * case.size
-    return times * ops.get(case.op).input_bytes(case.size, case.dtype)
+    return times * ops.find(case.op).input_bytes(case.size, case.dtype)

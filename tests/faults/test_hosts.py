@@ -134,33 +134,27 @@ def group(tmp_path: Path) -> Iterator[Group]:
 
 
 def test_a_bench_over_two_processes_is_one_document(group: Group) -> None:
-    command = ("bench", "selu", "--size", "1000", "--device", "all", "--budget", "4")
+    command = ("bench", "selu:1000", "all_reduce:1000", "--budget", "4")
     for process in (1, 0):
         group.start(
-            f"{process}", *command, "--json", "--cpu-devices", "2", process=process
+            f"{process}",
+            *(*command, "--device", "all", "--json", "--cpu-devices", "2"),
+            process=process,
         )
     assert [group.code("0"), group.code("1")] == [0, 0]
     assert (group.out("1"), group.err("1")) == ("", "")
     found = group.document("0")
     assert found["outcome"] == "complete"
-    devices = [one["case"]["device"] for one in found["measurements"]]
+    *alone, together = found["measurements"]
+    devices = [one["case"]["device"] for one in alone]
     groups = ["cpu:0-1", f"cpu:{SECOND}-{SECOND + 1}"]
     each = ["cpu:0", "cpu:1", f"cpu:{SECOND}", f"cpu:{SECOND + 1}"]
     assert devices == [*each, *groups]
-
-
-def test_a_collective_over_two_processes_is_one_measurement(group: Group) -> None:
-    command = ("bench", "all_reduce", "--size", "1000", "--budget", "2")
-    for process in (1, 0):
-        group.start(
-            f"{process}", *command, "--json", "--cpu-devices", "2", process=process
-        )
-    assert [group.code("0"), group.code("1")] == [0, 0]
-    (measured,) = group.document("0")["measurements"]
-    assert measured["case"]["device"] == f"cpu:0-1,{SECOND}-{SECOND + 1}"
-    assert measured["collective"]["participants"] == 4
-    assert measured["collective"]["wrong"] == 0
-    (spread,) = [one for one in measured["notes"] if one["flag"] == "of-processes"]
+    # A collective of both is one measurement.
+    assert together["case"]["device"] == f"cpu:0-1,{SECOND}-{SECOND + 1}"
+    assert together["collective"]["participants"] == 4
+    assert together["collective"]["wrong"] == 0
+    (spread,) = [one for one in together["notes"] if one["flag"] == "of-processes"]
     assert spread["facts"]["processes"] == 2
 
 
@@ -176,8 +170,6 @@ REDUCE = ("bench", "all_reduce", "--size", "1000", "--budget", "60")
         (BENCH, "1", "engine", signal.SIGKILL, (1, 1)),
         (REDUCE, "1", "engine", signal.SIGKILL, (1, 1)),
         (REDUCE, "1", "engine", signal.SIGSTOP, (1, 1)),
-        (BENCH, "0", "engine", signal.SIGKILL, (1, 1)),
-        (BENCH, "1", "command", signal.SIGTERM, (1, 143)),
         (BENCH, "1", "command", signal.SIGHUP, (1, 129)),
         (BENCH, "0", "command", signal.SIGTERM, (143, 0)),
         (BENCH, "0", "command", signal.SIGHUP, (129, 0)),
@@ -211,7 +203,7 @@ def test_who_ends_during_a_work_ends_all_and_what_arrived_is_kept(
         assert ended <= {"engine-died", "broken-off", "stopped"}, ended
         if work == REDUCE:  # gloo may end the process that another leaves in one
             return
-        assert ("engine-died" in ended) is (who == "0" and what == "engine")
+        assert "engine-died" not in ended
 
 
 @pytest.mark.skipif(JAX < (0, 7), reason="the heartbeat takes longer than a test may")
@@ -337,10 +329,14 @@ def test_who_waits_can_be_interrupted(group: Group) -> None:
 
 def test_a_follower_joins_again_where_the_leader_was_lost(group: Group) -> None:
     group.start("1", "follow", process=1)
-    leader = group.lead(*BENCH)
+    leader = group.lead(*BENCH, "--json")
     (engine,) = children(leader.process.pid)
     os.kill(engine, signal.SIGKILL)
-    assert leader.ended()[0] == 1
+    code, out = leader.ended()
+    (found,) = documents(out)
+    assert (code, found["outcome"]) == (1, "incomplete")
+    # A death that is the host's own may be that of the case that it timed.
+    assert "engine-died" in {one["code"] for one in found["failures"]}
     group.start("again", "devices", "--json", process=0)
     assert [group.code("again"), group.code("1")] == [0, 0]
     processes = [one["process_index"] for one in group.document("again")["devices"]]

@@ -55,6 +55,16 @@ def get(name: str) -> Op:
     raise ValueError(name)
 
 
+def find(name: str) -> Op | Collective:
+    """An op or a collective of that name: both say what of it has which size, and
+    where it cannot run.
+
+    Raises:
+        ValueError: There is none.
+    """
+    return COLLECTIVES.get(name) or get(name)
+
+
 def catalogue() -> tuple[OpInfo, ...]:
     """Every op described without JAX, in catalogue order, then those of packages."""
     infos = [op.info() for op in OPS.values()]
@@ -62,4 +72,4 @@ def catalogue() -> tuple[OpInfo, ...]:
     return (*infos, *offers().infos)
 
 
-__all__ = ["COLLECTIVES", "OPS", "Collective", "Op", "catalogue", "get"]
+__all__ = ["COLLECTIVES", "OPS", "Collective", "Op", "catalogue", "find", "get"]

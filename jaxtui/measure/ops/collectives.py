@@ -60,6 +60,9 @@ class Collective(msgspec.Struct, frozen=True, kw_only=True):
     it, those of the result of a rank are made; an argument has that length. Of a sum
     the rank counts for nothing."""
 
+    lacks: dict[str, tuple[str, ...]] = {}
+    """By platform, those of the dtypes that XLA refuses there."""
+
     def info(self) -> OpInfo:
         return OpInfo(
             name=self.name,
@@ -75,6 +78,14 @@ class Collective(msgspec.Struct, frozen=True, kw_only=True):
             modes=("jit",),
             collective=True,
         )
+
+    def input_bytes(self, size: int, dtype: str) -> int:
+        """Of each device, at most."""
+        return size
+
+    def block_bytes(self, size: int, dtype: str) -> int:
+        """Of the largest block that a call may allocate."""
+        return size
 
     def memory_bytes(self, size: int, n: int) -> int:
         """Of one device: its argument and two results."""
