@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -163,35 +164,35 @@ class Frame(NamedTuple):
     parent: int
 
 
-class Module(NamedTuple):
-    name: str
-    entry: int
-    computations: dict[int, tuple[Instruction, ...]]
-    files: tuple[str, ...]
-    functions: tuple[str, ...]
-    locations: tuple[tuple[int, int, int], ...]
-    """File, function and line; the numbers of files and functions begin with 1."""
-    frames: tuple[Frame, ...]
-    schedule: dict[int, tuple[int, ...]]
-    """The instructions of computations in the order in which they run."""
+class Tables(NamedTuple):
+    """Where instructions come from; all numbers begin with 1."""
+
+    files: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    locations: tuple[tuple[int, int, int], ...] = ()
+    """File, function and line."""
+    frames: tuple[Frame, ...] = ()
 
 
+@dataclass(frozen=True)
 class Program:
     """A module as a profile asks it."""
 
-    def __init__(self, module: Module) -> None:
-        self.name = module.name
-        self._module = module
+    entry: int
+    computations: dict[int, tuple[Instruction, ...]]
+    tables: Tables
+    schedule: dict[int, tuple[int, ...]]
+    """The instructions of computations in the order in which they run."""
 
     @cached_property
     def instructions(self) -> dict[str, Instruction]:
         """By their names, which are unique in a module."""
-        every = self._module.computations.values()
+        every = self.computations.values()
         return {one.name: one for each in every for one in each}
 
     @cached_property
     def _by_id(self) -> dict[int, Instruction]:
-        every = self._module.computations.values()
+        every = self.computations.values()
         return {one.id: one for each in every for one in each}
 
     @cached_property
@@ -202,7 +203,7 @@ class Program:
             for outer in self.instructions.values()
             if outer.opcode in CONTROL
             for called in outer.called
-            for inner in self._module.computations.get(called, ())
+            for inner in self.computations.get(called, ())
         }
         found: dict[str, frozenset[str]] = {}
         for name in direct:
@@ -214,12 +215,11 @@ class Program:
 
     def sequence(self) -> Iterator[Instruction]:
         """What runs, in that order; of a loop its body once, after the condition."""
-        return self._sequence(self._module.entry, 0)
+        return self._sequence(self.entry, 0)
 
     def _sequence(self, computation: int, depth: int) -> Iterator[Instruction]:
-        module = self._module
-        listed = module.computations.get(computation, ())
-        order = module.schedule.get(computation, tuple(one.id for one in listed))
+        listed = self.computations.get(computation, ())
+        order = self.schedule.get(computation, tuple(one.id for one in listed))
         if depth > DEEPEST:
             return
         for one in filter(None, map(self._by_id.get, order)):
@@ -235,20 +235,20 @@ class Program:
             yield outer
             return
         for called in outer.called:
-            for inner in self._module.computations.get(called, ()):
+            for inner in self.computations.get(called, ()):
                 yield from self.inside(inner, depth + 1)
 
     def stack(self, instruction: Instruction) -> tuple[SourceLine, ...]:
         """The user's lines, the innermost first; empty where XLA made it up."""
-        module, found = self._module, list[SourceLine]()
+        tables, found = self.tables, list[SourceLine]()
         place = instruction.frame
-        while 0 < place <= len(module.frames) and len(found) < MOST_FRAMES:
-            frame = module.frames[place - 1]
-            if 0 < frame.location <= len(module.locations):
-                file, function, line = module.locations[frame.location - 1]
+        while 0 < place <= len(tables.frames) and len(found) < MOST_FRAMES:
+            frame = tables.frames[place - 1]
+            if 0 < frame.location <= len(tables.locations):
+                file, function, line = tables.locations[frame.location - 1]
                 found.append(
                     SourceLine(
-                        _at(module.files, file), line, _at(module.functions, function)
+                        _at(tables.files, file), line, _at(tables.functions, function)
                     )
                 )
             place = frame.parent
@@ -294,7 +294,7 @@ class Program:
         if kernel.opcode in CONTROL - {"call"}:
             return 0.0
         if kernel.opcode == "fusion" and len(kernel.called) == 1:
-            inside = self._module.computations.get(kernel.called[0], ())
+            inside = self.computations.get(kernel.called[0], ())
             read = sum(
                 self._read(each, inside)
                 for each in inside
@@ -354,14 +354,12 @@ def read(data: bytes) -> Program:
     Raises:
         ValueError: It is damaged, or none.
     """
-    name, entry = "", 0
+    entry = 0
     computations: dict[int, tuple[Instruction, ...]] = {}
-    tables = _Tables((), (), (), ())
+    tables = Tables()
     schedule: dict[int, tuple[int, ...]] = {}
     for number, value in fields(next(_messages(data, 1), b"")):
-        if number == 1 and isinstance(value, bytes):
-            name = value.decode(errors="replace")
-        elif number == 3 and isinstance(value, bytes):
+        if number == 3 and isinstance(value, bytes):
             at, instructions = _computation(value)
             computations[at] = instructions
         elif number == 6 and isinstance(value, int):
@@ -372,7 +370,7 @@ def read(data: bytes) -> Program:
             tables = _tables(value)
     if not computations:
         raise ValueError("a program without computations")
-    return Program(Module(name, entry, computations, *tables, schedule))
+    return Program(entry, computations, tables, schedule)
 
 
 def _order(entry: bytes) -> tuple[int, tuple[int, ...]]:
@@ -473,14 +471,7 @@ def _shape(data: bytes, depth: int = 0) -> Shape:
     return Shape(dtype, tuple(dims), tuple(parts))
 
 
-class _Tables(NamedTuple):
-    files: tuple[str, ...]
-    functions: tuple[str, ...]
-    locations: tuple[tuple[int, int, int], ...]
-    frames: tuple[Frame, ...]
-
-
-def _tables(data: bytes) -> _Tables:
+def _tables(data: bytes) -> Tables:
     texts: dict[int, list[str]] = {1: [], 2: []}
     locations, frames = list[tuple[int, int, int]](), list[Frame]()
     for number, value in fields(data):
@@ -498,4 +489,4 @@ def _tables(data: bytes) -> _Tables:
             locations.append((first, second, third))
         elif number == 4:
             frames.append(Frame(first, second))
-    return _Tables(tuple(texts[1]), tuple(texts[2]), tuple(locations), tuple(frames))
+    return Tables(tuple(texts[1]), tuple(texts[2]), tuple(locations), tuple(frames))

@@ -72,7 +72,7 @@ def test_flops_are_those_that_xla_counts(tmp_path: Path) -> None:
     program = hlo.read(data)
     entry = [
         one
-        for one in program._module.computations[program._module.entry]
+        for one in program.computations[program.entry]
         if one.opcode not in ("parameter", "constant")
     ]
     counted = programs.counted_flops(compiled)

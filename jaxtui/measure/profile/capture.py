@@ -1,9 +1,8 @@
 """Runs someone's program as it is, with JAX's profiler on for a while.
 
-A thread waits until the program itself has
-started JAX's backend, because the profiler would start it too early, and profiles from
-then on. Where it stands is told by files of the folder: ``done`` once the trace is
-written, ``failed`` with a remark.
+A thread waits until the program itself has started JAX's backend, because the profiler
+would start it too early, and profiles from then on. Where it stands is told by files of
+the folder: ``done`` once the trace is written, ``failed`` with a remark.
 """
 
 from __future__ import annotations
@@ -28,9 +27,6 @@ DONE, FAILED = "done", "failed"
 POLL_SECONDS = 0.005
 """Between two looks whether the program has started JAX: a millionth of a core."""
 
-FLUSH_SECONDS = 0.005
-"""The runtime writes when a kernel ended a little after its result is ready."""
-
 
 class Watch:
     """Profiles this process for a while, from a thread.
@@ -46,6 +42,8 @@ class Watch:
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._profiler: Any = None
+        self._trace: Any = None
+        """Modules that load JAX, once the program has."""
         self._leave: Callable[[], None] = lambda: None
         self._running = False
         self._told = False
@@ -112,7 +110,7 @@ class Watch:
 
         from jaxtui.measure import trace
 
-        self._profiler = profiler
+        self._profiler, self._trace = profiler, trace
         with self._lock:
             try:
                 profiler.start_trace(
@@ -127,19 +125,16 @@ class Watch:
         return True
 
     def _stop(self) -> None:
-
         with self._lock:
             if not self._running:
                 return
             self._running = False
             self._leave()
-            time.sleep(FLUSH_SECONDS)
+            time.sleep(self._trace.LINGER_SECONDS)
             try:
                 self._profiler.stop_trace()
             except Exception as error:
-                from jaxtui.measure import trace
-
-                self._fail(trace.failed(error))
+                self._fail(self._trace.failed(error))
             else:
                 self._tell(DONE, b"")
 
