@@ -241,6 +241,16 @@ def test_compiling_inside_the_first_span() -> None:
         ("times.append(clock() - start)", "print(sorted(times)[4])", []),
         ("times.append(clock() - start)", "one, *more = times\nprint(sum(more))", []),
         ("rows.append((n, clock() - start))", "print(sorted(rows))", ["first-call"]),
+        (
+            "times.append(clock() - start)",
+            "print(min(times))\ntimes = others()\nprint(mean(times))",
+            [],
+        ),
+        (
+            "dt = clock() - start",
+            "print(dt)\ndt = clock() - start\nprint('compile', dt)",
+            ["first-call"],
+        ),
         ("times.append(clock() - start)", "kept = times[ramp:]\nprint(mean(kept))", []),
         (
             "times.append(clock() - start)",

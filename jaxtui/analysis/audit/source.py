@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
@@ -43,12 +44,15 @@ class Source:
     def __init__(self, text: Callable[[Place], str]) -> None:
         self._text = text
         self._files: dict[str, _File] = {}
+        self._flows: dict[tuple[Place | None, ...], _Flow] = {}
 
     def _flow(self, span: Span) -> _Flow:
         place = span.taken or span.end
-        flow = _Flow(self._file(place))
-        flow.run(span, place, self._file(span.caller or place))
-        return flow
+        key = span.begin, place, span.caller
+        if key not in self._flows:
+            flow = self._flows[key] = _Flow(self._file(place))
+            flow.run(span, place, self._file(span.caller or place))
+        return self._flows[key]
 
     def _file(self, place: Place) -> _File:
         if place.file not in self._files:
@@ -130,20 +134,43 @@ class _File:
 
     def _scope(self, node: ast.Name) -> ast.AST:
         for outer in self.around(node):
-            if isinstance(outer, _Function) and node.id in bound(outer):
+            if isinstance(outer, _Function) and node.id in _bound(outer):
                 return outer
         return self.tree
 
-    def uses(self, name: _Name) -> Iterator[ast.AST]:
-        for node in ast.walk(self.tree):
-            is_read = isinstance(node, ast.Name | ast.Attribute) and (
-                isinstance(node.ctx, ast.Load)
+    def uses(self, name: _Name, store: ast.AST) -> list[ast.AST]:
+        """Where a name is read that has what was stored in it, and nothing else."""
+        places = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Name | ast.Attribute)
+            and _last_name(node) == name[1]
+            and self.name(node) == name
+        ]
+        home = self.within(store, _Function)
+        line = getattr(store, "lineno", 0)
+        others = [
+            node.lineno
+            for node in places
+            if isinstance(node.ctx, ast.Store)
+            and not isinstance(self.parents[node], ast.AugAssign)
+            and self.within(node, _Function) is home
+        ]
+        first = max((other for other in others if other <= line), default=0)
+        last = min((other for other in others if other > line), default=sys.maxsize)
+        return [
+            node
+            for node in places
+            if isinstance(node.ctx, ast.Load)
+            and (
+                isinstance(node, ast.Attribute)
+                or self.within(node, _Function) is not home
+                or first <= node.lineno <= last
             )
-            if is_read and self.name(node) == name:
-                yield node
+        ]
 
 
-def bound(node: ast.AST) -> set[str]:
+def _bound(node: ast.AST) -> set[str]:
     """The names that are bound in a function or loop, as far as it is not in others."""
     names: set[str] = set()
     if isinstance(node, _Function):
@@ -311,7 +338,7 @@ class _Flow:
         if name is None or name in self._seen:
             return
         self._seen.add(name)
-        uses = list(self._file.uses(name))
+        uses = self._file.uses(name, store)
         loop = self._file.within(store, _Loop)
         if isinstance(store, ast.Assign) and isinstance(target, ast.Name) and loop:
             # Only the last is left after the loop.
@@ -368,7 +395,7 @@ class _Flow:
             return
         if name not in self._seen:
             self._seen.add(name)
-            for use in self._file.uses(name):
+            for use in self._file.uses(name, function.body[0]):
                 self._climb(use, direct)
 
     def _leave(self, statement: ast.Return, node: ast.AST, direct: bool) -> None:
@@ -421,7 +448,7 @@ def _last_name(node: ast.AST) -> str:
 
 def _changing(scope: ast.AST) -> set[str]:
     """What differs between the turns of a loop, or the calls of a function."""
-    names = bound(scope) if isinstance(scope, _Loop) else set()
+    names = _bound(scope) if isinstance(scope, _Loop) else set()
     for node in ast.walk(scope):
         if isinstance(node, ast.Global | ast.Nonlocal):
             names.update(node.names)
