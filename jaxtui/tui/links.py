@@ -296,7 +296,8 @@ class LinksScreen(Modal):
         heat = links.heat(self.figure)
         unit = f"{heat.unit.name}, " if heat else ""
         other = "latency" if self.figure == "rate" else "bytes/s"
-        hints = [hint(self, "again"), hint(self, "view", other), Hint("+ −", "size")]
+        again = hint(self, "again", "" if links.measured else "time")
+        hints = [again, hint(self, "view", other), Hint("+ −", "size")]
         panel = self.query_one("#links-pairs", Panel)
         panel.entitle(f"links · {unit}{size} · row → column", hints)
         marks, legend = links.marks(self.figure, cell)

@@ -480,11 +480,11 @@ def _figures(
 
 
 def _who(row: Row, devices: int) -> str:
-    """The devices of a row: ``tpu:3``, ``tpu:0, 2``, ``all``, ``7 others``."""
+    """The devices of a row: ``tpu:3``, ``tpu:0, 2``, ``all``, ``7 devices``."""
     if len(row.names) == devices > 1:
         return "all"
     if len(row.names) > ROWS_APART:
-        return f"{len(row.names)} others"
+        return f"{len(row.names)} devices"
     return row.names[0] if len(row.names) == 1 else _short_names(row.names, ())
 
 

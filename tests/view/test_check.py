@@ -82,7 +82,7 @@ def test_devices_that_agree_share_a_row_and_the_slow_one_has_its_own() -> None:
     figures[3] = product("tpu:3", 101e12)
     table = report_of(*figures).tables[-1]
     assert cells(table, "word", "device", "measured", "expected", "share") == [
-        ("✓", "7 others", "168–169 TFLOP/s", "200 TFLOP/s", "84 %"),
+        ("✓", "7 devices", "168–169 TFLOP/s", "200 TFLOP/s", "84 %"),
         ("▾", "tpu:3", "101 TFLOP/s", "200 TFLOP/s", "50 %"),
     ]
 
