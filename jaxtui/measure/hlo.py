@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple
 
 from jaxtui.measure.wire import fields, integers, signed
@@ -91,6 +90,10 @@ _DTYPES = (
 """By the numbers of ``PrimitiveType``."""
 
 
+_BITS = re.compile(r"[0-9]{1,3}")
+"""In the name of a dtype."""
+
+
 class Shape(NamedTuple):
     dtype: str
     dims: tuple[int, ...]
@@ -107,25 +110,14 @@ class Shape(NamedTuple):
     def nbytes(self) -> float:
         if self.parts:
             return sum(part.nbytes for part in self.parts)
-        digits = "".join(islice(_digits(self.dtype), 3))
-        bits = 8 if self.dtype == "pred" else int(digits or 0)
+        digits = _BITS.search(self.dtype)
+        bits = 8 if self.dtype == "pred" else int(digits[0] if digits else 0)
         return self.elements * bits / 8
 
     def __str__(self) -> str:
         if self.parts:
             return f"({', '.join(map(str, self.parts))})"
         return f"{self.dtype}[{','.join(map(str, self.dims))}]"
-
-
-def _digits(dtype: str) -> Iterator[str]:
-    """Of the first number in a name."""
-    begun = False
-    for letter in dtype:
-        if letter.isdigit():
-            begun = True
-            yield letter
-        elif begun:
-            return
 
 
 NO_SHAPE = Shape("?", ())
