@@ -474,9 +474,7 @@ def duration(value: float | None) -> str:
 
 def left(seconds: float) -> str:
     """What is left of the time of something that goes on: ``0:07 left``."""
-    return (
-        f"{duration(math.ceil(seconds))} left" if seconds > 0 else "over the estimate"
-    )
+    return f"{duration(math.ceil(seconds))} left" if seconds > 0 else "overdue"
 
 
 def how_long(seconds: float) -> str:

@@ -53,12 +53,13 @@ class ProgramScreen(CaseScreen):
 
     DEFAULT_CSS = """
     ProgramScreen {
+        #program-panel { height: 1fr; }
         Log {
             height: 1fr; background: $background; overflow: auto;
             scrollbar-size-horizontal: 1;
             &:focus { background-tint: transparent; }
         }
-        Input { height: 1; border: none; padding: 0 1; display: none; }
+        Input { padding: 0 1; display: none; }
         #program-says { height: 1; padding: 0 1; color: $text-accent; }
     }
     """
@@ -74,7 +75,9 @@ class ProgramScreen(CaseScreen):
     def compose(self) -> ComposeResult:
         with Panel(id="program-panel"):
             yield Log(id="program-text", auto_scroll=False)
-        yield Input(id="program-search", placeholder="Search, Enter finds")
+        yield Input(
+            id="program-search", placeholder="Search, Enter finds", compact=True
+        )
         yield Static(id="program-says", markup=False)
         yield KeysLine()
 
@@ -170,7 +173,7 @@ class ProgramScreen(CaseScreen):
         place = f"{found.index(self._found) + 1} of {len(found)}"
         self._say(
             f'"{self._sought}" in line {self._found + 1} of {len(lines)}: {place}'
-            f"{'' if len(found) == 1 else ', n goes on'}"
+            f"{'' if len(found) == 1 else ', n finds the next'}"
         )
 
     @on(Input.Submitted)

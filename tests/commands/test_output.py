@@ -55,7 +55,7 @@ def test_the_line_of_a_run_counts_on_between_events() -> None:
     line = progress_line(state, 3.0)
     assert line == "██████████░░░░░░░░░░ 5 s, at most 5 s left  compiling a"
     # A full bar, or nothing left, would say that it is done.
-    late = "101 s, over the estimate  compiling a"
+    late = "101 s, overdue  compiling a"
     assert progress_line(state, 99.0) == late
 
 
@@ -69,7 +69,7 @@ def test_the_default_budget_waits_for_a_compile_which_has_a_clock_of_its_own() -
     waits = told(*begun, work=Experiment(cases=(case,)))
     assert progress_line(waits, 30.0) == "32 s  compile: a, 30 s"
     typed = told(*begun, work=Experiment(cases=(case,), budget_seconds=10.0))
-    assert progress_line(typed, 30.0) == "32 s, over the estimate  compile: a"
+    assert progress_line(typed, 30.0) == "32 s, overdue  compile: a"
 
 
 def test_what_has_no_budget_is_never_over_its_time() -> None:

@@ -233,6 +233,6 @@ async def test_what_goes_on_past_its_budget_never_looks_done() -> None:
         now[0] = 9.6
         await until(pilot, lambda: shown().count("0:01 left") == 2)
         engine.emit_run(Progress(remaining_seconds=0.0, **facts))  # type: ignore[arg-type]
-        await until(pilot, lambda: shown().count("over the estimate") == 2)
+        await until(pilot, lambda: shown().count("overdue") == 2)
         assert "█" not in words(app).split("running")[1].splitlines()[0]
         assert plain(app, MessageLine) == "compile: matmul 8192"

@@ -149,6 +149,8 @@ async def test_every_text_can_be_read_searched_and_copied(
         assert {"52", "60", "3", "11"} <= set(re.findall(r"\d+", said(screen)))
         assert screen.query_one(Log).scroll_offset.y > 20
         await pilot.press("slash")
+        assert screen.query_one(Input).content_size.height == 1
+        assert screen.query_one("#program-says").region.bottom < size[1]
         screen.query_one(Input).value = "nowhere"
         await pilot.press("enter")
         assert "nowhere" in said(screen)

@@ -343,9 +343,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         await until(pilot, lambda: len(engine.works) == 3 and app.state.running)
         assert isinstance(engine.works[-1], Experiment)
         # How far it is, and what has arrived.
-        await until(
-            pilot, lambda: "over the estimate" in paper(app, "step-verdict-text")
-        )
+        await until(pilot, lambda: "overdue" in paper(app, "step-verdict-text"))
         assert "running | s stop" in borders(app, "step-verdict")
         assert borders(app, "step-question").endswith("1–3 predict")
         assert "You predicted: two" in paper(app, "step-verdict-text")

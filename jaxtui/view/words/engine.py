@@ -31,7 +31,7 @@ DOING = {
     "first_call": "first call",
     "link-arrays": "making the arrays",
     "first-copies": "first copies",
-    "memory-span": "memory span",
+    "memory-span": "memory range",
     "part": "running",
     "process-warm-up": "warming up the process",
     "bandwidth": "moving large arrays",
