@@ -174,6 +174,16 @@ def test_a_span_that_was_not_awaited_explains_the_busy_start_of_the_next() -> No
     assert kinds(audit(*spans, executions=runs)) == ["unawaited"]
 
 
+def test_work_that_was_awaited_explains_no_busy_start_however_late_its_end() -> None:
+    spans = [span(1 + n * MS, 1 + n * MS + 1e-4) for n in range(4)]
+    runs = [run(s.start_seconds + 5e-5, 1 + 0.1 * n) for n, s in enumerate(spans)]
+    # Who writes its end had lost its core.
+    runs.append(run(0.9, 1.01, "jit_g(2)"))
+    waits = (waited(0.985, 0.99),)
+    judged = audit(*spans, executions=tuple(runs), waits=waits)
+    assert kinds(judged) == ["unawaited"]
+
+
 def test_the_work_of_another_thread_that_measures_itself_is_its_own() -> None:
     mine, theirs = span(1.0, 1.01, thread=1), span(1.0, 1.1, thread=2)
     runs = (

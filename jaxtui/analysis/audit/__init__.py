@@ -93,11 +93,15 @@ class _Seen:
     @cached_property
     def busy(self) -> float:
         """Seconds of it that earlier work took of the device."""
-        if not self.before or not self.is_traced:
+        return self.busy_with(self.before)
+
+    def busy_with(self, before: Sequence[Execution]) -> float:
+        """The same of some of that work."""
+        if not before or not self.is_traced:
             return 0.0
         start = self.span.start_seconds
-        end = max(execution.end_seconds for execution in self.before)
-        called = max(execution.called_seconds for execution in self.before)
+        end = max(execution.end_seconds for execution in before)
+        called = max(execution.called_seconds for execution in before)
         waited = self._waited(called, start)
         # What is over before the host has compiled keeps nothing waiting.
         compiled = max((each.end_seconds for each in self.compiles), default=start)
@@ -361,7 +365,11 @@ def _of_site(
         yield _finding(end, "unawaited", facts, median(seen.late for seen in late))
     # After a span that was not awaited the next one starts busy by itself.
     own = {each for seen in spans for each in seen.work}
-    busy = [seen for seen in spans if seen.busy and not own.issuperset(seen.before)]
+    busy = [
+        seen
+        for seen in spans
+        if seen.busy_with([each for each in seen.before if each not in own])
+    ]
     if 2 * len(busy) >= len(spans):
         functions = Counter(each.function for seen in busy for each in seen.before)
         facts = count | {
