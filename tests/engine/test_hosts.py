@@ -20,12 +20,16 @@ from jaxtui.model import (
     Experiment,
     Host,
     Joining,
+    LinkMeasured,
+    Links,
+    LinksMeasured,
     Logged,
     Member,
     Place,
     Plan,
     PlannedCase,
     Reading,
+    Remark,
     RunFinished,
     RunStarted,
 )
@@ -140,6 +144,11 @@ class Group:
                     yield CheckRead(reading=reading)
                 for name in work.devices:
                     yield CheckDone(device=name)
+            elif isinstance(work, Links):
+                for source, target in work.pairs:
+                    yield LinkMeasured(source=source, target=target)
+                own = Remark("contended", {"process": process}), Remark(f"of-{process}")
+                yield LinksMeasured(remarks=own)
             else:
                 for index, each in enumerate(work.cases):
                     if each.op == "raise":
@@ -165,6 +174,17 @@ def plan(experiment):
         ),
         budget_seconds=experiment.budget,
     )
+
+
+def test_links_of_all_hosts_are_one_result_with_what_each_says():
+    pairs = (("cpu:0", "cpu:1"), ("cpu:2048", "cpu:2049"), ("cpu:0", "cpu:2048"))
+    events = Group().run(Links(pairs=pairs))
+    links = {one.pair: one for one in events if isinstance(one, LinkMeasured)}
+    assert {pair for pair, one in links.items() if not one.remarks} == {*pairs[:2]}
+    (whole,) = [one for one in events if isinstance(one, LinksMeasured)]
+    # Of each kind the first one: what is alike is not said for every host.
+    first = Remark("contended", {"process": 0})
+    assert whole.remarks == (first, Remark("of-0"), Remark("of-1"))
 
 
 def test_the_devices_of_all_are_usable_in_their_order():
