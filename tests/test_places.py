@@ -14,6 +14,7 @@ from jaxtui.analysis import baseline
 from jaxtui.lessons import progress
 from jaxtui.measure import own
 from jaxtui.measure.errors import RefusedError
+from jaxtui.model import SelectionError
 from jaxtui.places import LARGEST_BYTES, read_whole
 from jaxtui.view import document
 from tests.processes import jaxtui
@@ -63,7 +64,7 @@ def test_every_reader_refuses_what_is_no_file_of_a_bearable_size(
 ) -> None:
     with pytest.raises(OSError, match=r".+"):
         document.read(endless("saved.json"))
-    with pytest.raises(baseline.SelectionError):
+    with pytest.raises(SelectionError):
         baseline.load(str(endless("kept.json")))
     endless("lessons.json")
     assert progress.read() == progress.Progress()

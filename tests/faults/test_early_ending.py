@@ -15,6 +15,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks as it imp
 COPIED = """
 import json, os, signal, sys
 from jaxtui.__main__ import main
+# Whoever starts the tests in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 codes, program = [], os.getpid()
 
 def copy(event, arguments):

@@ -15,8 +15,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from jaxtui.commands.output import INTERRUPTED
 from jaxtui.history.store import History
+from jaxtui.view import words
 from tests.processes import (
     FAKE_PYTHON,
     LIMIT_SECONDS,
@@ -74,7 +74,7 @@ def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
     (document,) = documents(out)
     ended = document["measurements"] + document["failures"]
     assert len(ended) == 4
-    assert INTERRUPTED in bench.said
+    assert words.of("interrupted") in bench.said
     assert Path("out.csv").read_text().count("long") >= 4
 
 
