@@ -12,8 +12,9 @@ from jaxtui.measure.ops.base import Op
 ALIGNMENT = 64
 """XLA takes over a host buffer without a copy when its address is a multiple of it."""
 
-MISALIGNED = 16
-"""Offset of the inputs: enough for every dtype, too little for zero-copy."""
+OFFSET = 16
+"""Of inputs beyond such a multiple: enough for every dtype, too little for zero-copy,
+and where NumPy's large arrays lie, behind the header of glibc's own pages."""
 
 
 def numpy_dtype(dtype: str) -> str:
@@ -23,7 +24,7 @@ def numpy_dtype(dtype: str) -> str:
 
 def misaligned_copy(array: Array) -> Array:
     """A fresh copy whose address keeps ``jax.device_put`` from aliasing it."""
-    copy = _allocate(array.shape, array.dtype, MISALIGNED)
+    copy = _allocate(array.shape, array.dtype)
     copy[...] = array
     return copy
 
@@ -43,16 +44,14 @@ def host_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Array, ...]:
     rng = np.random.default_rng(seed)
     made = []
     for argument in op.arguments(size):
-        array = _allocate(
-            argument.shape, as_dtype(argument.dtype(dtype)), offset=MISALIGNED
-        )
+        array = _allocate(argument.shape, as_dtype(argument.dtype(dtype)))
         argument.fill(rng, array, seed)
         made.append(array)
     return tuple(made)
 
 
 def numpy_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
-    """The same values for the NumPy form, aligned to 64 bytes as JAX's buffers are.
+    """The same values for the NumPy form, where a NumPy program has them.
 
     bfloat16 and float8 values come as float32, and a key as a ``Generator``.
     """
@@ -67,15 +66,17 @@ def numpy_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
         )
     made = []
     for array, name in zip(host_inputs(op, size, dtype, seed), dtypes, strict=True):
-        copy = _allocate(array.shape, np.dtype(name), offset=0)
-        copy[...] = array
-        made.append(copy)
+        own = array
+        if array.dtype != name:
+            own = _allocate(array.shape, np.dtype(name))
+            own[...] = array
+        made.append(own)
     return tuple(made)
 
 
-def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any], offset: int) -> Array:
-    """An uninitialised array whose address is ``offset`` beyond a multiple of 64."""
+def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array whose address is ``OFFSET`` beyond a multiple of 64."""
     count = int(np.prod(shape, dtype=np.int64))
     room = np.empty(count * dtype.itemsize + 2 * ALIGNMENT, np.uint8)
-    start = (offset - room.ctypes.data) % ALIGNMENT
+    start = (OFFSET - room.ctypes.data) % ALIGNMENT
     return room[start : start + count * dtype.itemsize].view(dtype).reshape(shape)

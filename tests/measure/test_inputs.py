@@ -56,9 +56,10 @@ def test_narrow_data_are_the_float32_data_rounded() -> None:
     exact = inputs.host_inputs(MATMUL, 64, "float32", seed=0)[0]
     half = inputs.host_inputs(MATMUL, 64, "bfloat16", seed=0)[0]
     np.testing.assert_array_equal(half, exact.astype(ml_dtypes.bfloat16))
-    # NumPy gets the same values in a dtype that it has.
+    # NumPy gets the same values in a dtype that it has, where its own large arrays lie.
     theirs = inputs.numpy_inputs(MATMUL, 64, "bfloat16", seed=0)[0]
     assert theirs.dtype == np.float32
+    assert theirs.ctypes.data % inputs.ALIGNMENT == inputs.OFFSET
     np.testing.assert_array_equal(theirs, half.astype(np.float32))
     assert inputs.numpy_dtype("float16") == "float16"
 
@@ -72,12 +73,14 @@ def test_large_data_repeat_without_equal_rows() -> None:
 
 
 def test_device_put_copies_what_is_not_aligned() -> None:
-    aligned_one, _ = inputs.numpy_inputs(MATMUL, 64, "float32", seed=0)
-    assert aligned(aligned_one)
+    a, _ = inputs.host_inputs(MATMUL, 64, "float32", seed=0)
+    room = np.empty(a.size + 16, np.float32)
+    start = -room.ctypes.data % inputs.ALIGNMENT // 4
+    aligned_one = room[start : start + a.size].reshape(a.shape)
+    aligned_one[...] = a
     copy = inputs.misaligned_copy(aligned_one)
     np.testing.assert_array_equal(copy, aligned_one)
     assert not np.shares_memory(copy, aligned_one)
-    a, _ = inputs.host_inputs(MATMUL, 64, "float32", seed=0)
     for one, copied in ((a, True), (copy, True), (aligned_one, False)):
         sent = jax.device_put(one, jax.devices()[0])
         assert aligned(one) != copied
