@@ -132,6 +132,7 @@ class Follower(Hosts):
     def leave(self, *, again: bool) -> None:
         """Tell the leader that this process is going; any thread may."""
         self._tell(self.lost(self._place.process, "host-left"))
+        self._gone()
 
     def give_up(self, remark: Remark) -> None:
         self._tell(remark)
@@ -149,5 +150,8 @@ class Follower(Hosts):
             return
         farewell = msgspec.json.decode(data, type=Farewell)
         self._say(Dismissed(again=farewell.again))
-        self._store.put(path("gone", self._place.process), b"")
+        self._gone()
         os._exit(0)
+
+    def _gone(self) -> None:
+        self._store.put(path("gone", self._place.process), b"", again=True)

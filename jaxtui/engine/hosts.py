@@ -56,6 +56,9 @@ sent no more, and all else less often, so that the leader gets as many messages.
 FAREWELL_SECONDS = 1.0
 """For followers to hear that they are needed no longer."""
 
+REFUSED_SECONDS = 10.0
+"""For a follower to tell its user why it cannot be one; nobody works meanwhile."""
+
 
 class Task(Record, frozen=True, kw_only=True):
     """What the leader asks for; a field that is set says what."""
@@ -134,11 +137,9 @@ class Hosts:
             terms = Terms(leader=self.arrivals[0], refusal=remark)
             self._store.put(path("terms"), msgspec.json.encode(terms))
         if terms.refusal is not None:
-            # Whoever goes first takes the store with it.
-            if me:
-                self._store.put(path("heard", me), b"")
+            # The leader takes the store with it, and every engine that needs it.
             for process in range(1, 0 if me else self._place.processes):
-                self._store.get(path("heard", process), FAREWELL_SECONDS)
+                self._store.get(path("gone", process), REFUSED_SECONDS)
             raise RefusedError(terms.refusal)
         threading.Thread(target=self._watch, name="hosts", daemon=True).start()
 

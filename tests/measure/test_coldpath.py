@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import coldpath, inputs
+from tests.measure.buffers import aligned_copy
 
 ELEMENTS = 1_000_000
 
@@ -35,13 +36,7 @@ for event in run(Experiment(cases=(case,), budget_seconds=0.5)):
 def test_an_aligned_buffer_is_called_aliased_and_a_misaligned_one_is_copied() -> None:
     device = jax.devices()[0]
     data = np.random.default_rng(0).standard_normal(ELEMENTS, np.float32)
-
-    def aligned() -> list[np.ndarray]:
-        copy = inputs._allocate(data.shape, data.dtype, offset=0)
-        copy[...] = data
-        return [copy]
-
-    assert coldpath.to_device(aligned, device).aliased
+    assert coldpath.to_device(lambda: [aligned_copy(data)], device).aliased
     copied = coldpath.to_device(lambda: [inputs.misaligned_copy(data)], device)
     assert not copied.aliased
 

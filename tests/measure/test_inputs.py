@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jaxtui.measure import inputs, ops
 from jaxtui.measure.ops.arguments import PERIOD
 from jaxtui.model import DTYPES
+from tests.measure.buffers import aligned_copy
 
 MATMUL = ops.get("matmul")
 
@@ -74,10 +75,7 @@ def test_large_data_repeat_without_equal_rows() -> None:
 
 def test_device_put_copies_what_is_not_aligned() -> None:
     a, _ = inputs.host_inputs(MATMUL, 64, "float32", seed=0)
-    room = np.empty(a.size + 16, np.float32)
-    start = -room.ctypes.data % inputs.ALIGNMENT // 4
-    aligned_one = room[start : start + a.size].reshape(a.shape)
-    aligned_one[...] = a
+    aligned_one = aligned_copy(a)
     copy = inputs.misaligned_copy(aligned_one)
     np.testing.assert_array_equal(copy, aligned_one)
     assert not np.shares_memory(copy, aligned_one)

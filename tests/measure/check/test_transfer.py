@@ -13,8 +13,8 @@ import pytest
 from jaxtui.measure.check import transfer
 from jaxtui.measure.check.base import run_check
 from jaxtui.measure.check.transfer import Series
-from jaxtui.measure.inputs import _allocate
 from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Remark
+from tests.measure.buffers import aligned_copy
 from tests.measure.check.faults import NAMES, check, done, events, of, readings
 
 KIB = 1024
@@ -51,8 +51,7 @@ def test_every_device_has_a_bandwidth_for_every_size() -> None:
 
 
 def test_an_array_that_is_taken_over_is_recognised() -> None:
-    aligned = _allocate((KIB,), np.dtype("float32"), 0)
-    aligned[...] = 1
+    aligned = aligned_copy(np.ones(KIB, np.float32))
     for held, taken_over in ((aligned, True), (transfer._sent(4 * KIB, 0), False)):
         series = Series(4 * KIB, jax.devices()[0], held)
         series.round()
