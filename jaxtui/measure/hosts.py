@@ -40,7 +40,8 @@ def detect() -> Place | None:
     Raises:
         RefusedError: There is a cluster, and JAX cannot make out this one's place.
     """
-    for kind in ClusterEnv._cluster_types:
+    kinds: list[Any] = ClusterEnv._cluster_types
+    for kind in kinds:
         try:
             # As JAX does: the first that is there counts.
             if kind.opt_in_only_method or not kind.is_env_present():

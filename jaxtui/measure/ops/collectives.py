@@ -270,7 +270,8 @@ class Exchange:
             position = (start or 0) // self._taken
             return self._values(position, elements).astype(self.shape.dtype)
 
-        return jax.make_array_from_callback(self.shape.shape, self.shape.sharding, part)
+        sharding: Any = self.shape.sharding
+        return jax.make_array_from_callback(self.shape.shape, sharding, part)
 
     def count_wrong(self, result: jax.Array) -> tuple[int, int | None]:
         """Elements of the devices of this process that are not what they should be.
@@ -281,7 +282,7 @@ class Exchange:
         given = self._length // (self.participants if self.op.gives_share else 1)
         most = READS_AT_MOST // (self.participants if self.op.reduces else 1)
         sampled = given > most
-        elements = np.arange(given, dtype=np.int64)
+        elements: Array = np.arange(given, dtype=np.int64)
         if sampled:
             chance = np.random.default_rng(self._seed)
             elements = np.sort(chance.integers(0, given, most))
@@ -321,7 +322,7 @@ class Exchange:
             elements, place.rank, self.participants, self._taken
         )
         if self.op.reduces:
-            values = np.zeros(len(sources), np.int64)
+            values: Array = np.zeros(len(sources), np.int64)
             for position in place.group:
                 values += self._values(position, sources)
         else:
