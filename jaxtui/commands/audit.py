@@ -65,7 +65,7 @@ def command(
 
     def text() -> str:
         lines = [ansi(line, colour=in_colour()) for line in view.excerpts(audit)]
-        return join_painted([rendered(view.report(audit)), *lines], "\n").rstrip("\n")
+        return join_painted([rendered(view.report(audit)), *lines[:-1]], "\n")
 
     code = CASE_FAILED if audit.findings else FINE
     if status != 0 or witness is None:
