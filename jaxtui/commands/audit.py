@@ -16,7 +16,7 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Common, check_program, not_started, python_flag
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
-from jaxtui.commands.terminal import in_colour, pass_on, say
+from jaxtui.commands.terminal import in_colour, pass_on, say, width_of
 from jaxtui.engine import audits
 from jaxtui.model.audit import Witness
 from jaxtui.model.remark import rejection
@@ -24,7 +24,7 @@ from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import audit as view
 from jaxtui.view import words
-from jaxtui.view.text import ansi
+from jaxtui.view.text import ansi, cut
 
 
 @click.command(
@@ -64,7 +64,9 @@ def command(
     )
 
     def text() -> str:
-        lines = [ansi(line, colour=in_colour()) for line in view.excerpts(audit)]
+        width = width_of(sys.stdout) or sys.maxsize
+        excerpts = (cut(line, width) for line in view.excerpts(audit))
+        lines = [ansi(line, colour=in_colour()) for line in excerpts]
         return join_painted([rendered(view.report(audit)), *lines[:-1]], "\n")
 
     code = CASE_FAILED if audit.findings else FINE
