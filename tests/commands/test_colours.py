@@ -29,7 +29,7 @@ for _ in range(3):
         "audit program.py",
         "bench selu:100 --mode jit,numpy --budget 0.5",
         "hlo selu:100",
-        "learn clock",
+        "learn",
         "ops",
         "profile selu:100 --steps 2",
     ],
