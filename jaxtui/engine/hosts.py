@@ -15,6 +15,7 @@ import importlib.metadata
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from socket import gethostname
@@ -57,7 +58,7 @@ FAREWELL_SECONDS = 1.0
 """For followers to hear that they are needed no longer."""
 
 REFUSED_SECONDS = 10.0
-"""For a follower to tell its user why it cannot be one; nobody works meanwhile."""
+"""For all followers to tell their users why they cannot be; nobody works meanwhile."""
 
 
 class Task(Record, frozen=True, kw_only=True):
@@ -138,8 +139,9 @@ class Hosts:
             self._store.put(path("terms"), msgspec.json.encode(terms))
         if terms.refusal is not None:
             # The leader takes the store with it, and every engine that needs it.
+            end = time.monotonic() + REFUSED_SECONDS
             for process in range(1, 0 if me else self._place.processes):
-                self._store.get(path("gone", process), REFUSED_SECONDS)
+                self._store.get(path("gone", process), max(0.0, end - time.monotonic()))
             raise RefusedError(terms.refusal)
         threading.Thread(target=self._watch, name="hosts", daemon=True).start()
 
