@@ -301,7 +301,7 @@ def digits_known(summary: Summary) -> int:
 
 
 def interval(summary: Summary) -> str:
-    """Between what a median lies: ``99 % interval 4.9–5.2 ms``, or ``min–max of 4
+    """Between what a median lies: ``95 % interval 4.9–5.2 ms``, or ``min–max of 4
     rounds 4.9–5.2 ms``, or ``one round``.
     """
     if summary.rounds < 2:
@@ -315,10 +315,9 @@ def interval(summary: Summary) -> str:
 
 
 def interval_name(confidence: float) -> str:
-    """``99 % interval``; one that is less sure than 95 % is not called so."""
-    if confidence < LEAST_CONFIDENCE:
-        return "min–max"
-    return f"{percent(confidence)} interval"
+    """``95 % interval`` of six rounds or more, however many; else ``min–max``."""
+    sure = confidence >= LEAST_CONFIDENCE
+    return f"{percent(LEAST_CONFIDENCE)} interval" if sure else "min–max"
 
 
 def rate(value: float | None, quantity: Quantity = "FLOP/s") -> str:

@@ -182,5 +182,5 @@ def test_an_interval_about_processes_says_so() -> None:
     few = replace(summary(0.005, 0.02, rounds=30), processes=3)
     many = replace(few, processes=7)
     assert fmt.interval(few) == "min–max of 3 processes 4.90–5.10 ms"
-    assert fmt.interval(many) == "98 % interval of processes 4.90–5.10 ms"
+    assert fmt.interval(many) == "95 % interval of processes 4.90–5.10 ms"
     assert fmt.sampled(many) == "100 calls in 7 processes"

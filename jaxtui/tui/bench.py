@@ -52,7 +52,7 @@ BEFORE = """\
   [$numpy]NumPy     ████████████████████████████[/]
 
 [b]once per case[/b]
-  transfer · trace · lower · compile · first call · fetch
+  transfer · trace · lower · compile · first run · fetch
 
 [b]r[/b] run  [b]Tab[/b] through the form  [b]f[/b] functions of a file  \
 [b]?[/b] all keys

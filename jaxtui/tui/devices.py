@@ -390,7 +390,6 @@ class FirstMinute(Panel):
         #first-factor { width: auto; height: 4; margin-left: 2; display: none; }
         #first-factor Label { text-style: dim; }
         Figure { width: auto; height: 3; color: $danger; text-style: bold; }
-        &.-uncertain Figure { color: $foreground; text-style: dim; }
         &.-wrong.-wide #first-factor { display: block; }
         #first-plot { display: none; }
         &.-ran #first-plot { display: block; }
@@ -443,12 +442,11 @@ class FirstMinute(Panel):
         said = stopwatch.of_case(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
         off_by = stopwatch.off_by(case) if case is not None else None
-        if said is not None and off_by is not None:
-            self.query_one(Figure).update(said.factor.replace("×", "x"))
-            word = f"{fmt.UNCERTAIN}, " if off_by.uncertain else "off by "
-            label = f"{word}{fmt.ratio_ends(off_by)}×"
+        if off_by is not None:
+            label, factor = off_by
             self.query_one("#off-by", Label).update(label)
-            self.set_class(off_by.uncertain, "-uncertain")
+            # As Digits has them.
+            self.query_one(Figure).update(factor.translate({0xD7: "x", 0x2013: "-"}))
         colors = series_colors(self.app.theme_variables)
         self.picture = None if case is None else calls.live(case, colors)
         self.set_class(self.picture is not None and self.size.height >= 9, "-ran")

@@ -63,7 +63,7 @@ SAID = {
     BenchPane.HELP: (
         *(*_CASE, "ready", "interval", "dispatch", "pipelined", "rate", "peak"),
         *("× NumPy", "error", "memory", "transfer", "trace", "lower", "compile"),
-        *("first call", "fetch", "notes", "flops/byte", "of roof"),
+        *("first run", "fetch", "notes", "flops/byte", "of roof"),
     ),
     LearnPane.HELP: ("ready", "dispatch", "interval", "compile", "verdict"),
     HistoryPane.HELP: (

@@ -30,12 +30,15 @@ from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import Contents, of_report
 from jaxtui.view.figures import (
     against_numpy,
+    awaited,
     bar_role,
     figure,
+    numpy_of,
     once_per_run,
     rate_role,
     share_of_peak,
     sparkline,
+    speed_text,
 )
 from jaxtui.view.render import DARK, Look, markdown
 from jaxtui.view.report import Report, Statement, Table, gather
@@ -131,8 +134,8 @@ def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
         ]
         return f"F{'; '.join(texts)[1:]}."
     if len(ratios) == 1:
-        (ratio,) = ratios.values()
-        return f"{_compared('JAX', ratio)}."
+        ((index, ratio),) = ratios.items()
+        return f"{_compared('JAX', ratio)}{_queued('JAX', index, run, ratio)}."
     by_mode: dict[str, list[int]] = {}
     for index in ratios:
         by_mode.setdefault(run.cases[index].case.mode, []).append(index)
@@ -140,7 +143,9 @@ def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
     texts = []
     for mode, indices in by_mode.items():
         if same and len(indices) == 1:
-            texts.append(_compared(mode, ratios[indices[0]]))
+            (index,) = indices
+            text = _compared(mode, ratios[index])
+            texts.append(f"{text}{_queued(mode, index, run, ratios[index])}")
         else:
             texts.append(_span(mode, indices, run, ratios))
     return f"{'; '.join(texts)}."
@@ -157,6 +162,26 @@ def _compared(name: str, ratio: Interval) -> str:
     return words.of(
         "times-faster", faster=faster, times=times, slower=slower, ends=ends
     )
+
+
+def _queued(name: str, index: int, run: Job, ratio: Interval) -> str:
+    """Who is faster with queued calls, where that is the other one: the rates beside a
+    headline are theirs.
+    """
+    case = run.cases[index]
+    numpy = numpy_of(case, run)
+    ready = numpy and numpy.measurement and numpy.measurement.ready
+    seconds = case.measurement and case.measurement.pipelined_seconds
+    if not ratio.decided or not ready or not seconds:
+        return ""
+    queued = ready.median / seconds
+    if (queued > 1) == (ratio.low > 1):
+        return ""
+    times, than = (
+        fmt.ratio(max(queued, 1 / queued)),
+        "faster" if queued > 1 else "slower",
+    )
+    return f"; {words.of('queued-times', name=name, times=times, than=than)}"
 
 
 def _times_faster(ratio: Interval) -> str:
@@ -183,7 +208,8 @@ def _span(
             most = "up to " if len(side) > 1 and not side[best].vague else ""
             where = " ".join(filter(None, (brief_name(case.op), fmt.size(case.size))))
             than = "" if texts else " than NumPy"
-            texts.append(f"{most}{_times_faster(side[best])} {word}{than} ({where})")
+            text = f"{most}{_times_faster(side[best])} {word}{than} ({where})"
+            texts.append(f"{text}{_queued(mode, best, run, ratios[best])}")
     return f"{mode}: {', '.join(texts) or 'no difference from NumPy seen'}"
 
 
@@ -198,11 +224,10 @@ def _times(run: Job) -> str:
         return ""
     if len(timed) == 1:
         case, measured, ready = timed[0]
-        rate = measured.flops_per_second or measured.bytes_per_second
-        speed = fmt.speed(measured.flops_per_second, measured.bytes_per_second)
+        speed = speed_text(awaited(measured))
         ends = f" ({fmt.ends(ready)})" if ready.rounds > 1 else ""
         name = f"{row_label(case, run)}: " if len(run.cases) > 1 else ""
-        more = f", {speed}" if rate else ""
+        more = f", {speed}" if speed != fmt.ABSENT else ""
         return f"{name}{fmt.median(ready)} per call{ends}{more}."
     ordered = sorted(timed, key=lambda each: each[2].median)
     (first, _, low), (last, _, high) = ordered[0], ordered[-1]
@@ -296,7 +321,7 @@ def ready_column(run: Job) -> Column:
         for case, one in zip(run.cases, measured, strict=True)
     ]
     head = f"ready {unit.name}".rstrip()
-    return Column("ready", head, cells, right=True, least=len("1st call"))
+    return Column("ready", head, cells, right=True, least=len("sampling"))
 
 
 def status(case: CaseState) -> str:
@@ -305,7 +330,7 @@ def status(case: CaseState) -> str:
         return "not run"
     if case.failure is not None:
         return "failed"
-    return case.doing.replace("first_call", "1st call") or case.status
+    return case.doing.replace("first_call", "1st run") or case.status
 
 
 def names(run: Job) -> Iterator[Column]:
@@ -419,6 +444,8 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
     cells: list[Line]
     flops = any(one.flops_per_second for one in known)
     moved = any(one.bytes_per_second and not one.flops_per_second for one in known)
+    # What JAX computes beside NumPy is timed queued; ``ready`` stands in the same row.
+    queued = "queued " if any(one.pipelined_seconds for one in known) else ""
     if flops and moved:
         rates = [
             fmt.speed(one.flops_per_second, one.bytes_per_second) if one else ""
@@ -429,7 +456,7 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
             (Span(text, rate_role(one)),)
             for one, text in zip(measured, texts, strict=True)
         ]
-        return Column("rate", "rate", cells, rank=3, right=True, least=12)
+        return Column("rate", f"{queued}rate", cells, rank=3, right=True, least=12)
     unit = units.bytes if moved else units.flops
     values = [
         (one.bytes_per_second if moved else one.flops_per_second) if one else None
@@ -441,17 +468,17 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
             cells.append((Span(unit.text(value), rate_role(one)),))
         else:
             cells.append((Span(fmt.ABSENT, "muted"),) if one and one.ready else ())
-    head = (unit.name or "rate") if flops or moved else "FLOP/s"
+    head = f"{queued}{unit.name or 'rate'}" if flops or moved else "FLOP/s"
     return Column("rate", head, cells, rank=3, right=True, least=7)
 
 
 def _confidence(summaries: Sequence[Summary | None]) -> str:
-    sure = [
-        one.confidence >= fmt.LEAST_CONFIDENCE
+    heads = {
+        fmt.interval_name(one.confidence)
         for one in summaries
         if one is not None and one.rounds > 1
-    ]
-    return "95 %" if all(sure) else "interval" if any(sure) else "min–max"
+    }
+    return heads.pop().removesuffix(" interval") if len(heads) == 1 else "interval"
 
 
 def _factor(found: Interval | None) -> Line:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from jaxtui import format as fmt
 from jaxtui.analysis import crossover
 from jaxtui.model import Interval, Measurement, Summary
@@ -100,6 +102,22 @@ def share_of_peak(measurement: Measurement) -> float | None:
     )
     shares = [rate / most for rate, most in pairs if rate and most]
     return max(shares, default=None)
+
+
+def awaited(measured: Measurement) -> Measurement:
+    """The same with the rates of a call that is awaited, beside whose seconds they
+    stand; those of a measurement are queued calls'.
+    """
+    seconds = measured.ready.median if measured.ready else 0.0
+
+    def rate(amount: float | None, queued: float | None) -> float | None:
+        return amount / seconds if amount and queued and seconds else None
+
+    return replace(
+        measured,
+        flops_per_second=rate(measured.flops, measured.flops_per_second),
+        bytes_per_second=rate(measured.bytes, measured.bytes_per_second),
+    )
 
 
 # How they are drawn.

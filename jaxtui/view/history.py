@@ -228,7 +228,7 @@ def _figures(one: Measurement) -> Table:
 def _phases(one: Measurement) -> Table:
     return _row(
         {
-            name.replace("_", " "): fmt.seconds(seconds)
+            name.replace("first_call", "first run"): fmt.seconds(seconds)
             for name in PHASES
             if (seconds := getattr(one.phases, name)) is not None
         }

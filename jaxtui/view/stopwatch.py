@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.model import Interval, LoopMeasured, Remark
+from jaxtui.model import LoopMeasured, Remark
 from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls, ratio
 from jaxtui.view import words
-from jaxtui.view.figures import APART, share_of_peak
+from jaxtui.view.figures import APART, awaited, share_of_peak
 from jaxtui.view.lanes import Timeline
 from jaxtui.view.text import Line, Span, bar
 from jaxtui.view.words.engine import doing
@@ -157,14 +157,20 @@ def of_case(case: CaseState) -> Clocks | None:
     return Clocks(read, took, measured.flops, peak)
 
 
-def off_by(case: CaseState) -> Interval | None:
-    """How many times longer the call took than the stopwatch says, with its interval;
-    ``None`` before there are figures.
+def off_by(case: CaseState) -> tuple[str, str] | None:
+    """How many times longer the call took than the stopwatch says: a label and a figure
+    to be drawn large. ``None`` before there are figures.
+
+    A factor that is not known to within a third is its interval.
     """
-    measured = case.measurement
-    if measured is None or measured.ready is None or measured.dispatch is None:
+    measured, clocks = case.measurement, of_case(case)
+    if clocks is None or not (measured and measured.ready and measured.dispatch):
         return None
-    return ratio(measured.ready.interval, measured.dispatch.interval)
+    factor = ratio(measured.ready.interval, measured.dispatch.interval)
+    if factor is None or factor.low == factor.high:  # single rounds have no interval
+        return "off by", clocks.factor
+    ends = f"{fmt.ratio_ends(factor)}×"
+    return ("off by", ends) if factor.vague else (f"off by {ends}", clocks.factor)
 
 
 # Bars with what follows from them.
@@ -364,15 +370,18 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         seconds = clocks.stopwatch
         vague = measured.dispatch.vague
         found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong, vague)
-        truth = []
-        if measured.flops_per_second:
-            truth.append(fmt.rate(measured.flops_per_second))
+        truth, per_call = [], awaited(measured)
+        if per_call.flops_per_second:
+            truth.append(fmt.rate(per_call.flops_per_second))
         elif measured.has("host-bound"):
             truth.append("host-bound: no rate")
-        if (share := share_of_peak(measured)) is not None:
+        if (share := share_of_peak(per_call)) is not None:
             truth.append(f"{fmt.percent(share)} of peak")
         several = measured.ready.rounds > 1
         truth.append(str(fmt.ends(measured.ready)) if several else "one round")
+        queued = measured.flops_per_second
+        if queued and queued > CLOSE * (per_call.flops_per_second or queued):
+            truth.append(f"queued {fmt.rate(queued)}")
         digits = fmt.digits_known(measured.ready)
         vague = measured.ready.vague
         found[1] = Bar(

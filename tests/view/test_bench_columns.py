@@ -105,7 +105,7 @@ def test_a_row_says_what_is_different_about_it() -> None:
     )
     found = table(run)
     assert column(found, "notes")[:3] == ["▲2 few rounds", "", "✗ refused"]
-    assert column(found, "ready")[2:] == ["failed", "1st call", "waiting"]
+    assert column(found, "ready")[2:] == ["failed", "1st run", "waiting"]
     place = keys(found).index("notes")
     assert roles(found.cell(2, place)) == ["bad"]
 
@@ -117,9 +117,11 @@ def test_rates_are_in_one_unit_where_all_count_the_same() -> None:
     assert all(text.replace(".", "").isdigit() for text in column(found, "rate"))
     moved = done(JIT, flops_per_second=None, bytes_per_second=2e9)
     mixed = table(run_of(fast, moved))
-    assert head(mixed, "rate") == "rate"
+    assert head(mixed, "rate") == "queued rate"
     assert column(mixed, "rate")[1] == "2.00 GB/s"
-    assert head(table(run_of(moved)), "rate") == "GB/s"
+    assert head(table(run_of(moved)), "rate") == "queued GB/s"
+    awaited = done(NUMPY, flops_per_second=None, bytes_per_second=2e9)
+    assert head(table(run_of(awaited)), "rate") == "GB/s"
 
 
 def test_a_factor_says_who_is_faster() -> None:

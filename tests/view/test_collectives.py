@@ -50,7 +50,7 @@ def test_columns_are_those_of_nccl_tests() -> None:
 def test_other_ops_beside_them_keep_their_rates() -> None:
     found = cells(run_of(*SWEEP.cases, done(case(), 1e-3, flops_per_second=2e9)))
     assert found["busbw GB/s"] == ["1.75", "7.00", ""]
-    rates = next(texts for head, texts in found.items() if head in ("rate", "FLOP/s"))
+    rates = next(texts for head, texts in found.items() if "rate" in head)
     assert rates[2].startswith("2.0")
 
 

@@ -87,9 +87,9 @@ def test_one_measurement_is_a_figure_its_clocks_and_its_remarks() -> None:
     entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=noted)
     found = history.report(entry)
     assert found.title == "matmul 256 float32 jit on cpu:0"
-    assert plain(found.verdict).startswith("0.81 ms per call (99 % interval 0.710")
+    assert plain(found.verdict).startswith("0.81 ms per call (95 % interval 0.710")
     keys = [[column.key for column in table.columns] for table in found.tables]
-    assert keys == [["pipelined", "compute", "bandwidth", "error"], ["first call"]]
+    assert keys == [["pipelined", "compute", "bandwidth", "error"], ["first run"]]
     assert [each.remark.code for each in found.remarks] == ["drift"]
     assert "id 3 · cpu · box" in found.host
     unsampled = msgspec.structs.replace(entry.measurement, ready=None)

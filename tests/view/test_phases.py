@@ -30,7 +30,7 @@ def length(line: str) -> int:
 
 def test_a_row_per_clock_with_its_value():
     rows = draw()
-    assert [row[:11].strip() for row in rows.values()] == list(LABELS)
+    assert [row[:10].strip() for row in rows.values()] == list(LABELS)
     # Too far apart for one unit: points and units in line.
     for label, value in (
         ("transfer", "  1.30 ms"),
@@ -77,7 +77,7 @@ def test_both_ends_of_the_memory_span_stand_below_ready():
     lines = bars(Phases(), None, summary(1.2e-3), None, 48, memory=span)
     texts = list(map(plain, lines))
     place = LABELS.index("ready")
-    assert [text[:11].strip() for text in texts[place + 1 : place + 3]] == list(ENDS)
+    assert [text[:10].strip() for text in texts[place + 1 : place + 3]] == list(ENDS)
     assert texts[place + 1].endswith("0.420 ms")
     assert texts[place + 2].endswith("1.70  ms  980 faults")
     found = [length(text) for text in texts[place : place + 3]]

@@ -15,8 +15,7 @@ def _few_rounds(facts: Facts) -> str:
     count = f"Only {fmt.plural(rounds, 'round')} fit into the budget"
     if rounds < 2:
         return f"{count}, so there is no interval."
-    sure = fmt.percent(facts["confidence"])
-    return f"{count}: the interval is min–max, with {sure} confidence."
+    return f"{count}: the interval is min–max."
 
 
 def _uncertain(facts: Facts) -> str:
@@ -344,8 +343,7 @@ def _few_processes(facts: Facts) -> str:
     if found == 1:
         return f"{count}: the interval covers that process alone."
     if facts["confidence"] < _USUAL:
-        sure = fmt.percent(facts["confidence"])
-        return f"{count}: the interval is min–max, with {sure} confidence."
+        return f"{count}: the interval is min–max."
     return f"{count}."
 
 
@@ -368,6 +366,7 @@ WORDS: dict[str, Words] = {
     "times-faster": Words(
         "", "{faster} is {times} faster than {slower}{ends}".format_map
     ),
+    "queued-times": Words("", "queued, {name} is {times} {than}".format_map),
     "crosses": Words(
         "", "from size {size}, {faster} is faster than {slower}".format_map
     ),

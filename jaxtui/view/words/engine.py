@@ -14,7 +14,7 @@ PHASES = {
     "trace": "while JAX traced it",
     "lower": "while JAX lowered it",
     "compile": "while XLA compiled it",
-    "first_call": "in its first call",
+    "first_call": "in its first run",
     "dispatch": "while JAX dispatched it",
     "block": "in block_until_ready, after the call had returned",
     "sampling": "while jaxtui timed it",
@@ -28,7 +28,7 @@ PHASES = {
 DOING = {
     "compiler-warm-up": "warming up the compiler",
     "cpu-devices": "starting a process with simulated CPU devices",
-    "first_call": "first call",
+    "first_call": "first run",
     "link-arrays": "making the arrays",
     "first-copies": "first copies",
     "memory-span": "memory range",
