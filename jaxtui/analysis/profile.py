@@ -50,6 +50,8 @@ class Row:
     flops: float | None = None
     bytes: float | None = None
     """Of all runs in a step."""
+    peak_seconds: float = 0.0
+    """Of its products on one device at the peak of what each multiplies."""
     shared: bool = False
     """A part of it is that of a kernel with several lines."""
     kinds: Counter[KernelKind] = field(default_factory=Counter)
@@ -153,7 +155,10 @@ def _add(row: Row, kernel: Kernel, part: float) -> None:
     row.count += kernel.count
     row.kinds[kernel.kind] += part * kernel.self_seconds  # type: ignore[assignment]
     if kernel.flops is not None:
-        row.flops = (row.flops or 0.0) + part * kernel.count * kernel.flops
+        flops = part * kernel.count * kernel.flops
+        row.flops = (row.flops or 0.0) + flops
+        if kernel.flops_per_second:
+            row.peak_seconds += flops / kernel.flops_per_second
     if kernel.bytes is not None:
         row.bytes = (row.bytes or 0.0) + part * kernel.count * kernel.bytes
     row.kernels.append(kernel)
@@ -239,7 +244,7 @@ class Place(NamedTuple):
     flops_per_second: float | None
     bytes_per_second: float | None
     share: float | None
-    """Of the nearer roof."""
+    """Of the nearer roof; above 1 it was faster."""
     limit: Literal["compute", "memory"] | None
 
 
@@ -251,8 +256,8 @@ def place(row: Row, profile: Profile) -> Place:
     flops = None if not row.flops else row.flops / spent
     moved = None if not row.bytes else row.bytes / spent
     shares: list[tuple[float, Literal["compute", "memory"]]] = []
-    if flops and profile.flops_per_second:
-        shares.append((flops / profile.flops_per_second, "compute"))
+    if row.peak_seconds:
+        shares.append((row.peak_seconds / spent, "compute"))
     if moved and profile.bytes_per_second:
         shares.append((moved / profile.bytes_per_second, "memory"))
     share, limit = max(shares, default=(None, None))

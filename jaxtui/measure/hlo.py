@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from jaxtui.measure.wire import fields, integers, signed
+from jaxtui.model import Precision
 
 MOST_FRAMES = 100
 """Of a stack, as JAX's own limit; a damaged table could go round in circles."""
@@ -78,6 +79,9 @@ CONTROL = frozenset({"call", "conditional", "while"})
 """Instructions that run other computations as they stand."""
 
 _CONTRACTED = re.compile(rb'"lhs_contracting_dimensions":\[([^]]*)\]')
+_PRECISION = re.compile(rb'"operand_precision":\["(DEFAULT|HIGHEST|HIGH)"')
+_PRECISIONS: tuple[Precision, ...] = ("default", "high", "highest")
+"""By the numbers of ``PrecisionConfig``."""
 _NUMBER = re.compile(rb"\d+")
 """Of the configuration of a product by cuBLAS, which is JSON."""
 
@@ -147,8 +151,18 @@ class Instruction(NamedTuple):
     fusion_kind: str
     contracted: tuple[int, ...]
     """Dimensions of the first operand that a product sums over, of a library's too."""
+    precision: Precision
+    """Of a product, as its first operand has it."""
     target: str
     """Of a custom call."""
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies matrices, or is a convolution; a library's too."""
+        opcode = self.opcode.removesuffix("-start")
+        return opcode in ("dot", "convolution") or bool(
+            opcode == "custom-call" and self.contracted
+        )
 
 
 class Frame(NamedTuple):
@@ -256,7 +270,7 @@ class Program:
 
     def _flops(self, one: Instruction) -> float:
         opcode = one.opcode.removesuffix("-start")
-        if opcode == "dot" or (opcode == "custom-call" and one.contracted):
+        if one.is_product and opcode != "convolution":
             return 2.0 * _result(one).elements * self._summed(one)
         if opcode == "convolution":
             kernel = self._operand(one, 1)
@@ -269,6 +283,16 @@ class Program:
             return size * math.log2(max(size, 2))
         idle = opcode in _UNCOUNTED or opcode.endswith("-done") or one.called
         return 0.0 if idle else float(one.shape.elements)
+
+    def product(self, kernel: Instruction) -> tuple[str, Precision] | None:
+        """The dtype, as XLA names it, and the precision of what a kernel multiplies: of
+        several products that of the largest.
+        """
+        products = [one for one in self.inside(kernel) if one.is_product]
+        if not products or kernel.opcode in CONTROL - {"call"}:
+            return None
+        largest = max(products, key=self._flops)
+        return self._operand(largest, 0).dtype, largest.precision
 
     def _summed(self, one: Instruction) -> int:
         dims = self._operand(one, 0).dims
@@ -401,7 +425,7 @@ _TEXTS = {1: "name", 2: "opcode", 11: "fusion_kind", 28: "target"}
 def _instruction(data: bytes) -> Instruction:
     texts = dict.fromkeys(_TEXTS.values(), "")
     at, operands, called, contracted = 0, list[int](), list[int](), list[int]()
-    shape, metadata = NO_SHAPE, b""
+    shape, metadata, precision = NO_SHAPE, b"", 0
     for number, value in fields(data):
         if number == 36:
             operands += integers(value)
@@ -417,8 +441,15 @@ def _instruction(data: bytes) -> Instruction:
             elif number == 30:
                 for place, dims in fields(value):
                     contracted += integers(dims) if place == 1 else ()
+            elif number == 51:
+                for place, config in fields(value):
+                    precision = (
+                        (integers(config) or [0])[0] if place == 1 else precision
+                    )
             elif number == 43 and (known := _CONTRACTED.search(value)):
                 contracted += map(int, _NUMBER.findall(known[1]))
+                if named := _PRECISION.search(value):
+                    precision = (b"DEFAULT", b"HIGH", b"HIGHEST").index(named[1])
         elif number == 35 and isinstance(value, int):
             at = value
     op_name, source, frame = _metadata(metadata)
@@ -431,6 +462,7 @@ def _instruction(data: bytes) -> Instruction:
         operands=tuple(operands),
         called=tuple(called),
         contracted=tuple(contracted),
+        precision=_PRECISIONS[precision] if 0 <= precision < 3 else "default",
         **texts,
     )
 

@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from jaxtui.measure import settings
 from jaxtui.model import Case, Device, Expected, Fact, Peak, Precision, Remark
 
 TPU_PASSES = {"default": 1, "high": 3, "highest": 6}
@@ -58,6 +57,9 @@ def peak(
 
 def of_case(case: Case, device_kind: str, *, matrix: bool) -> Peak | None:
     """The peak of a device for a case, at the precision that it really has."""
+    # Traces are read without JAX.
+    from jaxtui.measure import settings
+
     return peak(device_kind, case.dtype, settings.precision(case), matrix=matrix)
 
 

@@ -195,11 +195,11 @@ def _memory(compiled: Any, device_kind: str) -> ProgramMemory | None:
     if stats is None:
         return None
     limit = peaks.memory(device_kind)
-    # jax older than 0.7 does not say.
-    peak = getattr(stats, "peak_memory_in_bytes", None)
-    if peak is not None:
-        # XLA takes all temporaries at once, also where fewer are alive together.
-        peak = max(peak, stats.temp_size_in_bytes)
+    # XLA takes all temporaries at once, also where fewer are alive together, and its
+    # own peak leaves them out on a CPU; jax older than 0.7 has none.
+    together = stats.argument_size_in_bytes + stats.temp_size_in_bytes
+    together += max(0, stats.output_size_in_bytes - stats.alias_size_in_bytes)
+    peak = max(together, getattr(stats, "peak_memory_in_bytes", 0))
     return ProgramMemory(
         arguments_bytes=stats.argument_size_in_bytes,
         output_bytes=stats.output_size_in_bytes,

@@ -101,6 +101,8 @@ class Kernel(Record, frozen=True, kw_only=True):
     flops: float | None
     bytes: float | None
     """Of one run. By the trace on a TPU, else counted from the program."""
+    flops_per_second: float | None = None
+    """The peak of one device for the dtype that it multiplies, if it does."""
     shares: tuple[Share, ...]
 
     @property
@@ -197,11 +199,8 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     memory: tuple[Occupancy, ...] = ()
     holdings: tuple[Holding, ...] = ()
     """Where a trace has no memory: by line, the largest first."""
-    flops_per_second: float | None = None
     bytes_per_second: float | None = None
-    """Peaks of one device."""
-    peak_source: str = ""
-    """``trace``, or the publication."""
+    """The peak of one device."""
     unprofiled_seconds: float | None = None
     """A step without the profiler: the median of as many."""
     size_bytes: int = 0

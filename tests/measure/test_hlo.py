@@ -79,6 +79,22 @@ def test_flops_are_those_that_xla_counts(tmp_path: Path) -> None:
     assert sum(map(program.flops, entry)) == pytest.approx(counted, rel=0.05)
 
 
+@pytest.mark.parametrize("precision", ["default", "highest"])
+def test_a_product_has_the_dtype_that_it_multiplies(
+    precision: str, tmp_path: Path
+) -> None:
+    def half(x: Any) -> Any:
+        narrow = x.astype(jnp.float16)
+        return jnp.dot(narrow, narrow, precision=precision) + 1
+
+    data, _ = proto(half, jnp.ones((64, 64)), folder=tmp_path)
+    program = hlo.read(data)
+    entry = program.computations[program.entry]
+    found = {program.product(one) for one in entry} - {None}
+    # A CPU without products of float16 multiplies float32.
+    assert found in ({("f16", precision)}, {("f32", precision)})
+
+
 def rows(x: Any) -> Any:
     def body(at: Any, kept: Any) -> Any:
         row = jax.lax.dynamic_slice(x, (at, 0), (1, 4096))

@@ -233,8 +233,13 @@ def test_a_tpu_says_work_lines_and_peaks_itself() -> None:
     # What a copy does beside the kernels takes none of their time.
     assert own(found) == {"fusion.3": 4.0, "add.2": 1.0, "copy-start.1": 0.0}
     assert of(found, "copy-start.1").hidden_seconds == pytest.approx(3e-3)
-    assert (found.flops_per_second, found.bytes_per_second) == (918e12, 1638e9)
+    assert found.bytes_per_second == 1638e9
     assert found.device_kind == "TPU v6 Lite"
+    # Of what multiplies nothing the peak of products says nothing.
+    assert fusion.flops_per_second is None
+    product = {text: Named("fusion.3", stats | {"hlo_category": "convolution fusion"})}
+    found = read(Plane("/device:TPU:0", lines, product, peaks))
+    assert of(found, "fusion.3").flops_per_second == 918e12
 
 
 def test_the_clock_of_a_tpu_counts() -> None:
@@ -324,14 +329,75 @@ def test_what_a_cuda_graph_runs_is_named_by_its_instructions() -> None:
     product = of(found, "custom-call.2")  # by cuBLAS, which clears its memory before
     assert product.flops == 2 * 8192 * 1024 * 4096
     assert product.bytes == 2 * (8192 * 1024 + 1024 * 4096 + 8192 * 4096)
-    assert of(found, "triton_softmax.2").category == "custom fusion"
+    assert product.category == "cublas lt matmul"
+    assert product.op_name == "jit(block)/dot_general"
+    # Of the dtype that it multiplies, by the name of the device alone.
+    assert product.flops_per_second == 989.4e12
+    (row,) = (row for row in rows(found, "op") if row.key == product.name)
+    assert place(row, found).limit == "compute"
+    softmax = of(found, "triton_softmax.2")
+    assert (softmax.category, softmax.flops_per_second) == ("custom fusion", None)
     shared = {row.key: row.shared for row in rows(found, "line") if row.seconds}
     assert [key for key in shared if not shared[key]] == [
         *("own.py:16", "own.py:12", "own.py:13", "own.py:14")
     ]
     assert [*shared][:2] == ["own.py:15", "own.py:9"]
-    assert "kernels-by-order" in {note.code for note in found.notes}
+    notes = {note.code: note.facts for note in found.notes}
+    ran = sum(each.count for each in found.kernels) * 3
+    assert notes["kernels-by-order"]["graph"] >= ran
+    assert notes["kernels-by-order"]["graph"] == notes["kernels-by-order"]["of"]
     assert "kernels-unnamed" not in {note.code for note in found.notes}
+
+
+def fields(data: bytes) -> list[tuple[int, int, Any]]:
+    """The fields of a message, by their numbers, with no code of jaxtui's."""
+
+    def varint(place: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            value |= (data[place] & 127) << shift
+            if data[place] < 128:
+                return value, place + 1
+            place, shift = place + 1, shift + 7
+
+    found, place = list[tuple[int, int, Any]](), 0
+    while place < len(data):
+        key, place = varint(place)
+        if key & 7 == 0:
+            value, place = varint(place)
+            found.append((key >> 3, key & 7, value))
+            continue
+        size = 8
+        if key & 7 == 2:
+            size, place = varint(place)
+        found.append((key >> 3, key & 7, data[place : place + size]))
+        place += size
+    return found
+
+
+def all_of(data: bytes, number: int) -> list[Any]:
+    return [value for at, _, value in fields(data) if at == number]
+
+
+@pytest.mark.parametrize("name", ["gpu-block", "gpu-mlp", "gpu-scan"])
+def test_the_time_of_kernels_is_that_of_their_events(name: str) -> None:
+    file = Path(__file__).with_name("traces") / f"{name}.xplane.pb.gz"
+    spans = [
+        (all_of(line, 3)[0] * 1000 + start, length)
+        for plane in all_of(gzip.decompress(file.read_bytes()), 1)
+        if all_of(plane, 2)[0].startswith(b"/device:GPU")
+        for line in all_of(plane, 3)
+        for event in all_of(line, 4)
+        for start, length in [(sum(all_of(event, 2)), sum(all_of(event, 3)))]
+    ]
+    found = recorded(name)
+    total = sum(each.total_seconds for each in found.kernels) * len(found.steps)
+    assert total == pytest.approx(1e-12 * sum(length for _, length in spans), abs=1e-9)
+    busy, until = 0, 0
+    for start, length in sorted(spans):
+        busy += max(0, start + length - max(start, until))
+        until = max(until, start + length)
+    assert sum(found.busy) == pytest.approx(1e-12 * busy, abs=1e-9)
 
 
 def test_a_kernel_that_two_instructions_share_is_both() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from jaxtui.measure import kernels, xspace
-from jaxtui.measure.kernels import DEVICES, HOST, Kernel
+from jaxtui.measure.kernels import HOST, Kernel
 from jaxtui.measure.profile import graphs, host, steps
 from jaxtui.measure.profile.programs import Programs
 from jaxtui.measure.profile.steps import PS
@@ -32,8 +32,13 @@ class NoProfileError(RemarkError):
     """A trace shows no kernel."""
 
 
-def read(space: xspace.Space, source: str) -> Profile:
+def read(space: xspace.Space, source: str, device_kind: str = "") -> Profile:
     """The profile of a trace.
+
+    Args:
+        space: the trace.
+        source: where it comes from.
+        device_kind: as JAX names it; empty for what the trace says.
 
     Raises:
         NoProfileError: It has no kernels, or too many events.
@@ -50,7 +55,7 @@ def read(space: xspace.Space, source: str) -> Profile:
     if not ran:
         facts = {"events": events, "planes": len(space.planes)}
         raise NoProfileError(Remark("no-kernels", facts, "error"))
-    programs = Programs(space, {each.program for each in ran})
+    programs = Programs(space, {each.program for each in ran}, device_kind)
     ran = _sorted(programs.settled(graphs.named(ran, programs.known)))
     notes = list(_remarks(space, ran, programs))
     threads = [
@@ -70,11 +75,10 @@ def read(space: xspace.Space, source: str) -> Profile:
     if not any(share.stack for row in rows for share in row.shares):
         notes.append(Remark("no-lines", {"programs": len(programs.known)}))
     whole = steps.Window(windows[0].start, windows[-1].end)
-    peaks = _peaks(space)
     return Profile(
         source=source,
         jax=_version(space),
-        device_kind=str(peaks.get("device_type_string", "")),
+        device_kind=programs.device_kind,
         devices=tuple(devices),
         steps=tuple(window.seconds for window in windows),
         busy=tuple(busy * PS / len(devices) for busy in tally.busy),
@@ -84,10 +88,7 @@ def read(space: xspace.Space, source: str) -> Profile:
         compiles=tuple(host.compiles(threads, whole)),
         transfers=tuple(host.transfers(timelines, whole)),
         memory=tuple(host.memory(threads, whole)),
-        flops_per_second=_rate(peaks, "peak_teraflops_per_second", 1e12),
-        bytes_per_second=_rate(peaks, "peak_hbm_bw_gigabytes_per_second", 1e9)
-        or _rate(peaks, "memory_bandwidth", 1.0),
-        peak_source="trace" if peaks.keys() & _PEAKS else "",
+        bytes_per_second=programs.bytes_per_second,
         events=events,
         notes=tuple(notes),
     )
@@ -114,25 +115,9 @@ def _remarks(
     if unnamed:
         yield Remark("kernels-unnamed", {"count": unnamed, "of": len(ran)}, "warning")
     if ordered := sum(each.by_order for each in ran):
-        yield Remark("kernels-by-order", {"count": ordered, "of": len(ran)})
-
-
-def _peaks(space: xspace.Space) -> dict[str, xspace.Stat]:
-    for plane in space.planes:
-        if plane.name.startswith(DEVICES) and plane.stats:
-            known = dict(plane.stats)
-            known.setdefault("device_type_string", known.get("gpu_device_name", ""))
-            return known
-    return {}
-
-
-_PEAKS = {"peak_teraflops_per_second", "memory_bandwidth"}
-"""Stats of a device, of a TPU and a GPU."""
-
-
-def _rate(peaks: dict[str, xspace.Stat], name: str, unit: float) -> float | None:
-    value = peaks.get(name)
-    return value * unit if isinstance(value, (int, float)) and value > 0 else None
+        facts: dict[str, Fact] = {"count": ordered, "of": len(ran)}
+        facts["graph"] = sum(kernels.GRAPH in each.stats for each in ran)
+        yield Remark("kernels-by-order", facts)
 
 
 def _version(space: xspace.Space) -> str:

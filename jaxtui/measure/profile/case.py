@@ -85,21 +85,13 @@ class _Run(Runner):
             return
         yield self.progress("profile-reading", case.label)
         try:
-            found = profile.read(space, self.case.label)
+            found = profile.read(space, self.case.label, device.device_kind)
         except NoProfileError as error:
             raise RefusedError(error.remark) from error
         notes = list(found.notes)
         if fitting < steps:
             facts = {"steps": fitting, "asked": steps, "events": events}
             notes.append(Remark("fewer-steps", facts, "warning"))
-        peak = self._workload.peak
-        if peak is not None and found.flops_per_second is None:
-            found = msgspec.structs.replace(
-                found,
-                flops_per_second=peak.flops_per_second,
-                bytes_per_second=peak.bytes_per_second,
-                peak_source=peak.source,
-            )
         with self._workload.scope():
             result = jax.block_until_ready(self._workload.call(*self._workload.args))
             held = holdings.now()
@@ -107,7 +99,6 @@ class _Run(Runner):
         yield msgspec.structs.replace(
             found,
             holdings=() if found.memory else held,
-            device_kind=device.device_kind,
             jax=jax.__version__,
             unprofiled_seconds=median(plain),
             size_bytes=self._size,

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import (
+    Container,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 
-from jaxtui.measure import hlo
-from jaxtui.measure.kernels import Kernel
-from jaxtui.measure.xspace import Space
+from jaxtui.measure import hlo, peaks
+from jaxtui.measure.kernels import DEVICES, Kernel
+from jaxtui.measure.xspace import Space, Stat
+from jaxtui.model.own import XLA_DTYPES
 from jaxtui.model.profile import Frame, KernelKind, Share
 
 _PACKAGE = Path(__file__).parents[2]
@@ -46,6 +55,11 @@ _COPIES = (
 )
 """How names of kernels and categories begin."""
 
+_MODULE = "XlaModule"
+"""Stands where a CUDA graph has no name of JAX for its kernels."""
+
+_WORDS = re.compile(r"[A-Za-z0-9]+")
+
 _FUSIONS = {
     "kLoop": "loop fusion",
     "kInput": "input fusion",
@@ -54,14 +68,29 @@ _FUSIONS = {
 
 
 class Programs:
-    """The programs of a trace that ran.
+    """The programs of a trace that ran, and the device that ran them.
 
     Args:
         space: the trace.
         wanted: their names.
+        device_kind: as JAX names it; empty for what the trace says.
     """
 
-    def __init__(self, space: Space, wanted: Container[str]) -> None:
+    def __init__(
+        self, space: Space, wanted: Container[str], device_kind: str = ""
+    ) -> None:
+        devices = (p.stats for p in space.planes if p.name.startswith(DEVICES))
+        device: dict[str, Stat] = next(filter(None, devices), {})
+        kind = device.get("device_type_string") or device.get("gpu_device_name")
+        self.device_kind = device_kind or str(kind or "")
+        self._flops_per_second = _rate(device, "peak_teraflops_per_second", 1e12)
+        published = peaks.peak(self.device_kind, "", matrix=False)
+        self.bytes_per_second = (
+            _rate(device, "peak_hbm_bw_gigabytes_per_second", 1e9)
+            or _rate(device, "memory_bandwidth", 1.0)
+            or (published.bytes_per_second if published else None)
+        )
+        """The peak of one device."""
         self.known: dict[str, hlo.Program] = {}
         for name, proto in space.programs():
             if name in wanted:
@@ -113,6 +142,8 @@ class Programs:
             return _FUSIONS.get(instruction.fusion_kind, "custom fusion")
         if instruction.opcode == "call":
             return next((o for o in reversed(opcodes) if o not in hlo.NO_WORK), "call")
+        if instruction.opcode == "custom-call" and instruction.target:
+            return " ".join(_WORDS.findall(instruction.target))
         return instruction.opcode
 
     def shape(self, kernel: Kernel) -> str:
@@ -121,9 +152,13 @@ class Programs:
         return str(kernel.stats.get("shape_with_layout", "")).partition("{")[0]
 
     def op_name(self, kernel: Kernel) -> str:
-        known = self.find(kernel)
+        if known := self.find(kernel):
+            program, instruction = known
+            # XLA may name what a fusion holds and not the fusion.
+            inside = reversed([*program.inside(instruction), instruction])
+            return next((each.op_name for each in inside if each.op_name), "")
         name = str(kernel.stats.get("tf_op", "")).rstrip(":")
-        return name or (known[1].op_name if known else "")
+        return "" if name == _MODULE else name
 
     def work(self, kernel: Kernel) -> tuple[float | None, float | None]:
         """Flops and bytes of one run."""
@@ -138,6 +173,22 @@ class Programs:
             return None, None
         program, instruction = known
         return program.flops(instruction), program.bytes(instruction)
+
+    def flops_per_second(self, kernel: Kernel, category: str) -> float | None:
+        """The peak of one device for what a kernel multiplies; ``None`` where it
+        multiplies nothing, or no peak is known.
+        """
+        if known := self.find(kernel):
+            program, instruction = known
+            if (product := program.product(instruction)) is None:
+                return None
+            dtype, precision = product
+            name = XLA_DTYPES.get(dtype, dtype)
+            if peak := peaks.peak(self.device_kind, name, precision):
+                return peak.flops_per_second
+        elif not any(word in category for word in ("convolution", "dot")):
+            return None
+        return self._flops_per_second
 
     def shares(self, kernel: Kernel) -> Iterator[Share]:
         """The lines of a kernel: of a fusion those of all that it computes.
@@ -168,6 +219,11 @@ class Programs:
         ]
         places = (self.frames.setdefault(f, len(self.frames)) for f in frames)
         return Share(part=part, stack=tuple(places))
+
+
+def _rate(stats: Mapping[str, Stat], name: str, unit: float) -> float | None:
+    value = stats.get(name)
+    return value * unit if isinstance(value, (int, float)) and value > 0 else None
 
 
 def kind_of(name: str, category: str) -> KernelKind:

@@ -177,5 +177,6 @@ class Tally:
                 by_order=kernel.by_order,
                 flops=flops,
                 bytes=bytes_moved,
+                flops_per_second=programs.flops_per_second(kernel, total.category),
                 shares=tuple(programs.shares(kernel)),
             )

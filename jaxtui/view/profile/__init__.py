@@ -14,6 +14,7 @@ from typing import Any
 from jaxtui import format as fmt
 from jaxtui.analysis import profile as analysis
 from jaxtui.analysis.profile import By, Row
+from jaxtui.analysis.roofline import AT_THE_ROOF
 from jaxtui.model import Remark
 from jaxtui.model.profile import Frame, Gap, KernelKind, Profile
 from jaxtui.places import read_whole
@@ -207,9 +208,9 @@ def share_text(share: float) -> str:
 def _roof(where: analysis.Place) -> str:
     if not where.share:
         return ""
-    # No memory is faster than its peak.
-    if where.limit == "memory" and where.share > 1:
-        return "from cache"
+    if where.share > AT_THE_ROOF:
+        # No memory is faster than its peak, and no arithmetic.
+        return "from cache" if where.limit == "memory" else "impossible"
     return f"{fmt.percent(where.share)} {where.limit}"
 
 

@@ -263,8 +263,8 @@ WORDS: dict[str, Words] = {
     "kernels-by-order": Words(
         "CUDA graphs",
         lambda facts: (
-            f"{facts['count']} of {facts['of']} kernels ran in a CUDA graph, without"
-            " names; jaxtui took their lines from the program's order (marked ~)."
+            f"{facts['graph']} of {facts['of']} kernels ran in a CUDA graph. jaxtui"
+            f" took the lines of {facts['count']} from the program's order (marked ~)."
         ),
     ),
     "no-lines": Words(
