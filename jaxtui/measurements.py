@@ -12,7 +12,7 @@ from jaxtui.view import render
 from jaxtui.view.bench import report
 from jaxtui.view.document import MACHINE, FailureRow, Results, encode, machine
 from jaxtui.view.export import as_csv
-from jaxtui.view.report import text
+from jaxtui.view.report import terminal
 
 
 class Measurements(Sequence[Measurement]):
@@ -65,7 +65,8 @@ class Measurements(Sequence[Measurement]):
         return self.measurements[index]
 
     def __repr__(self) -> str:
-        return visible(text(report(self._run))).rstrip("\n")
+        shown = report(self._run, full=False)
+        return visible(terminal(shown, None, colour=False, full=False)).rstrip("\n")
 
     def _repr_html_(self) -> str:
         """The same for Jupyter; colours are the notebook's own, dark or light."""

@@ -42,7 +42,7 @@ from jaxtui.commands.options import (
     sure_flag,
     with_cases,
 )
-from jaxtui.commands.output import Exports, close, export_flags, rendered
+from jaxtui.commands.output import NOTES, Exports, close, export_flags, rendered
 from jaxtui.commands.progress import progress
 from jaxtui.commands.terminal import is_terminal
 from jaxtui.machine import malloc
@@ -113,6 +113,7 @@ from jaxtui.view.report import Report
 @seed
 @json_flag
 @flag("--samples", "Put every sample into the JSON.")
+@NOTES
 @sure_flag
 @own_arguments
 @mesh
@@ -128,6 +129,7 @@ def command(
     cases: Cases,
     memory: malloc.End | None,
     as_json: bool,
+    notes: bool,
     yes: bool,
     exports: Exports,
 ) -> int:
@@ -142,7 +144,13 @@ def command(
     environment = malloc.environment(memory) if memory else None
     if len(common.pythons) > 1:
         return _two_pythons(
-            common, cases, environment, as_json=as_json, sure=yes, exports=exports
+            common,
+            cases,
+            environment,
+            sure=yes,
+            notes=notes,
+            as_json=as_json,
+            exports=exports,
         )
     bench = _Bench(common, environment=environment, record=True)
 
@@ -172,7 +180,8 @@ def command(
         room = ROOM if shown else 0
         picture = of_run(job, bench.state.ops, COLORS) if shown else None
         host = machine(results.host, *MACHINE, by=" · ")
-        return rendered(view.report(job, host, room=room, picture=picture))
+        report = view.report(job, host, room=room, picture=picture, full=notes)
+        return rendered(report, notes=notes)
 
     def contents(job: Job) -> Contents:
         script = partial(scripts.of_cases, bench.planned)
@@ -226,6 +235,7 @@ def _two_pythons(
     environment: Mapping[str, str | None] | None,
     *,
     sure: bool,
+    notes: bool,
     as_json: bool,
     exports: Exports,
 ) -> int:
@@ -245,8 +255,8 @@ def _two_pythons(
 
     def text() -> str:
         jobs = [driver.state.run for driver in run.drivers]
-        reports = [view.report(job) if job else Report("") for job in jobs]
-        return rendered(turns_report(found, run.pairs, reports))
+        reports = [view.report(job, full=notes) if job else Report("") for job in jobs]
+        return rendered(turns_report(found, run.pairs, reports), notes=notes)
 
     return close(
         document=found,

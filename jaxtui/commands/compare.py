@@ -33,7 +33,7 @@ def command(first: str, second: str, as_json: bool) -> int:
         raise rejection("nothing-in-common", first=first, second=second)
     return close(
         document=Pairs.of(found),
-        text=lambda: rendered(report(found)),
+        text=lambda: rendered(report(found), notes=True),
         as_json=as_json,
     )
 

@@ -126,9 +126,23 @@ def export_flags(what: str, endings: Sequence[str]) -> Decorator:
     return decorate
 
 
-def rendered(report: Report) -> str:
-    """A report as stdout shows it: on a terminal of its width, else as a whole."""
-    return terminal(report, width_of(sys.stdout), colour=in_colour())
+def rendered(report: Report, *, notes: bool | None = None) -> str:
+    """A report as stdout shows it: on a terminal of its width, else as a whole.
+
+    Args:
+        report: what to say.
+        notes: the answer comes last, after notes in full or each in a line.
+    """
+    return terminal(
+        report,
+        width_of(sys.stdout),
+        colour=in_colour(),
+        full=notes,
+        hint=words.of("notes-in-full"),
+    )
+
+
+NOTES = flag("--notes", "Print every note in full.")
 
 
 def folded(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -61,7 +61,12 @@ _ENDS = {
 
 
 def report(
-    run: Job, host: str = "", *, room: int = 0, picture: Picture | None = None
+    run: Job,
+    host: str = "",
+    *,
+    room: int = 0,
+    picture: Picture | None = None,
+    full: bool = True,
 ) -> Report:
     """What there is to say of a run, finished or not.
 
@@ -70,6 +75,7 @@ def report(
         host: the machine.
         room: cells of the bars; without bars 0.
         picture: of the run.
+        full: with what is true of every run like it (``USUAL``).
     """
     swept = run if picture is not None and len(run.cases) > 1 else None
     lagging = rates.remarks_of(run)
@@ -80,7 +86,10 @@ def report(
         )
         for case in run.cases
     ]
-    # Flags are never cut here: a figure makes room for them.
+    of_all = notes(run)
+    if not full:
+        rows = [(label, telling(remarks)) for label, remarks in rows]
+        of_all = telling(of_all)
     columns = tuple(
         replace(column, grows=False) if column.key == "notes" else column
         for column in result_columns(run, room=room, swept=swept)
@@ -89,7 +98,7 @@ def report(
         title=title(run),
         verdict=headline(run),
         tables=(Table(columns, shared_facts(run)),),
-        remarks=gather(rows, notes(run)),
+        remarks=gather(rows, of_all),
         picture=picture,
         host=host,
     )
@@ -268,7 +277,7 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     ]
     if any(ends):
         head = _confidence(summaries)
-        table.append(Column("interval", head, ends, rank=4, right=True, least=9))
+        table.append(Column("interval", head, ends, rank=2, right=True, least=9))
     if room and (len(cases) > 1 or run.outcome is None):
         table.append(_bars(run, summaries, room))
     table += collectives.columns(measured)
@@ -277,7 +286,7 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
         cells = [_factor(against_numpy(case, run)) for case in cases]
         if any(cells) or run.outcome is None:
-            table.append(Column("factor", "× NumPy", cells, rank=1, right=True))
+            table.append(Column("factor", "× NumPy", cells, rank=4, right=True))
     dispatches = [one.dispatch if one else None for one in measured]
     if any(dispatches):
         # What only a wide screen has room for, and what is not known at all nowhere.
@@ -304,9 +313,11 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
         if any(text not in ("", fmt.ABSENT) for text in texts):
             lines = [(Span(text),) for text in texts]
             table.append(Column(key, key, lines, rank=rank, right=True, least=6))
-    notes = [_badge(case, run) for case in cases]
-    if any(notes) or run.outcome is None:
-        table.append(Column("notes", "", notes, rank=2, least=12, grows=True))
+    badges = [_badge(case, run) for case in cases]
+    if any(map(any, badges)) or run.outcome is None:
+        flags, labels = zip(*badges, strict=True)
+        table.append(Column("flags", "", flags, rank=1, least=2))
+        table.append(Column("notes", "", labels, rank=5, least=9, grows=True))
     return table
 
 
@@ -493,23 +504,33 @@ def _factor(found: Interval | None) -> Line:
     return (Span(fmt.ratio(found.median), role), ends)
 
 
-def _badge(case: CaseState, run: Job) -> Line:
+def _badge(case: CaseState, run: Job) -> tuple[Line, Line]:
+    """A sign, which any table has room for, and the label of the first note."""
     if case.failure is not None:
         label = words.label(case.failure.remark)
-        return (Span("✗" if label == status(case) else f"✗ {label}", "bad"),)
-    notes = _own_notes(case, run)
+        shown = () if label == status(case) else (Span(label, "bad"),)
+        return (Span("✗", "bad"),), shown
+    notes = telling(_own_notes(case, run))
     if not notes:
-        return ()
+        return (), ()
     careful = [note for note in notes if note.severity != "info"]
     if not careful:
         more = f" +{len(notes) - 1}" if notes[1:] else ""
-        return (Span(f"{words.label(notes[0])}{more}", "muted"),)
-    # In front, where no narrow column cuts it.
+        return (), (Span(f"{words.label(notes[0])}{more}", "muted"),)
     count = str(len(careful)) if careful[1:] else ""
-    return (Span(f"▲{count} {words.label(careful[0])}", "note"),)
+    return (Span(f"▲{count}", "note"),), (Span(words.label(careful[0]), "note"),)
 
 
 # What is to be said of a case.
+
+USUAL = frozenset({"aliased", "memcpy", "rows-sampled", "elements-sampled"})
+"""Codes of what is so on every CPU or with every large result: only the full notes have
+them."""
+
+
+def telling(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
+    """Those that are not usual."""
+    return tuple(remark for remark in remarks if remark.code not in USUAL)
 
 
 @once_per_run
@@ -522,12 +543,20 @@ def _own_notes(case: CaseState, run: Job) -> tuple[Remark, ...]:
     return differing(case.measurement.notes if case.measurement else (), notes(run))
 
 
-def statements(case: CaseState, run: Job) -> tuple[Statement, ...]:
-    """What qualifies a case, or why it has no figures, and what holds for all."""
+def statements(
+    case: CaseState, run: Job, *, full: bool = True
+) -> tuple[Statement, ...]:
+    """What qualifies a case, or why it has no figures, and what holds for all; in full
+    with what is usual.
+    """
     failure = () if case.failure is None else (case.failure.remark,)
+    mine: Iterable[Remark] = (*failure, *_own_notes(case, run))
+    of_all: Iterable[Remark] = notes(run)
+    if not full:
+        mine, of_all = telling(mine), telling(of_all)
     return (
-        *map(Statement, (*failure, *_own_notes(case, run))),
-        *(Statement(note, ("whole run",)) for note in notes(run)),
+        *map(Statement, mine),
+        *(Statement(note, ("whole run",)) for note in of_all),
     )
 
 

@@ -6,6 +6,7 @@ those of files stand in ``jaxtui.view.render``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby, zip_longest
 
@@ -123,17 +124,63 @@ def lines(report: Report, width: int | None) -> Iterator[Line]:
         yield from block
 
 
-def terminal(report: Report, width: int | None, *, colour: bool) -> Painted:
+def answer_last(
+    report: Report, width: int | None, *, full: bool, hint: str = ""
+) -> Iterator[Line]:
+    """The same for a command line, whose last lines are the ones that are seen.
+
+    Args:
+        report: what to say.
+        width: as for ``lines``.
+        full: remarks stand in full, else each in a line; errors do in any case.
+        hint: how to get them in full.
+    """
+    room = COLUMNS if width is None else width
+    remarks = [
+        line for block in _remarks(report.remarks, room) for line in (*block, ())
+    ]
+    if not full:
+        remarks = list(_brief_remarks(report.remarks, width))
+        if remarks and hint:
+            remarks.append((Span(hint, "muted"),))
+    blocks = [
+        fold((Span(report.host, "muted"),), room) if report.host else [],
+        remarks[: -1 if full else None],
+        fold(report.verdict, room, later=_INDENT),
+        *(list(_table(table, width)) for table in report.tables),
+    ]
+    for place, block in enumerate(filter(None, blocks)):
+        if place:
+            yield ()
+        yield from block
+
+
+def terminal(
+    report: Report,
+    width: int | None,
+    *,
+    colour: bool,
+    full: bool | None = None,
+    hint: str = "",
+) -> Painted:
     """A report for a command line; what goes to a file or a pipe has no picture.
 
     Args:
         report: what to say.
         width: as for ``lines``.
         colour: whether the terminal takes colours.
+        full: the answer comes last, and remarks in full or not; ``None`` for ``lines``.
+        hint: as for ``answer_last``.
     """
-    text = [ansi(line, colour=colour) for line in lines(report, width)]
+    order = (
+        lines(report, width)
+        if full is None
+        else answer_last(report, width, full=full, hint=hint)
+    )
+    text = [ansi(line, colour=colour) for line in order]
     if report.picture is not None and width is not None:
-        text += ["", report.picture.draw(min(width, WIDEST), HEIGHT, color=colour)]
+        drawn = report.picture.draw(min(width, WIDEST), HEIGHT, color=colour)
+        text = [*text, "", drawn] if full is None else [drawn, "", *text]
     return join_painted(text)
 
 
@@ -234,6 +281,28 @@ def _sentences(statements: list[Statement]) -> Iterator[Line]:
 def _remarks(statements: tuple[Statement, ...], width: int) -> Iterator[Iterator[Line]]:
     for paragraph in paragraphs(statements):
         yield _folded(paragraph, width)
+
+
+def _brief_remarks(
+    statements: tuple[Statement, ...], width: int | None
+) -> Iterator[Line]:
+    for _, group in groupby(statements, key=lambda statement: statement.remark.code):
+        alike = list(group)
+        remark = alike[0].remark
+        if remark.severity == "error":
+            for paragraph in paragraphs(alike):
+                yield from _folded(paragraph, width or COLUMNS)
+            continue
+        label = Span(f"{words.label(remark)}: ", _SEVERITIES[remark.severity])
+        rows = tuple(dict.fromkeys(row for each in alike for row in each.about))
+        line = label, Span(words.brief(remark))
+        about = f" – {fmt.some(rows)}" if rows else ""
+        if width is not None and len(plain(line)) + len(about) > width:
+            about = f" – {fmt.plural(len(rows), 'row')}" if rows else ""
+            about *= len(plain(line)) + len(about) <= width
+        yield from fold(
+            (*line, Span(about, "muted")), width or sys.maxsize, later=_INDENT
+        )
 
 
 def _folded(paragraph: Paragraph, width: int) -> Iterator[Line]:

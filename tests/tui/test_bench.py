@@ -450,7 +450,7 @@ async def test_rows_fill_while_cases_take_turns_and_a_failure_is_a_row() -> None
         )
         engine.emit_run(CaseFailed(index=1, failure=failure))
         await until(pilot, lambda: "not run" in lines(app, "ResultsTable"))
-        assert "✗ refused" in lines(app, "ResultsTable")
+        assert "refused" in lines(app, "ResultsTable")
         app.session.update(picked=(app.session.state.run.number, 1))  # type: ignore[union-attr]
         await until(pilot, lambda: "Choose a smaller" in lines(app, "#notes"))
         assert "stop" in lines(app, "#run")

@@ -48,7 +48,7 @@ def test_columns_drop_out_until_the_others_fit(width: int) -> None:
     used = sum(found.widths) + found.gap * (len(shown) - 1)
     assert used <= width or set(shown) == {"size", "mode", "ready"}
     # What matters less goes first.
-    later = (("factor", "interval"), ("interval", "bar"), ("rate", "dispatch"))
+    later = (("interval", "rate"), ("rate", "factor"), ("factor", "bar"))
     for one, other in later:
         assert one in shown or other not in shown
 
@@ -104,10 +104,34 @@ def test_a_row_says_what_is_different_about_it() -> None:
         CaseState(JIT),
     )
     found = table(run)
-    assert column(found, "notes")[:3] == ["▲2 few rounds", "", "✗ refused"]
+    assert column(found, "flags")[:3] == ["▲2", "", "✗"]
+    assert column(found, "notes")[:3] == ["few rounds", "", "refused"]
     assert column(found, "ready")[2:] == ["failed", "1st run", "waiting"]
-    place = keys(found).index("notes")
-    assert roles(found.cell(2, place)) == ["bad"]
+    for key in ("flags", "notes"):
+        assert roles(found.cell(2, keys(found).index(key))) == ["bad"]
+
+
+def test_on_a_small_screen_the_interval_and_the_rate_stay() -> None:
+    busy = Remark("few-rounds", severity="warning")
+    cases = [
+        done(msgspec.structs.replace(one, size=64), notes=(busy,))
+        for one in (JIT, NUMPY)
+    ]
+    others = [done(msgspec.structs.replace(JIT, op="selu", size=10**6))]
+    shown = keys(table(run_of(*cases, *others), 80))
+    assert {"op", "interval", "rate", "flags"} <= set(shown)
+
+
+def test_what_is_so_on_every_cpu_stands_in_the_full_notes_alone() -> None:
+    usual = [Remark(code) for code in sorted(bench.USUAL)]
+    drifting = Remark("drift", {"first": 1.0, "last": 2.0}, "warning")
+    run = run_of(done(JIT, notes=(*usual, drifting)), done(NUMPY, notes=()))
+    for full, codes in (True, {*bench.USUAL, "drift"}), (False, {"drift"}):
+        said = bench.report(run, full=full).remarks
+        assert {one.remark.code for one in said} == codes
+        said = bench.statements(run.cases[0], run, full=full)
+        assert {one.remark.code for one in said} == codes
+    assert column(table(run), "flags") == ["▲", ""]
 
 
 def test_rates_are_in_one_unit_where_all_count_the_same() -> None:

@@ -60,6 +60,29 @@ def test_a_terminal_has_the_picture_and_a_pipe_has_not():
     assert terminal(report, None, colour=False) == terminal(REPORT, None, colour=False)
 
 
+def test_on_a_command_line_the_answer_comes_last_and_a_note_is_a_line():
+    """But for what has failed, which says all that there is."""
+    rows = [(f"matmul {size} jit", [uncertain(size)]) for size in range(2, 18)]
+    failed = Remark("unknown-here", {}, "error", "It is broken. Mend it.")
+    report = replace(REPORT, remarks=gather([*rows, ("selu", [failed])]))
+    for width in (80, None):
+        text = terminal(report, width, colour=False, full=False, hint="--notes").split(
+            "\n"
+        )
+        failure, note, hint = text[2:5]
+        assert failure.startswith("unknown-here: It is broken. Mend it.")
+        assert note.startswith(
+            "uncertain: the interval spans more than a factor of two"
+        )
+        assert ("– 16 rows" in note) == (width == 80)
+        assert hint == "--notes"
+        assert text[6].startswith("JAX is 1.7×")
+        assert text[-1].split() == ["selu", "2.1", "µs", "0"]
+    full = terminal(report, 80, colour=False, full=True).split("\n")
+    assert len(full) > 20
+    assert full[-1].split() == ["selu", "2.1", "µs", "0"]
+
+
 def test_a_remark_stands_once_with_its_rows_and_the_worst_first():
     slow, wrong = Remark("slow", {"n": 1}), Remark("wrong", severity="error")
     found = gather([("a", [slow]), ("b", [slow, wrong])], of_all=[Remark("whole")])

@@ -94,7 +94,7 @@ class Results(Panel):
 
         def write(width: int) -> Iterator[Line]:
             yield from statement_lines(view, width)
-            yield from _lines(state, width)
+            yield from _lines(state, width, full=False)
 
         self.query_one("#notes", Paper).show(write)
 
@@ -105,7 +105,8 @@ class Results(Panel):
             hints: keys that act on the selected case beside Enter; may be empty.
         """
         run, case = self.state.run, self.state.case
-        labels = map(words.label, bench.notes(run)) if run is not None else ()
+        whole_run = bench.telling(bench.notes(run)) if run is not None else ()
+        labels = map(words.label, whole_run)
         whole = "".join(f" · {label}" for label in labels)
         label = "" if case is None else short_label(case.case)
         table = self.query_one(ResultsTable)
@@ -118,15 +119,15 @@ class Results(Panel):
         event.stop()
         state = base(self).session.state
         if (case := state.case) is not None:
-            lines = list(_lines(state, _UNFOLDED))
+            lines = list(_lines(state, _UNFOLDED, full=True))
             self.app.push_screen(NotesScreen(case.case.label, lines))
 
 
-def _lines(state: State, width: int) -> Iterator[Line]:
-    """All that there is to say of the selected case."""
+def _lines(state: State, width: int, *, full: bool) -> Iterator[Line]:
+    """What there is to say of the selected case; in full with what is usual."""
     case, run = state.case, state.run
     if case is not None and run is not None:
-        yield from statement_lines(bench.statements(case, run), width)
+        yield from statement_lines(bench.statements(case, run, full=full), width)
         yield from bench.figure_lines(case, width)
         if case.failure is not None and case.failure.remark.detail:
             original = case.failure.remark.detail.rstrip().splitlines()

@@ -42,6 +42,7 @@ __all__ = [
     "Facts",
     "Words",
     "advice",
+    "brief",
     "headed",
     "in_full",
     "label",
@@ -119,6 +120,14 @@ def advice(remark: Remark) -> str:
     if words is None or remark.text is not msgspec.UNSET:
         return ""
     return _written(words.advice, remark)
+
+
+def brief(remark: Remark) -> str:
+    """What is the matter of any number of rows, in a line."""
+    words = TABLE.get(remark.code)
+    if words is not None and words.brief and remark.text is msgspec.UNSET:
+        return _written(words.brief, remark)
+    return sentence(remark).partition(". ")[0].rstrip(".")
 
 
 def text(remark: Remark) -> str:

@@ -34,3 +34,6 @@ class Words(msgspec.Struct, frozen=True):
     text: Text
     advice: Text = ""
     """What to do, last; empty where there is nothing to do."""
+    brief: Text = ""
+    """The text without figures of single rows, in some fifty characters; empty where
+    its first sentence will do."""

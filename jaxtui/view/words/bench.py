@@ -52,6 +52,12 @@ def _contended(facts: Facts) -> str:
     )
 
 
+def _busy(facts: Facts) -> str:
+    used = f"{'up to ' * bool(facts.get('most'))}{facts['used_cores']:.1f}"
+    who = "the hypervisor" if facts["by"] == "hypervisor" else "other programs"
+    return f"{who} took {used} of {facts['cores']} cores"
+
+
 def _queue_full(facts: Facts) -> str:
     if "call" in facts:
         return (
@@ -184,7 +190,7 @@ def _no_span(facts: Facts) -> str:
 
 
 def _no_span_advice(facts: Facts) -> str:
-    return "Raise --budget." if facts["because"] == "budget" else ""
+    return "Raise the budget." if facts["because"] == "budget" else ""
 
 
 def _memory(facts: Facts) -> str:
@@ -387,29 +393,55 @@ WORDS: dict[str, Words] = {
         " the work (host-bound).",
     ),
     # What qualifies a number.
-    "few-rounds": Words("few rounds", _few_rounds, "Raise --budget."),
-    "uncertain": Words("", _uncertain, "End other programs, or raise --budget."),
+    "few-rounds": Words(
+        "few rounds",
+        _few_rounds,
+        "Raise the budget.",
+        "under six, so the interval is min–max: raise the budget",
+    ),
+    "uncertain": Words(
+        "",
+        _uncertain,
+        "End other programs, or raise the budget.",
+        "the interval spans more than a factor of two",
+    ),
     "no-warm-up": Words(
         "no warm-up",
         "A call takes so long that the first one was the only warm-up.",
     ),
-    "drift": Words("", _drift),
-    "bimodal": Words("", _bimodal, "Look at the plot before you quote one number."),
-    "contended": Words("busy machine", _contended),
+    "drift": Words("", _drift, "", "the machine changed its speed during the run"),
+    "bimodal": Words(
+        "",
+        _bimodal,
+        "Look at the plot before you quote one number.",
+        "calls fall into two or more groups",
+    ),
+    "contended": Words("busy machine", _contended, "", _busy),
     "implicit-transfer": Words(
         "implicit transfer",
         "The host sent an argument in every call although inputs are resident, so the"
         " time includes that transfer.",
     ),
-    "queue-full": Words("full queue", _queue_full),
+    "queue-full": Words(
+        "full queue", _queue_full, "", "the queued time includes waiting for room"
+    ),
     "inline": Words(
         "inline",
         "The op runs in the calling thread: its result is ready when the call returns,"
         " so nothing overlaps. On CPU, XLA does this for programs that it counts below"
         " 1000 flops.",
+        "",
+        "the result is ready when the call returns",
     ),
-    "folded": Words("constant folding", _folded, _folded_advice),
-    "host-bound": Words("", _host_bound),
+    "folded": Words(
+        "constant folding",
+        _folded,
+        _folded_advice,
+        "XLA removed work, or did it at compile time",
+    ),
+    "host-bound": Words(
+        "", _host_bound, "", "dispatch takes about as long as the work, so no rate"
+    ),
     "kept": Words(
         "cached result",
         "The function returns an array that it keeps from an earlier call: this is the"
@@ -437,9 +469,12 @@ WORDS: dict[str, Words] = {
         _recompiled,
         "Call `jax.jit` once, outside of the function, with static arguments that stay"
         " the same.",
+        "JAX compiled again after the warm-up",
     ),
-    "retraced": Words("", _retraced),
-    "side-effects": Words("side effects", _side_effects),
+    "retraced": Words("", _retraced, "", "JAX traced again after the warm-up"),
+    "side-effects": Words(
+        "side effects", _side_effects, "", "each call reads or writes files"
+    ),
     "idle": Words(
         "",
         lambda facts: (
@@ -449,17 +484,36 @@ WORDS: dict[str, Words] = {
     ),
     "callback": Words("Python callback", _callback),
     "impossible": Words("", _impossible),
-    "no-span": Words("unknown memory range", _no_span, _no_span_advice),
-    "memory": Words("memory range", _memory, _memory_advice),
-    "outside-span": Words("outside its range", _outside_span, "Time this case alone."),
+    "no-span": Words(
+        "unknown memory range",
+        _no_span,
+        _no_span_advice,
+        "fresh or reused memory: not measured",
+    ),
+    "memory": Words(
+        "memory range",
+        _memory,
+        _memory_advice,
+        "new memory pages in each call, or reused ones",
+    ),
+    "outside-span": Words(
+        "outside its range",
+        _outside_span,
+        "Time this case alone.",
+        "outside of what it takes alone; time it alone",
+    ),
     "page-faults": Words(
         "page faults",
         lambda facts: (
             f"{facts['page_faults']:,.0f} page faults per call: the process gets new"
             " memory each time, and the time includes that."
         ),
+        "",
+        "each call gets new memory, and the time includes that",
     ),
-    "freeing": Words("", _freeing),
+    "freeing": Words(
+        "", _freeing, "", "a plain loop also frees its results, which takes time"
+    ),
     "simulated": Words(
         "simulated device",
         "SIMULATED device: it shares this machine's CPU with the other simulated"
@@ -480,6 +534,8 @@ WORDS: dict[str, Words] = {
         "",
         "NumPy computes x·xᵀ with a symmetric BLAS routine, which does half of the"
         " flops; the rate counts the full product.",
+        "",
+        "NumPy does half of the flops of x·xᵀ; the rate counts all",
     ),
     "rows-sampled": Words("sampled check", _rows_sampled),
     "wrong-result": Words("wrong result", _wrong_result, _two_sides),
@@ -523,7 +579,11 @@ WORDS: dict[str, Words] = {
         lambda facts: f"The package {facts['package']} provides this op.",
     ),
     "few-processes": Words("few processes", _few_processes),
+    "notes-in-full": Words("", "--notes prints every note in full."),
     "earlier-runs": Words(
-        "earlier runs differ", _earlier_runs, "Raise --processes to cover several."
+        "earlier runs differ",
+        _earlier_runs,
+        "Time it in several processes to cover them.",
+        "they lie outside of the interval",
     ),
 }

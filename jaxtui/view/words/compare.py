@@ -96,7 +96,7 @@ WORDS: dict[str, Words] = {
             f"Only {fmt.plural(facts['pairs'], 'pair')} of processes: a verdict needs"
             f" {facts['least']} or more."
         ),
-        "Raise --processes.",
+        "Time both in more processes.",
     ),
     "other-work": Words(
         "other work",
@@ -105,7 +105,7 @@ WORDS: dict[str, Words] = {
     "one-round": Words(
         "one round",
         lambda facts: f"{facts['side']} has one round, so its error is unknown.",
-        "Raise --budget.",
+        "Raise the budget.",
     ),
     "busy-side": Words(
         "busy machine",
@@ -117,7 +117,7 @@ WORDS: dict[str, Words] = {
     "not-in-turns": Words(
         "not in turns",
         _not_in_turns,
-        lambda facts: f"Time both with --processes {facts['processes']}.",
+        lambda facts: f"Time both in {facts['processes']} processes.",
     ),
     "no-source": Words(
         "source unknown",

@@ -112,7 +112,7 @@ WORDS: dict[str, Words] = {
             f"The budget of {fmt.seconds(f['seconds'])} ran out before the"
             " search narrowed."
         ),
-        "Raise --budget for a narrower answer.",
+        "Raise the budget for a narrower answer.",
     ),
     "search-stopped": Words(
         "stopped", "The search stopped early: these are its results so far."
