@@ -179,8 +179,8 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def limited(self) -> bool:
-        """Whether it has a budget: to see what XLA makes takes as long as it takes."""
-        return not isinstance(self.work, Inspection)
+        """Whether it has a budget."""
+        return not isinstance(self.work, (Inspection, Profiling))
 
     @property
     def preparing(self) -> str:

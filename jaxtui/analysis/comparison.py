@@ -32,7 +32,7 @@ changes its clock between them (measured on small virtual machines; design.md §
 HOST_FACTS = (
     "hostname",
     "cpu_model",
-    "cores",
+    "cpu_count",
     "python",
     "jax",
     "jaxlib",

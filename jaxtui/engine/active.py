@@ -127,9 +127,9 @@ class ActiveRun:
         """
         if isinstance(self.work, Inspection):
             return self.work.limit_seconds
-        if not self.foreign or not isinstance(self.work, (Experiment, Loop, Profiling)):
+        if not self.foreign or not isinstance(self.work, (Experiment, Loop)):
             return None
-        if isinstance(self.work, (Loop, Profiling)):
+        if isinstance(self.work, Loop):
             return self.work.budget + PATIENCE_SECONDS
         if self.phase == "compile" and self.work.budget_seconds is None:
             return None

@@ -302,7 +302,7 @@ def imports(work: Experiment | Inspection | Loop | Profiling) -> Iterator[RunEve
     """
     many = isinstance(work, Experiment)
     cases = work.cases if isinstance(work, Experiment) else (work.case,)
-    budget = 0.0 if isinstance(work, Inspection) else work.budget
+    budget = 0.0 if isinstance(work, (Inspection, Profiling)) else work.budget
     yield RunStarted(cases=cases if many else (), budget_seconds=budget)
     first = {parts(one.op)[0]: n for n, one in reversed([*enumerate(cases)])}
     for path, index in sorted(first.items(), key=lambda item: item[1]):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from jaxtui.model.base import Record, WithBudget
+from jaxtui.model.base import Record
 from jaxtui.model.cases import Case
 from jaxtui.model.remark import Remark
 
@@ -25,14 +25,12 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-class Profiling(WithBudget, frozen=True, kw_only=True, tag=True):
+class Profiling(Record, frozen=True, kw_only=True, tag=True):
     """Ask for a profile of some calls of a case: a work for the engine."""
 
     case: Case
     """Its mode is ``eager``, ``jit`` or ``pallas``."""
     steps: int = STEPS
-    budget_seconds: float = 60.0
-    """For everything; a step that would overrun it is refused."""
 
 
 SCRIPT_SECONDS = 10.0
@@ -186,7 +184,7 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     device_kind: str = ""
     devices: tuple[str, ...]
     steps: tuple[float, ...]
-    """How long each took; there is at least one."""
+    """How long each took in the trace; there is at least one."""
     busy: tuple[float, ...]
     """How long a device worked in each of them, averaged over the devices."""
     kernels: tuple[Kernel, ...]
@@ -202,23 +200,33 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     bytes_per_second: float | None = None
     """The peak of one device."""
     unprofiled_seconds: float | None = None
-    """A step without the profiler: the median of as many."""
+    """A step of a loop without the profiler, awaited once."""
     size_bytes: int = 0
     """Of the trace."""
     events: int = 0
     notes: tuple[Remark, ...] = ()
 
     @property
-    def step_seconds(self) -> float:
-        """The mean step."""
+    def traced_seconds(self) -> float:
+        """The mean step of the trace."""
         return _mean(self.steps)
 
     @property
+    def step_seconds(self) -> float:
+        """A step without the profiler; the mean of the trace where none was timed."""
+        return self.unprofiled_seconds or self.traced_seconds
+
+    @property
     def busy_seconds(self) -> float:
-        """Of the mean step."""
+        """Of the mean step; under the profiler it may be longer than a step without."""
         return _mean(self.busy)
 
     @property
     def idle_seconds(self) -> float:
-        """Of the mean step."""
+        """What a step takes beyond its kernels."""
         return max(0.0, self.step_seconds - self.busy_seconds)
+
+    @property
+    def whole_seconds(self) -> float:
+        """Busy and idle: what all shares are of."""
+        return self.busy_seconds + self.idle_seconds

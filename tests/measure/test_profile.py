@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from jaxtui.analysis.profile import place, remarks, rows
 from jaxtui.measure import profile, xspace
-from jaxtui.measure.profile import NoProfileError
+from jaxtui.measure.profile import NoProfileError, case
+from jaxtui.measure.profile.case import places
 from jaxtui.measure.profile.steps import STEP
-from jaxtui.model.profile import Kernel, Profile
+from jaxtui.model.profile import Kernel, Profile, Profiling
+from tests.measure import running
 from tests.measure.spaces import Event, Line, Named, Plane, event, space
 
 MS = 10**9
@@ -455,6 +457,100 @@ def test_what_the_profiler_says_itself_is_passed_on() -> None:
     assert (note.facts, note.detail) == ({"count": 1}, "dropped 3 events")
 
 
+# The step without the profiler.
+
+
+def test_what_happens_between_steps_is_no_steps() -> None:
+    renewed = on_cpu("copy.9", 4, 6, hlo_module="jit_copy", program_id=2)
+    ran = (on_cpu("dot.1", 1, 3), renewed, on_cpu("dot.1", 11, 13))
+    found = cpu(ran, host=(step(0, 0, 3), step(1, 10, 13)))
+    assert own(found) == {"dot.1": 2.0}
+    assert sorted(gap.seconds for gap in found.gaps) == pytest.approx([1e-3, 1e-3])
+    adds_up(found)
+
+
+@pytest.mark.parametrize(
+    ("plain", "busy", "gaps"),
+    [
+        (10, 0.4, [6]),  # as with the profiler
+        (6, 4 / 6, [2]),  # it has room for a third of what the profiler made
+        (4, 1, []),
+        (3, 1, []),  # kernels that the profiler delays are no longer than a step
+    ],
+)
+def test_a_gap_has_room_in_a_step_without_the_profiler(
+    plain: float, busy: float, gaps: list[float]
+) -> None:
+    host = (step(0, 0, 10), event("PjitFunction(f)", ms(2), ms(5)))
+    traced = cpu((on_cpu("dot.1", 0, 2), on_cpu("dot.2", 8, 10)), host=host)
+    found = profile.beside(traced, plain * 1e-3)
+    assert found.step_seconds == pytest.approx(plain * 1e-3)
+    assert found.busy_seconds / found.whole_seconds == pytest.approx(busy)
+    assert [1e3 * gap.seconds for gap in found.gaps] == pytest.approx(gaps)
+    for gap in found.gaps:
+        assert sum(each.seconds for each in gap.host) == pytest.approx(gap.seconds)
+    (cost, *_) = remarks(found)
+    assert cost.facts["step_seconds"] == pytest.approx(10e-3)
+
+
+X, Y = jnp.ones(3), jnp.ones(4)
+STATE = {"w": X, "b": Y}
+
+
+@pytest.mark.parametrize(
+    ("args", "used", "result", "expected"),
+    [
+        ((STATE, X), (0,), STATE, {0: None}),
+        ((STATE, X), (0,), (STATE, X), {0: 0}),
+        ((X, STATE), (1,), (Y, X, STATE), {1: 2}),
+        ((STATE, X, Y), (0, 1), (STATE, X, X), {0: 0, 1: 1}),
+        (((X, Y),), (0,), (X, Y), {0: None}),
+        ((X, X), (0, 1), (X, X), {0: 0, 1: 1}),
+        ((X, X), (0, 1), X, {}),
+        ((STATE,), (0,), {"w": X}, {}),
+        ((STATE,), (0,), {"w": X, "b": Y.astype("int32")}, {}),
+        ((X,), (0,), 2.0, {}),
+    ],
+)
+def test_results_take_the_place_of_what_was_donated(
+    args: Any, used: Any, result: Any, expected: Any
+) -> None:
+    assert places(args, used, result) == expected
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.skipif(
+    jax.__version_info__ < (0, 7),
+    reason="a trace of this jax has no kernels by default",
+)
+@pytest.mark.parametrize("name", ["step", "other"])
+def test_a_donating_step_copies_nothing(
+    name: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    file = tmp_path / "step.py"
+    file.write_text(
+        """
+import functools, jax, jax.numpy as jnp
+
+@functools.partial(jax.jit, donate_argnums=0)
+def step(state, x):
+    return [jnp.sin(y) + x for y in state], x.sum()
+
+@functools.partial(jax.jit, donate_argnums=0)
+def other(state, x):
+    return {"other": [jnp.sin(y) + x for y in state]}
+
+def make_args():
+    return [jnp.ones(1 << 12) for _ in range(2)], jnp.ones(1 << 12)
+"""
+    )
+    monkeypatch.setattr(case, "LOOP_SECONDS", 0.01)
+    work = Profiling(case=running.own(name, file=str(file)), steps=2)
+    (found,) = (one for one in case.run_profiling(work) if isinstance(one, Profile))
+    assert {each.kind for each in found.kernels} == {"compute"}
+    assert len(found.steps) == 2
+
+
 # A real trace of this jax.
 
 
@@ -463,7 +559,8 @@ def layer(x: Any, w: Any) -> Any:
 
 
 @pytest.mark.skipif(
-    jax.__version__ < "0.7", reason="a trace of this jax has no kernels by default"
+    jax.__version_info__ < (0, 7),
+    reason="a trace of this jax has no kernels by default",
 )
 def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
     @jax.jit

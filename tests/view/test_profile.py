@@ -66,6 +66,28 @@ def test_a_line_stands_with_its_code(tmp_path: Path) -> None:
         assert profile.code(gone) == ""
 
 
+@pytest.mark.parametrize(
+    ("flops", "moved", "expected"),
+    [
+        (3.2e9, 1e6, "80 % compute"),
+        (4.12e9, 1e6, "103 % compute"),
+        (8e9, 1e6, "impossible"),
+        (1e6, 3e9, "75 % memory"),
+        (1e6, 8e9, "from cache"),
+        (None, None, ""),
+    ],
+)
+def test_no_kernel_is_far_beyond_its_roof(
+    flops: float | None, moved: float | None, expected: str
+) -> None:
+    peak = 1e12 if flops else None
+    of = kernel("dot.1", 4e-3, 4e-3, flops=flops, bytes=moved, flops_per_second=peak)
+    found = profiled(of, bytes_per_second=1e12)
+    table = profile.report(found, "op").tables[1]
+    shown = [each for each in table.columns if each.key == "roof"]
+    assert [plain(each.cells[0]) for each in shown] == [expected] * bool(expected)
+
+
 @pytest.mark.parametrize("width", [10, 60])
 def test_the_bar_is_to_scale(width: int) -> None:
     drawn, legend = profile.step_bar(FOUND, width)

@@ -21,7 +21,7 @@ from jaxtui.measure.profile.programs import Programs
 from jaxtui.measure.profile.steps import PS
 from jaxtui.measure.profile.tally import Tally
 from jaxtui.model.events import WorkFailed
-from jaxtui.model.profile import Profile
+from jaxtui.model.profile import Activity, Gap, Profile
 from jaxtui.model.remark import Fact, Remark, RemarkError
 
 MOST_EVENTS = 1_000_000
@@ -92,6 +92,30 @@ def read(space: xspace.Space, source: str, device_kind: str = "") -> Profile:
         events=events,
         notes=tuple(notes),
     )
+
+
+def beside(found: Profile, plain_seconds: float) -> Profile:
+    """A profile of steps of which one takes so long without the profiler.
+
+    Its gaps are those for which such a step has room, and no longer than that: the rest
+    is the profiler's.
+    """
+    found = msgspec.structs.replace(found, unprofiled_seconds=plain_seconds)
+    idle = found.idle_seconds
+    room = dict.fromkeys(found.devices, idle * len(found.steps))
+    gaps = list[Gap]()
+    for gap in found.gaps:
+        seconds = min(gap.seconds, idle, room[gap.device])
+        if seconds > 0:
+            room[gap.device] -= seconds
+            gaps.append(_shortened(gap, seconds))
+    return msgspec.structs.replace(found, gaps=tuple(gaps))
+
+
+def _shortened(gap: Gap, seconds: float) -> Gap:
+    part = seconds / gap.seconds
+    host = tuple(Activity(name=h.name, seconds=part * h.seconds) for h in gap.host)
+    return msgspec.structs.replace(gap, seconds=seconds, host=host)
 
 
 def _sorted(ran: Iterable[Kernel]) -> list[Kernel]:

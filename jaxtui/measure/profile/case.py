@@ -1,19 +1,33 @@
 """Profiles some calls of a case: they run under JAX's profiler, and without it before.
 
-``_Run.work`` is the whole course: the cold path, a warm-up, calls without the profiler,
-a traced call that tells how much a call writes, and the traced calls.
+``_Run.work`` is the whole course: the cold path, a warm-up, loops without the profiler,
+and the traced calls. What the device does between two calls of a loop is the program's
+own: results take the place of arguments that were donated, as in a training loop, where
+they fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from time import perf_counter
+from typing import Any
 
 import jax
 import msgspec
 
-from jaxtui.measure import coldpath, devices, kernels, own, profile, trace, xspace
+from jaxtui.measure import (
+    coldpath,
+    devices,
+    kernels,
+    notes,
+    own,
+    profile,
+    trace,
+    xspace,
+)
+from jaxtui.measure.contention import Meter
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.profile import NoProfileError, holdings
 from jaxtui.measure.profile.steps import STEP
@@ -21,12 +35,16 @@ from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
 from jaxtui.measure.workload import Workload
 from jaxtui.model import HOST_MODES, RunEvent
-from jaxtui.model.profile import MOST_STEPS, Profiling
+from jaxtui.model.profile import MOST_STEPS, STEPS, Profiling
 from jaxtui.model.remark import Fact, Remark
 from jaxtui.stats import median
 
 WARM_CALLS = 2
 """After the first one, of which the cold path is."""
+
+LOOPS, LOOP_SECONDS, MOST_CALLS = 3, 0.2, 1000
+"""Without the profiler: what is waited for at the end of a loop is then next to none of
+a call."""
 
 MOST_EVENTS = 200_000
 """Of a profile: some 25 MB, read in two seconds."""
@@ -49,7 +67,7 @@ class _Run(Runner):
     _workload: Workload
 
     def __init__(self, work: Profiling, stop: Callable[[], bool]) -> None:
-        super().__init__(work.budget, stop)
+        super().__init__(0.0, stop)
         self._work, self.case = work, work.case
 
     def work(self) -> Iterator[RunEvent]:
@@ -67,20 +85,25 @@ class _Run(Runner):
             if self.stop():
                 return
         yield self.enter("warm-up")
-        each = max(self._step() for _ in range(WARM_CALLS))
-        needed = 2 * (steps + 1) * each
-        if needed > self.remaining:
-            facts = {"seconds": each, "steps": steps, "budget": self.budget}
-            raise RefusedError(Remark("profile-too-slow", facts, "error"))
+        loop = _Loop(self._workload)
+        each = [loop.run(1) for _ in range(WARM_CALLS)][-1]
         yield self.enter("sampling")
-        plain = [self._step() for _ in range(steps)]
-        if self.stop():
-            return
+        meter = Meter()
+        meter.start()
+        calls = min(MOST_CALLS, max(1, int(LOOP_SECONDS / max(each, 1e-9))))
+        plain = []
+        for _ in range(LOOPS):
+            plain.append(loop.run(calls))
+            if self.stop():
+                return
         yield self.enter("profile")
-        alone = self._record(1)
-        events = max(1, kernels.size(alone))
+        first = min(steps, STEPS)
+        space = self._record(loop, first)
+        events = max(1, kernels.size(space) // first)
         fitting = max(1, min(steps, MOST_EVENTS // events))
-        space = self._record(fitting)
+        if fitting != first and not self.stop():
+            space = self._record(loop, fitting)
+        meter.stop()
         if self.stop():
             return
         yield self.progress("profile-reading", case.label)
@@ -88,21 +111,23 @@ class _Run(Runner):
             found = profile.read(space, self.case.label, device.device_kind)
         except NoProfileError as error:
             raise RefusedError(error.remark) from error
-        notes = list(found.notes)
+        found = profile.beside(found, median(plain))
+        remarks = list(found.notes)
+        if others := notes.contention(meter.usage):
+            remarks.append(others)
         if fitting < steps:
             facts = {"steps": fitting, "asked": steps, "events": events}
-            notes.append(Remark("fewer-steps", facts, "warning"))
+            remarks.append(Remark("fewer-steps", facts, "warning"))
         with self._workload.scope():
-            result = jax.block_until_ready(self._workload.call(*self._workload.args))
+            result = loop.call()
             held = holdings.now()
             del result
         yield msgspec.structs.replace(
             found,
             holdings=() if found.memory else held,
             jax=jax.__version__,
-            unprofiled_seconds=median(plain),
             size_bytes=self._size,
-            notes=tuple(notes),
+            notes=tuple(remarks),
         )
 
     def _phases(self, group: tuple[jax.Device, ...]) -> Iterator[str]:
@@ -110,28 +135,110 @@ class _Run(Runner):
         self._workload = yield from coldpath.begin(self.case, group, SEED)
         self.case = self._workload.case
 
-    def _step(self, number: int | None = None) -> float:
-        """One call, awaited; annotated with its number where it is profiled."""
-        workload = self._workload
-        step: AbstractContextManager[object] = nullcontext()
-        if number is not None:
-            step = jax.profiler.StepTraceAnnotation(STEP, step_num=number)
-        with workload.scope():
-            args = (*workload.args,)
-            jax.block_until_ready(list(filter(own.is_jax, jax.tree.leaves(args))))
-            with step:
-                start = perf_counter()
-                jax.block_until_ready(workload.call(*args))
-                return perf_counter() - start
-
-    def _record(self, steps: int) -> xspace.Space:
-        """Some steps under the profiler."""
+    def _record(self, loop: _Loop, steps: int) -> xspace.Space:
+        """Some steps under the profiler, after one that it delays."""
 
         def work() -> None:
+            loop.run(1)
             for number in range(steps):
-                self._step(number)
+                step = partial(jax.profiler.StepTraceAnnotation, step_num=number)
+                loop.run(1, partial(step, STEP))
                 if self.stop():
                     break
 
         space, self._size = trace.recorded(work)
         return space
+
+
+class _Loop:
+    """Calls one after the other, as a program makes them.
+
+    Args:
+        workload: which has been called before.
+    """
+
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        self._args: Sequence[Any] = workload.args
+        self._back: dict[int, int | None] = {}
+        """By the index of an argument the place of what takes it; ``None`` for all of
+        a result."""
+        self._queues = workload.queues
+        if isinstance(workload.args, own.Renewed):
+            used, given = workload.args.used, (*workload.args,)
+            with workload.scope():
+                result = jax.block_until_ready(workload.call(*given))
+            self._back = places(workload.args, used, result)
+            self._queues &= bool(self._back)
+            if self._back:
+                self._args = self._next([*given], result)
+
+    def run(
+        self,
+        calls: int,
+        around: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> float:
+        """Seconds of a call, of so many that are awaited once."""
+        count = calls if self._queues else 1
+        with self._workload.scope():
+            args = self._ready()
+            # What is put around begins when it is made.
+            with around():
+                start = perf_counter()
+                for _ in range(count):
+                    result = self._workload.call(*args)
+                    args = self._next(args, result)
+                jax.block_until_ready(result)
+                seconds = (perf_counter() - start) / count
+        if self._back:
+            self._args = args
+        return seconds
+
+    def call(self) -> Any:
+        """One call, awaited."""
+        args = self._ready()
+        result = jax.block_until_ready(self._workload.call(*args))
+        if self._back:
+            self._args = self._next(args, result)
+        return result
+
+    def _ready(self) -> list[Any]:
+        """The arguments of the next call; copies of those that it uses up."""
+        args = [*self._args]
+        jax.block_until_ready(list(filter(own.is_jax, jax.tree.leaves(args))))
+        return args
+
+    def _next(self, args: list[Any], result: Any) -> list[Any]:
+        for index, place in self._back.items():
+            args[index] = result if place is None else result[place]
+        return args
+
+
+def places(
+    args: Sequence[Any], used: Sequence[int], result: Any
+) -> dict[int, int | None]:
+    """Where in a result the arguments are that a call has used up: of which tree, with
+    the same shapes and dtypes. Empty where one of them is not there.
+    """
+    parts: dict[int | None, Any] = {None: result}
+    if isinstance(result, (tuple, list)):
+        parts |= enumerate(result)
+    kinds = {place: _kind(part) for place, part in parts.items()}
+    found: dict[int, int | None] = {}
+    for index in used:
+        kind = _kind(args[index])
+        fitting = [place for place in kinds if kinds[place] == kind]
+        if not fitting:
+            return {}
+        found[index] = fitting[0]
+        del kinds[fitting[0]]
+    return found
+
+
+def _kind(tree: Any) -> tuple[Any, list[Any]]:
+    leaves, structure = jax.tree.flatten(tree)
+    arrays: Iterator[Any] = iter(leaves)
+    return structure, [
+        (leaf.aval, leaf.sharding) if own.is_jax(leaf) else type(leaf)
+        for leaf in arrays
+    ]

@@ -7,11 +7,12 @@ all kernels and the idle time add up to the steps.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 
 from jaxtui.measure.kernels import BESIDE
 from jaxtui.measure.kernels import Kernel as Ran
@@ -59,6 +60,12 @@ class Tally:
     def __post_init__(self) -> None:
         self.busy = [0.0] * len(self.steps)
         self._starts = [step.start for step in self.steps]
+        self._stretches: list[Window] = []
+        """Steps without a break between them; what jaxtui does there is no step's."""
+        for step in self.steps:
+            if self._stretches and step.start <= self._stretches[-1].end:
+                step = Window(self._stretches.pop().start, step.end)
+            self._stretches.append(step)
 
     def add(self, ran: Sequence[Ran]) -> None:
         """The kernels of a device, in the order of their starts."""
@@ -102,12 +109,18 @@ class Tally:
         self._gap(Window(idle, self.steps[-1].end), device, last, "")
 
     def _gap(self, gap: Window, device: str, before: str, after: str) -> None:
-        start, end = (
-            max(gap.start, self.steps[0].start),
-            min(gap.end, self.steps[-1].end),
-        )
-        if end > start:
-            self.gaps.append((Window(start, end), device, before, after))
+        for part in self._inside(gap):
+            self.gaps.append((part, device, before, after))
+
+    def _inside(self, span: Window) -> Iterator[Window]:
+        """What of it belongs to steps."""
+        first = bisect_left(self._stretches, span.start, key=attrgetter("end"))
+        for stretch in self._stretches[first:]:
+            if stretch.start >= span.end:
+                return
+            start, end = max(span.start, stretch.start), min(span.end, stretch.end)
+            if end > start:
+                yield Window(start, end)
 
     def _active(self, kernel: Ran) -> _Active:
         key = kernel.program, kernel.name
@@ -116,8 +129,8 @@ class Tally:
             kind = kind_of(kernel.name, category)
             self.sums[key] = _Sum(kernel, category, kind, [0.0] * len(self.steps))
         total = self.sums[key]
-        start = max(kernel.start, self.steps[0].start)
-        inside = min(kernel.end, self.steps[-1].end) - start
+        span = Window(kernel.start, kernel.end)
+        inside = sum(part.end - part.start for part in self._inside(span))
         if inside > 0:
             total.total += inside
             # What a copy is beside the kernels began with one of them.

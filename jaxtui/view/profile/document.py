@@ -54,6 +54,8 @@ class KernelRow(Record, frozen=True, kw_only=True):
     count: float
     flops: float | None
     bytes: float | None
+    peak_flops_per_second: float | None = None
+    """Of one device, for the dtype that the kernel multiplies."""
     lines: tuple[SourceRow, ...]
 
 
@@ -67,6 +69,7 @@ class Document(Record, frozen=True, kw_only=True):
     step_seconds: float | None
     busy_seconds: float | None
     idle_seconds: float | None
+    traced_seconds: float | None = None
     unprofiled_seconds: float | None
     jax: str
     device_kind: str
@@ -96,6 +99,7 @@ def document(
         step_seconds=known.step_seconds if known else None,
         busy_seconds=known.busy_seconds if known else None,
         idle_seconds=known.idle_seconds if known else None,
+        traced_seconds=known.traced_seconds if known else None,
         unprofiled_seconds=known.unprofiled_seconds if known else None,
         jax=known.jax if known else "",
         device_kind=known.device_kind if known else "",
@@ -137,6 +141,7 @@ def _kernel_rows(profile: Profile) -> Iterator[KernelRow]:
             count=each.count,
             flops=each.flops,
             bytes=each.bytes,
+            peak_flops_per_second=each.flops_per_second,
             lines=tuple(lines),
         )
 
@@ -161,7 +166,7 @@ _PLACE = ("file", "line", "function")
 
 def as_csv(profile: Profile, by: By) -> str:
     """A row per key in base units, and one for the idle time."""
-    step = profile.step_seconds or 1.0
+    step = profile.whole_seconds or 1.0
     rows: list[dict[str, Any]] = [
         {
             **{name: getattr(row, own) for name, own in CSV.items() if own},

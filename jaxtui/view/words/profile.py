@@ -60,8 +60,8 @@ def _cost(facts: Facts) -> str:
     plain, step = facts["plain_seconds"], facts["step_seconds"]
     times = fmt.ratio(step / plain)
     return (
-        f"A step takes {fmt.seconds(plain)} without the profiler and"
-        f" {fmt.seconds(step)} with it ({times})."
+        f"A step takes {fmt.seconds(plain)} in a plain loop and {fmt.seconds(step)}"
+        f" awaited under the profiler ({times})."
     )
 
 
@@ -77,14 +77,6 @@ def _compiled(facts: Facts) -> str:
         f"JAX compiled {fmt.plural(facts['count'], 'function')}"
         f" ({fmt.some(facts['functions'])}) during the profile,"
         f" {fmt.seconds(facts['seconds'])} in total."
-    )
-
-
-def _too_slow(facts: Facts) -> str:
-    return (
-        f"{facts['steps']} steps of {fmt.seconds(facts['seconds'])}, each with and"
-        " without the profiler, exceed the budget of"
-        f" {fmt.seconds(facts['budget'])}."
     )
 
 
@@ -291,5 +283,4 @@ WORDS: dict[str, Words] = {
             f"jaxtui profiles 1 to {facts['most']} steps, not {facts['steps']}."
         ),
     ),
-    "profile-too-slow": Words("slow step", _too_slow, "Lower --steps."),
 }
