@@ -289,7 +289,8 @@ def default_experiment(
     """
     device = first_device(devices)
     if device.platform == "cpu":
-        size, dtype = (1000 if (host.cpu_count or 1) <= 4 else 2000), "float32"
+        cores = host.usable_cores or host.cpu_count or 1
+        size, dtype = (1000 if cores <= 4 else 2000), "float32"
     else:
         size, dtype = 8192, "bfloat16"
     op = next((op.name for op in catalogue if op.name == "matmul"), catalogue[0].name)

@@ -69,6 +69,7 @@ HOST = Host(
     platform_version="TPU v5 lite",
     cpu_model="AMD EPYC 7B12",
     cpu_count=2,
+    plugins={"libtpu": "0.0.30"},
     memory_bytes=16 * 2**30,
 )
 

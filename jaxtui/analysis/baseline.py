@@ -182,7 +182,7 @@ def _other_hardware(
     before = baseline.host
     for name, was, now in (
         ("processor", before.cpu_model, host.cpu_model),
-        ("cores", before.cpu_count, host.cpu_count),
+        ("cores", before.cores, host.cores),
     ):
         if was and now and was != now:
             yield Difference(name, str(was), str(now))

@@ -32,7 +32,7 @@ changes its clock between them (measured on small virtual machines; design.md §
 HOST_FACTS = (
     "hostname",
     "cpu_model",
-    "cpu_count",
+    "cores",
     "python",
     "jax",
     "jaxlib",

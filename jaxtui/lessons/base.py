@@ -66,6 +66,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     choices: tuple[str, ...]
     """Two to four short answers."""
+    right: int | None = None
+    """Index of the choice that is right on every machine; ``None`` where the figures
+    decide."""
 
 
 Text = Sequence[Cell | Remark]
@@ -112,6 +115,10 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     of repeating the textbook."""
     answer: int | None = None
     """Index of the choice that turned out right."""
+    answers: frozenset[int] = frozenset()
+    """The choices that the intervals of the figures allow."""
+    graded: bool = True
+    """Another choice is wrong: nothing disturbed the figures that decide."""
     doubts: tuple[Remark, ...] = ()
     """Why the verdict may not be believed."""
     reasons: tuple[Remark, ...] = ()

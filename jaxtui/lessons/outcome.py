@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from jaxtui.model import (
     Sampled,
     SnippetShown,
     SnippetTimed,
+    Summary,
     Timing,
     Value,
     WorkFailed,
@@ -51,6 +52,20 @@ class Outcome(msgspec.Struct, frozen=True):
             each.disturbed for each in self.timings.values()
         )
 
+    @property
+    def variants(self) -> Iterator[Outcome]:
+        """The same run with each clock in turn at either end of its interval."""
+        for index, measured in enumerate(self.measurements):
+            for name in ("ready", "dispatch"):
+                for clock in _ends(getattr(measured, name)):
+                    every = [*self.measurements]
+                    every[index] = replace(measured, **{name: clock})
+                    yield replace(self, measurements=tuple(every))
+        for name, timing in self.timings.items():
+            for clock in _ends(timing.seconds):
+                varied = {**self.timings, name: replace(timing, seconds=clock)}
+                yield replace(self, timings=varied)
+
     def find(self, **facts: object) -> Measurement | None:
         """The measurement whose case has these facts, e.g. ``op="selu", mode="jit"``.
 
@@ -78,6 +93,12 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 NOTHING = Outcome()
+
+
+def _ends(clock: Summary | None) -> Iterator[Summary]:
+    if clock is not None:
+        yield replace(clock, median=clock.ci_low)
+        yield replace(clock, median=clock.ci_high)
 
 
 def collect(outcome: Outcome, event: Event) -> Outcome:

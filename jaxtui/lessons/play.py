@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 from msgspec.structs import replace
 
@@ -12,15 +10,11 @@ from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.lessons.trial import Step
 from jaxtui.model import (
     Event,
+    Fact,
     Remark,
     RunFinished,
-    Summary,
     Work,
 )
-
-UNSTEADY = 0.25
-"""Where the interval of a figure reaches further than this share of it to either side,
-two figures that differ by half may be the same."""
 
 
 class StepRun(msgspec.Struct, frozen=True):
@@ -67,45 +61,55 @@ class StepRun(msgspec.Struct, frozen=True):
 def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     """What the step makes of its figures, and why that may not be believed.
 
-    Where some are missing because a work has no result, the claim stays open.
+    Noise is not graded: a claim stays open if it fails while others used the cores, or
+    if it holds at one end of an interval and not at the other; every choice that the
+    intervals allow counts as right. Where figures are missing because a work has no
+    result, the claim stays open.
 
     Raises:
         Exception: Whatever the step's own conclusion raises.
     """
     conclusion = step.conclude(setting, outcome)
     if outcome.problem is not None:
-        conclusion = replace(conclusion, holds=None, answer=None)
-    if outcome.lost:
-        conclusion = replace(conclusion, sentences=())
-    return replace(conclusion, doubts=tuple(_doubts(conclusion, outcome)))
-
-
-def _doubts(conclusion: Conclusion, outcome: Outcome) -> Iterator[Remark]:
-    if outcome.lost:
-        yield Remark("step-incomplete", severity="warning")
-    if outcome.disturbed:
-        yield Remark("step-disturbed", severity="warning")
-    wandering = [
-        (name, clock) for name, clock in _clocks(outcome) if clock.half_width > UNSTEADY
-    ]
-    if conclusion.holds is False and wandering:
-        name, worst = max(wandering, key=lambda named: named[1].half_width)
-        yield Remark(
-            "step-unsteady",
-            {
-                "name": name,
-                "low": worst.ci_low,
-                "high": worst.ci_high,
-                "confidence": worst.confidence,
-            },
-            severity="warning",
+        sentences = () if outcome.lost else conclusion.sentences
+        incomplete = (Remark("step-incomplete", severity="warning"),)
+        return replace(
+            conclusion,
+            holds=None,
+            answer=None,
+            sentences=sentences,
+            doubts=incomplete if outcome.lost else (),
         )
+    varied = [step.conclude(setting, variant) for variant in outcome.variants]
+    unsteady = conclusion.holds is False and any(other.holds for other in varied)
+    right = step.question.right if step.question else None
+    answers = (
+        {right} if right is not None else {c.answer for c in (conclusion, *varied)}
+    )
+    doubts = []
+    if outcome.disturbed:
+        doubts.append(Remark("step-disturbed", severity="warning"))
+    if unsteady:
+        doubts.append(_unsteady(outcome))
+    return replace(
+        conclusion,
+        holds=conclusion.holds or (None if doubts else conclusion.holds),
+        answer=conclusion.answer if right is None else right,
+        answers=frozenset(answer for answer in answers if answer is not None),
+        graded=right is not None or not outcome.disturbed,
+        doubts=tuple(doubts),
+    )
 
 
-def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:
-    """What was timed to its end, with its name."""
-    for measured in outcome.measurements:
-        if measured.stopped is not None and measured.ready is not None:
-            yield measured.case.label, measured.ready
-    for name, timing in outcome.timings.items():
-        yield name, timing.seconds
+def _unsteady(outcome: Outcome) -> Remark:
+    """Names the clock with the widest interval."""
+    cases = ((m.case.label, m.ready) for m in outcome.measurements if m.ready)
+    timings = ((name, timing.seconds) for name, timing in outcome.timings.items())
+    name, clock = max((*cases, *timings), key=lambda named: named[1].half_width)
+    facts: dict[str, Fact] = {
+        "name": name,
+        "low": clock.ci_low,
+        "high": clock.ci_high,
+        "confidence": clock.confidence,
+    }
+    return Remark("step-unsteady", facts, severity="warning")

@@ -2,7 +2,8 @@
 
 The page begins with a title, a summary, and the lines ``Size:`` and ``Needs:`` where
 there is something to say. Each ``##`` is a step: what must be known to predict; the
-program that is run; the question in bold with its numbered choices; ``**Claim:**``,
+program that is run; the question in bold with its numbered choices, and ``**Answer:**``
+with the number of the right one where no figure decides; ``**Claim:**``,
 what is said where it ``**Holds:**`` or ``**Fails:**``, ``**Source:**``; and the
 explanation. Nothing above the claim holds the answer. The figures stand in the module
 of the same name.
@@ -18,12 +19,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from jaxtui.lessons.base import LessonText, Question, StepText
 from jaxtui.model import Part, Shown, Snippet, Timed
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _PART = re.compile(r"^# (time|once|show|raises): (.+)\n", re.MULTILINE)
-_LABEL = re.compile(r"\*\*(Claim|Source|Holds|Fails):\*\* ")
+_LABEL = re.compile(r"\*\*(Answer|Claim|Source|Holds|Fails):\*\* ")
 _FACTS = {"Size": "size_means", "Needs": "needs"}
 
 
@@ -80,6 +83,8 @@ def _step(section: str) -> StepText:
             parts["question"] = Question(text=asked, choices=tuple(map(_line, choices)))
         else:
             (explanation if "claim" in parts else setup).append(block)
+    if (answer := parts.pop("answer", None)) is not None:
+        parts["question"] = replace(parts["question"], right=int(answer) - 1)
     return StepText(
         title=title,
         setup="\n\n".join(setup),

@@ -13,7 +13,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from jaxtui.machine import malloc
+from jaxtui.machine import limits, malloc, packages
 from jaxtui.machine.hardware import read_text
 from jaxtui.measure import settings
 from jaxtui.measure.devices import probe
@@ -37,7 +37,7 @@ VARIABLES = frozenset(
 )
 """Other variables that decide devices, threads or allocation."""
 
-CGROUP, MEMORY = Path("/sys/fs/cgroup"), Path("/proc/meminfo")
+MEMORY = Path("/proc/meminfo")
 
 
 def host() -> Host:
@@ -53,6 +53,8 @@ def host() -> Host:
         platform_version=lines[0] if lines else "",
         cpu_model=_cpu_model(),
         cpu_count=os.cpu_count(),
+        usable_cores=limits.cores(),
+        plugins={**packages.installed().plugins},
         memory_bytes=_total_memory(),
         environment={
             name: value
@@ -65,28 +67,17 @@ def host() -> Host:
 
 
 def available_host_bytes() -> int | None:
-    """Host memory that a new allocation may use, the container's limit respected.
+    """Host memory that a new allocation may use, limits of this process respected.
 
     What malloc keeps of this process's own arrays is free as well, so it goes first.
 
     Returns:
         Bytes, or ``None`` where the system does not say (not on Linux).
     """
-    free, group = _meminfo("MemAvailable"), _cgroup_free(CGROUP)
+    free, limited = _meminfo("MemAvailable"), limits.free_memory()
     if free is None:
         return None
-    return free if group is None else min(free, group)
-
-
-def _cgroup_free(directory: Path) -> int | None:
-    limit = read_text(directory / "memory.max").strip()
-    used = read_text(directory / "memory.current").strip()
-    if not limit.isdigit() or not used.isdigit():
-        return None
-    # The page cache counts as used but gives way to an allocation.
-    stat = read_text(directory / "memory.stat")
-    cache = re.search(r"^inactive_file (\d+)", stat, re.MULTILINE)
-    return max(0, int(limit) - int(used) + (int(cache[1]) if cache else 0))
+    return free if limited is None else min(free, limited)
 
 
 def _total_memory() -> int | None:

@@ -26,6 +26,10 @@ class Host(Record, frozen=True, kw_only=True):
     of libtpu in an engine that compiles for a topology."""
     cpu_model: str | None = None
     cpu_count: int | None = None
+    usable_cores: float | None = None
+    """That the process may use, by affinity and the quota of its cgroups."""
+    plugins: dict[str, str] = msgspec.field(default_factory=dict)
+    """The versions of libtpu and of JAX's other plugins, by package."""
     memory_bytes: int | None = None
     """Physical memory of the host."""
     environment: dict[str, str] = msgspec.field(default_factory=dict)
@@ -34,6 +38,14 @@ class Host(Record, frozen=True, kw_only=True):
     """The settings of malloc and those of JAX that change a number, if not at defaults:
     ``JAX_DEBUG_NANS`` for one of the environment, ``jax_debug_nans`` for one that the
     process has made; with the value that JAX holds."""
+
+    @property
+    def cores(self) -> str:
+        """``16``, or ``1 of 16`` if the process may not use all; empty if unknown."""
+        usable = self.usable_cores
+        if usable is None or usable == self.cpu_count:
+            return "" if self.cpu_count is None else str(self.cpu_count)
+        return f"{usable:.3g} of {self.cpu_count}"
 
 
 class Device(Record, frozen=True, kw_only=True):

@@ -311,7 +311,7 @@ def build(
         for device in check.devices
         if device.simulated or device.platform != "cpu"
     )
-    facts = machine(host, "hostname", "cpu", "jax", by=" · ")
+    facts = machine(host, "hostname", "cpu", "jax", "libtpu", by=" · ")
     return Report(
         title=_title(check),
         verdict=_headline(check),

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import Examination
-from jaxtui.format import plural
 from jaxtui.machine import processes
 from jaxtui.model import (
     Device,
@@ -65,7 +64,7 @@ def report(
     simulated = any(device.simulated for device in devices)
     return Report(
         title=title(devices),
-        verdict=(Span(f"{source}{kinds}{explain(devices)}"),),
+        verdict=(Span(f"{source}{kinds}{explain(devices, host)}"),),
         tables=tuple(tables),
         remarks=gather((), findings),
         host=_machine_line(
@@ -76,7 +75,7 @@ def report(
 
 def _machine_line(host: Host | None, *more: str) -> str:
     """The machine, and what else is true of it, in one line."""
-    facts = machine(host, "hostname", "cpu", "jax", by=" · ")
+    facts = machine(host, "hostname", "cpu", "jax", "libtpu", by=" · ")
     return " · ".join(filter(None, (facts, *more)))
 
 
@@ -299,7 +298,7 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
         found["host"] = [
             ("name", host.hostname),
             ("cpu", host.cpu_model),
-            ("cores", host.cpu_count),
+            ("cores", host.cores or None),
             ("memory", None if memory is None else fmt.bytes_text(memory)),
         ]
         found["software"] = [
@@ -308,6 +307,7 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
             ("numpy", host.numpy),
             ("python", host.python),
             ("platform", host.platform_version),
+            *host.plugins.items(),
             *runtime,
         ]
         found["settings"] = [*{**host.environment, **host.settings}.items()]
@@ -335,10 +335,10 @@ def _memory_facts(device: Device) -> list[tuple[str, str]]:
 
 def host_summary(host: Host, width: int) -> list[Line]:
     """What stands below a device that has no place on a map: the host, in short."""
-    cores = None if host.cpu_count is None else plural(host.cpu_count, "core")
+    cores = host.cores and f"{host.cores} core{'s' * (host.cores != '1')}"
     memory = None if host.memory_bytes is None else fmt.bytes_text(host.memory_bytes)
     facts = " · ".join(filter(None, (cores, memory)))
-    versions = machine(host, "jax", "numpy", by=" · ")
+    versions = machine(host, "jax", "libtpu", "numpy", by=" · ")
     lines: list[Line] = []
     for text in (host.cpu_model or "", facts, versions):
         lines += fold((Span(text),), width)
@@ -349,7 +349,7 @@ def facts(
     device: Device, devices: Sequence[Device], host: Host | None, width: int
 ) -> list[Line]:
     """What the layout means, and all that a device and its host report, in groups."""
-    lines = fold((Span(explain(devices)),), width)
+    lines = fold((Span(explain(devices, host)),), width)
     for title, pairs in groups(device, host).items():
         room = max((len(name) for name, _ in pairs if len(name) <= 20), default=0) + 2
         lines += [

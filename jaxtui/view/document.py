@@ -306,6 +306,7 @@ def machine(host: Host | None, *facts: str, by: str = ", ") -> str:
     """
     if host is None:
         return ""
+    libtpu = host.plugins.get("libtpu")
     texts = {
         "hostname": host.hostname,
         "cpu": host.cpu_model or "",
@@ -313,6 +314,7 @@ def machine(host: Host | None, *facts: str, by: str = ", ") -> str:
         "jax": f"jax {host.jax}",
         "jaxlib": f"jaxlib {host.jaxlib}",
         "numpy": f"numpy {host.numpy}",
+        "libtpu": f"libtpu {libtpu}" if libtpu else "",
     }
     return by.join(filter(None, (texts[fact] for fact in facts)))
 

@@ -293,11 +293,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         """What its figures say, once everything has run."""
         return self.figures.conclusion if self.stage == "done" else None
 
-    @property
-    def answer(self) -> int | None:
-        """Index of the choice that turned out right."""
-        return self.conclusion.answer if self.conclusion else None
-
     # Its blocks.
 
     def heading(self, width: int) -> list[Line]:
@@ -328,13 +323,30 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         question, predicted = self.step.question, index == self.attempt.prediction
         mark, role = ("●", "chosen") if predicted else ("○", "label")
         verdict = ""
-        if index == self.answer:
+        conclusion = self.conclusion
+        if conclusion is not None and self._is_right(conclusion, index):
             verdict, role = "  ✓", "pass"
-        elif self.answer is not None and predicted:
+        elif predicted and self._is_wrong(conclusion):
             verdict, role = "  ✗", "fail"
         choice = question.choices[index] if question else ""
         text = f"{mark} {index + 1}  {choice}{verdict}"
         return text_lines(text, width, "      ", first=" ", role=role)
+
+    def _is_right(self, conclusion: Conclusion, index: int) -> bool:
+        """Whether a choice is marked: the answer, or an allowed one if predicted."""
+        predicted = self.attempt.prediction
+        if predicted in conclusion.answers:
+            return index == predicted
+        return index == conclusion.answer and conclusion.graded
+
+    def _is_wrong(self, conclusion: Conclusion | None) -> bool:
+        """Whether the figures contradict the prediction."""
+        return (
+            conclusion is not None
+            and conclusion.graded
+            and conclusion.answer is not None
+            and self.attempt.prediction not in conclusion.answers
+        )
 
     def choice_at(self, width: int, line: int) -> int | None:
         """The number, from 1, of the choice in a line of the question."""
@@ -362,23 +374,28 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         lines += text_lines(claim, width, "  ", first="", role=role)
         for doubt in conclusion.doubts:
             lines += text_lines(words.text(doubt), width, role="low")
-        lines += self._prediction(conclusion.answer, width)
+        lines += self._prediction(conclusion, width)
         first = "".join(conclusion.sentences[:1])
         return lines + text_lines(first, width, role="strong")
 
-    def _prediction(self, answer: int | None, width: int) -> list[Line]:
+    def _prediction(self, conclusion: Conclusion, width: int) -> list[Line]:
         """What has become of the prediction."""
         if self.step.question is None:
             return []
         choices, prediction = self.step.question.choices, self.attempt.prediction
+        answer = conclusion.answer
         if prediction is None:
             verdict = "" if answer is None else f"Answer: {choices[answer]}"
             role = ""
         elif answer is None:
             verdict = words.of("predicted-only", typed=choices[prediction])
             role = ""
-        elif prediction == answer:
-            verdict, role = words.of("predicted-right", answer=choices[answer]), "pass"
+        elif prediction in conclusion.answers:
+            right = choices[prediction]
+            verdict, role = words.of("predicted-right", answer=right), "pass"
+        elif not conclusion.graded:
+            verdict = words.of("predicted-ungraded", typed=choices[prediction])
+            role = "low"
         else:
             verdict = words.of(
                 "predicted-wrong", typed=choices[prediction], answer=choices[answer]

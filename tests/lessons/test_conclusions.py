@@ -454,6 +454,14 @@ def test_every_claim_is_seen_to_hold_and_to_fail() -> None:
     assert [step for step, holds in seen.items() if not holds >= {True, False}] == []
 
 
+def test_a_claim_that_holds_has_an_answer() -> None:
+    for where, changes, holds, *_ in TABLE:
+        name, number = where.split()[:2]
+        question = lessons.load(name).steps[int(number) - 1].question
+        if holds and question is not None and question.right is None:
+            assert concluded(where, changes).answer is not None, where
+
+
 # What JAX really answers.
 
 

@@ -317,22 +317,26 @@ def outcome(
 
 
 @pytest.mark.parametrize(
-    ("seen", "codes"),
+    ("seen", "holds", "right"),
     [
-        (outcome(*REFUTING, half_width=0.33), ["step-unsteady"]),
-        (outcome(*REFUTING, half_width=0.2), []),
-        (outcome(*CONFIRMING, half_width=0.33), []),
-        (outcome(*REFUTING, half_width=0.33, stopped=None), []),
-        (NOTHING, []),
+        (outcome(*REFUTING, half_width=0.33), None, {0, 1}),
+        (outcome(*REFUTING, half_width=0.05), False, {1}),
+        (outcome(*CONFIRMING, half_width=0.05), True, {0}),
+        (outcome(*CONFIRMING, half_width=0.9), True, {0, 1}),
+        (NOTHING, None, set()),
     ],
-    ids=["wandering", "steady", "confirmed", "not yet done", "nothing"],
+    ids=["wandering", "refuted", "confirmed", "nearly all", "nothing"],
 )
-def test_figures_that_wander_refute_nothing(seen: Outcome, codes: list[str]) -> None:
+def test_noise_is_not_graded(
+    seen: Outcome, holds: bool | None, right: set[int]
+) -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
-    alone, both = step.conclude(there, seen), conclude(step, there, seen)
-    assert replace(both, doubts=()) == alone
-    assert [doubt.code for doubt in both.doubts] == codes
-    for doubt in both.doubts:
+    concluded = conclude(step, there, seen)
+    assert (concluded.holds, concluded.answers) == (holds, right)
+    assert concluded.graded
+    open_claim = step.conclude(there, seen).holds is False and holds is None
+    assert [doubt.code for doubt in concluded.doubts] == ["step-unsteady"] * open_claim
+    for doubt in concluded.doubts:
         assert doubt.facts["name"] == "gram 800 float32 numpy on host"
         assert doubt.facts["low"] == pytest.approx(6.03e-3)
 
@@ -347,9 +351,24 @@ def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
         replace(quiet, timings={**quiet.timings, "a": timed}),
     ):
         found = conclude(step, there, busy)
-        assert found.holds is True
+        assert (found.holds, found.graded) == (True, False)
         assert [doubt.code for doubt in found.doubts] == ["step-disturbed"]
     assert conclude(step, there, quiet).doubts == ()
+    one, *rest = outcome(*REFUTING).measurements
+    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
+    refuted = replace(quiet, measurements=(noted, *rest))
+    assert conclude(step, there, refuted).holds is None
+
+
+def test_a_question_about_a_meaning_is_graded_by_it() -> None:
+    step, there = LESSON.steps[TWO - 1], on(LESSON)
+    assert step.question is not None
+    meant = replace(step, question=replace(step.question, right=0))
+    one, *rest = outcome(*REFUTING).measurements
+    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
+    concluded = conclude(meant, there, Outcome(measurements=(noted, *rest)))
+    assert (concluded.answer, concluded.answers) == (0, {0})
+    assert concluded.graded
 
 
 def test_what_was_broken_off_is_no_verdict() -> None:

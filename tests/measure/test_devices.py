@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -125,17 +124,6 @@ def test_host(monkeypatch: pytest.MonkeyPatch) -> None:
     assert facts.environment["JAX_PLATFORMS"] == "cpu"
     assert "HOME_MADE_SECRET" not in facts.environment
     assert facts.memory_bytes is None or facts.memory_bytes > 2**20
-
-
-def test_container_limit_bounds_the_free_memory(tmp_path: Path) -> None:
-    assert host._cgroup_free(tmp_path) is None
-    (tmp_path / "memory.max").write_text("max\n")
-    (tmp_path / "memory.current").write_text("600\n")
-    assert host._cgroup_free(tmp_path) is None
-    (tmp_path / "memory.max").write_text("1000\n")
-    assert host._cgroup_free(tmp_path) == 400
-    (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 150\n")
-    assert host._cgroup_free(tmp_path) == 550
 
 
 def test_a_case_of_one_of_several_processes_has_other_ids_alone(

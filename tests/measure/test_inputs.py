@@ -112,3 +112,22 @@ def test_unique_indices_differ_and_stay_inside(size: int) -> None:
     assert len(index) == len(values) == max(1, size // 4)
     assert len(np.unique(index)) == len(index)
     assert 0 <= index.min() <= index.max() < size
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+@pytest.mark.parametrize("size", [1, 2, 70, 300])
+def test_a_positive_definite_matrix_is_hermitian_and_well_conditioned(
+    size: int, dtype: str
+) -> None:
+    (x,) = inputs.host_inputs(ops.get("cholesky"), size, dtype, seed=0)
+    np.testing.assert_array_equal(x, x.conj().T)
+    values = np.linalg.eigvalsh(x)
+    assert 0 < values.max() < 10 * values.min()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_only_data_to_be_sorted_do_not_repeat(dtype: str) -> None:
+    (sorted_,) = inputs.host_inputs(ops.get("sort"), 2 * PERIOD, dtype, seed=0)
+    (summed,) = inputs.host_inputs(ops.get("sum"), 2 * PERIOD, dtype, seed=0)
+    for x, repeats in ((sorted_, False), (summed, True)):
+        assert np.array_equal(x[:PERIOD], x[PERIOD:]) is repeats

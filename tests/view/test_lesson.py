@@ -392,6 +392,34 @@ def test_a_verdict_and_what_was_predicted(
     assert ("✗" in "".join(choices)) == wrong
 
 
+@pytest.mark.parametrize(
+    ("prediction", "graded", "marks", "sentence"),
+    [
+        (0, True, "✓  ", "Your prediction was right: one"),
+        (1, True, " ✓ ", "Your prediction was right: two"),
+        (2, True, " ✓✗", "You predicted “three”; it is “two”."),
+        (0, False, "✓  ", "Your prediction was right: one"),
+        (2, False, "   ", "This run cannot grade it. Run the step again."),
+    ],
+)
+def test_every_choice_that_the_figures_allow_is_right_and_noise_grades_nobody(
+    prediction: int, graded: bool, marks: str, sentence: str
+) -> None:
+    conclusion = Conclusion(
+        rows=ROWS, holds=True, answer=1, answers=frozenset({0, 1}), graded=graded
+    )
+    run = run_of()
+    shown = page(
+        run,
+        attempt=Attempt(prediction=prediction, run=run),
+        figures=PageFigures(conclusion=conclusion),
+    )
+    choices = text(shown.asked(76)).split("\n")[1:]
+    drawn = "".join("✓" if "✓" in c else "✗" if "✗" in c else " " for c in choices)
+    assert drawn == marks
+    assert sentence in " ".join(text(shown.verdict(76)).split())
+
+
 def test_a_row_is_dim_where_its_bar_is() -> None:
     (_, *lines) = view.table((Row("a", "1 s"), Row("b", "1 s", vague=True)), 60)
     assert [line[1].role for line in lines] == ["strong", "unknown"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 import jax
 from msgspec.structs import replace
 
-from jaxtui.machine import messages
+from jaxtui.machine import limits, messages
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
 from jaxtui.measure.devices import name
@@ -115,7 +114,7 @@ class Setting:
     sharing: int = 1
     """How many of the devices share its silicon; they share the time, too."""
     cores: int = 1
-    """Of the host."""
+    """That this process may use."""
 
 
 def setting(context: Context, device: jax.Device) -> Setting:
@@ -125,7 +124,7 @@ def setting(context: Context, device: jax.Device) -> Setting:
 def of_device(device: jax.Device, sharing: int = 1) -> Setting:
     described = devices.describe_device(device)
     free = devices.free_bytes(described, available_host_bytes())
-    return Setting(described, free, sharing, os.cpu_count() or 1)
+    return Setting(described, free, sharing, max(1, int(limits.cores() or 1)))
 
 
 # Readings.

@@ -9,7 +9,6 @@ which device is the odd one out among those of its kind.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ import jax
 import numpy as np
 from msgspec.structs import replace
 
+from jaxtui.machine import limits
 from jaxtui.machine.survey import GPU_PLATFORMS
 from jaxtui.measure import accuracy, ops
 from jaxtui.measure.accuracy import Accuracy
@@ -220,7 +220,7 @@ def _compile(
         return work.compile_case(computation.case(name(device)), device)
 
     # On several threads: code for a TPU takes a second, for each.
-    compilers = max(1, (os.cpu_count() or 1) // len(context.devices))
+    compilers = max(1, int(limits.cores() or 1) // len(context.devices))
     with ThreadPoolExecutor(compilers) as pool:
         wanted = computations(device.platform, context.check.level)
         return {computation: pool.submit(make, computation) for computation in wanted}

@@ -217,7 +217,7 @@ CHOLESKY = _square(
     xla_flops=no_count,
     numpy=cholesky_numpy,
     jax=cholesky_jax,
-    # Of the diagonal of the matrix, some 6 √n times its other elements.
+    # Of the diagonal of the matrix, some 12 √n times its other elements.
     tolerance={"float64": 1e-12, "float32": 1e-5, "complex64": 1e-5},
     # The matrix itself: rows of its factor cannot be had alone.
     reference=lambda rows, x: wide(x[rows]),

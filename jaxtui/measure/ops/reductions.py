@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxtui.measure.ops.arguments import Array
+from jaxtui.measure.ops.arguments import Array, Uniform
 from jaxtui.measure.ops.base import (
     EXACT,
     FLOATS,
@@ -195,6 +195,7 @@ SORT = Op(
     summary="All elements in ascending order.",
     default=1 << 18,
     maximum=1 << 26,
+    arguments=lambda size: (Uniform((size,)),),
     flops_formula="not counted; about n log2 n comparisons",
     arithmetic="uncounted",
     bytes_formula="2 n elements",

@@ -17,8 +17,7 @@ def _unsteady(facts: Facts) -> str:
     low, high = fmt.seconds(facts["low"]), fmt.seconds(facts["high"])
     interval = fmt.interval_name(facts["confidence"])
     return (
-        f"{facts['name']} is between {low} and {high} ({interval}):"
-        " another program may have used it."
+        f"{facts['name']} varied: its median is between {low} and {high} ({interval})."
     )
 
 
@@ -29,6 +28,11 @@ WORDS = {
     ),
     "predicted-only": Words(
         "", "You predicted “{typed}”; this machine gives no answer.".format_map
+    ),
+    "predicted-ungraded": Words(
+        "",
+        "You predicted “{typed}”. This run cannot grade it.".format_map,
+        "Run the step again.",
     ),
     "depends-on-device": Words("", "It depends on the device."),
     "progress-not-saved": Words(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jaxtui import format as fmt
 from jaxtui.machine.topologies import FAMILIES
-from jaxtui.model import Device
+from jaxtui.model import Device, Host
 from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.view.words.base import Facts, Words, ended
 
@@ -215,7 +215,7 @@ def _malloc(facts: Facts) -> str:
     return f"jaxtui cannot choose {facts['end']} memory here: {why}."
 
 
-def explain(devices: Sequence[Device]) -> str:
+def explain(devices: Sequence[Device], host: Host | None = None) -> str:
     """One plain sentence on how chips, cores and devices relate here."""
     if not devices:
         return "There are no devices."
@@ -224,10 +224,8 @@ def explain(devices: Sequence[Device]) -> str:
         name = fmt.plural(count, f"simulated {first.platform.upper()} device")
         return f"{name} on one CPU: SIMULATED, they share the same cores."
     if first.platform == "cpu" and count == 1:
-        return (
-            "1 CPU device: XLA's CPU backend uses all cores of this machine as one "
-            "device."
-        )
+        cores = f"{host.cores} cores" if host and host.cores else "all cores"
+        return f"1 CPU device: XLA's CPU backend uses {cores} as one device."
     if first.platform == "cpu":
         return f"{count} CPU devices: they share the cores of their machine."
     if first.platform == "tpu" and first.coords:
