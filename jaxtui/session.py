@@ -33,6 +33,7 @@ from jaxtui.model import (
     Case,
     CaseMeasured,
     Ending,
+    EngineDied,
     EngineFailed,
     Event,
     Experiment,
@@ -106,6 +107,8 @@ class Session(Generic[_State]):
         """Something was run."""
         self.lost = False
         """An engine died over some work, or there is none any more."""
+        self._hung: Remark | None = None
+        """The last engine was ended because it hung over jaxtui's own work."""
         self._change = asyncio.Event()
         """Set at the next change, and replaced then."""
         self.ended = False
@@ -135,6 +138,9 @@ class Session(Generic[_State]):
         self.state = reduce(self.state, envelope)
         if isinstance(event, RunStarted):
             self._look_back(self.state.job)
+        if isinstance(event, EngineDied):
+            hung = event.remark.code == "engine-hung"
+            self._hung = event.remark if hung else None
         if isinstance(event, RunFinished) and running is not self.state.job:
             self.lost |= event.outcome == "crashed"
         for told in self._told(event, running):
@@ -367,6 +373,9 @@ class Session(Generic[_State]):
                 if self.state.stopping:
                     put(latest().stopped())
                 yield latest()
+                # The next one would hang as well, on the same chip.
+                if self._hung is not None and latest().next_work is not None:
+                    raise EngineUnavailableError(self._hung)
         except (asyncio.CancelledError, GeneratorExit):
             put(latest().stopped())
             raise
@@ -387,6 +396,7 @@ class Session(Generic[_State]):
         self, work: Work, purpose: Purpose, limit_seconds: float | None = None
     ) -> Job:
         self.refuse(work)
+        self._hung = None
         if self.state.engine in ("released", "failed"):
             self._starting()
             if self.state.job is None:  # nothing is said of its last engine

@@ -381,6 +381,8 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             start = startup.observe(state.start, event)
             found = merge(event.findings, start.logged)
             return _with_findings(replace(state, start=start), found)
+        case Waiting(remark=Remark(code="engine-silent")):
+            return say(state, event.remark, "run")
         case Waiting():
             others = [one for one in state.findings if one.code != event.remark.code]
             found = merge(others, (event.remark,))

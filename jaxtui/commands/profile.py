@@ -58,6 +58,7 @@ from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import profile as view
 from jaxtui.view import words
+from jaxtui.view.devices import finding_text
 from jaxtui.view.profile import document as files
 from jaxtui.view.profile.difference import difference
 
@@ -179,7 +180,7 @@ def command(
     before = files.read(diff) if diff is not None else None
     show = _Shown(by, before, as_json=as_json, exports=exports)
     if load is not None:
-        return show.close(interrupt.run(traces.read(load)), str(load))
+        return show.close(interrupt.run(traces.read(load, _tell)), str(load))
     if m or _is_script(target[0]):
         script = Script(
             path=target[0],
@@ -203,6 +204,10 @@ def command(
         mesh=options["mesh"],
     )
     return _profile(common, cases, options["steps"] or STEPS, show)
+
+
+def _tell(remark: Remark) -> None:
+    say(finding_text(remark))
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
@@ -374,7 +379,7 @@ def _program(
 async def _captured(folder: Path, source: str) -> Profile | WorkFailed:
     """What there is of the profile of a program."""
     if (folder / "done").exists():
-        profile = await traces.read(folder)
+        profile = await traces.read(folder, _tell)
         if isinstance(profile, Profile):
             return msgspec.structs.replace(profile, source=source)
         return profile

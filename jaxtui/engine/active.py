@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
+from jaxtui.engine.silence import PATIENCE_SECONDS, WORK_SECONDS, Limits
 from jaxtui.model import (
     Case,
     CaseFailed,
@@ -31,8 +32,8 @@ from jaxtui.model.hosts import HOST_GONE
 from jaxtui.model.own import is_own
 from jaxtui.model.remark import Fact
 
-PATIENCE_SECONDS = 60.0
-"""How far beyond its budget foreign code may go without a sign of life."""
+PROFILE_SECONDS = 60.0
+"""What no step and no making of arguments should take without the processor."""
 
 
 def has_files(work: Work) -> bool:
@@ -105,7 +106,7 @@ class ActiveRun:
         self.stopping = False
         """Its end was asked for."""
         self.overdue: Remark | None = None
-        """Why its engine was ended, if nothing had come from it for too long."""
+        """Why its engine was ended, if that was no crash."""
         self.phase = ""
         """The phase of the current case, as it was last told."""
         self._offered = offered
@@ -117,35 +118,35 @@ class ActiveRun:
         return offered or has_files(self.work)
 
     @property
-    def patience_seconds(self) -> float | None:
-        """How long it may say nothing; ``None`` for as long as it takes.
+    def limits(self) -> Limits:
+        """How long it may say nothing now.
 
-        Foreign code may never come back, and only a run with such code is judged: it
-        is past its budget by then. XLA comes to an end, however long it compiles: that
-        counts only where a budget was typed, which includes every phase. An inspection
-        has a limit of its own.
+        A compile, an import and jaxtui's own work may take long if they work; foreign
+        code may run in circles. An inspection has a limit of its own.
         """
-        if isinstance(self.work, Inspection):
-            return self.work.limit_seconds
-        if not self.foreign or not isinstance(self.work, (Experiment, Loop)):
-            return None
-        if isinstance(self.work, Loop):
-            return self.work.budget + PATIENCE_SECONDS
-        if self.phase == "compile" and self.work.budget_seconds is None:
-            return None
-        return self.work.share + PATIENCE_SECONDS
+        work = self.work
+        if isinstance(work, Inspection):
+            return Limits(work.limit_seconds, work.limit_seconds)
+        if isinstance(work, Experiment):
+            expected = work.share
+        else:  # a profile takes what its arguments and calls take
+            expected = PROFILE_SECONDS if isinstance(work, Profiling) else work.budget
+        idle = expected + PATIENCE_SECONDS
+        if self.foreign and self.phase not in ("", "import", "compile"):
+            return Limits(idle, idle)
+        return Limits(idle, max(idle, expected + WORK_SECONDS))
 
-    def give_up(self) -> None:
-        """Note that nothing has come for too long; its engine is ended then."""
-        self.overdue = Remark(
-            "overdue",
-            {
-                "seconds": self.patience_seconds or 0.0,
-                "phase": self.phase,
-                "work": type(self.work).__name__.lower(),
-            },
-            "error",
-        )
+    def give_up(self, seconds: float) -> Remark:
+        """Why its engine is to be ended, from which nothing has come for so long."""
+        foreign = self.foreign or isinstance(self.work, Inspection)
+        facts: dict[str, Fact] = {
+            "seconds": seconds,
+            "phase": self.phase,
+            "work": type(self.work).__name__.lower(),
+        }
+        code = "overdue" if foreign else "engine-hung"
+        self.overdue = Remark(code, facts, "error")
+        return self.overdue
 
     def observe(self, event: RunEvent) -> None:
         if isinstance(event, PhaseStarted):

@@ -11,13 +11,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from jaxtui.child import command
+from jaxtui.engine.process import KILL_SECONDS
 
 
 @asynccontextmanager
 async def running(
     module: str, *arguments: str, python: tuple[str, ...] = (), **options: Any
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A process that runs ``main`` of a module; whoever is cancelled kills it.
+    """A process that runs ``main`` of a module; it is killed at the end of the block.
 
     Args:
         module: its full name.
@@ -33,13 +34,15 @@ async def running(
     )
     try:
         yield process
-    except asyncio.CancelledError:
-        with contextlib.suppress(ProcessLookupError):
-            if options.get("start_new_session"):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.kill()
-        await process.wait()
-        raise
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                if options.get("start_new_session"):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
+            # A driver that hangs keeps even a killed process.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), KILL_SECONDS)
 
 
 def status(code: int) -> int:

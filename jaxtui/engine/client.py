@@ -17,6 +17,7 @@ from jaxtui.engine.protocol import (
     RunRequest,
     StopRequest,
 )
+from jaxtui.engine.silence import Limits
 from jaxtui.model import (
     EngineDied,
     EngineFailed,
@@ -117,8 +118,7 @@ class EngineClient:
         self._ran = connection.generation
         if run.foreign:
             self._used = connection.generation
-        if run.patience_seconds is not None:
-            self._in_background(self._watch_run(connection, run))
+        self._in_background(self._watch_run(connection, run))
         return run.number
 
     async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
@@ -132,7 +132,11 @@ class EngineClient:
             EngineUnavailableError: The engine cannot serve, or ends meanwhile.
         """
         connection = await self._until_ready()
-        return await connection.plan(experiment, recipes=recipes)
+
+        def limits() -> Limits:  # during a run the answer comes after it
+            return self._run.limits if self._run is not None else Limits()
+
+        return await connection.plan(experiment, limits, recipes=recipes)
 
     async def stop(self) -> None:
         """End the run, by force after the grace period; returns when it has ended."""
@@ -235,12 +239,9 @@ class EngineClient:
 
     async def _watch_run(self, connection: Connection, run: ActiveRun) -> None:
         """End the engine if nothing comes of the run any more."""
-        silent = await connection.is_silent(
-            lambda: run.patience_seconds, lambda: self._run is run
-        )
-        if silent:
-            run.give_up()
-            connection.abort()
+        seconds = await connection.silence(lambda: run.limits, lambda: self._run is run)
+        if seconds is not None:
+            connection.abort(run.give_up(seconds))
 
     def _receive(self, connection: Connection, envelope: Envelope) -> None:
         if envelope.run is None:
@@ -288,8 +289,10 @@ class EngineClient:
             if connection.killed:
                 seconds = self._options.grace_seconds
                 remark = Remark("stop-forced", {"seconds": seconds})
-            elif run is not None and run.overdue is not None:
-                remark = run.overdue
+            elif connection.hung is not None:
+                remark = connection.hung
+                if run is not None:
+                    run.overdue = remark
             elif (lost := connection.others_lost()) is not None:
                 remark = lost
                 if run is not None:

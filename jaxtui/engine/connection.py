@@ -11,11 +11,12 @@ import signal
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import msgspec
 
-from jaxtui.engine import startup
-from jaxtui.engine.process import EngineOptions, EngineProcess
+from jaxtui.engine import silence, startup
+from jaxtui.engine.process import KILL_SECONDS, EngineOptions, EngineProcess
 from jaxtui.engine.protocol import (
     MAX_LINE_BYTES,
     Envelope,
@@ -44,7 +45,7 @@ from jaxtui.model import (
     Remark,
     Waiting,
 )
-from jaxtui.model.remark import RemarkError
+from jaxtui.model.remark import Fact, RemarkError
 
 MAX_LOG_LINE_BYTES = 64 * 1024
 """A longer line of the log is cut into pieces of this size."""
@@ -59,12 +60,7 @@ the last words are not awaited for ever."""
 _LAST_WORDS_SECONDS = 0.3
 """How long a process that is to be ended has to write where it is."""
 
-_CONCERN_SECONDS = 1.0
-"""How often whoever waits for silence is asked whether that is still of concern."""
-
 _EXIT_SECONDS = 2.0
-_KILL_SECONDS = 30.0
-"""A driver may keep even a killed process for a while, until the chips are free."""
 
 _LAST_LINES = 60
 """Of the log, in which jaxlib says which process is gone before it aborts."""
@@ -115,6 +111,10 @@ class Connection:
         """Its end is no crash."""
         self.killed = False
         """Its end is this side's doing."""
+        self.hung: Remark | None = None
+        """Why it was ended as if it had crashed."""
+        self._gone = asyncio.Event()
+        """It was killed."""
         self.settled = asyncio.Event()
         """It is ready, or has failed, or ended, or was given up."""
         self.ended = asyncio.Event()
@@ -123,8 +123,8 @@ class Connection:
         """The client's task: it is done when all that follows from that is."""
         self.returncode: int | None = None
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
-        self._last_event = 0.0
-        """What is merely printed does not count."""
+        self._heard = 0
+        """Events; what is merely printed does not count."""
         self._plans: dict[int, asyncio.Future[Plan]] = {}
         """The answers that are awaited, by the numbers of their requests."""
         self._plan_numbers = itertools.count(1)
@@ -147,6 +147,8 @@ class Connection:
             # What the process has forked may hold its end of the pipe.
             while not receiving.done() and self._process.popen.poll() is None:
                 await asyncio.wait({receiving}, timeout=_LOOK_SECONDS)
+                if self._gone.is_set():
+                    break
             self.returncode = await self._exit_status()
             self._process.kill()
             await asyncio.wait({receiving}, timeout=_DRAIN_SECONDS)
@@ -168,7 +170,7 @@ class Connection:
             for answer in self._plans.values():
                 if not answer.done():
                     ended = Remark("engine-ended-early", severity="error")
-                    why = self.failed.remark if self.failed else ended
+                    why = self.failed.remark if self.failed else self.hung or ended
                     error = EngineUnavailableError(why)
                     answer.set_exception(error)
 
@@ -177,8 +179,19 @@ class Connection:
         if not self._writer.is_closing():
             self._writer.write(encode(request))
 
-    async def plan(self, experiment: Experiment, *, recipes: bool) -> Plan:
+    async def plan(
+        self,
+        experiment: Experiment,
+        limits: Callable[[], silence.Limits],
+        *,
+        recipes: bool,
+    ) -> Plan:
         """What an experiment would need, and how to do it without jaxtui.
+
+        Args:
+            experiment: what is asked for.
+            limits: how long the process may say nothing.
+            recipes: ask as well how to do it without jaxtui.
 
         Raises:
             EngineUnavailableError: The process ends before it has answered.
@@ -187,9 +200,17 @@ class Connection:
         answer: asyncio.Future[Plan] = _loop().create_future()
         self._plans[number] = answer
         self.send(PlanRequest(request=number, experiment=experiment, recipes=recipes))
+        watch = asyncio.ensure_future(
+            self.silence(limits, lambda: not (answer.done() or self.ended.is_set()))
+        )
         try:
+            both: set[asyncio.Future[Any]] = {answer, watch}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done() and (seconds := watch.result()) is not None:
+                self.abort(Remark("engine-hung", {"seconds": seconds}, "error"))
             return await answer
         finally:
+            watch.cancel()
             del self._plans[number]
 
     async def end(self, grace_seconds: float, *, again: bool) -> None:
@@ -222,34 +243,46 @@ class Connection:
         """End the process now; ``ended`` tells when it is gone."""
         self.killed = True
         self._process.kill()
+        self._gone.set()
 
-    def abort(self) -> None:
+    def abort(self, why: Remark) -> None:
         """End the process as if it had crashed."""
+        self.hung = why
         self._process.kill()
+        self._gone.set()
 
-    async def is_silent(
-        self, limit_seconds: Callable[[], float | None], concerned: Callable[[], bool]
-    ) -> bool:
-        """Wait until no event has come for so long, counted from when it is ready.
+    async def silence(
+        self, limits: Callable[[], silence.Limits], concerned: Callable[[], bool]
+    ) -> float | None:
+        """Wait for a silence that is too long, counted from when it is ready.
 
         Args:
-            limit_seconds: now; ``None`` for as long as it takes.
+            limits: of now.
             concerned: whether whoever waits still is.
 
         Returns:
-            False as soon as it has ended, or whoever waits is not concerned any more.
+            The limit that has passed, seconds; ``None`` if it has ended before, or
+            whoever waits is not concerned any more.
         """
         await self.settled.wait()
-        self._last_event = _loop().time()
-        while concerned() and not self.ended.is_set():
-            wait, limit = _CONCERN_SECONDS, limit_seconds()
-            if limit is not None:
-                left = self._last_event + limit - _loop().time()
-                if left <= 0:
-                    return True
-                wait = min(left, wait)
-            await _wait(self.ended, wait)
-        return False
+
+        def spent() -> float | None:
+            # One of several may wait for the others, which work.
+            pid = self._process.popen.pid
+            return None if self.several else silence.cpu_seconds(pid)
+
+        def say(seconds: float, left: float) -> None:
+            facts: dict[str, Fact] = {"seconds": seconds, "left": left}
+            remark = Remark("engine-silent", facts, "warning")
+            self._say(Waiting(elapsed_seconds=seconds, remark=remark))
+
+        return await silence.hangs(
+            lambda: self._heard,
+            spent,
+            limits,
+            lambda: concerned() and not self.ended.is_set(),
+            say,
+        )
 
     async def _watch_start(self) -> None:
         """Say that a start takes long, and end one that takes too long."""
@@ -294,7 +327,7 @@ class Connection:
             except msgspec.DecodeError as error:
                 self._log_line(f"event: {error}: {line[:200]!r}")
                 continue
-            self._last_event = _loop().time()
+            self._heard += 1
             event = envelope.event
             if envelope.run is not None:
                 self._receive(self, envelope)
@@ -344,7 +377,7 @@ class Connection:
     async def _exit_status(self) -> int | None:
         """The status of a process that has closed its event pipe, so is ending."""
         popen = self._process.popen
-        for seconds in (_EXIT_SECONDS, _KILL_SECONDS):
+        for seconds in (_EXIT_SECONDS, KILL_SECONDS):
             deadline, pause = _loop().time() + seconds, 0.001
             while popen.poll() is None and _loop().time() < deadline:
                 # Neither SIGCHLD nor a thread of its own: this lasts milliseconds.

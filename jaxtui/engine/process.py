@@ -39,6 +39,10 @@ START_LIMIT_SECONDS = 180.0
 SLOW_SECONDS = (20.0, 60.0)
 """When people begin to wonder, and when JAX does."""
 
+KILL_SECONDS = 30.0
+"""A driver may keep even a killed process for a while, until the chips are free; one
+that hangs keeps it for ever."""
+
 _PIPE_BYTES = 1 << 20
 """The largest pipe that Linux gives everybody; 64 KiB is less than one redraw."""
 
@@ -203,9 +207,11 @@ class EngineProcess:
         given to an ``EngineClient`` is ended by the client.
         """
         self.kill()
-        returncode = self.popen.wait()
+        # A driver that hangs keeps even a killed process.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.popen.wait(KILL_SECONDS)
         _close(*self.take_pipes())
-        return returncode
+        return self.popen.returncode or 0
 
 
 def _close(*fds: int) -> None:

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from jaxtui.engine import children
+from jaxtui.engine import children, silence
 from jaxtui.model import Remark, WorkFailed
 from jaxtui.model.profile import Profile
+from jaxtui.model.remark import Fact
 
 MODULE = "jaxtui.measure.profile"
 
 
-async def read(path: Path) -> Profile | WorkFailed:
-    """The profile of a file or folder; whoever is cancelled ends the process."""
+async def read(
+    path: Path, say: Callable[[Remark], object] = lambda _: None
+) -> Profile | WorkFailed:
+    """The profile of a file or folder; a reader that hangs is ended, as is one whose
+    caller is cancelled.
+
+    Args:
+        path: of the trace.
+        say: is told that the process does nothing.
+    """
+
+    def silent(seconds: float, left: float) -> None:
+        facts: dict[str, Fact] = {"of": "reader", "seconds": seconds, "left": left}
+        say(Remark("engine-silent", facts, "warning"))
+
     async with children.running(
         MODULE,
         str(path),
@@ -25,7 +40,25 @@ async def read(path: Path) -> Profile | WorkFailed:
         # What ends this process may leave it to be read on.
         start_new_session=True,
     ) as process:
-        printed, told = await process.communicate()
+        answer = asyncio.ensure_future(process.communicate())
+        watch = asyncio.ensure_future(
+            silence.hangs(
+                lambda: None,
+                lambda: silence.cpu_seconds(process.pid),
+                silence.Limits,
+                lambda: True,
+                silent,
+            )
+        )
+        try:
+            await asyncio.wait({answer, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                hung: dict[str, Fact] = {"seconds": watch.result() or 0.0}
+                return WorkFailed(remark=Remark("reader-hung", hung, "error"))
+            printed, told = answer.result()
+        finally:
+            answer.cancel()
+            watch.cancel()
     try:
         return msgspec.json.decode(printed, type=Profile | WorkFailed)
     except msgspec.DecodeError:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.engine.active import PATIENCE_SECONDS, ActiveRun
+from jaxtui.engine.active import ActiveRun
+from jaxtui.engine.silence import PATIENCE_SECONDS, WORK_SECONDS
 from jaxtui.model import (
     Case,
     CaseFailed,
     CaseStarted,
+    Check,
     Experiment,
     Failure,
     Inspection,
@@ -20,6 +22,7 @@ from tests.records import told
 
 SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
 OWN = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
+SHORT, LONG = 3.0 + PATIENCE_SECONDS, 3.0 + WORK_SECONDS
 CRASH = {"signal": "SIGABRT"}
 OFFERED = Case(op="our-step", size=0, dtype="", device="cpu:0", mode="jit")
 
@@ -72,43 +75,38 @@ def test_a_work_without_cases_fails():
 
 
 @pytest.mark.parametrize(
-    ("work", "foreign", "patience"),
+    ("work", "foreign", "phase", "idle", "working"),
     [
-        (Inspection(case=OWN), True, 600.0),
-        (Inspection(case=OFFERED), True, 600.0),
-        (Inspection(case=SELU, limit_seconds=2.0), False, 2.0),
-        (Loop(case=OFFERED, budget_seconds=3.0), True, 3.0 + PATIENCE_SECONDS),
-        (Loop(case=SELU, budget_seconds=3.0), False, None),
-        (Loop(case=OWN, budget_seconds=3.0), True, 3.0 + PATIENCE_SECONDS),
+        (Inspection(case=OWN), True, "trace", 600.0, 600.0),
+        (Inspection(case=SELU, limit_seconds=2.0), False, "", 2.0, 2.0),
+        (Loop(case=OFFERED, budget_seconds=3.0), True, "", SHORT, LONG),
+        (Loop(case=OFFERED, budget_seconds=3.0), True, "turn", SHORT, SHORT),
+        (Loop(case=SELU, budget_seconds=3.0), False, "turn", SHORT, LONG),
+        (
+            Check(test="compute", devices=("cpu:0",), budget_seconds=3.0),
+            False,
+            "",
+            SHORT,
+            LONG,
+        ),
+        (Experiment(cases=(OWN,), budget_seconds=3.0), True, "import", SHORT, LONG),
+        (Experiment(cases=(OWN,), budget_seconds=3.0), True, "trace", SHORT, SHORT),
+        (Experiment(cases=(OWN,), budget_seconds=3.0), True, "compile", SHORT, LONG),
+        (Experiment(cases=(SELU,), budget_seconds=3.0), False, "fetch", SHORT, LONG),
     ],
 )
-def test_code_that_is_not_jaxtui_s_and_inspections_have_a_limit(
-    work, foreign, patience
+def test_every_work_has_a_limit_and_code_that_runs_in_circles_a_near_one(
+    work, foreign, phase, idle, working
 ):
     run = ActiveRun(1, work, offered={"our-step"})
-    assert (run.foreign, run.patience_seconds) == (foreign, patience)
-
-
-@pytest.mark.parametrize(
-    ("budget", "phase", "patience"),
-    [
-        (None, "compile", None),
-        (None, "trace", 10.0 + PATIENCE_SECONDS),
-        (5.0, "compile", 5.0 + PATIENCE_SECONDS),
-    ],
-)
-def test_xla_compiles_as_long_as_it_takes_unless_a_budget_was_typed(
-    budget, phase, patience
-):
-    run = ActiveRun(1, Experiment(cases=(OWN,), budget_seconds=budget))
     run.observe(PhaseStarted(index=0, phase=phase))
-    assert run.patience_seconds == patience
+    assert (run.foreign, run.limits) == (foreign, (idle, working))
 
 
 def test_what_hung_is_told_with_its_phase():
     loop = ActiveRun(1, Loop(case=OWN, budget_seconds=3.0))
     loop.observe(PhaseStarted(index=0, phase="trace"))
-    loop.give_up()
+    loop.give_up(63.0)
     (failed, _) = loop.died(CRASH)
     assert failed.remark.code == "overdue"
     assert failed.remark.facts == {"seconds": 63.0, "phase": "trace", "work": "loop"}

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from types import SimpleNamespace
 
 import msgspec
 import pytest
 
-from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
-from jaxtui.engine.connection import Connection
+from jaxtui.engine import client, connection, silence
+from jaxtui.engine.active import ActiveRun
+from jaxtui.engine.client import (
+    EngineClient,
+    EngineProcess,
+    EngineUnavailableError,
+)
 from jaxtui.model import (
     CaseFailed,
     CaseMeasured,
@@ -24,6 +28,7 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
     Sampled,
+    Waiting,
 )
 from tests.processes import LIMIT_SECONDS, alive
 
@@ -192,17 +197,53 @@ async def test_an_engine_that_is_stopped_by_a_signal_is_killed_for_a_stop(
     assert not alive(pid)
 
 
-async def test_silence_counts_from_when_it_is_waited_for():
-    connection = Connection(SimpleNamespace(generation=1), EngineOptions(), print)
-    connection.settled.set()
-    waiting = asyncio.ensure_future(connection.is_silent(lambda: 60.0, lambda: True))
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    connection.ended.set()
-    assert await waiting is False
-    connection.ended.clear()
-    assert await connection.is_silent(lambda: 60.0, lambda: False) is False
-    assert await connection.is_silent(lambda: 0.0, lambda: True) is True
+@pytest.mark.parametrize("asked", ["run", "plan"])
+async def test_one_that_hangs_is_ended(open_engine, experiment, monkeypatch, asked):
+    engine = await open_engine()
+    pid = await engine.pid()
+    await engine.until(Ready)
+    work = experiment("long")
+    if asked == "run":
+        await engine.run(work)
+        await engine.until(Sampled)
+    os.kill(pid, signal.SIGSTOP)
+    limits = silence.Limits(0.3, 600.0)
+    monkeypatch.setattr(client, "Limits", lambda: limits)
+    monkeypatch.setattr(ActiveRun, "limits", limits)
+    monkeypatch.setattr(silence, "NARRATED_SECONDS", 0.1)
+    if asked == "plan":
+        with pytest.raises(EngineUnavailableError) as caught:
+            await engine.client.plan(work)
+        assert caught.value.remark.code == "engine-hung"
+    died = await engine.until(EngineDied)
+    assert died.remark.code == "engine-hung"
+    (waiting,) = engine.of(Waiting)
+    assert waiting.remark.code == "engine-silent"
+    if asked == "run":
+        finished = await engine.until(RunFinished)
+        assert finished.outcome == "crashed"
+        assert engine.of(CaseFailed)[0].failure.remark == died.remark
+    assert not alive(pid)
+
+
+async def test_one_that_no_signal_ends_is_left_behind(
+    open_engine, experiment, monkeypatch
+):
+    """As where a driver hangs: the process is in state D and cannot be killed."""
+    for name in ("KILL_SECONDS", "_EXIT_SECONDS", "_DRAIN_SECONDS"):
+        monkeypatch.setattr(connection, name, 0.1)
+    kill = EngineProcess.kill
+    engine = await open_engine(grace_seconds=0.1)
+    pid = await engine.pid()
+    await engine.run(experiment("long"))
+    await engine.until(Sampled)
+    os.kill(pid, signal.SIGSTOP)
+    processes: list[EngineProcess] = []
+    monkeypatch.setattr(EngineProcess, "kill", lambda one: processes.append(one))
+    await engine.stop()
+    assert (await engine.until(RunFinished)).outcome == "cancelled"
+    await engine.finish()
+    kill(processes[0])
 
 
 async def test_an_engine_that_dies_before_it_is_ready_is_not_tried_again(

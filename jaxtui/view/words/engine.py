@@ -131,8 +131,12 @@ def _died_advice(facts: Facts) -> str:
     return AGAIN
 
 
+def _during(facts: Facts) -> str:
+    return f" in the phase {facts['phase']}" if facts.get("phase") else ""
+
+
 def _overdue(facts: Facts) -> str:
-    during = f" in the phase {facts['phase']}" if facts.get("phase") else ""
+    during = _during(facts)
     seconds = f"{facts['seconds']:.0f} s"
     return f"It did not finish within {seconds}{during}; jaxtui ended the engine."
 
@@ -325,6 +329,21 @@ WORDS: dict[str, Words] = {
             f"A longer {'--limit' if f['work'] == 'inspection' else '--budget'} waits"
             " longer."
         ),
+    ),
+    "engine-silent": Words(
+        "no answer",
+        lambda f: (
+            f"No answer from the {f.get('of', 'engine')} for {f['seconds']:.0f} s."
+        ),
+        lambda f: f"jaxtui waits {f['left']:.0f} s more.",
+    ),
+    "engine-hung": Words(
+        "no answer",
+        lambda f: (
+            f"The engine hung{_during(f)}: {f['seconds']:.0f} s without an answer. "
+            "jaxtui ended it."
+        ),
+        "If it hangs again, look for the device or its driver in dmesg.",
     ),
     "engine-ended-early": Words("no engine", "The engine is not running."),
     "engine-closed": Words("no engine", "jaxtui has closed the engine."),

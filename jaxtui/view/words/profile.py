@@ -187,6 +187,14 @@ WORDS: dict[str, Words] = {
         ),
         "If the machine ran out of memory, profile fewer steps.",
     ),
+    "reader-hung": Words(
+        "reader ended",
+        lambda facts: (
+            f"The process that read the trace did nothing for {facts['seconds']:.0f} s."
+            " jaxtui ended it."
+        ),
+        "Copy the trace to a local disk.",
+    ),
     "program-without-jax": Words(
         "no JAX", "The program ended without starting JAX, so nothing was profiled."
     ),
