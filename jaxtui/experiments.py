@@ -36,6 +36,12 @@ from jaxtui.selection import SizedOp, first_device
 DEFAULT_BUDGET_SECONDS = 5.0
 """For the experiment that Enter runs in the first minute."""
 
+DISPATCHES = 20
+"""So many dispatches the work must take to be seen beside one of them."""
+
+LARGEST_PRODUCT = 16_384
+"""n of n×n, where jaxtui chooses it: 1 GiB of float32."""
+
 MANY_CASES = 100
 """More than this may be a slip of the hand: a small factor, or one list too many."""
 
@@ -275,14 +281,45 @@ def refusals(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[Remar
     return tuple(remarks)
 
 
+def fitting_size(
+    size: int, dispatch: float, work: float, largest: int = LARGEST_PRODUCT
+) -> int:
+    """The size at which a matrix product takes twenty dispatches on this device.
+
+    Args:
+        size: n of n×n that was timed.
+        dispatch: seconds that the host takes to hand a product over.
+        work: seconds that the product takes.
+        largest: the size returned where none up to it is large enough.
+
+    Returns:
+        ``size`` where its product takes that long, else 1.5, 2, 3, 4, 6, … times it:
+        the first of which this is expected, as the work grows with n³.
+    """
+    factor = (DISPATCHES * dispatch / work) ** (1 / 3) if work > 0 else 1.0
+    steps = (
+        size * step // 2 for power in range(32) for step in (2 << power, 3 << power)
+    )
+    return min(next(n for n in steps if n >= size * factor), max(size, largest))
+
+
 def default_experiment(
-    devices: Sequence[Device], catalogue: Sequence[OpInfo], host: Host
+    devices: Sequence[Device],
+    catalogue: Sequence[OpInfo],
+    host: Host,
+    sizes: Mapping[str, int] = {},
 ) -> Experiment:
     """What Enter runs in the first minute: one matmul, and its NumPy twin.
 
-    The size makes one call last milliseconds, so that dispatch and ready lie visibly
-    apart, in the dtype that the device is made for; NumPy has no fast bfloat16, so its
-    twin is float32.
+    One call lasts milliseconds, so that dispatch and ready lie visibly apart, in the
+    dtype that the device is made for; NumPy has no fast bfloat16, so its twin is
+    float32.
+
+    Args:
+        devices: all that JAX sees; the first that this process can address is taken.
+        catalogue: the ops that exist.
+        host: the machine.
+        sizes: what ``fitting_size`` gave, by device.
 
     Raises:
         SelectionError: if this process can address no device.
@@ -293,6 +330,7 @@ def default_experiment(
         size, dtype = (1000 if cores <= 4 else 2000), "float32"
     else:
         size, dtype = 8192, "bfloat16"
+    size = sizes.get(device.name, size)
     op = next((op.name for op in catalogue if op.name == "matmul"), catalogue[0].name)
     return Experiment(
         cases=(

@@ -58,6 +58,23 @@ def first_on(*devices: Device, cores: int | None = 2) -> Experiment:
     return experiments.default_experiment(devices, CATALOGUE, host)
 
 
+@pytest.mark.parametrize(
+    ("size", "dispatch", "work", "fitting"),
+    [
+        (1000, 1e-4, 20e-3, 1000),  # a VM with two cores
+        (1000, 1e-4, 2e-3, 1000),
+        (1000, 1e-4, 1.9e-3, 1500),
+        (4000, 125e-6, 537e-6, 8000),  # an H100
+        (4000, 1.0, 1e-9, 16_384),  # the largest
+        (4000, 1e-4, 0.0, 4000),
+    ],
+)
+def test_the_work_takes_twenty_dispatches(
+    size: int, dispatch: float, work: float, fitting: int
+) -> None:
+    assert experiments.fitting_size(size, dispatch, work) == fitting
+
+
 def test_defaults_are_the_plain_case_and_the_host_has_a_case_once() -> None:
     assert build().cases == (matmul(),)
     modes = ("numpy", "jit", "tensorflow")

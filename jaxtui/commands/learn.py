@@ -148,7 +148,7 @@ def command(
             here = await where()
             for number in numbers:
                 if not course.interrupted:
-                    await course.play_step(number, here)
+                    here = await course.play_step(number, here)
 
     if code:
         if (text := course.drive(script())) is not None:
@@ -194,8 +194,12 @@ class _Course(Driver):
         self._as_json = as_json
         self.played: tuple[StepRun, ...] = ()
 
-    async def play_step(self, number: int, here: Setting) -> None:
-        """What it says, the learner's guess, its works, what came of them."""
+    async def play_step(self, number: int, here: Setting) -> Setting:
+        """What it says, the learner's guess, its works, what came of them.
+
+        Returns:
+            Where the next step runs: the size may have grown.
+        """
         lesson, first, guessed = self._lesson, not self.played, None
         step = lesson.steps[number - 1]
         run = StepRun(step, here)
@@ -221,6 +225,7 @@ class _Course(Driver):
                 unsaved := kept.add(lesson.name, step.title)
             ):
                 say(words.text(unsaved))
+        return run.setting
 
     @property
     def flawed(self) -> bool:

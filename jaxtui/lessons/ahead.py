@@ -239,4 +239,5 @@ LESSON = lesson(
     sizes={"cpu": 700, "gpu": 4000, "tpu": 4000},
     minimum=64,
     maximum=12_000,
+    fits=True,
 )

@@ -30,6 +30,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     devices: tuple[Device, ...]
     host: Host | None = None
     ops: tuple[OpInfo, ...] = ()
+    grows_to: int = 0
+    """The size may grow up to here, until the work takes twenty dispatches on this
+    device; 0 where it was chosen or measured."""
 
     @property
     def platform(self) -> str:

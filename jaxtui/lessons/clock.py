@@ -123,4 +123,5 @@ LESSON = lesson(
     sizes={"cpu": 1000, "gpu": 4000, "tpu": 4000},
     minimum=64,
     maximum=20_000,
+    fits=True,
 )

@@ -63,6 +63,8 @@ class Course(msgspec.Struct, frozen=True):
     """Of each lesson, the index of the step on screen; the first, if it is not here."""
     sizes: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The sizes that the learner chose."""
+    fitted: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
+    """The size of each lesson that was fitted to a device, by index and device."""
     attempts: Mapping[Place, Attempt] = msgspec.field(default_factory=dict)
     playing: Place | None = None
     """The step that is being run."""
@@ -109,7 +111,11 @@ class Course(msgspec.Struct, frozen=True):
             SelectionError: there is no such device, or the size does not fit.
         """
         size = self.sizes.get(index)
-        return setting(self.lessons[index], devices, host, ops, size, device)
+        here = setting(self.lessons[index], devices, host, ops, size, device)
+        fitted = self.fitted.get((index, here.device))
+        if here.grows_to and fitted:
+            return replace(here, size=fitted, grows_to=0)
+        return here
 
     @property
     def answers(self) -> range:
@@ -159,7 +165,10 @@ class Course(msgspec.Struct, frozen=True):
         after = Attempt(before.prediction, run, tuple(works), trouble)
         if trouble and before.complete:
             after = replace(before, trouble=trouble)
-        return replace(self._with_attempt(place, after), playing=None)
+        fitted = self.fitted
+        if run is not None and not run.setting.grows_to:
+            fitted = {**fitted, (place[0], run.setting.device): run.setting.size}
+        return replace(self._with_attempt(place, after), fitted=fitted, playing=None)
 
     def _with_attempt(self, place: Place, attempt: Attempt) -> Course:
         return replace(self, attempts={**self.attempts, place: attempt})

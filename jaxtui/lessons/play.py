@@ -5,32 +5,51 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from jaxtui.experiments import fitting_size
 from jaxtui.lessons.base import Conclusion, Setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.lessons.trial import Step
+from jaxtui.lessons.trial import Step, jax_case
 from jaxtui.model import (
+    CaseFailed,
+    CaseMeasured,
     Event,
+    Experiment,
     Fact,
+    Measurement,
     Remark,
     RunFinished,
+    Sampled,
     Work,
 )
 
+FIT_SECONDS = 0.3
+"""For timing the product whose size is fitted to the device."""
+
 
 class StepRun(msgspec.Struct, frozen=True):
-    """A step, where it is run, and what has arrived."""
+    """A step, where it is run, and what has arrived.
+
+    Where the size may grow, a product of the size comes first, and of larger ones until
+    it takes twenty dispatches.
+    """
 
     step: Step
     setting: Setting
     outcome: Outcome = NOTHING
     done: int = 0
     """Works that have finished."""
+    product: Measurement | None = None
+    """The newest product of the size."""
 
     @property
     def next_work(self) -> Work | None:
         """``None`` when it is complete, or once something went wrong as a whole."""
         if self.outcome.problem is not None:
             return None
+        here = self.setting
+        if here.grows_to:
+            case = jax_case(here.device, "matmul", here.size, mode="eager")
+            return Experiment(cases=(case,), budget_seconds=FIT_SECONDS)
         works = self.step.works(self.setting)
         if self.done < len(works):
             return works[self.done]
@@ -43,8 +62,26 @@ class StepRun(msgspec.Struct, frozen=True):
 
     def observe(self, event: Event) -> StepRun:
         ended = isinstance(event, RunFinished)
+        if self.setting.grows_to:
+            if isinstance(event, (Sampled, CaseMeasured)):
+                return replace(self, product=event.measurement)
+            if isinstance(event, CaseFailed):  # the step will say why
+                return replace(self, product=None)
+            if isinstance(event, RunFinished) and event.outcome == "complete":
+                return replace(self, setting=self._grown())
+            ended = False
         outcome = collect(self.outcome, event)
         return replace(self, outcome=outcome, done=self.done + ended)
+
+    def _grown(self) -> Setting:
+        """The setting with the size at which the product should take long enough."""
+        here, product = self.setting, self.product
+        size = here.size
+        if product is not None and product.dispatch and product.work_seconds:
+            dispatch, work = product.dispatch.median, product.work_seconds
+            size = fitting_size(size, dispatch, work, here.grows_to)
+        ends = size in (here.size, here.grows_to)
+        return replace(here, size=size, grows_to=0 if ends else here.grows_to)
 
     def overdue(self) -> StepRun:
         return self

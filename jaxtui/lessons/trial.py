@@ -198,6 +198,9 @@ class Lesson(LessonText, frozen=True, kw_only=True):
     minimum: int = 1
     maximum: int = 1 << 40
     """Sizes beyond are refused with one sentence."""
+    fits: bool = False
+    """It shows a product that takes much longer than its dispatch, so that its default
+    size grows with the device."""
 
     def size(self, platform: str) -> int:
         """The default size on a platform."""
@@ -233,6 +236,7 @@ def lesson(
     sizes: Mapping[str, int],
     minimum: int = 1,
     maximum: int = 1 << 40,
+    fits: bool = False,
 ) -> Lesson:
     """A lesson of its text and what the steps of these titles run.
 
@@ -253,6 +257,7 @@ def lesson(
         sizes=sizes,
         minimum=minimum,
         maximum=maximum,
+        fits=fits,
     )
 
 
@@ -282,6 +287,7 @@ def setting(
         each.name for each in devices if each.addressable and each.platform != "cpu"
     )
     chosen = parse_device(device or next(accelerators, None), devices)
+    grows_to = lesson.maximum if lesson.fits and size is None else 0
     if size is not None:
         lesson.check_size(size)
     elif lesson.sizes:
@@ -292,4 +298,5 @@ def setting(
         devices=tuple(devices),
         host=host,
         ops=tuple(ops),
+        grows_to=grows_to,
     )

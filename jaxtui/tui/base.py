@@ -215,10 +215,21 @@ class BaseApp(App[None]):
         except EngineUnavailableError as error:
             self.session.unavailable(error)
 
-    def start(self, work: model.Work, purpose: Purpose) -> None:
+    def start(
+        self,
+        work: model.Work,
+        purpose: Purpose,
+        then: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Run a work; ``then`` is called if it came to its end."""
+
+        async def run() -> None:
+            if (await self.session.run(work, purpose)).outcome == "complete":
+                then()
+
         if purpose == "bench" and not self.session.state.busy:
             self.session.update(view=None)  # the one that fits what is run now
-        self.background(partial(self.session.run, work, purpose))
+        self.background(run)
 
     async def recipes(self, experiment: Experiment) -> Plan:
         """How to do an experiment without jaxtui, for scripts.

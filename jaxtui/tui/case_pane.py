@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from jaxtui.model import Case
 from jaxtui.state import RUNNING
 from jaxtui.tui.pane import Pane
@@ -29,6 +31,9 @@ class CasePane(Pane):
     def case(self) -> Case | None:
         """The case that a lower border names."""
         raise NotImplementedError
+
+    guesses: ClassVar[bool] = False
+    """The size of the case is jaxtui's own choice."""
 
     @property
     def why_no_case(self) -> str:
@@ -59,7 +64,7 @@ class CasePane(Pane):
         from jaxtui.tui.timeline import open_timeline
 
         if (case := self.case) is not None:
-            open_timeline(self.base, case)
+            open_timeline(self.base, case, grows=self.guesses)
 
     def action_program(self) -> None:
         from jaxtui.tui.case_screen import open_case

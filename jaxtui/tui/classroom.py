@@ -108,7 +108,8 @@ class Classroom(LoopScreen):
         self.recorded = loop is None
         """Whether the recorded run is shown."""
         loop = loop or RECORDED.loop
-        super().__init__(msgspec.structs.replace(loop, style="never", chained=False))
+        loop = msgspec.structs.replace(loop, style="never", chained=False)
+        super().__init__(loop, grows=not self.recorded)
         self.step: Step = "program"
         self.field = FIELDS[0]
         """What the arrows change while the program is shown."""
@@ -238,6 +239,8 @@ class Classroom(LoopScreen):
         """Keep the figures; what a class has seen stays as it is."""
         new = self.job is not None and self.job.number != self._past
         measured = RECORDED if self.recorded else self.measured if new else None
+        if not self.recorded and self._grown(self.loop) is not None:
+            return  # a larger one follows
         if measured is not None and (self._clocks is None or self.recorded):
             self._clocks = stopwatch.of_measured(measured)
             self.refresh_bindings()

@@ -102,6 +102,8 @@ class DevicesPane(CasePane):
     }
     """
 
+    guesses = True
+
     details: reactive[bool | None] = reactive(None)
     """Whether the details are shown; ``None`` leaves it to the room there is."""
 
@@ -110,6 +112,8 @@ class DevicesPane(CasePane):
         self.judged = check_view.NO_JUDGEMENT
         """The last health check with its verdicts."""
         self._check: CheckPanel | None = None
+        self._sizes: dict[str, int] = {}
+        """The size of the first minute by device, where a run has shown it."""
         self._hardware = Hardware()
         self._first = FirstMinute()
         self._facts = Paper(id="facts")
@@ -138,7 +142,9 @@ class DevicesPane(CasePane):
             return None
         ordered = (device,) if device.addressable else state.devices
         try:
-            offer = experiments.default_experiment(ordered, state.ops, state.host)
+            offer = experiments.default_experiment(
+                ordered, state.ops, state.host, self._sizes
+            )
         except SelectionError:
             return None
         return experiments.on_devices(offer, state.chosen)
@@ -274,7 +280,19 @@ class DevicesPane(CasePane):
     def action_run(self) -> None:
         if (offer := self.offer) is not None:
             self.session.update(check_open=False)
-            self.base.start(offer, "bench")
+            self.base.start(offer, "bench", self._fit)
+
+    def _fit(self) -> None:
+        """Run a larger product where twenty dispatches take longer than this one."""
+        run = self.session.state.run
+        measured = run.cases[0].measurement if run and run.cases else None
+        if measured is None or not measured.dispatch or not measured.work_seconds:
+            return
+        case, dispatch = measured.case, measured.dispatch.median
+        size = experiments.fitting_size(case.size, dispatch, measured.work_seconds)
+        if size != case.size:
+            self._sizes[case.device] = size
+            self.perform("run")
 
     def action_edit(self) -> None:
         if (case := self.case) is not None:

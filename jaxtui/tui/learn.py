@@ -195,7 +195,8 @@ class LearnPane(Pane):
         """What lessons did wrong; shown to the learner, never the end of the app."""
         self._wide = False
         self._since = 0.0
-        self._setting: Setting | None = None
+        self._past: object = None
+        """The series that was there before the run began."""
 
     def compose(self) -> ComposeResult:
         with ContentSwitcher(initial="lessons"):
@@ -301,8 +302,8 @@ class LearnPane(Pane):
         run = attempt.run
         if live := self._live:
             latest = state.series.get("lesson")
-            ours = isinstance(latest, StepRun) and latest.setting is self._setting
-            run = latest if ours else None  # type: ignore[assignment]
+            new = isinstance(latest, StepRun) and latest is not self._past
+            run = latest if new else None  # type: ignore[assignment]
         here, figures, trouble = None, PageFigures(), attempt.trouble
         with contextlib.suppress(SelectionError):
             here = self._setting_of(index)
@@ -404,13 +405,14 @@ class LearnPane(Pane):
         if course.place is None or course.step is None or self.why_not("run"):
             return
         try:
-            self._setting = self._setting_of(course.place[0])
+            here = self._setting_of(course.place[0])
         except SelectionError as error:
             self.base.say(words.text(error.remark))
             return
         self._since, self.detail = self.base.clock(), "result"
         self.course = replace(course, playing=course.place)
-        run = StepRun(course.step, self._setting)
+        self._past = self.session.state.series.get("lesson")
+        run = StepRun(course.step, here)
         self.base.background(partial(self._play, course.place, run))
 
     async def _play(self, place: Place, start: StepRun) -> None:
@@ -418,8 +420,9 @@ class LearnPane(Pane):
         run: StepRun | None = None
         trouble = ""
 
-        def note(_: StepRun) -> None:
-            if (work := session.state.jobs["lesson"].work) is not None:
+        def note(reached: StepRun) -> None:
+            work = session.state.jobs["lesson"].work
+            if work is not None and reached.done > len(works):
                 works.append(work)
 
         try:

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from textual.timer import Timer
 
 from jaxtui import format as fmt
+from jaxtui.experiments import fitting_size
 from jaxtui.model import Case, Loop, LoopMeasured
 from jaxtui.state import Job
+from jaxtui.stats import median
 from jaxtui.tui import pace
 from jaxtui.tui.modal import Modal
 from jaxtui.tui.state import State
@@ -110,6 +112,8 @@ class LoopScreen(Modal):
 
     Args:
         loop: what to begin with.
+        grows: its size is a guess of jaxtui: it grows until the work takes twenty
+            dispatches, unless something else is asked for.
     """
 
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
@@ -118,8 +122,10 @@ class LoopScreen(Modal):
         (32, "-tall"),
     ]
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, *, grows: bool = False) -> None:
         super().__init__()
+        self._guess = loop if grows else None
+        """The loop whose size may grow."""
         self.loop = loop
         """The loop that was asked for last."""
         self.playback: Playback | None = None
@@ -202,7 +208,25 @@ class LoopScreen(Modal):
             await self.base.session.run(loop, "loop")
         finally:
             self._starting = False
+        if loop == self.loop and (grown := self._grown(loop)) is not None:
+            self._guess = grown
+            self.run_loop(grown, 0.0)
         self._start_if_idle()
+
+    def _grown(self, loop: Loop) -> Loop | None:
+        """The loop with a size whose work takes longer; ``None`` where it does."""
+        if loop != self._guess or self.measured is None or loop.case.op != "matmul":
+            return None
+        calls = self.measured.calls
+        # Later ones are held back by the queue.
+        dispatch = median(
+            [call.returned - call.entered for call in calls[:FIRST_CALLS]]
+        )
+        work = self.measured.undisturbed.true_seconds / loop.calls
+        size = fitting_size(loop.case.size, dispatch, work)
+        if size == loop.case.size:
+            return None
+        return replace(loop, case=replace(loop.case, size=size))
 
     # The snapshot.
 

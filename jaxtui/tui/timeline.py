@@ -147,8 +147,8 @@ class TimelineScreen(LoopScreen):
     }
     """
 
-    def __init__(self, loop: Loop) -> None:
-        super().__init__(loop)
+    def __init__(self, loop: Loop, *, grows: bool = False) -> None:
+        super().__init__(loop, grows=grows)
         self.slow = False
         """Whether loops are played in slow motion."""
         self._calls: tuple[LoopCall, ...] = ()
@@ -343,8 +343,14 @@ class TimelineScreen(LoopScreen):
         self._show_still(event.call)
 
 
-def open_timeline(app: BaseApp, case: Case) -> None:
-    """Open the timeline of a case."""
+def open_timeline(app: BaseApp, case: Case, *, grows: bool) -> None:
+    """Open the timeline of a case.
+
+    Args:
+        app: the app.
+        case: whose calls are shown.
+        grows: its size is a guess of jaxtui, and may grow.
+    """
     device = app.session.state.device
     if device is not None and not isinstance(app.screen, TimelineScreen):
-        app.push_screen(TimelineScreen(first_loop(case, device.name)))
+        app.push_screen(TimelineScreen(first_loop(case, device.name), grows=grows))

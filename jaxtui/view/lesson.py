@@ -264,7 +264,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     def seconds_left(self) -> float:
         """At most, until the run ends."""
         done, job = self.run.done if self.run is not None else 0, self.job
-        left = seconds_of(self.figures.works[done + (job is not None) :])
+        here = self.run.setting if self.run is not None else self.setting
+        begun = job is not None and not (here and here.grows_to)
+        left = seconds_of(self.figures.works[done + begun :])
         if job is not None:
             # Before it has said anything there is its budget.
             budget = seconds_of([job.work] if job.work is not None else [])
@@ -544,7 +546,7 @@ def place(lesson: Lesson, setting: Setting | None, room: int) -> str:
         return ""
     if not lesson.size_means:
         return setting.device
-    size = fmt.size(setting.size)
+    size = fmt.size(setting.size) + (" or more" if setting.grows_to else "")
     long = f"{lesson.size_means}: {size} · {setting.device}"
     return long if len(long) <= room else f"size {size} · {setting.device}"
 

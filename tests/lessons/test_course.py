@@ -5,13 +5,23 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.lessons import load
 from jaxtui.lessons.course import Attempt, Course
 from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import setting
-from jaxtui.model import RunFinished, SelectionError, WorkFailed
+from jaxtui.model import (
+    CaseFailed,
+    CaseMeasured,
+    Experiment,
+    Failure,
+    RunFinished,
+    SelectionError,
+    Snippet,
+    WorkFailed,
+)
 from jaxtui.view.lesson import trouble_of
 from tests.fake_engine import HOST, OPS, cpu_devices
-from tests.records import told
+from tests.records import measurement, summary, told
 from tests.tui.lessons_to_try import FIRST, SECOND
 
 HERE = setting(FIRST, cpu_devices(), HOST, OPS)
@@ -45,6 +55,43 @@ def test_a_prediction_is_one_of_the_choices_until_the_answer_is_there() -> None:
     assert course.with_prediction(3) == course
     # The last step asks nothing.
     assert not OPENED.moved(2).answers
+
+
+def test_the_size_of_a_lesson_fits_the_device_and_is_measured_once() -> None:
+    clock = load("clock")
+    here = setting(clock, cpu_devices(), HOST, OPS)
+    run = StepRun(clock.steps[0], here)
+    sizes = []
+    for dispatch, work in ((1e-4, 1e-3), (1e-4, 1.9e-3), (1e-4, 3e-3)):
+        experiment = run.next_work
+        assert isinstance(experiment, Experiment)
+        (case,) = experiment.cases
+        sizes.append(case.size)
+        timed = measurement(case, work, dispatch=summary(dispatch))
+        run = run.observe(CaseMeasured(index=0, measurement=timed))
+        run = run.observe(RunFinished(outcome="complete", elapsed_seconds=0.1))
+    assert sizes == [1000, 1500, 2250]
+    assert (run.setting.size, run.setting.grows_to, run.done) == (2250, 0, 0)
+    snippet = run.next_work
+    assert isinstance(snippet, Snippet)
+    assert "n = 2_250" in snippet.setup
+    # The next step of the lesson on this device begins with it; a typed size stays.
+    course = Course((clock,)).after_run((0, 0), run, (), "")
+    assert course.setting(0, cpu_devices(), HOST, OPS, None) == run.setting
+    assert setting(clock, cpu_devices(), HOST, OPS, 1000).grows_to == 0
+
+
+def test_what_cannot_be_fitted_runs_as_it_is() -> None:
+    clock = load("clock")
+    start = StepRun(clock.steps[0], setting(clock, cpu_devices(), HOST, OPS))
+    (case,) = start.next_work.cases  # type: ignore[union-attr]
+    failed = CaseFailed(index=0, failure=Failure(case=case, remark=told("No.")))
+    run = start.observe(failed)
+    run = run.observe(RunFinished(outcome="complete", elapsed_seconds=0.1))
+    assert (run.setting.size, run.setting.grows_to) == (1000, 0)
+    stopped = start.observe(RunFinished(outcome="cancelled", elapsed_seconds=0.1))
+    assert stopped.next_work is None
+    assert stopped.outcome.stopped
 
 
 def test_a_conclusion_survives_a_run_that_comes_to_nothing() -> None:

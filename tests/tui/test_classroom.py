@@ -145,6 +145,24 @@ async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
         await until(pilot, lambda: "It needs 40 GiB." in text(app))
 
 
+async def test_a_product_that_shows_nothing_grows_before_a_class_sees_it() -> None:
+    engine = FakeEngine()
+    engine.answer_others(
+        lambda loop: [
+            RunStarted(),
+            looped(loop, each=1e-3 if loop.case.size == 1000 else 20e-3, dispatch=1e-4),
+            RunFinished(outcome="complete", elapsed_seconds=1.0),
+        ]
+    )
+    async with app_on(engine, classroom=True).run_test(size=WIDE) as pilot:
+        app = pilot.app
+        assert isinstance(app, JaxtuiApp)
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        await until(pilot, lambda: room(app)._clocks)
+        assert room(app).loop.case.size == 1500
+        assert [work.case.size for work in engine.works] == [1000, 1500]  # type: ignore[union-attr]
+
+
 async def test_learn_opens_the_app_in_it() -> None:
     engine = FakeEngine()
     engine.answer_others(far_apart)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
@@ -10,9 +11,13 @@ from textual.widgets import Input, TabbedContent
 from jaxtui.machine import topologies
 from jaxtui.model import (
     CaseFailed,
+    CaseMeasured,
+    Event,
+    Experiment,
     Failure,
     Noticed,
     Progress,
+    RunFinished,
 )
 from jaxtui.state import RUNNING
 from jaxtui.tui.app import JaxtuiApp
@@ -24,8 +29,17 @@ from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view.words import text
-from tests.fake_engine import FakeEngine, begun, cpu_devices, sampled, tpu_devices, up
-from tests.records import told
+from tests import records
+from tests.fake_engine import (
+    FakeEngine,
+    began,
+    begun,
+    cpu_devices,
+    sampled,
+    tpu_devices,
+    up,
+)
+from tests.records import summary, told
 from tests.tui.driving import app_on, border, plain, until, until_done, until_ready
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
@@ -143,6 +157,33 @@ async def test_the_first_minute(size: tuple[int, int]) -> None:
         await pilot.press("e")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
         assert app.query_one("#sizes", Input).value == "8192"
+
+
+async def test_a_first_minute_that_shows_nothing_is_run_with_a_larger_product() -> None:
+    sizes = []
+
+    def small(experiment: Experiment) -> Sequence[Event]:
+        sizes.append(experiment.cases[0].size)
+        quick = 1e-3 if len(sizes) == 1 else 10e-3
+        measured = [
+            CaseMeasured(
+                index=index,
+                measurement=records.measurement(
+                    case, quick, dispatch=None if case.on_host else summary(1e-4)
+                ),
+            )
+            for index, case in enumerate(experiment.cases)
+        ]
+        ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
+        return [began(experiment), *measured, ended]
+
+    app = app_on(FakeEngine(small))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "matmul 1500" in border(app, "#first-minute")[0])
+        await until_done(pilot, app)
+        assert sizes == [1000, 1500]
 
 
 def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
