@@ -39,9 +39,30 @@ def main() -> int:
     os.close(spare)
     engine = _start_engine()
     # Only now: it takes as long as a tenth of JAX.
-    from jaxtui import cli
-
+    try:
+        from jaxtui import cli
+    except Exception as error:
+        return _unimportable(error)
     return cli.main(process=engine)
+
+
+def _unimportable(error: Exception) -> int:
+    """Say which file on PYTHONPATH hides a module, if that is why.
+
+    Raises:
+        Exception: It is not.
+    """
+    import traceback
+
+    from jaxtui import child
+
+    text = "".join(traceback.format_exception(error))
+    modules = child.hiding(text, os.environ.get("PYTHONPATH", ""))
+    if not modules:
+        raise error
+    path = next(iter(modules.values()))
+    sys.stderr.write(f"jaxtui: {child.hides((*modules,), path)} {child.RENAME}\n")
+    return 3
 
 
 def _start_engine() -> EngineProcess | None:

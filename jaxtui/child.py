@@ -26,6 +26,50 @@ def command(module: str, python: "tuple[str, ...]" = ()) -> "tuple[str, ...]":
     return *(python or (sys.executable,)), __file__, beside, module
 
 
+PACKAGES = ("jax", "jaxlib", "msgspec", "numpy")
+"""Are folders where they are installed: a file of such a name hides one."""
+
+
+def hidden(python_path: str) -> "dict[str, str]":
+    """The modules of Python, and those of ``PACKAGES``, that something on PYTHONPATH
+    hides: its path by the name of the module.
+    """
+    import os
+
+    paths: dict[str, str] = {}
+    # An empty part is the working directory.
+    for part in python_path.split(os.pathsep) if python_path else ():
+        if not os.path.isdir(part or "."):
+            continue
+        folder = os.path.abspath(part)
+        for name in sorted(os.listdir(folder)):
+            path, module = os.path.join(folder, name), name.removesuffix(".py")
+            is_folder = os.path.isfile(os.path.join(path, "__init__.py"))
+            if (module != name and module in PACKAGES) or (
+                module in sys.stdlib_module_names and (module != name or is_folder)
+            ):
+                paths.setdefault(module, path)
+    return paths
+
+
+def hiding(text: str, python_path: str) -> "dict[str, str]":
+    """Of the modules that are hidden those that a traceback, or its end, speaks of."""
+    return {
+        module: path
+        for module, path in hidden(python_path).items()
+        if f"'{module}'" in text or path in text
+    }
+
+
+def hides(modules: "tuple[str, ...]", path: str) -> str:
+    """The sentence for it, of which the path is that of the first."""
+    more = f", {modules[1]} and others" if len(modules) > 1 else ""
+    owner = "the package" if modules[0] in PACKAGES else "Python's module"
+    return f"{path}, on PYTHONPATH, hides {owner} {modules[0]}{more}."
+
+
+RENAME = "Rename it, or take its folder off PYTHONPATH."
+
 if __name__ == "__main__":
     # Another interpreter may be any.
     if sys.version_info < (3, 10):  # noqa: UP036

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import traceback
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 import click
 
-from jaxtui import __version__
+from jaxtui import __version__, child
 from jaxtui.commands import (
     CANNOT_RUN,
     CASE_FAILED,
@@ -146,6 +147,10 @@ def main(
 
 
 def _failed(error: Exception) -> int:
+    text = "".join(traceback.format_exception(error))
+    if modules := child.hiding(text, os.environ.get("PYTHONPATH", "")):
+        why = child.hides((*modules,), next(iter(modules.values())))
+        return _refuse(CANNOT_RUN, f"{why} {child.RENAME}")
     # Only now: what this brings would keep the app's engine from being started.
     from jaxtui.history.store import HistoryError
     from jaxtui.model import SelectionError
@@ -157,7 +162,7 @@ def _failed(error: Exception) -> int:
         return _refuse(CANNOT_RUN, words.text(error.remark))
     if isinstance(error, OSError) and (refused := no_files(error)):
         return _refuse(CANNOT_RUN, str(refused))
-    say("".join(traceback.format_exception(error)).rstrip())
+    say(text.rstrip())
     return _refuse(INTERNAL, words.of("bug"))
 
 

@@ -163,7 +163,9 @@ class Core:
         # Also a wrong environment variable or two versions that do not fit end here.
         except Exception as error:
             raise CannotServeError(translate_import(error)) from error
-        version = str(getattr(jax, "__version__", "unknown"))
+        version = str(getattr(jax, "__version__", ""))
+        if not version:  # a file of the user's
+            raise CannotServeError(translate_import(ImportError(f"{jax}")))
         if packages.version_numbers(version) < MINIMUM_JAX:
             needed = ".".join(map(str, MINIMUM_JAX))
             facts: dict[str, Fact] = {"jax": version, "needed": needed}

@@ -34,7 +34,7 @@ from jaxtui.engine.protocol import (
     StopRequest,
     decode_request,
 )
-from jaxtui.machine import hardware, topologies
+from jaxtui.machine import causes, hardware, topologies
 from jaxtui.machine.hosts import can_hush, is_launched
 from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
@@ -222,7 +222,10 @@ class Server:
         except Exception as error:
             facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
             detail = traceback.format_exc()
-            remark = Remark("engine-fault", facts, "error", detail)
+            cause = causes.find(detail, os.environ) or Remark(
+                "engine-fault", facts, "error"
+            )
+            remark = msgspec.structs.replace(cause, detail=detail)
             return self._give_up(EngineFailed(remark=remark))
         while (task := self._next()) is not None:
             task()

@@ -5,9 +5,11 @@ Pure, so that the app, the commands and the client say the same.
 
 from __future__ import annotations
 
+import os
+
 from msgspec.structs import replace
 
-from jaxtui.machine import messages
+from jaxtui.machine import causes, messages
 from jaxtui.model import (
     EngineFailed,
     Event,
@@ -77,6 +79,9 @@ def observe(start: Start, event: Event) -> Start:
             remark = messages.find(event.line, "log")
             if remark is None:
                 return start
+            if remark.code == "cuda-failed":
+                cause = causes.find(event.line, os.environ)
+                remark = replace(cause, detail=remark.detail) if cause else remark
             if remark.code == "slice-waits":
                 facts = {**remark.facts, "chips": start.tpu_chips}
                 remark = replace(remark, facts=facts)
@@ -120,8 +125,10 @@ def died(start: Start, returncode: int | None) -> EngineFailed:
     for remark in start.logged:
         if remark.code in ENDING:
             return EngineFailed(remark=remark)
-    facts = {**how_ended(returncode), "ready": False}
     words = messages.last_words(start.log)
+    if cause := causes.find("\n".join(start.log), os.environ):
+        return EngineFailed(remark=replace(cause, detail=words))
+    facts = {**how_ended(returncode), "ready": False}
     return EngineFailed(remark=Remark("engine-died", facts, "error", words))
 
 

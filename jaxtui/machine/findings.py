@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from jaxtui.machine import hardware, processes, topologies
+from jaxtui.machine import causes, hardware, processes, topologies
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.hardware import Maker, maker_of
 from jaxtui.machine.hosts import names_of
@@ -80,6 +80,7 @@ def _trouble(remark: Remark) -> tuple[str, Fact]:
 
 
 def _others(survey: Survey) -> Iterator[Remark]:
+    yield from causes.ignored_flags(survey.environment)
     yield from _versions(survey)
     yield from _users(survey)
     if survey.wanted("tpu") and PROCESSES not in survey.environment:

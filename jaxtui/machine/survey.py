@@ -38,6 +38,7 @@ _RELEVANT = (
     "TPU_WORKER_HOSTNAMES",
     "TPU_PROCESS_ADDRESSES",
     "MEGASCALE_NUM_SLICES",
+    "XLA_FLAGS",
 )
 """Variables that decide which devices JAX gets and how much of them."""
 

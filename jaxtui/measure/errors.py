@@ -9,9 +9,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import traceback
+
+from msgspec.structs import replace
 
 from jaxtui.format import shorten
-from jaxtui.machine import messages, packages
+from jaxtui.machine import causes, messages, packages
 from jaxtui.model import EngineFailed, Holder, Remark
 from jaxtui.model.remark import Fact, RemarkError
 
@@ -40,8 +43,9 @@ def translate_import(exc: BaseException) -> EngineFailed:
     text = full_text(exc)
     if isinstance(exc, ImportError) and "No module named 'jax'" in text:
         return EngineFailed(remark=Remark("jax-missing", {}, "error", text))
-    if refused := _setting_refused(text):
-        return EngineFailed(remark=refused)
+    trace = "".join(traceback.format_exception(exc))
+    if cause := causes.find(trace, os.environ):
+        return EngineFailed(remark=replace(cause, detail=text))
     found = packages.installed()
     facts: dict[str, Fact] = {
         "error": headline(exc),
@@ -76,6 +80,7 @@ def _of_environment(exc: BaseException, text: str) -> Remark:
     asked = os.environ.get("JAX_PLATFORMS", "")
     facts: dict[str, Fact] = {
         "asked": asked,
+        "variable": "JAX_PLATFORMS",
         "plugins": plugins,
         "jax": installed.jax,
     }
@@ -84,36 +89,25 @@ def _of_environment(exc: BaseException, text: str) -> Remark:
         if "cuda" in asked or "gpu" in asked:
             return Remark("no-gpu", {"asked": asked}, "error", text)
         return Remark("backend-failed", facts, "error", text)
-    if name := re.search(r"Backend '(\w+)' is not in the list of known", text):
+    if name := re.search(r"Backend '(.+?)' is not in the list of known", text):
         return _unknown_platform(name[1], facts, text)
     if name := re.search(r"Unknown backend:? '?(\w+)'?", text):
-        asked = os.environ.get("JAX_PLATFORM_NAME", asked)
-        return _unknown_platform(name[1], {**facts, "asked": asked}, text)
-    if refused := _setting_refused(text):
-        return refused
+        variable = "JAX_PLATFORM_NAME"
+        asked = os.environ.get(variable, asked)
+        facts |= {"asked": asked, "variable": variable}
+        return _unknown_platform(name[1], facts, text)
+    if cause := causes.find(text, os.environ):
+        return replace(cause, detail=text)
     name = re.search(r"(?:initialize backend|Backend) '(\w+)'", text)
     backend = name[1] if name else ""
     return Remark("backend-failed", {**facts, "backend": backend}, "error", text)
 
 
-def _setting_refused(text: str) -> Remark | None:
-    """An environment variable that JAX does not accept, which its message names."""
-    for pattern in (
-        r"for environment '?(\w+)'?",
-        r"for JAX flag (\w+)",
-        r"(\w+) env(?:ironment)? var",
-    ):
-        if found := re.search(pattern, text):
-            break
-    else:
-        return None
-    name = found[1].upper() if "flag" in found[0] else found[1]
-    facts: dict[str, Fact] = {"variable": name, "value": os.environ.get(name)}
-    return Remark("setting-refused", facts, "error", text)
-
-
 def _unknown_platform(name: str, facts: dict[str, Fact], text: str) -> Remark:
-    near = difflib.get_close_matches(name, PLATFORMS, n=1)
+    asked = str(facts["asked"]).split(",")
+    if name not in asked and "gpu" in asked:
+        name = "gpu"  # stands for cuda and rocm
+    near = difflib.get_close_matches(name.lower(), PLATFORMS, n=1)
     known = name in (*PLATFORMS, "gpu")
     facts = {
         **facts,

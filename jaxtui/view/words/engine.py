@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxtui import child
 from jaxtui import format as fmt
 from jaxtui.machine import topologies
 from jaxtui.view.words.base import Facts, Words, ended
@@ -123,7 +124,7 @@ def _died(facts: Facts) -> str:
 
 def _died_advice(facts: Facts) -> str:
     if not facts.get("ready"):
-        return "The log may say why."
+        return "`python -c 'import jax; jax.devices()'` shows whether JAX starts alone."
     if facts.get("idle"):
         return "The next run starts a new one."
     if facts.get("case"):
@@ -192,12 +193,14 @@ def _timeout(facts: Facts) -> str:
 
 def _environment(facts: Facts) -> str:
     asked, plugins = facts.get("asked"), facts.get("plugins") or ()
-    where = f"JAX_PLATFORMS is {asked!r}." if asked else "JAX_PLATFORMS is not set."
+    where = f"{facts['variable']} is {'not set' if not asked else repr(asked)}."
     installed = f"Installed plugins: {', '.join(plugins) or 'none'}."
     return f"{where} {installed}"
 
 
 def _platform_advice(facts: Facts) -> str:
+    if " " in facts["platform"]:
+        return f"Commas without blanks separate platforms: {facts['variable']}=tpu,cpu."
     if facts["near"]:
         return f"Did you mean {facts['near']}? {_environment(facts)}"
     if facts["platform"] in ("rocm", "cuda", "gpu"):
@@ -210,6 +213,28 @@ def _versions(facts: Facts) -> str:
     pairs = (("jax", facts["jax"]), ("jaxlib", facts["jaxlib"]))
     found = " and ".join(f"{name} {version}" for name, version in pairs if version)
     return f"{found or 'Neither jax nor jaxlib'} is installed."
+
+
+def _character(facts: Facts) -> str:
+    """The character that a flag begins with, by name if it is no plain one."""
+    if facts["character"]:
+        return f"“{facts['character']}” ({facts['name']})"
+    return f"{facts['flag'][0]!r}"
+
+
+def _flag_unknown(facts: Facts) -> str:
+    flags = fmt.listed(facts["flags"])
+    where = f" in {facts['variable']}" if facts["variable"] else ""
+    whose = "libtpu" if facts["variable"] == "LIBTPU_INIT_ARGS" else "This jaxlib's XLA"
+    return f"{whose} has no flag {flags}{where}, and ends every program for that."
+
+
+def _flag_advice(facts: Facts) -> str:
+    if (of_libtpu := facts["of_libtpu"]) and facts["variable"] == "XLA_FLAGS":
+        return f"Move {fmt.listed(of_libtpu)} to LIBTPU_INIT_ARGS: libtpu has its own."
+    if any(not flag.startswith("--") for flag in facts["flags"]):
+        return "A flag begins with two hyphens."
+    return "Take it out: it is misspelt, or XLA has removed it."
 
 
 def _refused_setting(facts: Facts) -> str:
@@ -245,13 +270,46 @@ WORDS: dict[str, Words] = {
     "jax-broken": Words(
         "broken JAX",
         lambda f: f"Importing JAX fails: {ended(f['error'])} {_versions(f)}",
-        "`pip install -U --force-reinstall jax jaxlib` installs matching versions;"
-        " `python -c 'import jax'` shows the whole message.",
+        "`python -c 'import jax'` shows the whole message.",
     ),
     "setting-refused": Words(
         "refused setting",
         _refused_setting,
         lambda f: f"Unset {f['variable']}, or give it a value that JAX knows.",
+    ),
+    "flag-unknown": Words("unknown flag", _flag_unknown, _flag_advice),
+    "flag-value": Words(
+        "flag's value",
+        lambda f: f"XLA does not take {f['value']!r} as a value of {f['flag']}.",
+        "Correct it in XLA_FLAGS, or unset XLA_FLAGS.",
+    ),
+    "flag-unreadable": Words(
+        "bad flags",
+        lambda f: (
+            f"{f['variable']} begins with {_character(f)}, so XLA takes {f['flag']} for"
+            " the name of a file of flags, and there is none."
+        ),
+        "A flag begins with two hyphens: --xla_dump_to=FOLDER.",
+    ),
+    "flag-ignored": Words(
+        "ignored flag",
+        lambda f: (
+            f"XLA ignores {f['flag']} in {f['variable']}: it begins with"
+            f" {_character(f)}."
+        ),
+        "A flag begins with two hyphens.",
+    ),
+    "module-hidden": Words(
+        "hidden module",
+        lambda f: child.hides(f["modules"], f["path"]),
+        child.RENAME,
+    ),
+    "limit-reached": Words(
+        "limit",
+        lambda f: (
+            f"JAX needs more than this shell's `{f['limit']}` allows ({f['value']})."
+        ),
+        lambda f: f"Raise it with `{f['limit']}`, or start from another shell.",
     ),
     "platform-unknown": Words(
         "unknown platform",

@@ -1,0 +1,123 @@
+"""What around a process keeps JAX from starting: flags, variables, files, limits.
+
+The message comes from Python, XLA or the system and seldom names it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+from jaxtui import child
+from jaxtui.machine import limits
+from jaxtui.model import Remark
+from jaxtui.model.remark import Fact
+
+_OF_LIBTPU = re.compile(
+    r"-*(xla_tpu_|xla_jf_|xla_sc_|xla_enable_async_|megascale_|tpu_)"
+)
+
+_PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
+"""Whose values are checked as names of platforms."""
+
+
+def find(text: str, environment: Mapping[str, str]) -> Remark | None:
+    """What made a start of JAX fail; ``None`` if nothing around it did.
+
+    Args:
+        text: of the exception, or what the process printed.
+        environment: of the process.
+    """
+    return (
+        _flag(text, environment)
+        or _module(text, environment)
+        or _limit(text)
+        or _setting(text, environment)
+    )
+
+
+def _flag(text: str, environment: Mapping[str, str]) -> Remark | None:
+    if unknown := re.search(r"Unknown flags? in (\w+): (.*)", text):
+        variable, flags = unknown[1], unknown[2].split()
+    elif unknown := re.search(r"Unknown command line flag '(\S+?)'", text):  # of absl
+        flags = [f"--{unknown[1]}"]
+        variable = next((k for k, v in environment.items() if unknown[1] in v), "")
+    elif unread := re.search(
+        r'Could not open file "(.*?)" to read flags.*?"(\w+)"', text
+    ):
+        return Remark(
+            "flag-unreadable", {"variable": unread[2], **odd(unread[1])}, "error"
+        )
+    elif bad := re.search(r"Couldn't interpret value (.*) for flag (\w+)", text):
+        facts: dict[str, Fact] = {"flag": f"--{bad[2]}", "value": bad[1]}
+        return Remark("flag-value", facts, "error")
+    else:
+        return None
+    facts = {"variable": variable, "flags": tuple(flags)}
+    facts["of_libtpu"] = tuple(flag for flag in flags if _OF_LIBTPU.match(flag))
+    return Remark("flag-unknown", facts, "error")
+
+
+def ignored_flags(environment: Mapping[str, str]) -> Iterator[Remark]:
+    """What XLA passes over in silence: a flag after the first without two hyphens."""
+    for word in environment.get("XLA_FLAGS", "").split()[1:]:
+        if re.match(r"[^\w-]*-?xla_", word):
+            facts = {"variable": "XLA_FLAGS", **odd(word)}
+            yield Remark("flag-ignored", facts, "warning")
+
+
+def odd(flag: str) -> dict[str, Fact]:
+    """A flag, and the first of its characters that no flag has, if any."""
+    character = next((each for each in flag if not each.isascii()), "")
+    name = unicodedata.name(character, "").lower() if character else ""
+    return {"flag": flag, "character": character, "name": name}
+
+
+def _module(text: str, environment: Mapping[str, str]) -> Remark | None:
+    """That a file hides a module that something needs, if any does."""
+    path = environment.get("PYTHONPATH", "")
+    modules = child.hiding(text, path)
+    if not modules and "ImportError" in text:  # of compiled code, which names nothing
+        modules = {k: v for k, v in child.hidden(path).items() if k in child.PACKAGES}
+    if not modules:
+        return None
+    first = next(iter(modules.values()))
+    facts: dict[str, Fact] = {"modules": tuple(modules), "path": first}
+    return Remark("module-hidden", facts, "error")
+
+
+def _limit(text: str) -> Remark | None:
+    if reached := limits.reached(text):
+        facts: dict[str, Fact] = {"limit": reached[0], "value": reached[1]}
+        return Remark("limit-reached", facts, "error")
+    return None
+
+
+def _setting(text: str, environment: Mapping[str, str]) -> Remark | None:
+    """A variable that JAX refuses: its message has the name, or quotes the value."""
+    values = {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(("JAX_", "XLA_PYTHON_")) and name not in _PLATFORMS
+    }
+    option = re.search(r"\bjax[._](\w+)", text)
+    for name, value in values.items():
+        if name in text or name.lower() in text:
+            return _refused(name, value)
+    for name, value in values.items():
+        if option and name == f"JAX_{option[1].upper()}":
+            return _refused(name, value)
+    for name, value in values.items():
+        if len(value) > 1 and (f"'{value}'" in text or f'"{value}"' in text):
+            return _refused(name, value)
+    # Without a device no process has a number.
+    if "Could not determine process_index" in text:
+        for name in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS"):
+            if name in environment:
+                return _refused(name, environment[name])
+    return None
+
+
+def _refused(variable: str, value: str) -> Remark:
+    return Remark("setting-refused", {"variable": variable, "value": value}, "error")
