@@ -39,6 +39,9 @@ DEFAULT_BUDGET_SECONDS = 5.0
 DISPATCHES = 20
 """So many dispatches the work must take to be seen beside one of them."""
 
+LONGEST_DISPATCH_SECONDS = 1e-3
+"""Where a dispatch reads longer, the host had lost its core to other programs."""
+
 LARGEST_PRODUCT = 16_384
 """n of n×n, where jaxtui chooses it: 1 GiB of float32."""
 
@@ -296,6 +299,7 @@ def fitting_size(
         ``size`` where its product takes that long, else 1.5, 2, 3, 4, 6, … times it:
         the first of which this is expected, as the work grows with n³.
     """
+    dispatch = min(dispatch, LONGEST_DISPATCH_SECONDS)
     factor = (DISPATCHES * dispatch / work) ** (1 / 3) if work > 0 else 1.0
     steps = (
         size * step // 2 for power in range(32) for step in (2 << power, 3 << power)

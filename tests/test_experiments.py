@@ -66,6 +66,7 @@ def first_on(*devices: Device, cores: int | None = 2) -> Experiment:
         (1000, 1e-4, 1.9e-3, 1500),
         (4000, 125e-6, 537e-6, 8000),  # an H100
         (4000, 1.0, 1e-9, 16_384),  # the largest
+        (1000, 0.1, 0.2, 1000),  # a busy machine
         (4000, 1e-4, 0.0, 4000),
     ],
 )

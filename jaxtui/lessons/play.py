@@ -77,8 +77,9 @@ class StepRun(msgspec.Struct, frozen=True):
         """The setting with the size at which the product should take long enough."""
         here, product = self.setting, self.product
         size = here.size
-        if product is not None and product.dispatch and product.work_seconds:
-            dispatch, work = product.dispatch.median, product.work_seconds
+        if product is not None and product.dispatch and product.ready:
+            # On a busy machine a median is as much about others.
+            dispatch, work = product.dispatch.p10, product.ready.p10
             size = fitting_size(size, dispatch, work, here.grows_to)
         ends = size in (here.size, here.grows_to)
         return replace(here, size=size, grows_to=0 if ends else here.grows_to)

@@ -286,10 +286,10 @@ class DevicesPane(CasePane):
         """Run a larger product where twenty dispatches take longer than this one."""
         run = self.session.state.run
         measured = run.cases[0].measurement if run and run.cases else None
-        if measured is None or not measured.dispatch or not measured.work_seconds:
+        if measured is None or not measured.dispatch or not measured.ready:
             return
-        case, dispatch = measured.case, measured.dispatch.median
-        size = experiments.fitting_size(case.size, dispatch, measured.work_seconds)
+        case, dispatch = measured.case, measured.dispatch.p10
+        size = experiments.fitting_size(case.size, dispatch, measured.ready.p10)
         if size != case.size:
             self._sizes[case.device] = size
             self.perform("run")

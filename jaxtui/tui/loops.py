@@ -12,7 +12,6 @@ from jaxtui import format as fmt
 from jaxtui.experiments import fitting_size
 from jaxtui.model import Case, Loop, LoopMeasured
 from jaxtui.state import Job
-from jaxtui.stats import median
 from jaxtui.tui import pace
 from jaxtui.tui.modal import Modal
 from jaxtui.tui.state import State
@@ -219,9 +218,7 @@ class LoopScreen(Modal):
             return None
         calls = self.measured.calls
         # Later ones are held back by the queue.
-        dispatch = median(
-            [call.returned - call.entered for call in calls[:FIRST_CALLS]]
-        )
+        dispatch = min(call.returned - call.entered for call in calls[:FIRST_CALLS])
         work = self.measured.undisturbed.true_seconds / loop.calls
         size = fitting_size(loop.case.size, dispatch, work)
         if size == loop.case.size:
