@@ -77,11 +77,25 @@ class Place(msgspec.Struct, frozen=True):
     """Where it has no place."""
 
     @property
-    def share(self) -> float | None:
-        """Of the limit; above 1 it was faster than the roof."""
+    def ratio(self) -> float | None:
+        """To the limit; above 1 it was faster than the roof."""
         if self.rate is None or not self.limit:
             return None
         return self.rate / self.limit
+
+    @property
+    def share(self) -> float | None:
+        """Of the limit; ``None`` where that does not limit."""
+        beyond = self.in_cache or (self.ratio or 0.0) > AT_THE_ROOF
+        return None if beyond else self.ratio
+
+    @property
+    def beyond_published(self) -> bool:
+        """Whether it was faster than what is published allows."""
+        published = self.roof.published if self.roof else None
+        if published is None or self.roof is None or self.ratio is None:
+            return False
+        return self.ratio * self.roof.per_second > AT_THE_ROOF * published.value
 
     @property
     def uncertain(self) -> bool:
@@ -235,12 +249,16 @@ def _positive(value: float | None) -> bool:
 
 def verdict(place: Place) -> Remark:
     """What limits a case and how near it comes to that, or why it has no place."""
-    share, bound = place.share, place.bound
+    share, bound = place.ratio, place.bound
     if share is None or bound is None:
         return place.why_not or Remark("too-few-calls", severity="warning")
     if place.in_cache:
         return Remark("in-cache", {"cache_bytes": place.cache_bytes})
     facts: dict[str, Fact]
+    if place.beyond_published:
+        if bound == "memory":
+            return Remark("from-cache")
+        return Remark("beyond-peak", {"dtype": place.measurement.case.dtype}, "error")
     if share > AT_THE_ROOF:
         facts = {"bound": bound, "cause": _cause_above(place)}
         return Remark("over-the-roof", facts, "warning")

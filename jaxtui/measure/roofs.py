@@ -18,6 +18,10 @@ from jaxtui.measure.turns import never
 from jaxtui.model import Case, Check, CheckTest, Reading, Remark, RunEvent
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, Roofs, RoofsMeasured
 
+CPU_SCALES, SCALES = (1.0, 0.5, 2.0), (1.0, 0.5, 0.25)
+"""Sizes of products, as parts of the one that a check takes: a GPU slows down under the
+load of the largest, and one that is too small does not fill it."""
+
 
 def run_roofs(work: Roofs, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
     """Measure the roofs of a device, the bandwidth first.
@@ -74,7 +78,12 @@ class _Run(Runner):
             if of is None:
                 yield from bandwidth.streams(context, device, seconds)
             elif of.dtype in ops.get("matmul").dtypes:
-                yield partial(compute.measure, context, device, of, seconds)
+                scales = CPU_SCALES if device.platform == "cpu" else SCALES
+                for scale in scales:
+                    share = seconds / len(scales)
+                    yield partial(
+                        compute.measure, context, device, of, share, scale=scale
+                    )
             else:
                 no_product = Remark("no-product", {"dtype": of.dtype})
                 yield reading(test, device, of.label, remarks=(no_product,))

@@ -200,7 +200,7 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     bytes_per_second: float | None = None
     """The peak of one device."""
     unprofiled_seconds: float | None = None
-    """A step of a loop without the profiler, awaited once."""
+    """A step of a loop without the profiler, awaited once: of a few the fastest."""
     size_bytes: int = 0
     """Of the trace."""
     events: int = 0
@@ -213,8 +213,10 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
 
     @property
     def step_seconds(self) -> float:
-        """A step without the profiler; the mean of the trace where none was timed."""
-        return self.unprofiled_seconds or self.traced_seconds
+        """A step without the profiler; the mean of the trace where none was timed, or
+        where others disturbed it so that it took longer.
+        """
+        return min(self.unprofiled_seconds or math.inf, self.traced_seconds)
 
     @property
     def busy_seconds(self) -> float:

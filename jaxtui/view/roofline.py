@@ -57,6 +57,8 @@ LIMITS = {
     "moves-data": "memory",
     "compute-bound": "arithmetic",
     "in-cache": "cache",
+    "from-cache": "cache",
+    "beyond-peak": "impossible",
     "over-the-roof": "over the roof",
     "below-the-roof": "something else",
 }
@@ -353,7 +355,7 @@ class Roofline(msgspec.Struct, frozen=True):
         ]
         shares: list[Line] = [
             (Span(fmt.percent(where.share), rate_role(where.measurement)),)
-            if where
+            if where and (where.share is not None or where.why_not)
             else ()
             for where in places
         ]
@@ -423,7 +425,7 @@ def _rates(roofs: RoofsMeasured) -> str:
 
 def limit(place: Place) -> str:
     """What limits a case, in a word or two."""
-    if place.share is not None and place.uncertain:
+    if place.ratio is not None and place.uncertain:
         return fmt.UNCERTAIN
     remark = verdict(place)
     return LIMITS.get(remark.code) or words.label(remark)
@@ -450,7 +452,7 @@ class PlaceRow(Record, frozen=True, kw_only=True):
     bound: str | None
     """``memory`` or ``compute``; ``None`` where the case has no place."""
     share: float | None
-    """Rate over limit."""
+    """Rate over limit; ``None`` where that does not limit."""
     cached: bool
     """All its arrays fit into the last cache."""
     verdict: str

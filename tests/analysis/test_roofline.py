@@ -28,6 +28,7 @@ from tests.analysis.figures import (
     bandwidth,
     compute,
     crowded,
+    expected,
     measured,
     roofs,
 )
@@ -103,9 +104,32 @@ def test_under_a_roof(
 ) -> None:
     found = place(measured(**facts), under)
     assert (found.bound, found.why_not) == (bound, None)
-    assert found.share == pytest.approx(share, abs=6e-4)
+    assert found.ratio == pytest.approx(share, abs=6e-4)
+    beyond = share > 1.05 or code == "in-cache"
+    assert found.share == (None if beyond else found.ratio)
     remark = verdict(found)
     assert (remark.code, remark.facts.get("cause")) == (code, cause)
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"seconds": 6e-5}, "from-cache"),
+        ({"seconds": 7.5e-5}, "over-the-roof"),
+        ({**FLOPS, "seconds": 0.004}, "beyond-peak"),
+        ({**FLOPS, "seconds": 0.0055}, "over-the-roof"),
+        ({**FLOPS, "seconds": 0.0065}, "compute-bound"),
+    ],
+)
+def test_nothing_is_far_beyond_what_is_published(
+    facts: dict[str, Any], code: str
+) -> None:
+    under = roofs(
+        bandwidth(published=expected(14e9)), compute(published=expected(200e9))
+    )
+    found = place(measured(**facts), under)
+    assert verdict(found).code == code
+    assert (found.share is None) == (code != "compute-bound")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +217,8 @@ def test_a_case_has_a_place_or_a_reason(
     assert found.rate is not None
     assert found.limit is not None
     assert 0 < found.limit < math.inf
-    assert found.share == pytest.approx(found.rate / found.limit)
+    assert found.ratio == pytest.approx(found.rate / found.limit)
+    assert found.share is None or found.share <= 1.05
     assert found.roof in under.roofs
     if found.intensity is not None:
         assert found.limit <= found.intensity * memory * (1 + 1e-9)

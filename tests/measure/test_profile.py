@@ -473,6 +473,7 @@ def test_what_happens_between_steps_is_no_steps() -> None:
     ("plain", "busy", "gaps"),
     [
         (10, 0.4, [6]),  # as with the profiler
+        (20, 0.4, [6]),  # others disturbed it
         (6, 4 / 6, [2]),  # it has room for a third of what the profiler made
         (4, 1, []),
         (3, 1, []),  # kernels that the profiler delays are no longer than a step
@@ -484,7 +485,7 @@ def test_a_gap_has_room_in_a_step_without_the_profiler(
     host = (step(0, 0, 10), event("PjitFunction(f)", ms(2), ms(5)))
     traced = cpu((on_cpu("dot.1", 0, 2), on_cpu("dot.2", 8, 10)), host=host)
     found = profile.beside(traced, plain * 1e-3)
-    assert found.step_seconds == pytest.approx(plain * 1e-3)
+    assert found.step_seconds == pytest.approx(min(plain, 10) * 1e-3)
     assert found.busy_seconds / found.whole_seconds == pytest.approx(busy)
     assert [1e3 * gap.seconds for gap in found.gaps] == pytest.approx(gaps)
     for gap in found.gaps:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import msgspec
 
 from jaxtui.measure import ops, peaks
 from jaxtui.measure.check import work
@@ -64,15 +65,26 @@ def test(context: Context) -> Iterator[RunEvent]:
 
 
 def measure(
-    context: Context, device: jax.Device, kind: RoofDtype, seconds: float
+    context: Context,
+    device: jax.Device,
+    kind: RoofDtype,
+    seconds: float,
+    scale: float = 1.0,
 ) -> Reading | None:
     """FLOP/s of the product of a kind; ``None`` where the test was stopped.
+
+    Args:
+        context: of the test.
+        device: where it is computed.
+        kind: which product.
+        seconds: of measuring.
+        scale: of the usual size.
 
     Raises:
         TroubleError: There is no such product on the device.
     """
     chosen = setting(context, device)
-    subject = prepare(kind, chosen, device, context.check.seed)
+    subject = prepare(kind, chosen, device, context.check.seed, scale=scale)
     return work.measure_rate(context, subject, seconds, **_facts(chosen, subject))
 
 
@@ -82,9 +94,11 @@ def prepare(
     device: jax.Device,
     seed: int,
     what: str | None = None,
+    scale: float = 1.0,
 ) -> work.Subject:
     """The product of a kind that keeps a device busy; ready to be called."""
     product = case(kind, chosen)
+    product = msgspec.structs.replace(product, size=int(scale * product.size))
     named = what or label(product, device.platform)
     return work.prepare(product, named, device, seed)
 

@@ -37,12 +37,11 @@ from jaxtui.measure.workload import Workload
 from jaxtui.model import HOST_MODES, RunEvent
 from jaxtui.model.profile import MOST_STEPS, STEPS, Profiling
 from jaxtui.model.remark import Fact, Remark
-from jaxtui.stats import median
 
 WARM_CALLS = 2
 """After the first one, of which the cold path is."""
 
-LOOPS, LOOP_SECONDS, MOST_CALLS = 3, 0.2, 1000
+LOOPS, LOOP_SECONDS, MOST_CALLS = 4, 0.15, 1000
 """Without the profiler: what is waited for at the end of a loop is then next to none of
 a call."""
 
@@ -111,7 +110,7 @@ class _Run(Runner):
             found = profile.read(space, self.case.label, device.device_kind)
         except NoProfileError as error:
             raise RefusedError(error.remark) from error
-        found = profile.beside(found, median(plain))
+        found = profile.beside(found, min(plain))
         remarks = list(found.notes)
         if others := notes.contention(meter.usage):
             remarks.append(others)

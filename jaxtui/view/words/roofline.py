@@ -115,6 +115,17 @@ WORDS: dict[str, Words] = {
             " calls."
         ),
     ),
+    "from-cache": Words(
+        "from the cache",
+        "Faster than the published bandwidth of the memory: the arrays lie in a cache.",
+    ),
+    "beyond-peak": Words(
+        "impossible",
+        lambda f: (
+            f"Faster than the published peak in {f['dtype']}: its time is wrong, or the"
+            " op needs fewer operations than its formula counts."
+        ),
+    ),
     "over-the-roof": Words("over the roof", _over),
     "below-the-roof": Words("below the roof", _below),
     "other-silicon": Words(
