@@ -108,10 +108,6 @@ products, sorts and elementwise ops of 6 µs to 9 ms, half in one of 50 µs of s
 READ_AT_MOST = 256
 """Bytes per call: those of a product read 28, for what threads ask of the system."""
 
-WRITTEN_AT_MOST = 64
-"""Bytes per computation that the driver of an accelerator may write, to wake its
-threads by 8 each: 16 on an H200."""
-
 QUEUED_AT_MOST = 1.5
 """A queued call lacks the hand-over, so it should take no longer than a blocked one."""
 
@@ -167,15 +163,14 @@ def _of_activity(seen: Activity, workload: Workload, stolen: float) -> Iterator[
     elif seen.traces:
         facts = {"functions": seen.traces, "calls": seen.calls}
         yield Remark("retraced", facts, "warning")
-    accelerator = workload.device is not None and not workload.on_cpu
-    most = WRITTEN_AT_MOST * max(1, workload.kernels) if accelerator else 1
-    if seen.written >= most * seen.calls:
+    here = workload.on_return or workload.on_cpu
+    # The driver of an accelerator writes as well, to wake its threads.
+    if here and seen.written >= seen.calls:
         each = seen.written / seen.calls
         yield Remark("side-effects", {"by": "write", "bytes": each}, "warning")
-    elif seen.read > READ_AT_MOST * seen.calls:
+    elif here and seen.read > READ_AT_MOST * seen.calls:
         each = seen.read / seen.calls
         yield Remark("side-effects", {"by": "read", "bytes": each}, "warning")
-    here = workload.on_return or workload.on_cpu
     idle = median(seen.idle) if seen.idle else 0.0
     if here and idle > IDLE_AT_MOST + stolen:
         yield Remark("idle", {"share": idle}, "warning")
@@ -383,7 +378,8 @@ def two_groups(samples: Sequence[float]) -> tuple[float, ...] | None:
 
 
 OTHERS_AT_MOST = 0.15
-"""Cores that other processes may use unremarked; the app's own screen may take 0.1."""
+"""Cores that other processes may use unremarked; the app's own screen may take 0.1. Of
+many cores it is a twentieth of them, or half of one."""
 
 STEAL_AT_MOST = 0.05
 """Share of the CPU time that the hypervisor may take unremarked."""
@@ -394,7 +390,8 @@ SECONDS_AT_LEAST = 0.2
 
 def contention(usage: Usage) -> Remark | None:
     """Other processes used the CPU, or the hypervisor took it away."""
-    if usage.others > OTHERS_AT_MOST and usage.seconds >= SECONDS_AT_LEAST:
+    most = max(OTHERS_AT_MOST, min(usage.cores / 20, 0.5))
+    if usage.others > most and usage.seconds >= SECONDS_AT_LEAST:
         by, used = "processes", usage.others
     elif usage.steal > STEAL_AT_MOST:
         by, used = "hypervisor", usage.steal * usage.cores
@@ -407,9 +404,19 @@ def contention(usage: Usage) -> Remark | None:
 INLINE_SHARE = 0.5
 """Results ready on return in more than half of the calls: computed by the caller."""
 
+INLINE_FLOPS = 1000.0
+"""What XLA counts fewer of runs in the thread that calls, on a CPU."""
+
 
 def is_inline(turns: Turns) -> bool:
-    return turns.ready_share > INLINE_SHARE
+    """Whether the caller computes: results are ready on return in most of the calls.
+
+    A device may be as fast as that, too, and so may be a short product on a CPU.
+    """
+    workload = turns.workload
+    counted = workload.compiled_flops or _expected_flops(workload)
+    small = counted < INLINE_FLOPS * max(1, workload.kernels)
+    return workload.on_cpu and small and turns.ready_share > INLINE_SHARE
 
 
 HOST_BOUND_RATIO = 1.5

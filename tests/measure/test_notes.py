@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from jaxtui.measure import notes
 from jaxtui.measure.activity import Activity
+from jaxtui.measure.contention import Usage
+from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Peak, Remark
 from jaxtui.model.measurement import Interval
@@ -50,28 +52,64 @@ def test_two_groups_have_a_gap_between_them(
 
 
 @pytest.mark.parametrize(
-    ("platform", "kernels", "written", "noted"),
+    ("platform", "written", "noted"),
     [
-        (None, 0, 1, True),
-        ("cpu", 1, 1, True),
-        ("cpu", 1, 0, False),
-        ("gpu", 0, 16, False),
-        ("gpu", 0, 70, True),
-        ("gpu", 76, 613, False),
+        (None, 1, True),
+        ("cpu", 1, True),
+        ("cpu", 0, False),
+        ("gpu", 1229, False),
     ],
 )
-def test_the_driver_of_an_accelerator_may_write_a_little(
-    platform: str | None, kernels: int, written: int, noted: bool
+def test_what_the_driver_of_an_accelerator_writes_is_no_side_effect(
+    platform: str | None, written: int, noted: bool
 ) -> None:
     seen = Activity()
     seen.calls, seen.written = 10, 10 * written
     device = None if platform is None else SimpleNamespace(platform=platform)
     on_cpu = platform == "cpu"
     workload = SimpleNamespace(
-        device=device, on_cpu=on_cpu, on_return=False, kernels=kernels
+        device=device, on_cpu=on_cpu, on_return=platform is None, kernels=1
     )
     found = notes._of_activity(seen, cast("Workload", workload), 0.0)
     assert [remark.code for remark in found] == ["side-effects"] * noted
+
+
+@pytest.mark.parametrize(
+    ("on_cpu", "mode", "kernels", "flops", "share", "inline"),
+    [
+        (True, "jit", 1, 0.0, 1.0, True),
+        (True, "jit", 1, 0.0, 0.3, False),
+        # Ready on return, but nobody computed it in the caller: a fast product.
+        (True, "jit", 1, 524_288.0, 1.0, False),
+        (False, "jit", 1, 0.0, 1.0, False),
+        (False, "eager", 4, 400.0, 1.0, False),
+        # Op by op each program is small.
+        (True, "eager", 4, 2400.0, 1.0, True),
+    ],
+)
+def test_only_a_cpu_computes_small_programs_in_the_caller(
+    on_cpu: bool, mode: str, kernels: int, flops: float, share: float, inline: bool
+) -> None:
+    workload = SimpleNamespace(
+        on_cpu=on_cpu,
+        kernels=kernels,
+        compiled_flops=flops if mode == "jit" else None,
+        op=SimpleNamespace(counted_flops=lambda size: flops),
+        case=SimpleNamespace(size=1, mode=mode),
+    )
+    turns = SimpleNamespace(workload=workload, ready_share=share)
+    assert notes.is_inline(cast("Turns", turns)) == inline
+
+
+@pytest.mark.parametrize(
+    ("cores", "used", "noted"),
+    [(2, 0.1, False), (2, 0.2, True), (16, 0.2, False), (16, 0.6, True)],
+)
+def test_others_are_noted_from_a_twentieth_of_the_cores_or_half_of_one(
+    cores: int, used: float, noted: bool
+) -> None:
+    usage = Usage(seconds=1.0, others=used, steal=0.0, cores=cores)
+    assert (notes.contention(usage) is not None) == noted
 
 
 @pytest.mark.parametrize(
