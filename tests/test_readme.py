@@ -51,6 +51,8 @@ def test_every_exit_code_is_in_the_readme() -> None:
         commands.FINE,
         commands.CASE_FAILED,
         commands.CANNOT_RUN,
+        commands.SLOWER,
+        commands.UNDECIDED,
         commands.USAGE,
         commands.INTERNAL,
         commands.INTERRUPTED,

@@ -172,6 +172,22 @@ def _answer(
     return "cannot tell", (remark,)
 
 
+def is_slower(found: Comparison, limit: float) -> bool | None:
+    """Whether the second takes longer by more than a share; ``None``: cannot tell.
+
+    That it does must be certain as the answer is. That it does not is seen in the
+    interval alone: two runs may differ by chance, but they did not.
+    """
+    if found.low is None or found.high is None or found.answer == "not comparable":
+        return None
+    if found.answer == "slower" and found.low > 1 + limit:
+        return True
+    doubted = found.answer == "cannot tell" and any(
+        remark.code not in ("not-in-turns", "no-source") for remark in found.remarks
+    )
+    return None if doubted or found.high > 1 + limit else False
+
+
 def _doubts(*sides: Side) -> Iterator[Remark]:
     for side in sides:
         ready = side.measurement.ready

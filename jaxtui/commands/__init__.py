@@ -11,6 +11,12 @@ check are in ``analysis.check``."""
 CANNOT_RUN = 3
 """The engine, the terminal or JAX is not to be had, or a file cannot be written."""
 
+SLOWER = 4
+"""``compare --fail-if-slower``: some case is slower by more than that."""
+
+UNDECIDED = 5
+"""``compare --fail-if-slower``: no case is, but of some it cannot be told."""
+
 USAGE = 64
 """What was typed makes no sense."""
 

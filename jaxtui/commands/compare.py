@@ -9,33 +9,66 @@ from pathlib import Path
 import click
 
 from jaxtui.analysis.comparison import Side, pairs
-from jaxtui.commands.options import json_flag
+from jaxtui.commands import FINE, SLOWER, UNDECIDED
+from jaxtui.commands.common import flag, valued
+from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import SelectionError
 from jaxtui.model.remark import rejection
 from jaxtui.text import visible
 from jaxtui.view import document
-from jaxtui.view.compare import Pairs, report, side
+from jaxtui.view.compare import Pairs, gate, markdown_line, report, side
+
+
+def _share(text: str) -> float:
+    """The share that a percentage is: ``5%``, ``2.5 %``, ``5``."""
+    number = re.fullmatch(r"([0-9]{1,4}(?:\.[0-9]+)?) ?%?", text.strip())
+    if number is None or not float(number[1]):
+        raise rejection("percent-refused", typed=text)
+    return float(number[1]) / 100
 
 
 @click.command("compare")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
+@valued(
+    "--fail-if-slower",
+    "PERCENT",
+    "Exit with 0 if B is not slower than A by more than this in any case, with 4 if it "
+    "is, with 5 if that cannot be told.",
+    type=Parsed("percent", _share),
+)
+@flag("--markdown", "Print one line of Markdown, for a pull request.")
 @json_flag
-def command(first: str, second: str, as_json: bool) -> int:
+def command(
+    first: str,
+    second: str,
+    fail_if_slower: float | None,
+    markdown: bool,
+    as_json: bool,
+) -> int:
     """Compare two measurements: is B faster than A?
 
     A and B are ids of the history, or documents of bench --json or learn NAME --json.
     """
-    found = pairs(*(list(_sides(one)) for one in (first, second)))
-    if not found:
+    before, after = (list(_sides(typed)) for typed in (first, second))
+    compared = pairs(before, after)
+    if not compared:
         raise rejection("nothing-in-common", first=first, second=second)
-    return close(
-        document=Pairs.of(found),
-        text=lambda: rendered(report(found), notes=True),
-        as_json=as_json,
-    )
+    judged, code = None, FINE
+    if fail_if_slower is not None:
+        taken = [pair.first for pair in compared]
+        missing = [side for side in before if side not in taken]
+        judged = gate(compared, fail_if_slower, missing)
+        code = {False: FINE, True: SLOWER, None: UNDECIDED}[judged.slower]
+
+    def text() -> str:
+        if markdown:
+            return markdown_line(compared, judged)
+        return rendered(report(compared, judged=judged), notes=True)
+
+    return close(document=Pairs.of(compared), text=text, as_json=as_json, code=code)
 
 
 def _sides(named: str) -> Iterator[Side]:

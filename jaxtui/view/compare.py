@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from jaxtui import format as fmt
-from jaxtui.analysis.comparison import Answer, Comparison, Difference, Pair, Side
+from jaxtui.analysis.comparison import (
+    Answer,
+    Comparison,
+    Difference,
+    Pair,
+    Side,
+    is_slower,
+)
 from jaxtui.analysis.processes import same_machine, spread
 from jaxtui.history.store import Entry
 from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summary
@@ -17,6 +25,7 @@ from jaxtui.state import CaseState, Job
 from jaxtui.text import visible
 from jaxtui.view import bench, words
 from jaxtui.view.document import SCHEMA, Outcome, Results
+from jaxtui.view.render import escaped
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, columns
 
@@ -184,12 +193,68 @@ def headline(pair: Pair) -> Remark:
     return Remark("not-comparable", {**facts, **other.facts})
 
 
-def report(pairs: Sequence[Pair], title: str = "comparison") -> Report:
+class Gate(NamedTuple):
+    """Whether the second side may pass: is it slower by more than a share?"""
+
+    slower: bool | None
+    """In some case; ``None`` where none is, but of some it cannot be told."""
+    remark: Remark
+
+
+def gate(pairs: Sequence[Pair], limit: float, missing: Sequence[Side] = ()) -> Gate:
+    """Judge all cases of the first side.
+
+    Args:
+        pairs: at least one.
+        limit: the share.
+        missing: what the second side has not measured.
+    """
+    run = _run(pairs)
+    answers: dict[bool | None, list[str]] = {True: [], None: [], False: []}
+    for case, pair in zip(run.cases, pairs, strict=True):
+        label = bench.row_label(case, run)
+        answers[is_slower(pair.comparison, limit)].append(label)
+    answers[None] += [side.measurement.case.label for side in missing]
+    slower = True if answers[True] else None if answers[None] else False
+    facts: dict[str, Fact] = {
+        "first": pairs[0].first.label,
+        "second": pairs[0].second.label,
+        "limit": limit,
+    }
+    cases: dict[str, Fact] = {"cases": tuple(answers[slower])}
+    if slower:
+        return Gate(slower, Remark("slower-than-limit", {**facts, **cases}, "error"))
+    if slower is None:
+        return Gate(slower, Remark("maybe-slower", {**facts, **cases}, "warning"))
+    return Gate(slower, Remark("within-limit", facts))
+
+
+SIGNS = {True: "✗ ", None: "? ", False: "✓ "}
+"""Of a gate."""
+
+
+def markdown_line(pairs: Sequence[Pair], judged: Gate | None = None) -> str:
+    """All of it in a line for a pull request."""
+    sign = SIGNS[judged.slower] if judged else ""
+    said = [words.sentence(judged.remark)] if judged else []
+    if len(pairs) == 1:
+        (pair,) = pairs
+        sign += f"**{pair.first.measurement.case.label}**: "
+        said.append(words.sentence(headline(pair)))
+    else:
+        said.append(words.sentence(_counted(pairs)))
+    return escaped(f"{sign}{' '.join(said)}")
+
+
+def report(
+    pairs: Sequence[Pair], title: str = "comparison", judged: Gate | None = None
+) -> Report:
     """Whether the second of each pair is faster, and what else differs.
 
     Args:
         pairs: at least one; those of two files.
         title: of the report.
+        judged: whether the second is slower than it may be.
     """
     heads = [each.label for each in (pairs[0].first, pairs[0].second)]
     if len(pairs) == 1:
@@ -217,8 +282,12 @@ def report(pairs: Sequence[Pair], title: str = "comparison") -> Report:
     ]
     if shared:
         tables.append(_differences(shared, heads))
+    verdict = [line]
+    if judged is not None:
+        role = {True: "danger", None: "low", False: "pass"}[judged.slower]
+        verdict = [Span(words.sentence(judged.remark), role), Span(" "), line]
     return Report(
-        title=title, verdict=(line,), tables=tuple(tables), remarks=statements
+        title=title, verdict=tuple(verdict), tables=tuple(tables), remarks=statements
     )
 
 

@@ -29,15 +29,15 @@ COLUMNS, LINES = 100, 28
 
 def markdown(report: Report) -> str:
     """A document: the headline, the tables, a point for each remark, the machine."""
-    parts = [f"**{_escaped(plain(report.verdict))}**"] if report.verdict else []
+    parts = [f"**{escaped(plain(report.verdict))}**"] if report.verdict else []
     for table in report.tables:
         if table.title:
-            parts.append(_escaped(table.title))
+            parts.append(escaped(table.title))
         parts.append(_table(table))
     if report.remarks:
         parts.append("\n".join(map(_point, paragraphs(report.remarks))))
     if report.host:
-        parts.append(_escaped(report.host))
+        parts.append(escaped(report.host))
     return "\n\n".join(parts) + "\n"
 
 
@@ -49,19 +49,20 @@ def _table(table: Table) -> str:
     head = [column.head.strip() for column in table.columns]
     rule = ["--:" if column.right else ":--" for column in table.columns]
     return "\n".join(
-        f"| {' | '.join(_escaped(cell) for cell in row)} |"
+        f"| {' | '.join(escaped(cell) for cell in row)} |"
         for row in (head, rule, *rows)
     )
 
 
 def _point(paragraph: Paragraph) -> str:
-    first, *more = map(_escaped, map(plain, paragraph.sentences))
+    first, *more = map(escaped, map(plain, paragraph.sentences))
     if not more:
         return f"- **{paragraph.label}**: {first}"
     return "\n  - ".join((f"- **{paragraph.label}**:", first, *more))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text in a line of Markdown."""
     return visible(text, line=True).replace("|", "\\|")
 
 

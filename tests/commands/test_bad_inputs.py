@@ -144,6 +144,8 @@ TYPED = [
     ("history ' ' --delete --yes", "Name the measurements"),
     ("history --delete --json", "leave --json out"),
     ("compare 1 2", "no measurement 1"),
+    ("compare 1 2 --fail-if-slower 0%", '"0%" is not a percentage'),
+    ("compare 1 2 --fail-if-slower much", '"much" is not a percentage'),
     (f"compare {'9' * 30} 1", "jaxtui: "),
     ("compare ² 1", "²"),
     ("compare '' 1", '"" is neither an id'),

@@ -163,3 +163,54 @@ def test_what_differs_by_less_than_the_runs_before_is_no_difference(
     _, out, _ = run("compare", numbers[0], upgraded, "--json")
     (pair,) = json.loads(out)["pairs"]
     assert (pair["comparison"]["answer"], pair["second"]["earlier"]) == ("slower", [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "sign", "said"),
+    [
+        ((0.001, 0.001), (0.001, 0.001), 0, "✓", "B.json is not slower than A.json"),
+        ((0.001, 0.001), (0.0005, 0.001), 0, "✓", "faster in 1 of 2 cases"),
+        # By 3 %, which two runs differ by anyhow, and which may be.
+        ((0.001, 0.001), (0.00103, 0.001), 0, "✓", "not slower"),
+        ((0.001, 0.001), (0.001, 0.002), 4, "✗", "by more than 5 %: matmul 512 jit."),
+        # Two runs may differ by so much without a cause.
+        (
+            (0.001, 0.001),
+            (0.0011, 0.001),
+            5,
+            "?",
+            "Cannot tell whether B.json is slower",
+        ),
+        # What failed in the second run is no success.
+        ((0.001, 0.001), (0.001,), 5, "?", "matmul 512 float32 jit on cpu:0."),
+        ((0.001,), (0.002,), 4, "✗", "**matmul 256 float32 jit on cpu:0**: "),
+    ],
+)
+def test_a_pull_request_that_makes_something_slower_fails(
+    run: Run,
+    tmp_path: Path,
+    before: tuple[float, ...],
+    after: tuple[float, ...],
+    code: int,
+    sign: str,
+    said: str,
+) -> None:
+    files = [
+        written(
+            tmp_path / name,
+            *(
+                measurement(size=size, median=seconds, width=1e-6)
+                for size, seconds in zip((256, 512), medians, strict=False)
+            ),
+        )
+        for name, medians in (("A.json", before), ("B.json", after))
+    ]
+    gate = ("compare", *files, "--fail-if-slower", "5%")
+    found, out, _ = run(*gate, "--markdown")
+    line, end = out.split("\n")
+    assert (found, line[:2], end) == (code, f"{sign} ", "")
+    assert said in line
+    found, out, _ = run(*gate)
+    assert found == code
+    assert "by more than 5 %" in out
+    assert run("compare", *files)[0] == 0

@@ -85,6 +85,27 @@ WORDS: dict[str, Words] = {
     ),
     "not-comparable": Words("not comparable", _not_comparable),
     "pairs-compared": Words("comparison", _pairs),
+    "slower-than-limit": Words(
+        "slower",
+        lambda facts: (
+            f"{facts['second']} is slower than {facts['first']} by more than"
+            f" {fmt.percent(facts['limit'])}: {fmt.some(facts['cases'])}."
+        ),
+    ),
+    "maybe-slower": Words(
+        "cannot tell",
+        lambda facts: (
+            f"Cannot tell whether {facts['second']} is slower than {facts['first']} by"
+            f" more than {fmt.percent(facts['limit'])}: {fmt.some(facts['cases'])}."
+        ),
+    ),
+    "within-limit": Words(
+        "not slower",
+        lambda facts: (
+            f"{facts['second']} is not slower than {facts['first']} by more than"
+            f" {fmt.percent(facts['limit'])}."
+        ),
+    ),
     "no-samples": Words(
         "no samples", lambda facts: f"{facts['side']} has no samples to compare."
     ),

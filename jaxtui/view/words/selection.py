@@ -91,6 +91,10 @@ def _no_document(facts: Facts) -> str:
 
 WORDS = {
     # Sizes and times.
+    "percent-refused": Words(
+        "not a percentage",
+        lambda f: f'"{f["typed"]}" is not a percentage: 5% or 2.5%, above 0.',
+    ),
     "size-empty": Words("no size", f"The size is empty: {_SIZES}."),
     "size-entry-empty": Words(
         "empty entry", lambda f: f'"{f["typed"]}" has an empty entry: {_SIZES}.'
