@@ -50,6 +50,7 @@ COMMANDS = (
     "history",
     "hlo",
     "learn",
+    "lie",
     "links",
     "ops",
     "profile",

@@ -18,6 +18,7 @@ from jaxtui.view import (
     links,
     program,
     roofline,
+    stopwatch,
 )
 from jaxtui.view.document import (
     CheckResults,
@@ -40,6 +41,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "compile": (program.Compiled,),
     "hlo": (program.Document,),
     "profile": (ProfileDocument,),
+    "lie": (stopwatch.Document,),
     "learn": (Lessons, LessonResults),
     "history": (history.Document,),
     "compare": (compare.Pairs,),

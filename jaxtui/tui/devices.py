@@ -461,10 +461,10 @@ class FirstMinute(Panel):
         self.set_class(said is not None and said.wrong, "-wrong")
         off_by = stopwatch.off_by(case) if case is not None else None
         if off_by is not None:
-            label, factor = off_by
-            self.query_one("#off-by", Label).update(label)
+            self.query_one("#off-by", Label).update(f"off by {off_by.ends}".rstrip())
             # As Digits has them.
-            self.query_one(Figure).update(factor.translate({0xD7: "x", 0x2013: "-"}))
+            factor = off_by.text.translate({0xD7: "x", 0x2013: "-"})
+            self.query_one(Figure).update(factor)
         colors = series_colors(self.app.theme_variables)
         self.picture = None if case is None else calls.live(case, colors)
         self.set_class(self.picture is not None and self.size.height >= 9, "-ran")
@@ -519,8 +519,7 @@ def _lines(
     if case.failure is not None:
         return devices.failure_lines(case.failure, width)
     numpy = figures.numpy_of(case, state.run)
-    lines = stopwatch.lines(stopwatch.comparison(case, numpy), width)
-    lines += [stopwatch.cold(case, numpy)] if case.phases.first_call else []
+    lines = stopwatch.four_lines(case, state.run, width)
     if state.job is state.run:
         lines.append(_progress(state.run, width))
     if numpy is not None and numpy.failure is not None:

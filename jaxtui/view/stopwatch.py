@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.model import LoopMeasured, Remark
+from jaxtui.model import Interval, LoopMeasured, Remark
 from jaxtui.model.measurement import confidence, is_vague
-from jaxtui.state import CaseState
+from jaxtui.state import CaseState, Job
 from jaxtui.stats import break_even_calls, ratio
 from jaxtui.view import words
-from jaxtui.view.figures import APART, awaited, share_of_peak
+from jaxtui.view.document import Results
+from jaxtui.view.figures import APART, awaited, numpy_of, share_of_peak
 from jaxtui.view.lanes import Timeline
-from jaxtui.view.text import Line, Span, bar
+from jaxtui.view.text import Line, Span, bar, fold
 from jaxtui.view.words.engine import doing
 
 CLOSE = 1.05
@@ -157,20 +159,25 @@ def of_case(case: CaseState) -> Clocks | None:
     return Clocks(read, took, measured.flops, peak)
 
 
-def off_by(case: CaseState) -> tuple[str, str] | None:
-    """How many times longer the call took than the stopwatch says: a label and a figure
-    to be drawn large. ``None`` before there are figures.
+class Factor(NamedTuple):
+    """How many times longer a call took than the stopwatch says."""
 
-    A factor that is not known to within a third is its interval.
-    """
+    text: str
+    """``14×``; one that is not known to within a third is its interval: ``8.4–20×``."""
+    ends: str = ""
+    """Its interval otherwise; of single rounds there is none."""
+
+
+def off_by(case: CaseState) -> Factor | None:
+    """By which factor a stopwatch is wrong; ``None`` before there are figures."""
     measured, clocks = case.measurement, of_case(case)
     if clocks is None or not (measured and measured.ready and measured.dispatch):
         return None
     factor = ratio(measured.ready.interval, measured.dispatch.interval)
     if factor is None or factor.low == factor.high:  # single rounds have no interval
-        return "off by", clocks.factor
+        return Factor(clocks.factor)
     ends = f"{fmt.ratio_ends(factor)}×"
-    return ("off by", ends) if factor.vague else (f"off by {ends}", clocks.factor)
+    return Factor(ends) if factor.vague else Factor(clocks.factor, ends)
 
 
 # Bars with what follows from them.
@@ -408,6 +415,74 @@ def _numpy(case: CaseState) -> Bar:
         (*found, case.case.dtype),
         vague=measured.ready.vague,
     )
+
+
+def four_lines(case: CaseState, run: Job, width: int) -> list[Line]:
+    """The first minute: stopwatch, truth, NumPy, and the first call once it is over."""
+    numpy = numpy_of(case, run)
+    drawn = lines(comparison(case, numpy), width)
+    return [*drawn, cold(case, numpy)] if case.phases.first_call else drawn
+
+
+def first_minute(run: Job, width: int) -> list[Line]:
+    """All of it as text."""
+    case = next(each for each in run.cases if not each.case.on_host)
+    said = [(Span(f"{words.of('first-minute')}  {case.case.label}", "title"),), ()]
+    if case.failure is not None:
+        text = (Span(words.in_full(case.failure)),)
+        return [*said, *fold(text, width)]
+    said += four_lines(case, run, width)
+    clocks, factor = of_case(case), off_by(case)
+    if clocks is not None and factor is not None and clocks.wrong:
+        ends = f" ({factor.ends})" if factor.ends else ""
+        text = (Span(words.of("off-by", factor=factor.text, ends=ends), "danger"),)
+        said += [(), *fold(text, width)]
+    return said
+
+
+class Document(Results, frozen=True, kw_only=True):
+    """What ``jaxtui lie --json`` prints: a run and the figures of the four lines."""
+
+    stopwatch_seconds: float | None = None
+    """Until the call returned."""
+    ready_seconds: float | None = None
+    """Until its result was ready."""
+    factor: Interval | None = None
+    """The one over the other."""
+    numpy_seconds: float | None = None
+    first_call_seconds: float | None = None
+    """Compile included."""
+    repaid_calls: int | None = None
+    """After how many calls NumPy has taken longer; ``None`` if that never happens."""
+
+    @classmethod
+    def of_run(cls, results: Results, run: Job | None) -> Document:
+        parts = {name: getattr(results, name) for name in results.__struct_fields__}
+        case = (
+            next((one for one in run.cases if not one.case.on_host), None)
+            if run
+            else None
+        )
+        measured = case.measurement if case else None
+        if run is None or case is None or measured is None:
+            return cls(**parts)
+        ready, dispatch = measured.ready, measured.dispatch
+        twin = numpy_of(case, run)
+        numpy = twin.measurement.ready if twin and twin.measurement else None
+        first = case.phases.cold_seconds if case.phases.first_call else None
+        return cls(
+            **parts,
+            stopwatch_seconds=dispatch.median if dispatch else None,
+            ready_seconds=ready.median if ready else None,
+            factor=ratio(ready.interval, dispatch.interval)
+            if ready and dispatch
+            else None,
+            numpy_seconds=numpy.median if numpy else None,
+            first_call_seconds=first,
+            repaid_calls=break_even_calls(first, ready.median, numpy.median)
+            if first and ready and numpy
+            else None,
+        )
 
 
 def cold(case: CaseState, numpy: CaseState | None) -> Line:

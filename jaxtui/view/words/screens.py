@@ -76,6 +76,7 @@ _TEXTS = {
     "crash-kept": "The traceback is in {path}.",
     "too-small": "Too small: make this terminal {columns}×{lines} or larger.",
     # What there is.
+    "off-by": "The stopwatch is off by {factor}{ends}.",
     "first-minute": "why did my stopwatch lie?",
     "first-case": "runs a first case when JAX is up: {state}",
     "audit-watching": "The program runs; jaxtui watches its clocks and the device …",

@@ -1,0 +1,94 @@
+"""``jaxtui lie``: the first minute as text, for scripts, notebooks, dumb terminals."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from msgspec.structs import replace
+
+from jaxtui import experiments, selection
+from jaxtui.commands import CASE_FAILED, FINE
+from jaxtui.commands.common import Common, engine_flags, no_history
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.options import json_flag, only
+from jaxtui.commands.output import close
+from jaxtui.commands.terminal import in_colour, width_of
+from jaxtui.model import Case, Experiment
+from jaxtui.selection import SizedOp
+from jaxtui.state import Job, State
+from jaxtui.text import join_painted
+from jaxtui.view import bench, stopwatch
+from jaxtui.view.text import COLUMNS, ansi
+
+
+@click.command("lie")
+@click.argument("op", required=False, metavar="[OP[:SIZE]]")
+@json_flag
+@no_history
+@engine_flags
+@click.pass_obj
+def command(common: Common, /, *, op: str | None, as_json: bool) -> int:
+    """Show why a stopwatch lies: what it reads around one call, and what that takes.
+
+    The four lines of the first minute: the stopwatch, the truth, NumPy, the first
+    call. Without an op it is the matrix product that the app begins with.
+    """
+    driver = Driver(common, record=True)
+    cases: tuple[Case, ...] = ()
+
+    async def run() -> None:
+        nonlocal cases
+        async with driver.started() as session:
+            async with driver.progress():
+                await session.ready(
+                    lambda ops: op and selection.parse_ops((op,), ops, own=True)
+                )
+            experiment = _experiment(op, session.state)
+            session.refuse(experiment)
+            driver.warn()
+            cases = experiment.cases
+            async with driver.progress():
+                await session.run(experiment)
+
+    driver.drive(run())
+    job = driver.state.run
+    results = bench.collect(driver.state.host, cases, job)
+
+    def text(job: Job) -> str:
+        lines = stopwatch.first_minute(job, width_of(sys.stdout) or COLUMNS)
+        return join_painted([ansi(line, colour=in_colour()) for line in lines])
+
+    return close(
+        document=stopwatch.Document.of_run(results, job),
+        text=(lambda: text(job)) if job else None,
+        as_json=as_json,
+        code=CASE_FAILED if results.failures else FINE,
+        lost=driver.lost,
+    )
+
+
+def _experiment(op: str | None, state: State) -> Experiment:
+    """The one that the app begins with, or the same of another op."""
+    assert state.host is not None
+    offer = experiments.default_experiment(state.devices, state.ops, state.host)
+    if op is None:
+        return offer
+    choice = only(selection.parse_ops((op,), state.ops, own=True), "op")
+    info = experiments.op_info(choice.name, state.ops)
+    assert info is not None
+    size = only(choice.sizes or (info.default,), "size")
+    cases: list[Case] = []
+    for case in offer.cases:
+        if case.mode in info.modes and not (info.own and case.on_host):
+            dtype = case.dtype if case.dtype in info.dtypes else "float32"
+            built = experiments.build(
+                (SizedOp(choice.name, (size,)),),
+                dtypes=None if info.own else (dtype,),
+                devices=None if case.on_host else (case.device,),
+                modes=(case.mode,),
+                catalogue=state.ops,
+                known_devices=state.devices,
+            )
+            cases += built.cases
+    return replace(offer, cases=tuple(cases))
