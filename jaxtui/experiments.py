@@ -21,6 +21,7 @@ from jaxtui.model import (
     Experiment,
     Host,
     Inputs,
+    Measurement,
     Mode,
     OpInfo,
     Precision,
@@ -305,6 +306,15 @@ def fitting_size(
         size * step // 2 for power in range(32) for step in (2 << power, 3 << power)
     )
     return min(next(n for n in steps if n >= size * factor), max(size, largest))
+
+
+def larger_size(measured: Measurement | None) -> int | None:
+    """What ``fitting_size`` gives for a measured product, if that is another size."""
+    if measured is None or not measured.dispatch or not measured.ready:
+        return None
+    size, dispatch = measured.case.size, measured.dispatch.p10
+    fitting = fitting_size(size, dispatch, measured.ready.p10)
+    return fitting if fitting != size else None
 
 
 def default_experiment(

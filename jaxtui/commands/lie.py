@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 import click
 from msgspec.structs import replace
@@ -49,7 +50,15 @@ def command(common: Common, /, *, op: str | None, as_json: bool) -> int:
             driver.warn()
             cases = experiment.cases
             async with driver.progress():
-                await session.run(experiment)
+                job = await session.run(experiment)
+                first = job.cases[0]
+                size = experiments.larger_size(first.measurement)
+                if op is None and size is not None and job.outcome == "complete":
+                    experiment = _experiment(
+                        op, session.state, {first.case.device: size}
+                    )
+                    cases = experiment.cases
+                    await session.run(experiment)
 
     driver.drive(run())
     job = driver.state.run
@@ -68,10 +77,12 @@ def command(common: Common, /, *, op: str | None, as_json: bool) -> int:
     )
 
 
-def _experiment(op: str | None, state: State) -> Experiment:
+def _experiment(
+    op: str | None, state: State, sizes: Mapping[str, int] = {}
+) -> Experiment:
     """The one that the app begins with, or the same of another op."""
     assert state.host is not None
-    offer = experiments.default_experiment(state.devices, state.ops, state.host)
+    offer = experiments.default_experiment(state.devices, state.ops, state.host, sizes)
     if op is None:
         return offer
     choice = only(selection.parse_ops((op,), state.ops, own=True), "op")

@@ -428,7 +428,7 @@ INLINE_FLOORS = 3.0
 
 def _is_host_bound(turns: Turns, runtime: Runtime, dispatch: float) -> bool:
     """Whether handing over takes so long that the device's own time is hidden."""
-    if is_inline(turns):
+    if turns.ready_share > INLINE_SHARE:  # whoever computed or waited, in the call
         return dispatch < INLINE_FLOORS * runtime.dispatch_floor
     per_call = turns.pipelined_seconds or turns.interval.median
     return per_call < HOST_BOUND_RATIO * dispatch

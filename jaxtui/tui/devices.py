@@ -286,12 +286,8 @@ class DevicesPane(CasePane):
         """Run a larger product where twenty dispatches take longer than this one."""
         run = self.session.state.run
         measured = run.cases[0].measurement if run and run.cases else None
-        if measured is None or not measured.dispatch or not measured.ready:
-            return
-        case, dispatch = measured.case, measured.dispatch.p10
-        size = experiments.fitting_size(case.size, dispatch, measured.ready.p10)
-        if size != case.size:
-            self._sizes[case.device] = size
+        if measured and (size := experiments.larger_size(measured)) is not None:
+            self._sizes[measured.case.device] = size
             self.perform("run")
 
     def action_edit(self) -> None:

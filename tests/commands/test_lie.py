@@ -8,6 +8,7 @@ import pytest
 
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import FakeEngine
+from tests.records import summarize
 
 
 def lying(experiment):
@@ -31,6 +32,19 @@ def test_its_four_lines_are_those_of_the_first_minute(capsys) -> None:
     assert "2.00 TFLOP/s" in four[1]
     assert (blank, end) == ("", "")
     assert factor == "The stopwatch is off by 110×."
+
+
+def test_a_product_that_dispatch_hides_is_followed_by_a_larger_one() -> None:
+    def small(experiment):
+        dispatch = 1e-5 if experiment.cases[0].size > 1000 else 1e-4  # of 1 ms
+        return complete(experiment, dispatch=summarize([[dispatch] * 3] * 8))
+
+    engine = FakeEngine(small)
+    assert run(engine, "lie") == 0
+    first, second = engine.works
+    assert second.cases[0].size == second.cases[1].size > first.cases[0].size
+    assert run(engine, "lie", "matmul:100") == 0
+    assert len(engine.works) == 3
 
 
 def test_its_document_has_the_figures(capsys) -> None:
