@@ -107,7 +107,7 @@ def bench(
         mode: ``numpy``, ``eager``, ``jit``.
         inputs: where arguments live before each call, ``device`` or ``host``.
         precision: of matrix products.
-        budget: seconds for everything, compile included; ``None`` is the larger of
+        budget: seconds for measuring, without compile; ``None`` is the larger of
             10 s and 1 s per case, for measuring alone.
         target: a case stops when its interval's half-width relative to the median is
             this small; 0 samples until the budget ends.

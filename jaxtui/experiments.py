@@ -111,7 +111,7 @@ def build(
         precisions: of matrix products.
         catalogue: the ops that exist.
         known_devices: the devices that exist.
-        budget: seconds for everything; ``None`` means the default.
+        budget: seconds for measuring; ``None`` means the default.
         target: relative half-width of the interval at which a case stops.
         seed: of the random inputs.
         keep_samples: whether measurements carry every sample.
@@ -413,7 +413,9 @@ class Extent(msgspec.Struct, frozen=True):
     """Fewer than the product of the factors where some are the same: NumPy runs on none
     of the devices that it is combined with."""
     seconds: float
-    """The budget: of everything if it was typed, else of measuring alone."""
+    """About how long it takes: inputs, compile and checks are on top of the budget."""
+    budget: float = 0.0
+    """Seconds for measuring."""
     factors: dict[str, int] = {}
     """What is multiplied: how many there are, by noun."""
     ops: int = 1
@@ -447,7 +449,10 @@ def extent(experiment: Experiment) -> Extent:
     )
     return Extent(
         cases=len(cases),
-        seconds=experiment.budget,
+        budget=experiment.budget,
+        seconds=round(
+            experiment.budget + experiment.processes * experiment.preparation_seconds
+        ),
         factors=_factors(ops, others),
         ops=len(ops),
         typed=experiment.budget_seconds is not None,

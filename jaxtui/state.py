@@ -184,12 +184,12 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def preparing(self) -> str:
-        """The phase for which the default budget waits; empty where there is none."""
+        """The phase for which the budget waits; empty where there is none."""
         if self.current is None or not isinstance(self.work, Experiment):
             return ""
         doing = self.cases[self.current].doing
         waits = doing in ("import", "inputs", *PHASES)
-        return doing if self.work.budget_seconds is None and waits else ""
+        return doing if waits else ""
 
     @property
     def origin(self) -> int:
@@ -691,9 +691,12 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
             copied = {event.phase} if event.zero_copy else set()
             return replace(state, phases=phases, zero_copy=state.zero_copy | copied)
         case Sampled():
+            if event.round == 1:  # it replaces the first calls
+                state = replace(state, dispatch=Trace(), ready=Trace())
+            medians = (event.ready_median,) if event.round else ()
             return replace(
                 state,
-                rounds=(*state.rounds, event.ready_median),
+                rounds=(*state.rounds, *medians),
                 # A function of a file has size and dtype only from now on.
                 case=event.measurement.case,
                 doing="sampling",

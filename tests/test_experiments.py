@@ -202,11 +202,11 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
     [
         (
             first_on(device("cpu:0")),
-            "matmul 1000 float32 jit on cpu:0 and NumPy, about 5 s",
+            "matmul 1000 float32 jit on cpu:0 and NumPy, about 6 s",
         ),
         (
             first_on(*DEVICES),
-            "matmul 8192 bfloat16 jit on tpu:0 and NumPy float32, about 5 s",
+            "matmul 8192 bfloat16 jit on tpu:0 and NumPy float32, about 8 s",
         ),
         (
             build(
@@ -217,14 +217,14 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
                 budget=300.0,
             ),
             "matmul 256 to 2048 float32, bfloat16 jit, eager on tpu:0 with host inputs,"
-            " 16 cases, about 5 min",
+            " 16 cases, about 5.8 min",
         ),
         (
             build(modes=("jit", "numpy", "tensorflow"), budget=10.0),
             "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, about"
-            " 10 s",
+            " 14 s",
         ),
-        (build(modes=("numpy",)), "matmul 1000 float32 numpy, about 10 s plus compile"),
+        (build(modes=("numpy",)), "matmul 1000 float32 numpy, about 10 s"),
     ],
 )
 def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
@@ -237,41 +237,40 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
 @pytest.mark.parametrize(
     ("experiment", "large", "said"),
     [
-        (build(), False, "1 case, about 10 s plus compile"),
+        (build(), False, "1 case, about 13 s"),
         (
             build(sizes=range(100)),
-            False,
-            "100 sizes = 100 cases, about 100 s plus compile",
+            True,
+            "100 sizes = 100 cases, about 6.67 min",
         ),
         (
             build(sizes=range(101), budget=5.0),
             True,
-            "101 sizes = 101 cases, about 5 s, 50 ms for each",
+            "101 sizes = 101 cases, about 5.13 min, 50 ms of turns for each",
         ),
         # Who has typed how long it may take need not be told.
         (build(budget=3600.0), False, "1 case, about 60 min"),
         (
             build(MATMUL, SELU, sizes=range(40), dtypes=THREE, modes=(*PAIR, "numpy")),
             True,
-            "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases,"
-            " about 12 min plus compile",
+            "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 38 min",
         ),
         (
             build(SizedOp("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
             False,
-            "5 sizes of 2 ops × 2 modes = 10 cases, about 10 s plus compile",
+            "5 sizes of 2 ops × 2 modes = 10 cases, about 40 s",
         ),
         # NumPy runs once, whatever it is combined with.
         (
             build(sizes=range(100), modes=("jit", "numpy"), **EVERYWHERE),
             True,
             "100 sizes × 2 devices × 2 modes × 2 places for inputs = 800 combinations,"
-            " 500 cases in all, about 8.33 min plus compile",
+            " 500 cases in all, about 29.2 min",
         ),
         (
             build(sizes=range(5000), modes=PAIR),
             True,
-            "5,000 sizes × 2 modes = 10,000 cases, about 2.8 h plus compile",
+            "5,000 sizes × 2 modes = 10,000 cases, about 11 h",
         ),
         (
             Experiment(
@@ -281,18 +280,18 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
                 )
             ),
             False,
-            "7 pairs of size and dtype for 2 ops = 7 cases, about 10 s plus compile",
+            "7 pairs of size and dtype for 2 ops = 7 cases, about 31 s",
         ),
         (
             build(sizes=(1, 2), processes=10),
             False,
-            "2 sizes = 2 cases, about 20 s plus compile and 10 starts of JAX",
+            "2 sizes = 2 cases, about 80 s plus 10 starts of JAX",
         ),
         (
             build(sizes=(1, 2), processes=10, budget=40.0),
             False,
-            "2 sizes = 2 cases, about 40 s plus 10 starts of JAX, 2.0 s for each in"
-            " each of 10 processes",
+            "2 sizes = 2 cases, about 100 s plus 10 starts of JAX, 2.0 s of turns"
+            " for each in each of 10 processes",
         ),
     ],
 )

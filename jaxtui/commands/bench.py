@@ -85,8 +85,8 @@ from jaxtui.view.report import Report
 @valued(
     "--budget",
     "SECONDS",
-    "Time for everything, compile included.  [default: 10 for measuring, or 1 per case"
-    " and process if that is more]",
+    "Time for measuring; inputs, compile and checks come on top.  [default: 10, or 1 "
+    "per case and process if that is more]",
     type=BUDGET,
 )
 @valued(

@@ -15,7 +15,7 @@ copy. So every repetition uses a new buffer, and pointers tell whether it was co
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from time import perf_counter
@@ -26,11 +26,13 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import own, programs, runtime
+from jaxtui.measure import devices, own, programs, runtime
 from jaxtui.measure.clocks import wait_for
 from jaxtui.measure.dataflow import dataflow
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.failures import FAULTS
+from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import dtype_of
 from jaxtui.measure.programs import Count, count, inner
@@ -41,6 +43,7 @@ from jaxtui.model import (
     Phase,
     PhaseMeasured,
     PhaseStarted,
+    Remark,
     RunEvent,
 )
 from jaxtui.stats import median
@@ -69,7 +72,28 @@ def prepare(
     Unless ``cold``, JAX's caches are left alone before the first call of an eager case:
     clearing them costs every other function its compiled programs.
     """
-    for phase, step in steps(workload, cold=cold):
+    take_inputs(workload)
+    yield from _timed(index, workload, steps(workload, cold=cold))
+
+
+def time_copies(index: int, workload: Workload) -> Generator[RunEvent, None, None]:
+    """Time the transfer of the arguments and the fetch of a result.
+
+    That is left until nothing else is timed: it takes longer than most calls, and
+    leaves memory behind. A copy for which there is no room, or that raises, leaves a
+    remark in ``workload.uncopied``.
+    """
+    try:
+        yield from _timed(index, workload, _copies(workload))
+    except FAULTS as error:
+        name = type(error).__name__
+        workload.uncopied = Remark("uncopied", {"error": name}, detail=str(error))
+
+
+def _timed(
+    index: int, workload: Workload, steps: Iterable[tuple[Phase, Step]]
+) -> Generator[RunEvent, None, None]:
+    for phase, step in steps:
         yield PhaseStarted(index=index, phase=phase)
         with workload.scope():
             seconds, aliased = step()
@@ -99,25 +123,26 @@ def begin(
     yield "inputs"
     workload = of_case(case, group, Pool(seed), function)
     if function is not None:
-        jax.clear_caches()  # what the function has jitted itself is cold, too
+        forget()  # what the function has jitted itself is cold, too
     yield from make_ready(workload)
     return workload
 
 
 def make_ready(workload: Workload) -> Iterator[Phase]:
-    """The cold path without the copies that are only there to be timed.
+    """The inputs and the cold path; each phase is named before it is done."""
+    take_inputs(workload)
+    for phase, step in steps(workload):
+        yield phase
+        with workload.scope():
+            step()
 
-    Each phase is named before it is done.
-    """
+
+def take_inputs(workload: Workload) -> None:
+    """Make the arguments of a workload, where its calls are to find them."""
     if workload.device is not None:
         hosted = workload.case.inputs == "host"
         with workload.scope():
             workload.args = workload.hosts() if hosted else workload.resident()
-    for phase, step in steps(workload):
-        if phase not in ("transfer", "fetch"):
-            yield phase
-            with workload.scope():
-                step()
 
 
 def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Step]]:
@@ -125,30 +150,57 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
     if workload.on_return:
         yield "first_call", lambda: _first_call(workload)
         return
-    if workload.group:
-        with workload.scope():
-            workload.args = workload.resident()
-    elif workload.op is None:
-        workload.args = workload.hosts()
-    # What a file has spread over devices nobody sends.
-    if workload.devices == 1 and (workload.op or workload.copies()):
-        yield "transfer", lambda: _transfer(workload)
     if workload.as_is is not None:
         yield from _steps_as_is(workload, workload.as_is, cold=cold)
         return
     if workload.case.mode in COMPILED_MODES:
         yield from _cold_stages(workload)
     elif cold:
-        jax.clear_caches()
+        forget()
     yield "first_call", lambda: _first_call(workload)
+
+
+def _copies(workload: Workload) -> Iterator[tuple[Phase, Step]]:
+    """What is copied to the device and back; NumPy copies nothing."""
+    if workload.on_return:
+        return
+    # What a file has spread over devices nobody sends.
+    if workload.devices == 1 and workload.copies is not None:
+        workload.uncopied = _without_room(workload)
+        if workload.uncopied is None:
+            yield "transfer", lambda: _transfer(workload)
     # Of what lies on several devices each process has its own parts alone.
     if not workload.group:
         yield "fetch", lambda: _fetch(workload)
 
 
-_called: set[int] = set()
-"""The functions that files have jitted and that were called here; they live on in the
-modules of those files."""
+def _without_room(workload: Workload) -> Remark | None:
+    """Why the arguments cannot be on the device once more."""
+    assert workload.device is not None
+    leaves = arrays_of((workload.hosts(), workload.keywords))
+    needed = sum(array.nbytes for array in leaves)
+    here = devices.describe_device(workload.device)
+    free = devices.free_bytes(here, available_host_bytes())
+    needed *= 2 if workload.on_cpu else 1  # a fresh copy on the host, too
+    if free is None or needed <= free:
+        return None
+    return Remark("uncopied", {"needed": needed, "free": free})
+
+
+forgotten = 0
+"""How often JAX was made to forget what it had compiled in this process."""
+
+
+def forget() -> None:
+    """Make JAX forget what it has compiled, so that a function is cold again."""
+    global forgotten
+    forgotten += 1
+    _called.clear()
+    jax.clear_caches()
+
+
+_called: set[Hashable] = set()
+"""The functions that files have jitted, with the shapes they were called with here."""
 
 
 def _steps_as_is(
@@ -157,24 +209,29 @@ def _steps_as_is(
     """The phases of what is jitted already, as far as it shows them.
 
     In another's process it may be compiled already, so none of them is known. In
-    jaxtui's own JAX forgets what was called before.
+    jaxtui's own JAX forgets what was called before with arguments of these shapes; for
+    others it compiles anyway.
     """
     workload.warm = not cold
-    if cold and id(jitted.function) in _called:
-        jax.clear_caches()
-    _called.add(id(jitted.function))
+    shapes = [
+        (array.shape, str(array.dtype))
+        for array in arrays_of((workload.hosts(), workload.keywords))
+    ]
+    called = id(jitted.function), str(shapes)
+    if cold and called in _called:
+        forget()
+    _called.add(called)
     stages = Stages(workload)
     if cold and stages.names:
         yield from _cold_stages(workload)
         yield "first_call", lambda: _first_call(workload)
-    else:
-        yield "first_call", lambda: _first_call(workload)
-        with workload.scope():
-            for stage in stages.names[-2:]:  # lowering traces
-                stages.run(stage)
-            _look_at_program(workload, stages.compiled or inner(jitted.function))
-            _count(workload)
-    yield "fetch", lambda: _fetch(workload)
+        return
+    yield "first_call", lambda: _first_call(workload)
+    with workload.scope():
+        for stage in stages.names[-2:]:  # lowering traces
+            stages.run(stage)
+        _look_at_program(workload, stages.compiled or inner(jitted.function))
+        _count(workload)
 
 
 Stage = Literal["trace", "lower", "compile"]
@@ -269,10 +326,8 @@ def _look_at_program(workload: Workload, compiled: Any) -> None:
 
 def _transfer(workload: Workload) -> Transfer:
     assert workload.device is not None
-    taken = to_device(workload.copies, workload.device)
-    hosted = workload.case.inputs == "host"
-    workload.args = workload.hosts() if hosted else workload.resident()
-    return taken
+    assert workload.copies is not None
+    return to_device(workload.copies, workload.device)
 
 
 def _count_kernels(workload: Workload) -> None:
@@ -456,10 +511,12 @@ def shares_memory(array: jax.Array, other: jax.Array | Array) -> bool:
 def _repeat(once: Callable[[], tuple[float, bool]]) -> Transfer:
     seconds: list[float] = []
     aliased: list[bool] = []
+    begin = perf_counter()
     for _ in range(REPETITIONS):
         taken, shared = once()
         seconds.append(taken)
         aliased.append(shared)
-        if sum(seconds) > SECONDS_AT_MOST:
+        # To make what is copied may take longer than to copy it.
+        if perf_counter() - begin > SECONDS_AT_MOST:
             break
     return Transfer(median(seconds), all(aliased))

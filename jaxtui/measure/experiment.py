@@ -1,4 +1,8 @@
-"""Runs an experiment: cold paths first, then all cases take turns within the budget."""
+"""Runs an experiment: a first figure of every case, turns of all, and what is left.
+
+What is left takes longer than a call on an accelerator, and its turn needs none of it:
+copies, NumPy where a call takes a second, the check, the memory span.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,16 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
+from statistics import fmean
 from time import perf_counter
 
 import jax
 
-from jaxtui.machine import malloc
 from jaxtui.measure import (
     coldpath,
     devices,
     estimate,
     memory,
-    ops,
     own,
     planning,
     sides,
@@ -31,6 +34,7 @@ from jaxtui.measure.turns import (
     SPREAD_SECONDS,
     Turns,
     never,
+    rest,
     take_turns,
 )
 from jaxtui.measure.workload import Pool
@@ -53,21 +57,23 @@ from jaxtui.model import (
 )
 from jaxtui.stats import MINIMUM_ROUNDS
 
-PREPARATION_SHARE = 0.7
-"""Share of the budget after which no further case is compiled."""
-
 SPREAD_SHARE = 0.6
 """Of the time for sampling that rounds should span, where that is short."""
 
-SPANS_START_SECONDS = 1.5
-"""For the process that measures memory spans."""
-
 SPANS_BUDGET_SECONDS = 8.0
-"""A typed budget that is smaller is all for the headline, whose rounds should span six
-seconds."""
+"""A smaller budget is for something quick: no memory spans."""
 
-SPAN_SHARE = 0.3
-"""Of a typed budget that memory spans may take."""
+SHORT_SHARE = 0.01
+"""Of the budget: six rounds of a call that takes less are had in any case."""
+
+SLOW_SECONDS = 1.0
+"""NumPy's calls that take longer are timed after all turns, three times."""
+
+SLOW_SECONDS_AT_MOST = 10.0
+"""Of a call of NumPy, which nothing can break off, unless the budget is larger."""
+
+FINISH_SECONDS = 0.3
+"""For copies and check of a case, until that was seen."""
 
 Indexed = tuple[int, PlannedCase]
 
@@ -106,13 +112,15 @@ class _Run(Runner):
         self.cases = cases = experiment.cases
         self._experiment = experiment
         self._own_process = own_process
-        self._typed = experiment.budget_seconds is not None
-        """The budget is a promise for everything; the default is for measuring."""
-        self._unfinished = len(cases)
+        self._waiting = self._unfinished = len(cases)
         self._spans = memory.Spans(experiment.seed, stop)
-        self._takes_spans = False
-        self._reserved = 0.0
-        """Of the budget, for the memory spans."""
+        self._measuring = experiment.share
+        """Seconds of turns that are left."""
+        self._turns_end: float | None = None
+        """When the turns that are going on end."""
+        self._prepared: list[float] = []
+        self._finished: list[float] = []
+        """Seconds that preparing and finishing a case took."""
 
     def failure(self, error: BaseException) -> WorkFailed:
         # What a case raises is its own affair; this is a mistake of jaxtui.
@@ -126,20 +134,9 @@ class _Run(Runner):
             if planned.problem is None:
                 viable.append((index, planned))
             else:
-                yield CaseStarted(index=index, case=planned.case)
+                yield self._begin(index, planned.case)
                 yield self._fail(index, planned.problem)
         yield from self._import_tensorflow(viable)
-        if memory.is_known():
-            count = sum(map(_may_allocate, viable))
-            # Of several processes each has a share that is like a typed budget.
-            alone = not self._typed and experiment.processes == 1
-            self._takes_spans = alone or self.budget >= SPANS_BUDGET_SECONDS
-            if count and self._takes_spans:
-                self._reserved = SPANS_START_SECONDS + count * memory.SPAN_SECONDS
-                if self._typed:
-                    self._reserved = min(SPAN_SHARE * self.budget, self._reserved)
-                else:
-                    self.budget += self._reserved
         try:
             for group in groups(viable, plan.grouped):
                 yield from self._group(group)
@@ -148,8 +145,20 @@ class _Run(Runner):
 
     @property
     def remaining(self) -> float:
-        """For the rounds: without what is reserved for the memory spans."""
-        return super().remaining - self._reserved
+        """What is left to measure, and each preparation and each end that is to come,
+        as long as those before.
+        """
+        measuring = self._measuring
+        if self._turns_end is not None:
+            measuring = max(0.0, self._turns_end - perf_counter())
+        usual = self._experiment.preparation_seconds / max(1, len(self.cases))
+        each = fmean(self._prepared or [usual])
+        last = fmean(self._finished or [FINISH_SECONDS])
+        return measuring + self._waiting * each + self._unfinished * last
+
+    def _begin(self, index: int, case: Case) -> CaseStarted:
+        self._waiting -= 1
+        return CaseStarted(index=index, case=case)
 
     def _fail(self, index: int, failure: Failure) -> CaseFailed:
         self._unfinished -= 1
@@ -159,57 +168,64 @@ class _Run(Runner):
         if not any(planned.case.mode == "tensorflow" for _, planned in cases):
             return
         yield self.progress("tensorflow-import")
-        start = perf_counter()
         # A broken installation is reported by the case that needs it.
         with suppress(Exception):
             tensorflow_numpy.load()
-        # That is no case's affair.
-        self.budget += perf_counter() - start
 
     def _group(self, group: Sequence[Indexed]) -> Iterator[RunEvent]:
-        share = self.remaining * len(group) / max(1, self._unfinished)
-        end = perf_counter() + share
+        share = self._measuring * len(group) / max(1, self._unfinished)
         pool = Pool(self._experiment.seed)
         records: list[Record] = []
-        # Making an eager case cold costs compiled functions their programs.
-        eager = [one for one in group if one[1].case.mode == "eager"]
-        others = [one for one in group if one[1].case.mode != "eager"]
-        for place, (index, planned) in enumerate([*eager, *others]):
-            before = perf_counter()
-            if place == len(eager) and self._own_process:
-                jax.clear_caches()
-            record = yield from self._prepare(index, planned, pool, end, share)
+        slow: list[tuple[int, PlannedCase, Record | None]] = []
+        # NumPy comes last: a call of it may take a thousand times as long. Making an
+        # eager case cold costs compiled functions their programs.
+        order = sorted(group, key=_rank)
+        forgotten: dict[int, int] = {}
+        for place, (index, planned) in enumerate(order):
+            first = place == 0 or _rank(order[place - 1]) != _rank((index, planned))
+            if first and self._own_process and not planned.case.on_host:
+                coldpath.forget()
+            seconds = self._estimate(planned)
+            if seconds is not None and seconds > self._slow_at_most:
+                facts: dict[str, Fact] = {"seconds": seconds}
+                remark = Remark("too-slow", facts, "error")
+                yield self._begin(index, planned.case)
+                failure = Failure(
+                    case=planned.case, remark=remark, estimated_seconds=seconds
+                )
+                yield self._fail(index, failure)
+            elif seconds is not None and seconds > SLOW_SECONDS:
+                slow.append((index, planned, None))
+            elif record := (yield from self._prepare(index, planned, pool)):
+                forgotten[index] = coldpath.forgotten
+                if record.turns.rounds:
+                    records.append(record)
+                else:
+                    slow.append((index, planned, record))
+        for record in records:
+            # What JAX has forgotten since is compiled again, out of the rounds.
+            record.turns.warm = forgotten[record.index] == coldpath.forgotten
+        yield from self._take_turns(records, share)
+        for index, planned, record in slow:
+            if record is None:
+                record = yield from self._prepare(index, planned, pool)
             if record is not None:
                 records.append(record)
-            if not self._typed:
-                end += self._extend(perf_counter() - before)
-        yield from self._take_turns(records, end)
-
-    def _extend(self, seconds: float) -> float:
-        """Let the run take so much longer; gives the same seconds."""
-        self.budget += seconds
-        return seconds
+                yield from self._time_apart(record)
+        yield from self._finish_all(records)
 
     def _prepare(
-        self,
-        index: int,
-        planned: PlannedCase,
-        pool: Pool,
-        end: float,
-        share: float,
+        self, index: int, planned: PlannedCase, pool: Pool
     ) -> Generator[RunEvent, None, Record | None]:
+        """A case from nothing to its first figure."""
         case, self.phase = planned.case, "prepare"
-        yield CaseStarted(index=index, case=case)
+        begin = perf_counter()
+        yield self._begin(index, case)
+        if self._pace.decide(self.stop, bool):
+            yield self._fail(index, _stop_failure(case, "turn"))
+            return None
+        record: Record | None = None
         try:
-            refusal = self._pace.decide(
-                lambda: (
-                    self._out_of_time(case, end, share) or self._too_slow(planned, end)
-                ),
-                Failure | None,
-            )
-            if refusal is not None:
-                yield self._fail(index, refusal)
-                return None
             known = None
             if group := _devices(planned):
                 known = yield from self.warm_up(_own(group))
@@ -225,21 +241,41 @@ class _Run(Runner):
                     yield self.progress(self.phase, case.label)
                 yield event
             failure = self._settled(None)
+            if failure is None:
+                turns = Turns(
+                    made,
+                    queue_depth=known.queue_depth if known else 1,
+                    throughput=made.queues,
+                    results_at_most=planning.results_at_most(planned, made.call_bytes),
+                    pace=self._pace,
+                )
+                record = Record(index, turns, known)
+                yield from self._first_figure(record)
         except FAULTS as error:
-            own_failure = explain(error, case, self.phase)
-            failure = self._settled(own_failure) or own_failure
+            failure = explain(error, case, self.phase)
+            if record is None:
+                failure = self._settled(failure) or failure
+            else:
+                self._pace.fail(error)
         if failure is not None:
             yield self._fail(index, failure)
             return None
+        self._prepared.append(perf_counter() - begin)
         yield PhaseStarted(index=index, phase="waiting")
-        turns = Turns(
-            made,
-            queue_depth=known.queue_depth if known else 1,
-            throughput=made.queues,
-            results_at_most=planning.results_at_most(planned, made.call_bytes),
-            pace=self._pace,
-        )
-        return Record(index, turns, known)
+        return record
+
+    def _first_figure(self, record: Record) -> Iterator[RunEvent]:
+        """Time a few calls at once; of NumPy's slow ones the first is enough."""
+        turns = record.turns
+        if record.workload.on_return and turns.call_seconds > SLOW_SECONDS:
+            turns.warm = True
+            return
+        self.phase = "warm-up"
+        yield PhaseStarted(index=record.index, phase="warm-up")
+        turns.show(turns.first_calls())
+        yield record.sampled()
+        yield self.progress("sampling", record.workload.case.label)
+        turns.settle()
 
     def _settled(self, failure: Failure | None) -> Failure | None:
         """The failure of whichever process has one."""
@@ -258,49 +294,37 @@ class _Run(Runner):
             self.phase = "import"
             yield PhaseStarted(index=index, phase="import")
             function = own.load(source, group[0] if group else None)
-            yield PhaseStarted(index=index, phase="inputs")
         self.phase = "inputs"
+        yield PhaseStarted(index=index, phase="inputs")
+        yield self.progress("inputs", case.label)
         return workload.of_case(case, group, pool, function)
 
-    def _out_of_time(self, case: Case, end: float, share: float) -> Failure | None:
-        if self.stop():
-            return _stop_failure(case, "turn")
-        spent = share - (end - perf_counter())
-        first = self._unfinished == len(self._experiment.cases)
-        if first or spent < PREPARATION_SHARE * share:
-            return None
-        facts: dict[str, Fact] = {
-            "seconds": self._experiment.share,
-            "processes": self._experiment.processes,
-        }
-        return Failure(case=case, remark=Remark("budget-used", facts, "error"))
+    @property
+    def _slow_at_most(self) -> float:
+        return max(SLOW_SECONDS_AT_MOST, self._experiment.share)
 
-    def _too_slow(self, planned: PlannedCase, end: float) -> Failure | None:
-        case, group = planned.case, _devices(planned)
-        if own.source(case.op) is not None or case.op in ops.COLLECTIVES:
-            # Nothing says how its work grows.
+    def _estimate(self, planned: PlannedCase) -> float | None:
+        """Seconds of a call of NumPy, where that may be many."""
+        case = planned.case
+        if case.mode != "numpy" or own.source(case.op) is not None or self.stop():
             return None
-        device = group[0] if group else None
-        seconds = estimate.of_case(case, device, self._experiment.seed)
-        if seconds is not None and device is not None and device.platform == "cpu":
-            seconds *= len(group)  # on the same cores
-        fair = 2 * self._experiment.share / len(self._experiment.cases)
-        allowed = min(fair, end - perf_counter())
-        if seconds is None or seconds <= allowed:
-            return None
-        enough = 8 * seconds * len(self._experiment.cases) * self._experiment.processes
-        facts: dict[str, Fact] = {"seconds": seconds, "enough": enough}
-        remark = Remark("too-slow", facts, "error")
-        return Failure(case=case, remark=remark, estimated_seconds=seconds)
+        return self._pace.decide(
+            lambda: estimate.of_case(case, None, self._experiment.seed), float | None
+        )
 
-    def _take_turns(self, records: Sequence[Record], end: float) -> Iterator[RunEvent]:
+    def _take_turns(
+        self, records: Sequence[Record], share: float
+    ) -> Iterator[RunEvent]:
         by_turns = {record.turns: record for record in records}
-        available = max(0.0, end - perf_counter())
-        spread = perf_counter() + min(SPREAD_SECONDS, SPREAD_SHARE * available)
         turns = [record.turns for record in records]
+        begin = perf_counter()
+        again = sum(one.warm_up_seconds for one in turns if not one.warm)
+        self._turns_end = end = begin + share + again
+        spread = begin + min(SPREAD_SECONDS, SPREAD_SHARE * share)
+        short = SHORT_SHARE * self._experiment.share
         for one in take_turns(
             turns,
-            available,
+            share + again,
             stop=self.stop,
             seed=self._experiment.seed,
             faults=FAULTS,
@@ -319,18 +343,15 @@ class _Run(Runner):
             yield record.sampled()
             yield self.progress("sampling", record.workload.case.label)
             now = perf_counter()
-            if not self._typed:
-                end += self._extend(max(0.0, now + _missing_seconds(turns) - end))
+            self._turns_end = end = max(end, now + _missing_seconds(turns, short))
             reason = self._pace.decide(
                 partial(self._stop_reason, record, now, spread, end),
                 Stopped | None,
             )
             if reason is not None:
                 one.done, record.stopped = True, reason
-        self._compare(records)
-        for record in records:
-            if record.turns.fault is None:
-                yield from self._finish(record)
+        self._turns_end = None
+        self._measuring = max(0.0, self._measuring - (perf_counter() - begin))
 
     def _stop_reason(
         self, record: Record, now: float, spread: float, end: float
@@ -341,6 +362,26 @@ class _Run(Runner):
         if reason is None and now + record.turns.call_seconds > end:
             return "budget"
         return reason
+
+    def _time_apart(self, record: Record) -> Iterator[RunEvent]:
+        """Time a few calls of NumPy that take a second each, after everything else."""
+        turns = record.turns
+        turns.apart = turns.warmed_up = True
+        count = 3 if turns.call_seconds < SLOW_SECONDS_AT_MOST else 2
+        rest()
+        for _ in range(self._pace.decide(lambda: count, int)):
+            if self._pace.decide(self.stop, bool):
+                return
+            try:
+                turns.turn("latency", 0.0)
+            except FAULTS as error:
+                turns.fault = error
+                failure = explain(error, record.workload.case, "sampling")
+                yield self._fail(record.index, failure)
+                return
+            yield record.sampled()
+            yield self.progress("sampling", record.workload.case.label)
+        record.stopped = "budget"
 
     def _compare(self, records: Sequence[Record]) -> None:
         """Hold both sides of a function of a file against each other."""
@@ -359,19 +400,17 @@ class _Run(Runner):
 
     def _take_span(self, record: Record) -> Iterator[RunEvent]:
         """Both ends of the case's memory, where that is known and matters."""
-        made, before = record.workload, perf_counter()
+        made = record.workload
         large = memory.allocates(made.case, made.block_bytes)
         # Copies for a donation take memory, too: nothing could be told apart.
         large &= not isinstance(made.args, own.Renewed)
         large &= not own.is_given(made.case.op)
         if not large or not memory.is_known() or self.stop():
             return
-        share = (self.remaining + self._reserved) / self._unfinished
+        share = self._experiment.share / len(self.cases)
         least = memory.CALLS_AT_LEAST * record.turns.call_seconds
-        if (
-            not self._takes_spans
-            or share <= 0
-            or least > max(memory.SPAN_SECONDS, share)
+        if self._experiment.share < SPANS_BUDGET_SECONDS or least > max(
+            memory.SPAN_SECONDS, share
         ):
             record.memory = Remark("no-span", {"because": "budget"})
             return
@@ -379,9 +418,23 @@ class _Run(Runner):
         if case is None:
             return
         yield self.progress("memory-span", made.case.label)
-        seconds = max(min(share, memory.SPAN_SECONDS), least)
+        seconds = max(memory.SPAN_SECONDS, least)
         record.memory = self._spans.span(case, seconds)
-        self._reserved -= min(self._reserved, perf_counter() - before)
+
+    def _finish_all(self, records: Sequence[Record]) -> Iterator[RunEvent]:
+        """Copies first: to check a result fetches it."""
+        left = [record for record in records if record.turns.fault is None]
+        for record in left:
+            if record.turns.rounds and not self._pace.decide(self.stop, bool):
+                for event in coldpath.time_copies(record.index, record.workload):
+                    if isinstance(event, PhaseStarted):
+                        yield self.progress(event.phase, record.workload.case.label)
+                    yield event
+        self._compare(left)
+        for record in left:
+            begin = perf_counter()
+            yield from self._finish(record)
+            self._finished.append(perf_counter() - begin)
 
     def _finish(self, record: Record) -> Iterator[RunEvent]:
         """Check the result, which is left until nothing is timed any more."""
@@ -416,13 +469,21 @@ def _function(record: Record) -> tuple[str, int, str]:
     return case.op, case.size, str(case.params)
 
 
-def _missing_seconds(turns: Sequence[Turns]) -> float:
-    """For the rounds without which there is no interval."""
+def _missing_seconds(turns: Sequence[Turns], short: float) -> float:
+    """For the rounds without which there is no interval, of calls that are short."""
     return sum(
         (MINIMUM_ROUNDS - len(one.rounds)) * one.call_seconds
         for one in turns
-        if not one.done and len(one.rounds) < MINIMUM_ROUNDS
+        if not one.done
+        and len(one.rounds) < MINIMUM_ROUNDS
+        and one.call_seconds < short
     )
+
+
+def _rank(item: Indexed) -> int:
+    """Eager cases, those that are compiled, those of the host."""
+    case = item[1].case
+    return 2 if case.on_host else int(case.mode != "eager")
 
 
 def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
@@ -434,15 +495,6 @@ def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
         return item[1].case.size, item[1].case.op
 
     return [list(group) for _, group in groupby(sorted(cases, key=key), key=key)]
-
-
-def _may_allocate(item: Indexed) -> bool:
-    """Whether a case may ask malloc for large blocks, before that is known."""
-    case = item[1].case
-    if own.source(case.op) is not None:
-        return memory.allocates(case, malloc.ALLOCATES_BYTES)
-    largest = ops.find(case.op).block_bytes(case.size, case.dtype)
-    return memory.allocates(case, largest)
 
 
 def _devices(planned: PlannedCase) -> tuple[jax.Device, ...]:

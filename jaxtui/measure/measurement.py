@@ -68,11 +68,11 @@ class Record:
         self._half_widths: dict[int, float] = {}
 
     def sampled(self) -> Sampled:
-        """The round that is just over, and what is known after it."""
+        """The round that is just over, or the first figure, and what is known then."""
         block = self.turns.rounds[-1]
         dispatch, ready = thin(block, POINTS_PER_TURN)
         left_out = len(ready) < len(block.ready)
-        rounds = len(self.turns.rounds)
+        rounds = 0 if self.turns.provisional else len(self.turns.rounds)
         if self._made is None or is_due(rounds):
             self._made = self.measurement(None)
         return Sampled(

@@ -47,11 +47,10 @@ def of_turns(
 ) -> Iterator[Remark]:
     """What the turns say about themselves."""
     if (rounds := len(turns.rounds)) < MINIMUM_ROUNDS:
-        yield Remark(
-            "few-rounds",
-            {"rounds": rounds, "confidence": confidence(rounds)},
-            "warning",
-        )
+        few: Facts = {"rounds": rounds, "confidence": confidence(rounds)}
+        if turns.apart:
+            few["each"] = turns.call_seconds
+        yield Remark("few-rounds", few, "warning")
     if wide := uncertain(turns.interval):
         yield wide
     if not turns.warmed_up:
@@ -115,7 +114,7 @@ QUEUED_AT_MOST = 1.5
 def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Remark]:
     """What makes the time of a function of a file another one than it seems to be."""
     workload = turns.workload
-    if turns.activity is not None:
+    if turns.activity is not None and turns.activity.calls:
         usage = turns.meter.usage
         yield from _of_activity(turns.activity, workload, usage.steal * usage.cores)
     if workload.dataflow is not None:
@@ -287,6 +286,8 @@ def of_workload(
         yield Remark("cached-compile")
     if workload.zero_copy:
         yield Remark("aliased", {"phases": tuple(workload.zero_copy)})
+    if workload.uncopied is not None:
+        yield workload.uncopied
     copied = workload.phases.transfer is not None
     if workload.on_cpu and copied and "transfer" not in workload.zero_copy:
         yield Remark("memcpy")

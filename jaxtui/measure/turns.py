@@ -51,7 +51,8 @@ ROUNDS_WANTED = 8
 
 WARM_UP_CALLS = 5
 WARM_UP_SECONDS = 0.1
-WARM_UP_SECONDS_AT_MOST = 2.0
+WARM_UP_SECONDS_AT_MOST = 0.5
+"""Of calls before the first figure, which should be there within a second."""
 
 SLOW_CALL_SECONDS = 0.020
 """Above this a burst pair is one and two calls."""
@@ -162,6 +163,10 @@ class Turns:
         self.warm_up_seconds = warm_up_seconds
         self._burst_seconds = burst_seconds
         self._random = random.Random(0)
+        self.provisional = False
+        """The only round is that of the first calls, until there is a real one."""
+        self.apart = False
+        """Its few calls are timed after all turns, because each takes a second."""
         self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
 
     @property
@@ -240,33 +245,69 @@ class Turns:
             return self.pipelined
         return self.interval if self.medians else None
 
+    def reseed(self, seed: int) -> None:
+        """Let its chances be others than those of its neighbours."""
+        self._random = random.Random(seed)
+
     def warm_up(self) -> None:
-        """Run until it is warm: five calls and 0.1 s, two seconds at most."""
+        """Run until it is warm, and see how its calls behave."""
+        self.first_calls()
+        self.settle()
+
+    def first_calls(self) -> Block:
+        """Five calls and 0.1 s, half a second at most, but one call; returns the last
+        half of them.
+        """
         workload = self.workload
-        call, args = workload.call, workload.args
         self.warm = True
         self.call_seconds = self.pace.decide(lambda: self.call_seconds, float)
-        self._find_guard()
+        block = self._find_guard()
         with self._scope():
             eager = workload.case.mode == "eager"
-            if not self.call_seconds or (
-                eager and self.call_seconds > WARM_UP_SECONDS_AT_MOST
+            if block is None and (
+                not self.call_seconds
+                or (eager and self.call_seconds > WARM_UP_SECONDS_AT_MOST)
             ):
                 # There was none yet, or it took so long because it compiled kernels.
-                self.call_seconds = self._calls(0.0).ready[0]
+                block = self._calls(0.0)
+            if block is not None:
+                single = block.ready[0]
+                self.call_seconds = self.pace.decide(lambda: single, float)
             if self.call_seconds > WARM_UP_SECONDS_AT_MOST:
-                return
+                # There was a first call as well.
+                self.warmed_up = self.call_seconds < 2 * WARM_UP_SECONDS_AT_MOST
+                return block or self._calls(0.0)
             affordable = WARM_UP_SECONDS_AT_MOST / max(self.call_seconds, 1e-9)
             least = max(1, min(WARM_UP_CALLS, int(affordable)))
             block = self._calls(self.warm_up_seconds, least)
-            last = block.ready[len(block.ready) // 2 :]
-            self.call_seconds = self.pace.decide(lambda: median(last), float)
-            self.warmed_up = len(block.ready) > 1
-            self._free(1)
-            if self._latency and not workload.on_return:
-                probes = PROBE_CALLS if self.call_seconds < SLOW_CALL_SECONDS else 2
-                self.ready_share = clocks.ready_at_return(call, args, probes)
+        half = len(block.ready) // 2
+        last = Block(block.dispatch[half:], block.ready[half:])
+        self.call_seconds = self.pace.decide(lambda: median(last.ready), float)
+        self.warmed_up = len(block.ready) > 1
+        return last
+
+    def settle(self) -> None:
+        """See how its calls behave, once they are warm."""
+        workload = self.workload
+        call, args = workload.call, workload.args
+        if self.call_seconds <= WARM_UP_SECONDS_AT_MOST:
+            with self._scope():
+                self._free(1)
+                if self._latency and not workload.on_return:
+                    probes = PROBE_CALLS if self.call_seconds < SLOW_CALL_SECONDS else 2
+                    self.ready_share = clocks.ready_at_return(call, args, probes)
         self.burst = self.pace.decide(self._plan_burst, tuple[int, int])
+
+    def show(self, first: Block) -> None:
+        """Let these calls stand for a round, until there is one."""
+        self.provisional = True
+        self.rounds, self.medians = [first], [median(first.ready)]
+        self.page_faults = [0.0]
+
+    def _forget_first(self) -> None:
+        self.provisional = False
+        self.rounds, self.medians, self.page_faults = [], [], []
+        self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
 
     def turn(self, kind: Kind, seconds: float) -> None:
         """One turn: about ``seconds``, a tenth more or less by chance.
@@ -293,6 +334,8 @@ class Turns:
         else:
             block = self.activity.watch(lambda: self._calls(seconds))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        if self.provisional:
+            self._forget_first()
         self.page_faults.append((after - before) / len(block.ready))
         self.call_seconds = median(block.ready)
         self.rounds.append(block)
@@ -366,18 +409,20 @@ class Turns:
         long = min(wanted, room)
         return max(1, long // 3), long
 
-    def _find_guard(self) -> None:
-        """See whether resident inputs really need no transfer."""
-        if not self.workload.guarded:
-            return
+    def _find_guard(self) -> Block | None:
+        """A call that shows whether resident inputs really need no transfer."""
+        workload = self.workload
+        if not workload.guarded:
+            return None
         try:
             with self._scope():
-                jax.block_until_ready(self.workload.call(*self.workload.args))
+                return clocks.calls(workload.call, workload.args, workload.wait, 0.0)
         # Libraries wrap what JAX raises.
         except Exception as error:
             if "Disallowed" not in str(error):
                 raise
             self.implicit_transfer = True
+            return None
 
     def _scope(self) -> ExitStack:
         stack = ExitStack()
@@ -413,6 +458,8 @@ def take_turns(
         pace: Of those that take the same turns.
     """
     chance, end = random.Random(seed), perf_counter() + seconds
+    for one in series:
+        one.reseed(chance.getrandbits(32))
     warm_up = sum(one.warm_up_seconds for one in series if not one.warm)
     length = turn_seconds(seconds - warm_up, len(series))
     # Preparing the workloads may have left threads that spin.

@@ -50,7 +50,7 @@ from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 from jaxtui.model.mesh import mesh_of
 from jaxtui.model.own import WHOLE, short_name
-from jaxtui.model.remark import Fact
+from jaxtui.model.remark import Fact, Remark
 
 Scope = Callable[[], AbstractContextManager[Any]]
 """Makes the contexts in which calls run: x64, default device."""
@@ -136,8 +136,9 @@ class Workload:
     """Makes the arguments anew, for calls that use them up."""
     hosts: Callable[[], tuple[Any, ...]] = tuple
     """The arguments as NumPy has them."""
-    copies: Callable[[], Any] = tuple
-    """Fresh copies of those, which a transfer cannot alias."""
+    copies: Callable[[], Any] | None = None
+    """Makes fresh copies of those, which a transfer cannot alias; ``None`` where there
+    is nothing to send."""
     resident: Callable[[], tuple[Any, ...]] = tuple
     """The arguments on the device."""
     flops: float | None = None
@@ -156,6 +157,8 @@ class Workload:
     phases: Phases = field(default_factory=Phases)
     zero_copy: tuple[str, ...] = ()
     """The phases that copied nothing."""
+    uncopied: Remark | None = None
+    """Why transfer or fetch were not timed, where something keeps them from it."""
     output_dtype: str = ""
     cached_compile: bool = False
     compiled_flops: float | None = None
@@ -461,7 +464,7 @@ def of_function(
         static=own.static(made),
         remake=lambda: arguments().args,
         hosts=lambda: made.args,
-        copies=lambda: [own.to_host(leaf) for leaf in made.arrays],
+        copies=(lambda: [own.to_host(x) for x in made.arrays]) if made.arrays else None,
         resident=lambda: made.args,
         settings=function.settings,
         # XLA's count does not say what kind of flops they are.

@@ -69,7 +69,7 @@ class Sampled(Record, frozen=True, kw_only=True, tag=True):
 
     index: int
     round: int
-    """Counts from 1."""
+    """Counts from 1; 0 of the first calls, which the first round replaces."""
     calls: int
     """Calls in this turn; more than the points below when they were thinned out."""
     dispatch: tuple[float, ...]
@@ -104,7 +104,7 @@ class Progress(Record, frozen=True, kw_only=True, tag=True):
 
     elapsed_seconds: float
     remaining_seconds: float
-    """At most: the budget that is left, less what finished cases gave back."""
+    """About: of an experiment what is left to prepare, to measure and to check."""
     doing: str
     """A code: the phase, ``sampling``, ``memory-span`` …"""
     about: str = ""

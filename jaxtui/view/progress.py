@@ -43,7 +43,7 @@ def extent_text(extent: Extent) -> str:
     each = ""
     if extent.typed and extent.cases > 1:
         turns = extent.cases * extent.processes
-        each = f", {fmt.seconds(extent.seconds / turns, 2)} for each"
+        each = f", {fmt.seconds(extent.budget / turns, 2)} of turns for each"
         if extent.processes > 1:
             each += f" in each of {extent.processes} processes"
     multiplied = product(extent.factors, extent.ops, extent.cases)
@@ -51,11 +51,9 @@ def extent_text(extent: Extent) -> str:
 
 
 def extent_duration(extent: Extent) -> str:
-    """``about 12 s``, ``about 12 s plus compile``, ``… and 5 starts of JAX``."""
-    more = [] if extent.typed else ["compile"]
-    if extent.processes > 1:
-        more.append(f"{extent.processes} starts of JAX")
-    plus = f" plus {fmt.listed(more)}" if more else ""
+    """``about 12 s``, ``about 12 s plus 5 starts of JAX``."""
+    starts = extent.processes
+    plus = f" plus {starts} starts of JAX" if starts > 1 else ""
     return f"about {fmt.how_long(extent.seconds)}{plus}"
 
 

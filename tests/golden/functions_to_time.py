@@ -48,3 +48,7 @@ def done_at_once(x):
 
 def two_results(x):
     return {"a": jnp.sum(x)}
+
+
+def step(x):
+    return x + 10

@@ -151,6 +151,31 @@ def test_calls_events_and_measurements() -> None:
     check_frozen(HERE / "timing.json", pretty(json.loads(done.stdout)))
 
 
+FIRST = ("inputs", "trace", "lower", "compile", "first_call", "warm-up")
+LAST = {"transfer", "fetch", "check"}
+
+
+def test_an_accelerator_shows_figures_first_and_has_rounds_enough() -> None:
+    """On a clock with the times of an H100, on which a call takes 2 ms."""
+    scenarios = json.loads((HERE / "timing.json").read_text())
+    played = {k: v for k, v in scenarios.items() if k.startswith("an accelerator")}
+    assert len(played) == 3
+    for title, document in played.items():
+        events = document["events"]
+        compiled = [one["case"]["mode"] == "jit" for one in document["measurements"]]
+        for index in (i for i, jit in enumerate(compiled) if jit):
+            first = events.index(f"Sampled {index}")
+            begun = [words.split() for words in events[:first]]
+            phases = [
+                words[2] for words in begun if words[:2] == ["PhaseStarted", f"{index}"]
+            ]
+            assert (*phases,) in (FIRST, ("import", *FIRST)), title
+        last = max(i for i, words in enumerate(events) if words.startswith("Sampled"))
+        assert not [words for words in events[:last] if words.split()[-1] in LAST]
+        for one in document["measurements"]:
+            assert one["ready"]["rounds"] >= (6 if one["case"]["mode"] == "jit" else 3)
+
+
 def test_what_is_exported_and_kept(play: Played) -> None:
     stream, command = SCENARIOS["bench"]
     (play.folder / "kept" / "history.db").unlink()

@@ -87,7 +87,7 @@ def test_a_copy_is_timed_without_what_it_copies_and_is_one_if_any_was(
     now, array = [0.0], jnp.zeros(3)
 
     def fresh() -> Any:
-        now[0] += 9.0
+        now[0] += 0.05
         return [array]
 
     def copied(source: Any, *_: Any) -> Any:

@@ -12,16 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import runtime, workload
+from jaxtui.measure import coldpath, measurement, planning, runtime, workload
+from jaxtui.measure import experiment as module
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.experiment import groups, run
 from jaxtui.measure.measurement import thin
+from jaxtui.measure.pace import ALONE
 from jaxtui.measure.turns import Turns, is_due
 from jaxtui.model import (
-    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
     Experiment,
     Failure,
     Measurement,
+    PhaseStarted,
     PlannedCase,
     RunEvent,
     RunFinished,
@@ -29,6 +33,7 @@ from jaxtui.model import (
 )
 from jaxtui.model import cases as cases_module
 from jaxtui.stats import MINIMUM_ROUNDS
+from jaxtui.view import words
 from tests.apart import in_a_thread
 from tests.measure.running import (
     case,
@@ -282,9 +287,14 @@ def test_the_points_of_a_turn_are_thinned_but_keep_the_extremes() -> None:
     assert [r / 2 for r in kept] == list(dispatch)
 
 
-def test_calls_that_are_left_out_of_the_points_are_in_the_bins() -> None:
+def test_calls_that_are_left_out_of_the_points_are_in_the_bins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(measurement, "POINTS_PER_TURN", 4)
     found = list(run(experiment(case("add", 10))))
-    turns = [one for one in found if isinstance(one, Sampled)]
+    first, *turns = (one for one in found if isinstance(one, Sampled))
+    assert first.round == 0
+    assert [turn.round for turn in turns] == [*range(1, len(turns) + 1)]
     (whole,) = endings(found)
     assert isinstance(whole, Measurement)
     assert whole.ready is not None
@@ -323,7 +333,83 @@ def test_summing_up_is_left_out_after_most_rounds() -> None:
     assert len(due) < 40
 
 
-# The default budget is for measuring; a typed one is for everything.
+# What comes first, and what last.
+
+
+def test_the_first_figure_comes_before_all_that_its_turn_does_not_need() -> None:
+    slow, quick = case("matmul", 64, "numpy"), case("matmul", 64)
+    found = list(run(experiment(slow, quick)))
+    steps = [
+        (event.index, getattr(event, "phase", "") or type(event).__name__)
+        for event in found
+        if isinstance(event, (CaseStarted, PhaseStarted, Sampled, CaseMeasured))
+    ]
+    first = steps.index((1, "Sampled"))
+    assert steps[:first] == [
+        (1, "CaseStarted"),
+        *((1, phase) for phase in ("inputs", "trace", "lower", "compile")),
+        (1, "first_call"),
+        (1, "warm-up"),
+    ]
+    assert steps[first + 1 : first + 3] == [(1, "waiting"), (0, "CaseStarted")]
+    last = len(steps) - steps[::-1].index((0, "Sampled"))
+    assert {phase for _, phase in steps[last:]} >= {"transfer", "fetch", "check"}
+    assert not {"transfer", "fetch", "check"} & {phase for _, phase in steps[:last]}
+
+
+@pytest.mark.parametrize(("limit", "calls"), [(60.0, 3), (0.0, 2)])
+def test_numpy_that_takes_a_second_is_timed_after_jax(
+    limit: float, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(module, "SLOW_SECONDS_AT_MOST", limit)
+    found = list(run(experiment(case("add", 8, "numpy"), case("add", 8))))
+    sampled = [event.index for event in found if isinstance(event, Sampled)]
+    assert sampled == sorted(sampled, reverse=True)
+    numpy, jit = endings(found)
+    assert isinstance(numpy, Measurement)
+    assert isinstance(jit, Measurement)
+    assert numpy.ready is not None
+    assert numpy.ready.rounds == numpy.ready.n == calls
+    assert "each" in facts(numpy.notes)["few-rounds"]
+    assert not jit.has("few-rounds")
+
+
+@pytest.mark.parametrize("fault", ["room", "error"])
+def test_a_copy_that_cannot_be_timed_costs_no_figure(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raises(*_: object) -> None:
+        raise ValueError("the planted fault")
+
+    if fault == "room":
+        monkeypatch.setattr(coldpath.devices, "free_bytes", lambda *_: 100)
+        monkeypatch.setattr(planning.Supply, "free_bytes", lambda *_: None)
+    else:
+        monkeypatch.setattr(coldpath, "to_device", raises)
+    (found,) = measured(case("add", 1000))
+    assert found.phases.transfer is None
+    assert (found.phases.fetch is None) == (fault == "error")
+    assert words.sentence(next(x for x in found.notes if x.code == "uncopied"))
+
+
+def test_sizes_of_a_jitted_function_compile_once_each(
+    write: Callable[..., str],
+) -> None:
+    path = write("import jax\n\n@jax.jit\ndef heavy(x):\n    return x @ x\n")
+    compiled: list[str] = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, _, **__: compiled.append(event) if "backend_c" in event else None
+    )
+    counts = []
+    for sizes in ((8,), (16,), (24, 32, 40, 48)):  # the first warms the process up
+        compiled.clear()
+        measured(*(own("heavy", f"f32[{n},{n}]", file=path) for n in sizes))
+        counts.append(len(compiled))
+    assert counts[2] == counts[1] + 3
+
+
+# A budget is time for measuring.
 
 
 def default_budget(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
@@ -331,9 +417,9 @@ def default_budget(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
         monkeypatch.setattr(cases_module, name, seconds)
 
 
-@pytest.mark.parametrize(("typed", "enough"), [(None, True), (0.3, False)])
-def test_what_comes_before_the_rounds_is_not_of_the_default_budget(
-    typed: float | None, enough: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("typed", [None, 0.3])
+def test_what_comes_before_the_rounds_is_not_of_the_budget(
+    typed: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     default_budget(monkeypatch, 0.3)
     asked = Experiment(cases=(own("deep", "f32[8]"),), budget_seconds=typed)
@@ -341,26 +427,29 @@ def test_what_comes_before_the_rounds_is_not_of_the_default_budget(
     assert isinstance(found, Measurement)
     assert found.phases.cold_seconds > 0.3
     assert found.ready is not None
-    assert (found.ready.rounds >= MINIMUM_ROUNDS) is enough
-    assert found.has("few-rounds") is not enough
-
-
-def test_the_default_budget_has_six_rounds_however_long_a_call_takes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    default_budget(monkeypatch, 0.01)
-    (found,) = endings(run(Experiment(cases=(own("power", "f32[256,256]"),))))
-    assert isinstance(found, Measurement)
-    assert found.ready is not None
-    assert found.ready.median * MINIMUM_ROUNDS > 0.01
     assert found.ready.rounds >= MINIMUM_ROUNDS
 
 
-def test_a_call_must_fit_into_the_share_of_each_process() -> None:
+def test_a_call_that_is_short_beside_the_budget_has_six_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    many = Experiment(cases=(case("add", 8),) * 20, budget_seconds=0.01)
+    for share, enough in ((1e9, True), (0.0, False)):
+        monkeypatch.setattr(module, "SHORT_SHARE", share)
+        found = endings(run(many))
+        rounds = [one.ready.rounds for one in found if isinstance(one, Measurement)]
+        assert (min(rounds) >= MINIMUM_ROUNDS) is enough
+
+
+def test_a_call_of_numpy_must_fit_into_the_budget_of_a_process() -> None:
     slow = case("matmul", 3000, "numpy", "float16")
-    enough = []
-    for processes in (1, 10):
-        asked = Experiment(cases=(slow,), budget_seconds=1.0, processes=processes)
-        (failed,) = (one for one in run(asked) if isinstance(one, CaseFailed))
-        enough.append(failed.failure.remark.facts["enough"])
-    assert enough[1] > 5 * enough[0]
+    limits = [
+        module._Run(
+            Experiment(cases=(slow,), budget_seconds=100.0, processes=processes),
+            lambda: False,
+            own_process=True,
+            pace=ALONE,
+        )._slow_at_most
+        for processes in (1, 5, 50)
+    ]
+    assert limits == [100.0, 20.0, module.SLOW_SECONDS_AT_MOST]

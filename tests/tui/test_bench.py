@@ -314,7 +314,7 @@ async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
     engine = FakeEngine(begun)
     async with on_bench(engine) as (app, pilot):
         app.query_one("#sizes", Input).value = MANY
-        said = "52 sizes × 2 modes = 104 cases, about 104 s plus compile"
+        said = "52 sizes × 2 modes = 104 cases, about 3.03 min"
         await until(pilot, lambda: verdict(app) == said)
         app.query_one("#sizes").focus()
         # Enter in an input asks too; only y means yes.

@@ -22,13 +22,13 @@ VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
 @pytest.mark.parametrize(
     ("change", "state", "runs", "problem", "words"),
     [
-        ({}, STATE, True, False, "6 cases, about 10 s plus compile"),
+        ({}, STATE, True, False, "6 cases, about 14 s"),
         ({"sizes": "12..x"}, STATE, False, True, "12..x"),
         ({"sizes": ""}, STATE, False, True, "empty"),
         ({"dtypes": ()}, STATE, False, True, "one dtype"),
         ({"modes": ()}, STATE, False, True, "one mode"),
         ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
-        ({"processes": "5"}, STATE, True, False, "30 s plus compile and 5 starts"),
+        ({"processes": "5"}, STATE, True, False, "about 52 s plus 5 starts"),
         ({"processes": "0"}, STATE, False, True, '"0" is not a number of processes'),
         ({"processes": "x"}, STATE, False, True, '"x" is not a number of processes'),
         ({"dtypes": ("int8",)}, STATE, True, True, "doesn't run in int8"),

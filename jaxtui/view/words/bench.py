@@ -13,6 +13,9 @@ _USUAL = 0.95
 def _few_rounds(facts: Facts) -> str:
     rounds = facts["rounds"]
     count = f"Only {fmt.plural(rounds, 'round')} fit into the budget"
+    if "each" in facts:
+        count = f"{fmt.plural(rounds, 'call')} of about {fmt.seconds(facts['each'])}"
+        count += " after all others"
     if rounds < 2:
         return f"{count}, so there is no interval."
     return f"{count}: the interval is min–max."
@@ -175,6 +178,13 @@ def _impossible(facts: Facts) -> str:
     return (
         f"{rate} is above the device's peak of {peak}: the clock missed part of the op."
     )
+
+
+def _uncopied(facts: Facts) -> str:
+    if "error" in facts:
+        return f"Copies to and from the device were not timed: {ended(facts['error'])}"
+    needed, free = map(fmt.bytes_text, (facts["needed"], facts["free"]))
+    return f"Transfer was not timed: a second copy needs {needed}, {free} are free."
 
 
 def _no_span(facts: Facts) -> str:
@@ -396,8 +406,12 @@ WORDS: dict[str, Words] = {
     "few-rounds": Words(
         "few rounds",
         _few_rounds,
-        "Raise the budget.",
-        "under six, so the interval is min–max: raise the budget",
+        lambda facts: "" if "each" in facts else "Raise the budget.",
+        lambda facts: (
+            "a call takes a second: a few after all others"
+            if "each" in facts
+            else "under six, so the interval is min–max: raise the budget"
+        ),
     ),
     "uncertain": Words(
         "",
@@ -559,6 +573,7 @@ WORDS: dict[str, Words] = {
         " time to load it.",
     ),
     "aliased": Words("zero-copy", _aliased),
+    "uncopied": Words("no copy", _uncopied),
     "memcpy": Words(
         "no bus transfer",
         "On CPU a transfer is a copy within the host's memory, not over a bus.",

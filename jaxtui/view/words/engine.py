@@ -384,7 +384,7 @@ WORDS: dict[str, Words] = {
         "no answer",
         _overdue,
         lambda f: (
-            f"A longer {'--limit' if f['work'] == 'inspection' else '--budget'} waits"
+            f"A longer {'limit' if f['work'] == 'inspection' else 'budget'} waits"
             " longer."
         ),
     ),
@@ -435,18 +435,13 @@ WORDS: dict[str, Words] = {
         ),
         "Choose a smaller size or a narrower dtype.",
     ),
-    "budget-used": Words(
-        "out of budget",
-        lambda f: f"The budget of {fmt.seconds(f['seconds'])} ran out before its turn.",
-        "Raise --budget, or choose fewer cases.",
-    ),
     "too-slow": Words(
         "too slow",
         lambda f: (
             f"One call would take about {fmt.seconds(f['seconds'])} (estimated from a"
-            " smaller size), more than its share of the budget."
+            " smaller size), and nothing could stop it."
         ),
-        lambda f: f"Raise --budget to {f['enough']:.0f}, or choose a smaller size.",
+        "Choose a smaller size, or a budget that is longer than a call.",
     ),
     "stopped": Words(
         "stopped",
