@@ -194,8 +194,7 @@ def parts(profile: Profile) -> Parts:
 
 def headline(profile: Profile) -> Remark:
     """How much of a step the device works, and the longest wait or the dearest line."""
-    whole = profile.whole_seconds
-    busy = profile.busy_seconds / whole if whole else 0.0
+    busy = profile.busy_seconds / profile.step_seconds if profile.step_seconds else 0.0
     facts: dict[str, Fact] = {"busy": busy, "step_seconds": profile.step_seconds}
     facts["devices"] = len(profile.devices)
     if 1 - busy > WAITS and profile.gaps:
@@ -205,7 +204,7 @@ def headline(profile: Profile) -> Remark:
         return Remark("device-waits", facts)
     dearest = rows(profile, best_key(profile))[0]
     facts |= {"row": dearest.key, "seconds": dearest.seconds}
-    facts["share"] = dearest.seconds / (whole or 1.0)
+    facts["share"] = dearest.seconds / (profile.step_seconds or 1.0)
     return Remark("device-works", facts)
 
 

@@ -220,15 +220,10 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
 
     @property
     def busy_seconds(self) -> float:
-        """Of the mean step; under the profiler it may be longer than a step without."""
+        """Of the mean step."""
         return _mean(self.busy)
 
     @property
     def idle_seconds(self) -> float:
         """What a step takes beyond its kernels."""
         return max(0.0, self.step_seconds - self.busy_seconds)
-
-    @property
-    def whole_seconds(self) -> float:
-        """Busy and idle: what all shares are of."""
-        return self.busy_seconds + self.idle_seconds

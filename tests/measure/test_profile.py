@@ -486,11 +486,14 @@ def test_a_gap_has_room_in_a_step_without_the_profiler(
     traced = cpu((on_cpu("dot.1", 0, 2), on_cpu("dot.2", 8, 10)), host=host)
     found = profile.beside(traced, plain * 1e-3)
     assert found.step_seconds == pytest.approx(min(plain, 10) * 1e-3)
-    assert found.busy_seconds / found.whole_seconds == pytest.approx(busy)
+    assert found.busy_seconds / found.step_seconds == pytest.approx(busy)
+    adds_up(found)
     assert [1e3 * gap.seconds for gap in found.gaps] == pytest.approx(gaps)
     for gap in found.gaps:
         assert sum(each.seconds for each in gap.host) == pytest.approx(gap.seconds)
-    (cost, *_) = remarks(found)
+    (cost, *others) = remarks(found)
+    delayed = "kernels-shortened" in [remark.code for remark in others]
+    assert delayed == (plain < 4)
     assert cost.facts["step_seconds"] == pytest.approx(10e-3)
 
 

@@ -28,6 +28,10 @@ MOST_EVENTS = 1_000_000
 """Each takes some 20 µs and 1 kB while a profile is made of it."""
 
 
+UNREMARKED = 0.95
+"""Kernels of a trace that are shortened less than to this need no remark."""
+
+
 class NoProfileError(RemarkError):
     """A trace shows no kernel."""
 
@@ -97,10 +101,12 @@ def read(space: xspace.Space, source: str, device_kind: str = "") -> Profile:
 def beside(found: Profile, plain_seconds: float) -> Profile:
     """A profile of steps of which one takes so long without the profiler.
 
-    Its gaps are those for which such a step has room, and no longer than that: the rest
-    is the profiler's.
+    Its kernels fit into such a step, and its gaps are those for which it has room, and
+    no longer than that: the rest is the profiler's.
     """
     found = msgspec.structs.replace(found, unprofiled_seconds=plain_seconds)
+    if (part := found.step_seconds / (found.busy_seconds or 1.0)) < 1:
+        found = _shorter(found, part)
     idle = found.idle_seconds
     room = dict.fromkeys(found.devices, idle * len(found.steps))
     gaps = list[Gap]()
@@ -110,6 +116,28 @@ def beside(found: Profile, plain_seconds: float) -> Profile:
             room[gap.device] -= seconds
             gaps.append(_shortened(gap, seconds))
     return msgspec.structs.replace(found, gaps=tuple(gaps))
+
+
+def _shorter(found: Profile, part: float) -> Profile:
+    """With that part of the time of each kernel."""
+    kernels = (
+        msgspec.structs.replace(
+            each,
+            steps=tuple(part * seconds for seconds in each.steps),
+            total_seconds=part * each.total_seconds,
+            hidden_seconds=part * each.hidden_seconds,
+        )
+        for each in found.kernels
+    )
+    notes = found.notes
+    if part < UNREMARKED:
+        notes = (*notes, Remark("kernels-shortened", {"part": part}))
+    return msgspec.structs.replace(
+        found,
+        busy=tuple(part * seconds for seconds in found.busy),
+        kernels=tuple(kernels),
+        notes=notes,
+    )
 
 
 def _shortened(gap: Gap, seconds: float) -> Gap:

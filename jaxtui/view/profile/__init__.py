@@ -75,7 +75,7 @@ def report(
 
 def step_bar(profile: Profile, cells: int) -> tuple[Line, Line]:
     """A step to scale, and its legend."""
-    step, parts = profile.whole_seconds or 1.0, analysis.parts(profile)
+    step, parts = profile.step_seconds or 1.0, analysis.parts(profile)
     shares = (
         ("compute", parts.compute, KINDS["compute"]),
         ("collectives", parts.exposed, KINDS["collective"]),
@@ -105,7 +105,7 @@ def _rows(
     profile: Profile, shown: Sequence[Row], cut: Sequence[Row], by: By
 ) -> tuple[Column, ...]:
     """The rows of a table: those shown, the idle time, and all that are cut."""
-    step, idle = profile.whole_seconds or 1.0, profile.idle_seconds
+    step, idle = profile.step_seconds or 1.0, profile.idle_seconds
     rest = sum(row.seconds for row in cut)
     unit = fmt.shared([*(row.seconds for row in shown), idle, rest], "s")
     places = [analysis.place(row, profile) for row in shown]

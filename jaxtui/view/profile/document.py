@@ -166,7 +166,7 @@ _PLACE = ("file", "line", "function")
 
 def as_csv(profile: Profile, by: By) -> str:
     """A row per key in base units, and one for the idle time."""
-    step = profile.whole_seconds or 1.0
+    step = profile.step_seconds or 1.0
     rows: list[dict[str, Any]] = [
         {
             **{name: getattr(row, own) for name, own in CSV.items() if own},

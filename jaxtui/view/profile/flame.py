@@ -81,7 +81,7 @@ def flame(profile: Profile) -> str:
             continue
         y = height - 10 - (depth + 1) * _ROW
         ((kind, _),) = node.kinds.most_common(1)
-        share = fmt.percent(node.seconds / (profile.whole_seconds or 1.0))
+        share = fmt.percent(node.seconds / (profile.step_seconds or 1.0))
         tip = f"{node.name} {fmt.seconds(node.seconds)} {share} {node.place}"
         fits = int((width - 4) / _LETTER)
         text = (

@@ -56,7 +56,7 @@ def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
         if row.frame is not None and (wanted is None or wanted & kernels):
             files[row.frame.file][row.frame.line] = row
     scale = Scale.of(row.seconds for rows in files.values() for row in rows.values())
-    step = profile.whole_seconds or 1.0
+    step = profile.step_seconds or 1.0
     found: list[SourceLine] = []
     for file, rows in sorted(
         files.items(), key=lambda item: -sum(row.seconds for row in item[1].values())
@@ -111,7 +111,7 @@ def rows_of(profile: Profile, by: By, line: SourceLine | None = None) -> list[Ro
 
 def row_lines(profile: Profile, rows: Sequence[Row], by: By, width: int) -> list[Line]:
     """The kernels as a list shows them: time, share, bar and name."""
-    step = profile.whole_seconds or 1.0
+    step = profile.step_seconds or 1.0
     unit = fmt.shared([row.seconds for row in rows], "s")
     times = [time_text(row.seconds, unit) + f" {unit.name}".rstrip() for row in rows]
     room = max(map(len, times), default=0)

@@ -252,6 +252,13 @@ WORDS: dict[str, Words] = {
             " their times are those of the calls."
         ),
     ),
+    "kernels-shortened": Words(
+        "kernel times",
+        lambda facts: (
+            f"Under the profiler the kernels took {fmt.ratio(1 / facts['part'])} a"
+            " plain step. jaxtui shortened their times to fit."
+        ),
+    ),
     "kernels-unnamed": Words(
         "unnamed kernels",
         lambda facts: (
