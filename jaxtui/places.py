@@ -16,11 +16,18 @@ LARGEST_BYTES = 256_000_000
 a call takes 5 µs (measured): these are twenty minutes of it, read in two seconds."""
 
 
+class NoHomeError(OSError):
+    """This user has no home folder, as in many a container."""
+
+
 def data_folder() -> Path:
     """The folder of this user's data; it need not exist yet.
 
     ``$XDG_DATA_HOME/jaxtui`` or ``~/.local/share/jaxtui`` on Linux,
     ``~/Library/Application Support/jaxtui`` on macOS; ``$JAXTUI_DATA`` where it is set.
+
+    Raises:
+        NoHomeError: There is none of these.
     """
     if folder := os.environ.get(VARIABLE):
         # Not Path.expanduser, which raises where there is no such ~user.
@@ -28,7 +35,13 @@ def data_folder() -> Path:
     # Only here: the engine reads files as well, and its Python needs no platformdirs.
     import platformdirs
 
-    return Path(platformdirs.user_data_dir("jaxtui", appauthor=False))
+    try:
+        folder = platformdirs.user_data_dir("jaxtui", appauthor=False)
+    except (RuntimeError, KeyError):
+        folder = ""
+    if not os.path.isabs(folder):  # an older platformdirs leaves the "~"
+        raise NoHomeError(errno.ENOENT, "there is no home folder; set JAXTUI_DATA")
+    return Path(folder)
 
 
 def make_private(folder: Path) -> None:

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from jaxtui import cli
 from jaxtui.analysis import baseline
+from jaxtui.history.recording import Recording
 from jaxtui.lessons import progress
 from jaxtui.measure import own
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import SelectionError
+from jaxtui.model import CaseMeasured, Host, Ready, Remark, SelectionError
 from jaxtui.places import LARGEST_BYTES, read_whole
-from jaxtui.view import document
+from jaxtui.view import document, words
 from tests.processes import jaxtui
-from tests.records import case
+from tests.records import case, device, measurement
 
 
 def _make_socket(path: Path) -> None:
@@ -91,3 +93,45 @@ def test_compare_reads_no_endless_file(
     saved.write_text(json.dumps({"schema": 1, "measurements": []}))
     ended = jaxtui("compare", endless("saved.json"), saved, data=tmp_path)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (64, "", 1)
+
+
+@pytest.fixture(params=["raises", "leaves"])
+def homeless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No home, as platformdirs says it: the older ones leave the path as it is."""
+
+    def folder(*_: object, **__: object) -> str:
+        if request.param == "raises":
+            raise RuntimeError
+        return "~/.local/share/jaxtui"
+
+    monkeypatch.setattr("platformdirs.user_data_dir", folder)
+    monkeypatch.delenv("JAXTUI_DATA")
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_nothing_is_saved_and_that_is_said_once() -> None:
+    said: list[Remark] = []
+    recording = Recording(said.append)
+    host = Host(
+        hostname="h", python="3", jax="0", jaxlib="0", numpy="0", platform_version=""
+    )
+    recording.observe(Ready(host=host, devices=(device("cpu:0"),), ops=()))
+    recording.look_back([case()])
+    for index in range(2):
+        recording.observe(CaseMeasured(index=index, measurement=measurement(case())))
+    assert recording.close() is None
+    assert [one.code for one in said] == ["no-home"]
+    assert "JAXTUI_DATA" in words.text(said[0])
+    assert progress.read() == progress.Progress()
+    assert [progress.add("a", "b"), progress.add("a", "c")] == [
+        Remark("no-home", severity="warning"),
+        None,
+    ]
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_history_without_a_home_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["history"]) == 3
+    assert "Set JAXTUI_DATA" in capsys.readouterr().err

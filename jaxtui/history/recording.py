@@ -83,6 +83,8 @@ class Recording:
         self._queue: queue.SimpleQueue[_Item | _Question | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._warned = False
+        self._homeless = False
+        """There is no place for a history: that was said, and nothing is lost."""
 
     def observe(self, event: Event) -> None:
         """Keep it, if it is a measurement."""
@@ -129,7 +131,7 @@ class Recording:
         self._queue.put(None)
         self._thread.join(patience)
         self._thread = None
-        count = self._taken - self._kept
+        count = 0 if self._homeless else self._taken - self._kept
         return Remark("not-kept", {"measurements": count}, "warning") if count else None
 
     def _break_off(self) -> None:
@@ -170,6 +172,7 @@ class Recording:
         except HistoryError as error:
             if not self._warned:
                 self._warned = True
+                self._homeless = error.remark.code == "no-home"
                 self._warn(error.remark)
         else:
             self._kept += 1

@@ -28,7 +28,7 @@ from jaxtui.model import (
     Remark,
 )
 from jaxtui.model.remark import Fact, RemarkError
-from jaxtui.places import data_folder, keep_private, make_private
+from jaxtui.places import NoHomeError, data_folder, keep_private, make_private
 
 try:
     import sqlite3
@@ -220,7 +220,16 @@ class History:
 
     def __init__(self, path: Path | None = None) -> None:
         """Take the file; by default ``history.db`` in the data directory."""
-        self.path = path or data_folder() / FILE
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """Of the file.
+
+        Raises:
+            NoHomeError: No folder is known for it.
+        """
+        return self._path or data_folder() / FILE
 
     def add(
         self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
@@ -411,6 +420,8 @@ class History:
                 return None
             with self._connection(writes) as connection:
                 return act(connection)
+        except NoHomeError as error:
+            raise HistoryError.of("no-home") from error
         except (sqlite3.Error, *_FAILURES) as error:
             raise _cannot(self.path, error) from error
 

@@ -11,6 +11,7 @@ import msgspec
 from jaxtui.lessons.trial import Lesson
 from jaxtui.model import Remark
 from jaxtui.places import (
+    NoHomeError,
     data_folder,
     make_private,
     read_whole,
@@ -50,8 +51,8 @@ def read() -> Progress:
         return Progress()
 
 
-_TOLD: set[Path] = set()
-"""Files that cannot be written, of which this process has told."""
+_TOLD: set[Path | None] = set()
+"""Files that cannot be written, of which this process has told; none without a home."""
 
 
 def add(lesson: str, title: str) -> Remark | None:
@@ -63,8 +64,9 @@ def add(lesson: str, title: str) -> Remark | None:
     Returns:
         Why it cannot be kept, the first time; else nothing.
     """
-    file = path()
+    file: Path | None = None
     try:
+        file = path()
         make_private(file.parent)
         before = _load()
         if before is None:
@@ -79,6 +81,8 @@ def add(lesson: str, title: str) -> Remark | None:
         if file in _TOLD:
             return None
         _TOLD.add(file)
+        if isinstance(error, NoHomeError):
+            return Remark("no-home", severity="warning")
         reason = error.strerror or type(error).__name__
         return Remark(
             "progress-not-saved", {"file": str(file), "reason": reason}, "warning"

@@ -263,8 +263,9 @@ class BaseApp(App[None]):
             text: what to copy.
             name: of the file, which is replaced by the next copy of its kind.
         """
-        copied, folder = self.copy(text).capitalize(), data_folder() / "copied"
+        copied = self.copy(text).capitalize()
         try:
+            folder = data_folder() / "copied"
             make_private(folder)
             write(folder / name, text, replace=True)
         except (ExportError, OSError) as error:

@@ -182,6 +182,12 @@ WORDS: dict[str, Words] = {
     "history-unusable": Words(
         "unusable history",
         lambda facts: f"Cannot use the history {facts['path']}: {ended(facts['why'])}",
+        "JAXTUI_DATA names another folder.",
+    ),
+    "no-home": Words(
+        "nothing saved",
+        "Nothing is saved: this user has no home folder.",
+        "Set JAXTUI_DATA to a folder.",
     ),
     "history-newer": Words(
         "newer history",
