@@ -29,10 +29,17 @@ PARSED = ("JAXTUI_START_LIMIT", "_JAXTUI_COMPLETE")
 
 def main() -> int:
     """Run the command line of this process, and return its exit code."""
-    # Until ``cli`` takes note of signals nothing can be lost, and Python would answer
-    # Ctrl-C with a traceback. Whoever started this may have it ignored.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
+    early: list[int] = []
+
+    def arrived(number: int, _: object) -> None:
+        # ``cli`` heeds it, unless importing that hangs.
+        early.append(number)
+        signal.alarm(10)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Whoever started this may have some ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, arrived)
     # Where stdin, stdout or stderr is closed, no pipe of an engine may take its number.
     while (spare := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
@@ -43,7 +50,7 @@ def main() -> int:
         from jaxtui import cli
     except Exception as error:
         return _unimportable(error)
-    return cli.main(process=engine)
+    return cli.main(process=engine, early=early)
 
 
 def _unimportable(error: Exception) -> int:

@@ -109,6 +109,7 @@ def main(
     *,
     engine: Callable[[EngineOptions], Any] | None = None,
     process: EngineProcess | None = None,
+    early: Sequence[int] = (),
 ) -> int:
     """Run a command line and return its exit code; never raises.
 
@@ -116,9 +117,10 @@ def main(
         arguments: without the program's name; ``None`` means those of this process.
         engine: makes the engine; a test's way to put another in its place.
         process: the app's engine, if that was started already.
+        early: signals that have come already.
     """
     prepare_streams()
-    with interrupt.heeded():
+    with interrupt.heeded(early):
         try:
             code = cli.main(
                 args=None if arguments is None else list(arguments),

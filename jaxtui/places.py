@@ -40,7 +40,7 @@ def data_folder() -> Path:
     except (RuntimeError, KeyError):
         folder = ""
     if not os.path.isabs(folder):  # an older platformdirs leaves the "~"
-        raise NoHomeError(errno.ENOENT, "there is no home folder; set JAXTUI_DATA")
+        raise NoHomeError(errno.ENOENT, os.strerror(errno.ENOENT), "$HOME")
     return Path(folder)
 
 

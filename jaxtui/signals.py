@@ -13,7 +13,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -68,6 +68,10 @@ class Interrupt:
     def _reset(self) -> None:
         self.number = 0
         """Of the first; 0 before."""
+        self.last = 0
+        """The number of the newest."""
+        self._waits = False
+        """What runs decides itself when it ends."""
         self._tell: Callable[[bool], object] | None = None
         self._worked = False
         """The work is done: what is left is to print."""
@@ -84,10 +88,13 @@ class Interrupt:
         return 128 + self.number
 
     @contextlib.contextmanager
-    def heeded(self) -> Iterator[None]:
+    def heeded(self, early: Sequence[int] = ()) -> Iterator[None]:
         """Take note of signals in this block instead of dying of them.
 
         Whoever started the process may have it survive a hang-up (``nohup``).
+
+        Args:
+            early: those that have come before.
         """
         in_main = threading.current_thread() is threading.main_thread()
         if self._heeded or not in_main:
@@ -100,6 +107,10 @@ class Interrupt:
             del before[signal.SIGHUP]
         for number in before:
             signal.signal(number, self._arrived)
+        if early:
+            signal.alarm(0)
+            self.number = self.number or early[0]
+            self.last = self.last or early[-1]
         atexit.register(_ignore)
         try:
             yield
@@ -123,15 +134,22 @@ class Interrupt:
             told(False)
 
     def run(
-        self, work: Coroutine[Any, Any, _Result], stop: Stop = lambda _: None
+        self,
+        work: Coroutine[Any, Any, _Result],
+        stop: Stop = lambda _: None,
+        *,
+        waits: bool = False,
     ) -> _Result | None:
         """What a coroutine gives, in an event loop; ``None`` if it was broken off.
 
         Args:
             work: is cancelled by a signal, unless ``stop`` has something to do.
             stop: see there.
+            waits: a second signal forces no end: ``stop`` sees to that.
         """
         import asyncio
+
+        self._waits = waits
 
         async def working() -> _Result:
             loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -152,7 +170,7 @@ class Interrupt:
                     raise asyncio.CancelledError
                 return await work
             finally:
-                self._tell, self._worked = None, True
+                self._tell, self._worked, self._waits = None, True, False
 
         try:
             # asyncio leaves a loop half made that gets no descriptors, and Python
@@ -170,12 +188,16 @@ class Interrupt:
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         again = self.happened
-        self.number = self.number or number
+        self.number, self.last = self.number or number, number
         if self._tell is not None:
             with contextlib.suppress(RuntimeError):  # the event loop is closed
                 self._tell(again)
+        if self._waits:
+            return
         if self._limit is None and (again or not (self._tell or self._worked)):
-            self._limit = exit_within(PATIENCE_SECONDS, self.code)
+            # On a busy machine imports take seconds, and the document comes after them.
+            seconds = PATIENCE_SECONDS if again else 3 * PATIENCE_SECONDS
+            self._limit = exit_within(seconds, self.code)
 
 
 interrupt = Interrupt()

@@ -105,6 +105,7 @@ def homeless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         return "~/.local/share/jaxtui"
 
     monkeypatch.setattr("platformdirs.user_data_dir", folder)
+    monkeypatch.setattr(progress, "_TOLD", set())
     monkeypatch.delenv("JAXTUI_DATA")
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import platform
-import signal
 import sys
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
@@ -16,7 +13,7 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Common, check_program, not_started, python_flag
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
-from jaxtui.commands.terminal import in_colour, pass_on, say, width_of
+from jaxtui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
 from jaxtui.engine import audits
 from jaxtui.model.audit import Witness
 from jaxtui.model.remark import rejection
@@ -87,26 +84,18 @@ def command(
 def _run(
     program: Sequence[str], python: tuple[str, ...], *, as_json: bool
 ) -> tuple[int, Witness | None]:
-    process: asyncio.subprocess.Process | None = None
-
-    def started(new: asyncio.subprocess.Process) -> None:
-        nonlocal process
-        process = new
+    told = PassedOn()
 
     async def work() -> tuple[int, Witness | None]:
         try:
             # A document on stdout stands there alone.
-            stdout = sys.stderr if as_json else None
-            return await audits.watch(program, python, started=started, stdout=stdout)
+            stdout = STDERR if as_json else None
+            return await audits.watch(
+                program, python, started=told.started, stdout=stdout
+            )
         except OSError as error:
             command = python[0] if python else sys.executable
             raise not_started((command,), error) from error
 
-    def stop(again: bool) -> Coroutine[Any, Any, None] | None:
-        async def forward() -> None:
-            if process is not None:
-                pass_on(process, signal.SIGKILL if again else interrupt.number)
-
-        return forward()
-
-    return interrupt.run(work(), stop) or (interrupt.code, None)
+    seen = interrupt.run(work(), lambda _: told.tell(), waits=True)
+    return seen or (interrupt.code, None)

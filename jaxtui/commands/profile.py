@@ -42,7 +42,7 @@ from jaxtui.commands.options import (
     own_arguments,
 )
 from jaxtui.commands.output import Exports, close, export_flags, rendered
-from jaxtui.commands.terminal import pass_on, say
+from jaxtui.commands.terminal import STDERR, PassedOn, say
 from jaxtui.engine import children, traces
 from jaxtui.model import Remark, WorkFailed
 from jaxtui.model.profile import (
@@ -63,9 +63,6 @@ from jaxtui.view.profile import document as files
 from jaxtui.view.profile.difference import difference
 
 RUNNER = "jaxtui.measure.profile.capture"
-
-STDERR = 2
-"""The descriptor: a program writes to it and not to what Python has made of it."""
 
 POLL_SECONDS = 0.1
 """Between two looks whether a program's trace is written."""
@@ -334,10 +331,9 @@ def _program(
     environment = dict(os.environ)
     if common.cpu_devices is not None:
         environment["JAX_NUM_CPU_DEVICES"] = str(common.cpu_devices)
-    process: asyncio.subprocess.Process | None = None
+    told = PassedOn()
 
     async def run() -> int:
-        nonlocal process
         with TemporaryDirectory(prefix="jaxtui-profile-") as folder:
             try:
                 async with children.running(
@@ -346,10 +342,12 @@ def _program(
                     msgspec.json.encode(script).decode(),
                     *arguments,
                     python=common.python,
+                    holds=True,
                     env=environment,
                     # A document on stdout stands there alone.
                     stdout=STDERR if show.as_json else None,
                 ) as process:
+                    told.started(process)
                     return await watch(process, Path(folder))
             except OSError as error:
                 python = common.python or (sys.executable,)
@@ -367,13 +365,11 @@ def _program(
             code = show.close(await _captured(folder, script.path), script.path)
         return children.status(ended.result()) or code
 
-    async def tell() -> None:
-        # The terminal has told the program as well, and it decides when it ends.
-        if process is not None:
-            pass_on(process, interrupt.number)
-
-    code = interrupt.run(run(), lambda _: tell())
-    return interrupt.code if code is None else code
+    code = interrupt.run(run(), lambda _: told.tell(), waits=True)
+    if code is None:  # before there was a program
+        show.close(None, script.path)
+        return interrupt.code
+    return code
 
 
 async def _captured(folder: Path, source: str) -> Profile | WorkFailed:

@@ -14,6 +14,7 @@ import click
 
 from jaxtui.commands import CannotRun
 from jaxtui.machine.hosts import process_of
+from jaxtui.signals import interrupt
 from jaxtui.text import PLAIN, visible
 
 if TYPE_CHECKING:
@@ -54,14 +55,36 @@ def wipe() -> None:
         sys.stderr.flush()
 
 
-def pass_on(process: asyncio.subprocess.Process, number: int) -> None:
-    """Send a signal to a program that runs for the user, unless it has ended.
+STDERR = 2
+"""The descriptor: a program writes to it, whatever Python has made of it."""
 
-    A terminal has sent Ctrl-C to it as well.
-    """
-    told = number == signal.SIGINT and is_terminal(sys.stdin)
-    if process.returncode is None and not told:
-        process.send_signal(number)
+MOST_SIGNALS = 3
+"""That a program gets; the next one kills it, and with it what was seen of it."""
+
+
+class PassedOn:
+    """Passes the signals of this process on to a program that runs for its user."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._count = 0
+
+    def started(self, process: asyncio.subprocess.Process) -> None:
+        """Take the process, and tell it what has come while it was started."""
+        self._process = process
+        if interrupt.happened:
+            process.send_signal(interrupt.last)
+
+    async def tell(self) -> None:
+        """Tell it of the last signal; a terminal has sent Ctrl-C to it as well."""
+        process, number = self._process, interrupt.last
+        self._count += 1
+        if process is None or process.returncode is not None:
+            return
+        if self._count > MOST_SIGNALS:
+            process.kill()
+        elif number != signal.SIGINT or not is_terminal(sys.stdin):
+            process.send_signal(number)
 
 
 def say(text: str) -> None:

@@ -32,8 +32,8 @@ from jaxtui.model.hosts import HOST_GONE
 from jaxtui.model.own import is_own
 from jaxtui.model.remark import Fact
 
-PROFILE_SECONDS = 60.0
-"""What no step and no making of arguments should take without the processor."""
+PROFILE_SECONDS = 20.0
+"""What no making of arguments and no step should take without the processor."""
 
 
 def has_files(work: Work) -> bool:

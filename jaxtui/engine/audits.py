@@ -39,7 +39,7 @@ async def watch(
     with TemporaryDirectory(prefix="jaxtui-audit-") as folder:
         result = Path(folder) / "witness.json"
         async with children.running(
-            MODULE, str(result), *program, python=python, **streams
+            MODULE, str(result), *program, python=python, holds=True, **streams
         ) as process:
             started(process)
             code = await process.wait()

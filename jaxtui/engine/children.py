@@ -12,11 +12,16 @@ from typing import Any
 
 from jaxtui.child import command
 from jaxtui.engine.process import KILL_SECONDS
+from jaxtui.signals import SIGNALS
 
 
 @asynccontextmanager
 async def running(
-    module: str, *arguments: str, python: tuple[str, ...] = (), **options: Any
+    module: str,
+    *arguments: str,
+    python: tuple[str, ...] = (),
+    holds: bool = False,
+    **options: Any,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """A process that runs ``main`` of a module; it is killed at the end of the block.
 
@@ -24,14 +29,20 @@ async def running(
         module: its full name.
         *arguments: of the process.
         python: another interpreter.
+        holds: signals come to the process only when it asks for them.
         **options: of ``asyncio.create_subprocess_exec``.
 
     Raises:
         OSError: The interpreter cannot be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command(module, python), *arguments, **options
-    )
+    # A process inherits what its parent holds back.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS if holds else ())
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command(module, python), *arguments, **options
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     try:
         yield process
     finally:

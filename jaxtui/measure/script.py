@@ -2,6 +2,8 @@
 
 The program has its own arguments, its own ``__main__`` and its own folder first on the
 path. Nothing of jaxtui may have imported JAX before it does.
+
+Signals that end a program end this one, and never what is written of it afterwards.
 """
 
 from __future__ import annotations
@@ -13,10 +15,15 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
+
+from jaxtui.measure.children import signal_with_parent
 
 BROKEN_OFF = -signal.SIGINT
 """Ctrl-C has ended it."""
+
+ASKS = (signal.SIGTERM, signal.SIGHUP)
+"""What would end the program before it could be told what was seen."""
 
 
 def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
@@ -29,27 +36,48 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
             ``os._exit``, which runs nothing else; not in a process that it has forked.
     """
     pid, over, leave = os.getpid(), threading.Event(), os._exit
+    signal_with_parent()
 
     def end() -> None:
         if os.getpid() == pid and not over.is_set():
             over.set()
+            hold()
             ended()
+            for number in (signal.SIGINT, *mine):
+                signal.signal(number, signal.SIG_DFL)
+
+    def hold() -> None:
+        """Have no signal break off what follows, however often it comes."""
+        for number in (signal.SIGINT, *mine):
+            signal.signal(number, signal.SIG_IGN)
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        end()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
 
     def exit_at_once(status: int) -> None:
         end()
         leave(status)
 
+    mine = [one for one in ASKS if signal.getsignal(one) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, asked)
     os._exit = exit_at_once  # type: ignore[assignment]
     try:
-        status = _status(arguments)
-        # What the program still runs in threads belongs to it.
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
-    except KeyboardInterrupt:
+        try:
+            status = _status(arguments)
+            # What the program still runs in threads belongs to it.
+            for thread in threading.enumerate():
+                if thread is not threading.current_thread() and not thread.daemon:
+                    thread.join()
+        except KeyboardInterrupt:
+            status = BROKEN_OFF
+        hold()
+    except KeyboardInterrupt:  # one more, while the last one was caught
         status = BROKEN_OFF
-    finally:
-        os._exit = leave
+        hold()
+    os._exit = leave
     end()
     if status == BROKEN_OFF:  # as Python itself ends then
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -58,6 +86,11 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
+    try:
+        # Whoever started this process has held signals back until here.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, *ASKS))
+    except KeyboardInterrupt:
+        return BROKEN_OFF
     try:
         if arguments[0] == "-m":
             sys.argv = [*arguments[1:]]

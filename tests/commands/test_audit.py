@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.processes import PROGRAM, environment, jaxtui
+from jaxtui import cli
+from jaxtui.engine import audits
+from tests.processes import PROGRAM, alive, environment, jaxtui, wait_until
 
 PROGRAMS = Path(__file__).with_name("audited")
 
@@ -135,39 +137,104 @@ def test_what_is_no_program_is_refused(
     assert len(ended.stderr.splitlines()) == 1
 
 
+ENDLESS = """\
+import time
+start = time.time()
+print(time.time() - start, flush=True)
+while True:
+    try:
+        time.sleep(600)
+    finally:
+        print("unwinding", flush=True)
+"""
+
+
 @pytest.mark.parametrize(
-    ("number", "to_both"),
-    [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGINT, False)],
+    ("number", "times", "to_both"),
+    [
+        (signal.SIGTERM, 1, False),
+        (signal.SIGTERM, 3, False),
+        (signal.SIGHUP, 1, False),
+        (signal.SIGINT, 1, True),
+        (signal.SIGINT, 1, False),
+        (signal.SIGINT, 2, False),
+        (signal.SIGINT, 3, False),
+        (signal.SIGINT, 3, True),
+    ],
 )
 def test_a_program_that_never_ends_is_judged_when_it_is_stopped(
-    tmp_path: Path, number: signal.Signals, to_both: bool
+    tmp_path: Path, number: signal.Signals, times: int, to_both: bool
 ) -> None:
     path = tmp_path / "program.py"
-    path.write_text(
-        "import time\nstart = time.time()\nprint(time.time() - start, flush=True)\n"
-        "time.sleep(600)\n"
-    )
+    path.write_text(ENDLESS)
     process = subprocess.Popen(
-        [*PROGRAM, "audit", str(path)],
+        [*PROGRAM, "audit", "--json", str(path)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(),
+        env=environment(TMPDIR=tmp_path),
         start_new_session=True,
         encoding="utf-8",
     )
     try:
-        assert process.stdout is not None
-        assert process.stdout.readline()
-        if to_both:
-            os.killpg(process.pid, number)
-        else:
-            process.send_signal(number)
-        process.communicate(timeout=60)
+        assert process.stderr is not None
+        assert process.stderr.readline()
+        for index in range(times):
+            if to_both:
+                os.killpg(process.pid, number)
+            else:
+                process.send_signal(number)
+            if not (index or to_both) and number == signal.SIGINT:
+                assert "unwinding" in process.stderr.readline()
+        out, _ = process.communicate(timeout=60)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 128 + number
+    assert json.loads(out)["host"]["python"], "what was seen of it"
+    assert [one.name for one in tmp_path.glob("jaxtui-*")] == []
+
+
+@pytest.mark.parametrize("command", ["audit", "profile"])
+def test_a_program_ends_with_a_jaxtui_that_was_killed(
+    tmp_path: Path, command: str
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)")
+    process = subprocess.Popen(
+        [*PROGRAM, command, str(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment(TMPDIR=tmp_path),
+    )
+    assert process.stdout is not None
+    program = int(process.stdout.readline())
+    process.kill()
+    wait_until(lambda: not alive(program), "the end of the program")
+    process.communicate(timeout=60)
+
+
+async def test_a_signal_in_the_start_of_a_program_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import time; time.sleep(600)")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        status, witness = await audits.watch(
+            [str(path)], started=lambda new, number=number: new.send_signal(number)
+        )
+        assert status == 128 + number
+        assert witness is not None
+
+
+@pytest.mark.parametrize("command", ["audit", "profile"])
+def test_a_signal_before_there_is_a_program_has_its_document(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("")
+    arguments = [command, "--json", str(path)]
+    assert cli.main(arguments, early=[signal.SIGTERM]) == 143
+    assert json.loads(capsys.readouterr().out)
 
 
 def test_another_python_may_run_the_program(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ what else it does, and puts all that together.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from pathlib import Path
 
@@ -15,9 +13,6 @@ import msgspec
 
 from jaxtui.measure import script
 from jaxtui.measure.audit.watch import Watch
-
-ASKS = (signal.SIGTERM, signal.SIGHUP)
-"""What would end the program before it could be told what was seen."""
 
 
 def main() -> int:
@@ -27,19 +22,6 @@ def main() -> int:
     watch.install()
 
     def ended() -> None:
-        # What was seen is written whole, however often Ctrl-C comes.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for number in ASKS:
-            if signal.getsignal(number) is broken_off:
-                signal.signal(number, signal.SIG_DFL)
-        record = watch.witness()
-        Path(result).write_bytes(msgspec.json.encode(record))
+        Path(result).write_bytes(msgspec.json.encode(watch.witness()))
 
-    def broken_off(number: int, frame: object) -> None:
-        ended()
-        os.kill(os.getpid(), number)
-
-    for number in ASKS:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, broken_off)
     return script.run(arguments, ended)

@@ -40,6 +40,7 @@ WORDS = {
         lambda facts: (
             f"Cannot save your progress in {facts['file']}: {ended(facts['reason'])}"
         ),
+        "JAXTUI_DATA names another folder.",
     ),
     "step-disturbed": Words(
         "busy machine",
