@@ -280,6 +280,7 @@ class EngineClient:
                 connection.failed = EngineFailed(remark=lost)
             self._emit(None, connection.failed)
         else:
+            how |= {"printed": connection.last_words}
             if run is not None and run.ledger.current is not None:
                 how |= {"case": run.ledger.cases[run.ledger.current].label}
             facts: dict[str, Fact] = {**how, "ready": True}

@@ -239,6 +239,11 @@ class Connection:
             facts["seconds"] = heartbeat_seconds(os.environ)
         return _noted(msgspec.structs.replace(remark, facts=facts))
 
+    @property
+    def last_words(self) -> str:
+        """What it has printed last."""
+        return messages.last_words(self._last_lines)
+
     def kill(self) -> None:
         """End the process now; ``ended`` tells when it is gone."""
         self.killed = True

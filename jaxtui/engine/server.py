@@ -220,13 +220,7 @@ class Server:
             return self._give_up(error.failed)
         # Whatever the reason, the UI is told before the process ends.
         except Exception as error:
-            facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
-            detail = traceback.format_exc()
-            cause = causes.find(detail, os.environ) or Remark(
-                "engine-fault", facts, "error"
-            )
-            remark = msgspec.structs.replace(cause, detail=detail)
-            return self._give_up(EngineFailed(remark=remark))
+            return self._give_up(EngineFailed(remark=_fault("engine-fault", error)))
         while (task := self._next()) is not None:
             task()
         return 0
@@ -300,10 +294,8 @@ class Server:
                     self._outbox.send(event, request.run)
         # A fault of the core must not cost the process that holds the accelerator.
         except Exception as error:
-            detail = traceback.format_exc()
-            self._log(detail)
-            facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
-            remark = Remark("run-fault", facts, "error", detail)
+            remark = _fault("run-fault", error)
+            self._log(remark.detail)
             *outcomes, finished = ledger.broken_off(remark)
             for event in outcomes:
                 self._outbox.send(event, request.run)
@@ -416,9 +408,16 @@ def _lines(fd: int) -> Iterator[bytes]:
         yield from lines
 
 
+def _fault(code: str, error: Exception) -> Remark:
+    """What stands around this process, or else a fault of jaxtui."""
+    detail = traceback.format_exc()
+    facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
+    cause = causes.find(detail, os.environ) or Remark(code, facts, "error")
+    return msgspec.structs.replace(cause, detail=detail)
+
+
 def _no_plan(request: PlanRequest, error: Exception) -> Plan:
     experiment = request.experiment
-    facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
-    remark = Remark("plan-fault", facts, "error", traceback.format_exc())
+    remark = _fault("plan-fault", error)
     refused = (PlannedCase.refused(case, remark) for case in experiment.cases)
     return Plan(cases=tuple(refused), budget_seconds=experiment.budget)

@@ -8,7 +8,7 @@ nothing here, and is shown as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -295,8 +295,9 @@ _FAULT = "Fatal Python error: "
 """What faulthandler prints first; where Python was and its list of modules follow."""
 
 
-def last_words(log: Sequence[str]) -> str:
+def last_words(log: Iterable[str]) -> str:
     """What a process that died printed: the check that failed, or the last lines."""
+    log = [*log]
     ends = [index + 1 for index, line in enumerate(log) if line.startswith(_FAULT)]
     log = log[: ends[0]] if ends else log
     fatal = [match[1] for line in log if (match := re.match(_FATAL, line))]

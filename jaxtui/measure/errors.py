@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import signal
 import traceback
 
 from msgspec.structs import replace
@@ -28,13 +29,32 @@ class RefusedError(RemarkError):
     """What was asked for cannot be done."""
 
 
+def check_fault(error: BaseException) -> None:
+    """Raise what is not the case's: a generator's end, and Ctrl-C of a process in which
+    Python makes an exception of it, unlike in an engine.
+    """
+    handled = signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    if isinstance(error, GeneratorExit) or (
+        isinstance(error, KeyboardInterrupt) and handled
+    ):
+        raise error
+
+
+def _text(error: BaseException) -> str:
+    """Its text; empty where that raises as well."""
+    try:
+        return str(error)
+    except BaseException:
+        return ""
+
+
 def full_text(exc: BaseException) -> str:
-    text = str(exc)
+    text = _text(exc)
     return f"{type(exc).__name__}: {text}" if text else f"{type(exc).__name__}:"
 
 
 def headline(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or [""]
+    lines = _text(error).strip().splitlines() or [""]
     line = f"{type(error).__name__}: {lines[0]}".rstrip(": ")
     return shorten(line, HEADLINE_CHARACTERS)
 

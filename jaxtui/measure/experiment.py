@@ -392,7 +392,7 @@ class _Run(Runner):
             if other is None or other is record or self.stop():
                 continue
             # What a side raises is told when its result is checked.
-            with suppress(*FAULTS):
+            with suppress(Exception, SystemExit):
                 agreement = sides.compare(record.workload, other.workload)
                 record.agreement = agreement
                 if other.agreement is None or other.agreement.ok:

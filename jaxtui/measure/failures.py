@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from jaxtui.machine import messages
 from jaxtui.measure import own
-from jaxtui.measure.errors import RefusedError, full_text, headline
+from jaxtui.measure.errors import RefusedError, check_fault, full_text, headline
 from jaxtui.model import Case, Failure, Remark
 from jaxtui.model.own import short_name
 from jaxtui.model.remark import Fact
 
-FAULTS = (Exception, SystemExit)
-"""What a case may raise; a function of a file may call ``sys.exit``."""
+FAULTS = (BaseException,)
+"""What a case may raise; ``check_fault`` raises again what is no fault of it."""
 
 INSTALLED = ("site-packages", "dist-packages")
 """Folders whose files are not one's own, even where they lie beside the file."""
@@ -48,14 +48,15 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
 
 def explain(error: BaseException, case: Case, phase: str) -> Failure:
     """What happened: in a function of a file with the line of that file."""
+    check_fault(error)
     if isinstance(error, RefusedError):
         return Failure(case=case, remark=error.remark)
     source = own.source(case.op)
     if source is None:
         return translate(error, case, phase)
     known = messages.kind_of(full_text(error))
-    # That is no mistake in the code.
-    if known == "out-of-memory":
+    # That is no mistake in the code, unless that itself raises it.
+    if known == "out-of-memory" and type(error) is not MemoryError:
         failure = translate(error, case, phase)
         facts = {**failure.remark.facts, "own": True}
         return replace(failure, remark=replace(failure.remark, facts=facts))

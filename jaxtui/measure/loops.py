@@ -28,7 +28,7 @@ from jaxtui.measure import (
     repeats,
     trace,
 )
-from jaxtui.measure.errors import RefusedError, full_text
+from jaxtui.measure.errors import RefusedError, check_fault, full_text
 from jaxtui.measure.failures import FAULTS
 from jaxtui.measure.planning import Supply, plan_case
 from jaxtui.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
@@ -146,6 +146,7 @@ class _Run(Runner):
         except MissingTraceError as error:
             missing = error.remark
         except FAULTS as error:  # what there is without it stands
+            check_fault(error)
             missing = Remark("traced-repeat-failed", detail=full_text(error))
         yield self._result(known, warmth, traced, missing)
 

@@ -40,7 +40,7 @@ import numpy as np
 
 from jaxtui.measure import devices, settings
 from jaxtui.measure.clocks import Call
-from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.errors import RefusedError, check_fault
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops import OPS, plugins
 from jaxtui.measure.ops.arguments import Array, draw_code
@@ -320,7 +320,8 @@ def load_before(path: str) -> None:
     try:
         with settings.of_file(path):
             load_file(path)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        check_fault(error)
         with suppress(RefusedError):
             _broken[path] = read(path), error
     # JAX itself still looks for packages.

@@ -9,7 +9,7 @@ from time import perf_counter
 import jax
 
 from jaxtui.measure import runtime
-from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.errors import RefusedError, check_fault
 from jaxtui.measure.failures import FAULTS, explain
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import quiet_collector
@@ -56,6 +56,7 @@ class Runner(abc.ABC):
             except RefusedError as refused:
                 yield WorkFailed(remark=refused.remark)
             except FAULTS as error:  # whatever JAX, XLA or the code of a file raises
+                check_fault(error)
                 yield self.failure(error)
             yield RunFinished(
                 outcome="cancelled" if self.stop() else "complete",

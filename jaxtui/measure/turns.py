@@ -498,6 +498,8 @@ def take_turns(
                         yield one
                     one.warm_up()
                 one.turn(kind, length if one in alone else part * length)
+            except GeneratorExit:
+                raise
             except faults as error:
                 pace.fail(error)
                 one.fault, one.done = error, True

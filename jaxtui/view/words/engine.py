@@ -74,6 +74,10 @@ def _where(facts: Facts) -> str:
     return f" ({facts['file']}:{facts['line']})" if facts.get("file") else ""
 
 
+PRINTED_CHARACTERS = 160
+"""Of what a program printed last."""
+
+
 def _memory(facts: Facts) -> str:
     asked, free = facts.get("asked"), facts.get("free")
     if "bytes" in facts:
@@ -119,7 +123,9 @@ def _ended(facts: Facts) -> str:
 def _died(facts: Facts) -> str:
     case = f" while it timed {facts['case']}" if facts.get("case") else ""
     early = "" if facts.get("ready") else " before JAX was up"
-    return f"The engine {_ended(facts)}{case}{early}."
+    text = f"The engine {_ended(facts)}{case}{early}."
+    printed = fmt.shorten(facts.get("printed") or "", PRINTED_CHARACTERS)
+    return f"{text} It printed: {ended(printed)}" if printed else text
 
 
 def _died_advice(facts: Facts) -> str:
