@@ -280,7 +280,8 @@ class EngineClient:
                 connection.failed = EngineFailed(remark=lost)
             self._emit(None, connection.failed)
         else:
-            how |= {"printed": connection.last_words}
+            if printed := connection.last_words:
+                how["printed"] = printed
             if run is not None and run.ledger.current is not None:
                 how |= {"case": run.ledger.cases[run.ledger.current].label}
             facts: dict[str, Fact] = {**how, "ready": True}

@@ -241,8 +241,9 @@ class Connection:
 
     @property
     def last_words(self) -> str:
-        """What it has printed last."""
-        return messages.last_words(self._last_lines)
+        """What it has printed last, before Python said that it crashed."""
+        words = messages.last_words(self._last_lines)
+        return words.partition(messages.FAULT)[0].strip()
 
     def kill(self) -> None:
         """End the process now; ``ended`` tells when it is gone."""

@@ -10,6 +10,7 @@ import os
 from msgspec.structs import replace
 
 from jaxtui.machine import causes, messages
+from jaxtui.machine.hosts import proxy
 from jaxtui.model import (
     EngineFailed,
     Event,
@@ -188,6 +189,7 @@ def others(start: Start) -> dict[str, Fact]:
             sorted({p for p in start.arrived if start.arrived.count(p) > 1})
         ),
         "obstacle": start.joining.obstacle,
+        "proxy": proxy(os.environ),
         "chips": start.tpu_chips,
     }
 

@@ -40,6 +40,26 @@ def heartbeat_seconds(environment: Mapping[str, str]) -> int:
     return int(text) if text.isdigit() and int(text) else HEARTBEAT_SECONDS
 
 
+PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+"""The variables in which gRPC looks for a proxy; the first that is set counts."""
+
+
+def proxy(environment: Mapping[str, str]) -> str:
+    """The variable that sends gRPC through a proxy; empty if none does."""
+    name = next((name for name in PROXIES if name in environment), "")
+    return name if environment.get(name) else ""
+
+
+def unproxied(environment: Mapping[str, str], coordinator: str) -> dict[str, str]:
+    """The variable that lets gRPC reach the coordinator without a proxy.
+
+    It takes the place of ``no_proxy``, so that has to be in it.
+    """
+    names = environment.get("no_grpc_proxy", environment.get("no_proxy", ""))
+    host = coordinator.rpartition(":")[0].strip("[]")
+    return {"no_grpc_proxy": ",".join(filter(None, (names, host)))}
+
+
 def can_hush() -> bool:
     """Whether jaxlib can be told later to log no more of what is for information."""
     # What this brings would keep the app's engine from being started.

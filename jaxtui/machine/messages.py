@@ -291,14 +291,14 @@ def kind_of(text: str) -> str:
 _FATAL = r"^(?:F\d{4} [\d:.]+ +\d+|[\d-]+ [\d:.]+: F) (\S+:\d+\] .*)"
 """How absl, and XLA before jaxlib 0.7, print the check whose failure ends a process."""
 
-_FAULT = "Fatal Python error: "
+FAULT = "Fatal Python error: "
 """What faulthandler prints first; where Python was and its list of modules follow."""
 
 
 def last_words(log: Iterable[str]) -> str:
     """What a process that died printed: the check that failed, or the last lines."""
     log = [*log]
-    ends = [index + 1 for index, line in enumerate(log) if line.startswith(_FAULT)]
+    ends = [index + 1 for index, line in enumerate(log) if line.startswith(FAULT)]
     log = log[: ends[0]] if ends else log
     fatal = [match[1] for line in log if (match := re.match(_FATAL, line))]
     # Every thread that fails the same check says so.

@@ -17,7 +17,7 @@ from jax._src import distributed
 from jax._src.clusters import ClusterEnv
 from jax._src.lib import utils  # type: ignore[attr-defined]
 
-from jaxtui.machine.hosts import heartbeat_seconds
+from jaxtui.machine.hosts import heartbeat_seconds, unproxied
 from jaxtui.measure.errors import RefusedError, headline
 from jaxtui.model import Fact, Place, Remark
 
@@ -107,6 +107,7 @@ def join(place: Place) -> Store:
 
     Where they do not fit together, jaxlib ends this process.
     """
+    os.environ.update(unproxied(os.environ, place.coordinator))
     # It would swallow SIGTERM; up to 0.7 there is no such setting.
     if hasattr(jax.config, "jax_enable_preemption_service"):
         jax.config.update("jax_enable_preemption_service", False)

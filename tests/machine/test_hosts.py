@@ -1,6 +1,13 @@
 import pytest
 
-from jaxtui.machine.hosts import is_launched, names_of, nodes_of, process_of
+from jaxtui.machine.hosts import (
+    is_launched,
+    names_of,
+    nodes_of,
+    process_of,
+    proxy,
+    unproxied,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +64,32 @@ def test_only_some_launchers_write_what_all_print_to_one_place() -> None:
     slurm = {"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}
     assert process_of(slurm, one_output=True) == 1
     assert process_of({"TPU_WORKER_ID": "3"}, one_output=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "coordinator", "exempt"),
+    [
+        ({}, "127.0.0.1:1234", "127.0.0.1"),
+        ({"no_proxy": "a,b"}, "node-0:1", "a,b,node-0"),
+        # What gRPC would have gone by.
+        ({"no_proxy": "a", "no_grpc_proxy": "b"}, "node-0:1", "b,node-0"),
+        ({}, "[::1]:1234", "::1"),
+    ],
+)
+def test_the_coordinator_is_reached_without_a_proxy(
+    environment: dict[str, str], coordinator: str, exempt: str
+) -> None:
+    assert unproxied(environment, coordinator) == {"no_grpc_proxy": exempt}
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({"HTTP_PROXY": "x"}, ""),
+        ({"http_proxy": "x"}, "http_proxy"),
+        ({"http_proxy": "x", "https_proxy": "y"}, "https_proxy"),
+        ({"http_proxy": "x", "grpc_proxy": ""}, ""),
+    ],
+)
+def test_the_proxy_that_grpc_uses(environment: dict[str, str], name: str) -> None:
+    assert proxy(environment) == name

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import re
+import signal
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,12 @@ import pytest
 
 from jaxtui.machine import packages
 from jaxtui.machine.messages import MESSAGES, kind_of
-from jaxtui.measure.errors import full_text, translate_backend, translate_import
+from jaxtui.measure.errors import (
+    check_fault,
+    full_text,
+    translate_backend,
+    translate_import,
+)
 from jaxtui.measure.failures import translate
 from jaxtui.view import words
 from tests.measure.running import case
@@ -132,6 +139,19 @@ def test_unknown_failures_say_where_they_surfaced() -> None:
     assert "more" in remark.detail
     nothing = translate(RuntimeError(), CASE, "a new phase").remark
     assert nothing.facts["error"] == "RuntimeError"
+
+
+def test_what_is_no_fault_of_a_case_is_raised_again(monkeypatch) -> None:
+    with pytest.raises(GeneratorExit):
+        check_fault(GeneratorExit())
+    # In an engine Ctrl-C ends the process: only a user's code raises this there.
+    for handler, raises in (
+        (signal.default_int_handler, pytest.raises(KeyboardInterrupt)),
+        (signal.SIG_DFL, contextlib.nullcontext()),
+    ):
+        monkeypatch.setattr(signal, "getsignal", lambda _, handler=handler: handler)
+        with raises:
+            check_fault(KeyboardInterrupt())
 
 
 # Starts.

@@ -198,6 +198,15 @@ def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
         ("def f(x):\n    return y\n", "function-raised", 2, "NameError: name", "in f"),
         ("def f(x):\n    exit()\n", "exit-called", 2, "", "mine.py"),
         ("def f(x):\n    return x[0] @ x\n", "function-raised", 2, "", "x[0] @ x"),
+        ("raise MemoryError\n", "function-raised", 1, "MemoryError", "mine.py"),
+        (
+            *("class Odd(BaseException): pass\nraise Odd(3)\n", "function-raised"),
+            *(2, "Odd: 3", "mine.py"),
+        ),
+        (
+            "class Mute(Exception):\n    def __str__(self): raise self\nraise Mute\n",
+            *("function-raised", 3, "Mute", "mine.py"),
+        ),
         # JAX calls the argument what the file calls it.
         (
             *("def f(y):\n    return y[int(y[0])]", "function-raised", 2, "Concr"),

@@ -72,6 +72,8 @@ def _awaited(facts: Facts) -> str:
         text += f" {_obstacle(facts)}"
     for each in facts["twice"]:
         text += f" Two processes claim to be process {each}."
+    if facts.get("proxy"):
+        text += f" {facts['proxy']} is set; jaxtui reaches the coordinator without it."
     return text
 
 
