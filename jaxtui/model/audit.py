@@ -12,6 +12,10 @@ from jaxtui.model.remark import Remark
 
 Direction = Literal["to host", "to device"]
 
+TRANSFER_BYTES = 64 * 1024
+"""The latency of PCIe is some 10 µs, in which 16 GB/s move 160 KB: what is smaller
+costs no more than a scalar of the result would."""
+
 
 class Place(Record, frozen=True):
     """A line of the program."""
@@ -28,24 +32,25 @@ class Span(Record, frozen=True, kw_only=True):
     begin: Place
     """Where the clock was read first; of a library such as ``timeit``, its caller."""
     end: Place
-    taken: Place | None = None
-    """The line that subtracts."""
-    caller: Place | None = None
-    """The line that called the function in which the clock was read."""
     start_seconds: float
     stop_seconds: float
     thread: int
     clock: str
-    """``time.perf_counter``."""
-    grain_seconds: float
-    """What this clock cannot tell apart, or costs to read: the larger."""
-    host_bytes: int = 0
-    """Of the NumPy arrays that are named in the lines between."""
+    """``time.perf_counter``, or the library that reads it, as ``tqdm``."""
+    cpu_seconds: float | None = None
+    """What the program read, of a clock that counts those."""
+    while_tracing: bool = False
+    """JAX traced the function that reads the clock."""
 
     @property
     def seconds(self) -> float:
-        """What the program read."""
+        """Wall-clock."""
         return self.stop_seconds - self.start_seconds
+
+    @property
+    def read_seconds(self) -> float:
+        """What the program read."""
+        return self.seconds if self.cpu_seconds is None else self.cpu_seconds
 
 
 class Execution(Record, frozen=True, kw_only=True):
@@ -77,14 +82,14 @@ class Compile(Record, frozen=True, kw_only=True):
 
 
 class Transfer(Record, frozen=True, kw_only=True):
-    """An array that crossed between host and device without being told to."""
+    """Arrays that crossed between host and device without being told to."""
 
     direction: Direction
     start_seconds: float
     end_seconds: float
-    bytes: int | None = None
-    """``None`` where the trace does not say."""
+    bytes: int
     place: Place | None = None
+    """The line that converts; ``None`` where a call of a jitted function sends."""
 
 
 class Wait(Record, frozen=True, kw_only=True):
@@ -121,11 +126,10 @@ class Witness(Record, frozen=True, kw_only=True, tag=True):
 
 
 class Site(Record, frozen=True, kw_only=True):
-    """A pair of lines between which the program measured, for one who asked for it."""
+    """A pair of lines between which the program measured, by what was called last."""
 
     begin: Place
     end: Place
-    caller: Place | None
     count: int
     """Spans: how often it did."""
     clock: str
@@ -138,10 +142,10 @@ class Site(Record, frozen=True, kw_only=True):
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """A mistake in how something was timed."""
+    """A mistake in how something was timed, or something to know about it."""
 
     place: Place
-    """The line that makes it."""
+    """The line that it is about."""
     remark: Remark
     """Its code is the kind."""
     seconds: float
@@ -155,5 +159,8 @@ class Audit(Record, frozen=True, kw_only=True):
     sites: tuple[Site, ...]
     """With work of JAX in them, in the order of the program."""
     findings: tuple[Finding, ...]
+    """Mistakes."""
+    notes: tuple[Finding, ...] = ()
+    """What is no mistake, and worth knowing."""
     remarks: tuple[Remark, ...] = ()
     """What could not be judged, and why."""

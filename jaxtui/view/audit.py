@@ -36,10 +36,12 @@ class FindingRow(Record, frozen=True, kw_only=True):
 
 
 class RemarkRow(Record, frozen=True, kw_only=True):
-    """What could not be judged."""
+    """What is no mistake and worth knowing, or could not be judged."""
 
     flag: str
     text: str
+    file: str | None = None
+    line: int | None = None
 
 
 class HostRow(Record, frozen=True, kw_only=True):
@@ -90,9 +92,20 @@ def document(audit: Audit, host: HostRow, status: int) -> Document:
             )
             for finding in audit.findings
         ),
-        notes=tuple(
-            RemarkRow(flag=remark.code, text=words.text(remark))
-            for remark in audit.remarks
+        notes=(
+            *(
+                RemarkRow(
+                    flag=note.remark.code,
+                    text=words.text(note.remark),
+                    file=note.place.file,
+                    line=note.place.line,
+                )
+                for note in audit.notes
+            ),
+            *(
+                RemarkRow(flag=remark.code, text=words.text(remark))
+                for remark in audit.remarks
+            ),
         ),
     )
 
@@ -106,7 +119,7 @@ def report(audit: Audit) -> Report:
         remarks=(
             *(
                 Statement(finding.remark, (_at(finding.place),))
-                for finding in audit.findings
+                for finding in (*audit.findings, *audit.notes)
             ),
             *gather((), audit.remarks),
         ),
@@ -124,7 +137,7 @@ def verdict(audit: Audit) -> Line:
     sites = fmt.plural(len(audit.sites), "timed span")
     return (
         Span("No timing mistake", "pass"),
-        Span(f" in {name}: {words.of('well-timed', spans=sites)}"),
+        Span(f" in {name}: {sites}."),
     )
 
 
@@ -144,11 +157,10 @@ def overview(audit: Audit) -> Line:
 
 
 def _table(sites: Sequence[Site]) -> Table:
-    several = Counter((site.begin, site.end) for site in sites)
     head = ("lines", "times", "it read", "it took", "ratio", "function")
     rows = [
         (
-            _lines(site, named=several[site.begin, site.end] > 1),
+            _lines(site),
             str(site.count),
             fmt.seconds(site.read_seconds),
             fmt.ABSENT
@@ -168,14 +180,13 @@ def _ratio(site: Site) -> str:
     return f"{site.corrected_seconds / site.read_seconds:.3g}×"
 
 
-def _lines(site: Site, *, named: bool) -> str:
-    """``train.py:12–15``; with the line that called it where there are several."""
-    lines = _at(site.begin)
+def _lines(site: Site) -> str:
+    """``train.py:12–15``."""
     if site.begin.file != site.end.file:
-        lines += f"–{_at(site.end)}"
-    elif site.begin.line != site.end.line:
-        lines += f"–{site.end.line}"
-    return f"{lines} from {site.caller.line}" if named and site.caller else lines
+        return f"{_at(site.begin)}–{_at(site.end)}"
+    if site.begin.line != site.end.line:
+        return f"{_at(site.begin)}–{site.end.line}"
+    return _at(site.begin)
 
 
 def _at(place: Place) -> str:
@@ -243,10 +254,11 @@ def unjudged(audit: Audit, width: int) -> Iterator[Line]:
 
 
 def about(audit: Audit, place: Place, width: int) -> list[Line]:
-    """What is said about a line: its findings with their fixes, or its spans."""
-    findings = [finding for finding in audit.findings if finding.place == place]
+    """What is said about a line: its findings with their fixes, notes, and spans."""
     said: list[Line] = []
-    for finding in findings:
+    for finding in (*audit.findings, *audit.notes):
+        if finding.place != place:
+            continue
         statement = Statement(finding.remark)
         said += [*statement_lines((statement,), width), ()]
         for line in fix(finding):
@@ -271,6 +283,8 @@ def about(audit: Audit, place: Place, width: int) -> list[Line]:
 def fix(finding: Finding) -> Iterator[str]:
     """The lines of a diff that mends it, where a line does."""
     facts, place = finding.remark.facts, finding.place
+    if finding.remark.severity == "info":
+        return
     start, stop = facts.get("start_line"), facts.get("end_line", place.line)
     if not isinstance(start, int) or not isinstance(stop, int):
         return

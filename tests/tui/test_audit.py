@@ -45,7 +45,6 @@ def witness(file: Path, late: float) -> Witness:
         stop_seconds=1.1,
         thread=0,
         clock="time.perf_counter",
-        grain_seconds=1e-7,
     )
     runs = tuple(
         Execution(

@@ -6,20 +6,22 @@ before and after them, whatever the two clocks differ by.
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 import time
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxtui.measure import kernels, xspace
 from jaxtui.measure.xspace import Event, Space
-from jaxtui.model.audit import Execution, Transfer
+from jaxtui.model.audit import Execution
 
 if TYPE_CHECKING:
     from jaxtui.measure.trace import Part
@@ -40,8 +42,10 @@ DRAIN_SECONDS = 60.0
 CALL = "PjitFunction("
 """Begins the name of the event of a call of a jitted function."""
 
-PUT = "DevicePut"
-"""Begins the name of the event of an array that such a call sends to its device."""
+
+_LOGGED = re.compile(
+    rb"^.*\b(profiler\w*|save_profile|python_hooks|cupti\w*)\.cc:\d+\].*\n\n?", re.M
+)
 
 
 class Recording:
@@ -55,7 +59,8 @@ class Recording:
         self.marks: list[tuple[float, int]] = []
         """The time of each, and the thread that wrote it."""
         try:
-            jax.profiler.start_trace(self._folder.name, profiler_options=options())
+            with _quiet():
+                jax.profiler.start_trace(self._folder.name, profiler_options=options())
         except BaseException:
             self._folder.cleanup()
             raise
@@ -86,11 +91,31 @@ class Recording:
         with self._folder as folder:
             _drain(self._jax)
             self.mark()
-            self._jax.profiler.stop_trace()
+            with _quiet():
+                self._jax.profiler.stop_trace()
             files = xspace.files(Path(folder))
             if not files:
                 raise FileNotFoundError(folder)
             return xspace.load(files[0])
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what the profiler logs in C++ out of the program's output."""
+    try:
+        stderr = os.dup(2)
+    except OSError:  # the program has none
+        yield
+        return
+    with TemporaryFile() as kept:
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            kept.seek(0)
+            os.write(2, _LOGGED.sub(b"", kept.read()))
 
 
 def _drain(jax: Any) -> None:
@@ -129,7 +154,6 @@ class Seen(NamedTuple):
 
     span: tuple[float, float] | None = None
     executions: tuple[Execution, ...] = ()
-    puts: tuple[Transfer, ...] = ()
 
 
 class _Clock:
@@ -157,7 +181,7 @@ class _Clock:
 
 
 def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Seen:
-    """Executions and implicit transfers of a trace.
+    """The executions of a trace.
 
     Raises:
         ValueError: It is damaged, too large, or without marks.
@@ -185,7 +209,6 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
         [seconds - started for seconds, _ in marks],
     )
     calls: list[_Asked] = []
-    puts: list[Event] = []
     for line, events in host.items():
         numbers = (
             int(event.name.removeprefix(MARK))
@@ -195,19 +218,10 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
         number = next(numbers, None)
         thread = None if number is None else marks[number][1]
         calls += _calls(events, line, thread)
-        puts += _puts(events)
     times = [clock.of(event.start_ps) for _, event in marked]
     return Seen(
         (min(times), max(times)),
         tuple(_executions(list(runs.values()), _Calls(calls, pool), clock)),
-        tuple(
-            Transfer(
-                direction="to device",
-                start_seconds=clock.of(put.start_ps),
-                end_seconds=clock.of(put.end_ps),
-            )
-            for put in puts
-        ),
     )
 
 
@@ -225,17 +239,6 @@ def _calls(events: Sequence[Event], line: str, thread: int | None) -> Iterator[_
     for event in events:
         if event.name.startswith(CALL) and event.start_ps >= end:
             yield _Asked(event, line, thread)
-            end = event.end_ps
-
-
-def _puts(events: Sequence[Event]) -> Iterator[Event]:
-    """What the calls of one thread sent to a device."""
-    call = end = 0
-    for event in events:
-        if event.name.startswith(CALL):
-            call = max(call, event.end_ps)
-        elif event.name.startswith(PUT) and end <= event.start_ps < call:
-            yield event
             end = event.end_ps
 
 

@@ -10,25 +10,25 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import linecache
+import itertools
 import logging
 import os
 import platform
-import re
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from time import perf_counter
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import msgspec
 
 from jaxtui.measure.audit import clocks
-from jaxtui.measure.audit.clocks import Lines, Reading
+from jaxtui.measure.audit.clocks import CPU_CLOCKS, Lines, Moment, Reading
 from jaxtui.measure.audit.recording import (
     Recording,
     Seen,
@@ -38,7 +38,14 @@ from jaxtui.measure.audit.recording import (
 )
 from jaxtui.measure.xspace import Space
 from jaxtui.model import Remark
-from jaxtui.model.audit import Compile, Place, Span, Transfer, Wait, Witness
+from jaxtui.model.audit import (
+    TRANSFER_BYTES,
+    Compile,
+    Span,
+    Transfer,
+    Wait,
+    Witness,
+)
 
 OWN = os.path.join(str(Path(__file__).parent), "")
 """Waits here, where a trace ends, are not the program's."""
@@ -55,8 +62,6 @@ _STAGES = {
     "/jax/core/compile/backend_compile_duration": "compile",
 }
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-
 _CACHE_MISS = "TRACING CACHE MISS"
 """Begins the message of ``jax_explain_cache_misses``."""
 
@@ -67,11 +72,12 @@ class Watch:
     def __init__(self) -> None:
         self.started = perf_counter()
         self.lines = Lines()
-        self._spans: list[tuple[Reading, Reading, Place | None, Place | None]] = []
+        self._spans: list[tuple[Reading, Reading]] = []
         self._lost_spans = 0
-        self._arrays: dict[tuple[Place, Place], int] = {}
-        """Bytes of NumPy's arrays that are named between two lines."""
-        self._stages: list[tuple[str, Compile]] = []
+        self._stamps: list[Reading] = []
+        """Readings that NumPy was given in lists: what it subtracts is not seen."""
+        self._stages: list[tuple[str, Compile, int]] = []
+        """With the thread of each."""
         self._transfers: list[Transfer] = []
         self._waits: list[Wait] = []
         self._remarks: list[Remark] = []
@@ -99,17 +105,11 @@ class Watch:
         """A process that the program has forked is not watched."""
         self._trace, self._traces = None, False
 
-    def span(self, begin: Reading, end: Reading, frame: FrameType) -> None:
+    def span(self, begin: Reading, end: Reading) -> None:
         if os.getpid() != self._pid:
             return
         if len(self._spans) < MOST_SPANS:
-            own = self.lines.frame(frame)
-            outer = self.lines.frame(own.f_back) if own is not None else None
-            taken, caller = self.lines.line_of(own), self.lines.line_of(outer)
-            self._spans.append((begin, end, taken, caller))
-            where = begin.place, end.place
-            if where not in self._arrays:
-                self._arrays[where] = _arrays(*where, own)
+            self._spans.append((begin, end))
         else:
             self._lost_spans += 1
 
@@ -141,9 +141,11 @@ class Watch:
         numpy: Any = importlib.import_module("numpy")
         array: Any = importlib.import_module("jax._src.array").ArrayImpl
         array.block_until_ready = self._waiting(array.block_until_ready)
-        for name in ("asarray", "array"):
+        for name in ("asarray", "array", "diff"):
             setattr(numpy, name, self._converting(getattr(numpy, name), array))
         self._watch_value(array)
+        with suppress(Exception):  # private
+            self._watch_arguments(numpy)
         from jaxtui.measure.trace import before_start
 
         before_start(self._traced)
@@ -176,7 +178,7 @@ class Watch:
             place=self.lines.line_of(sys._getframe(1)),
             reason=reason,
         )
-        self._stages.append((stage, compiled))
+        self._stages.append((stage, compiled, threading.get_ident()))
         if stage == "compile":
             self._start_trace()
 
@@ -210,6 +212,11 @@ class Watch:
     def _converting(self, convert: Callable[..., Any], array: type) -> Any:
         @wraps(convert)
         def converted(*args: Any, **options: Any) -> Any:
+            if args and isinstance(args[0], (list, tuple)):
+                for each in args[0]:
+                    if not isinstance(each, Moment):
+                        break
+                    self._stamps.append(each.reading)
             if not args or not isinstance(args[0], array):
                 return convert(*args, **options)
             return self._transfer(
@@ -230,6 +237,30 @@ class Watch:
             return self._transfer(this, sys._getframe(1), lambda: get(this))
 
         array._value = property(watched, value.fset, value.fdel, value.__doc__)
+
+    def _watch_arguments(self, numpy: Any) -> None:
+        """See what jitted functions are given that they have to send to a device.
+
+        JAX comes by here once for each kind of arguments, and calls in C++ from then
+        on; without the data it comes by again, which takes less than it sends.
+        """
+        pjit: Any = importlib.import_module("jax._src.pjit")
+        data = pjit._get_fastpath_data
+
+        def get_fastpath_data(
+            executable: Any, tree: Any, arguments: Any, *others: Any
+        ) -> Any:
+            size = sum(x.nbytes for x in arguments if isinstance(x, numpy.ndarray))
+            if executable is None or size < TRANSFER_BYTES:
+                return data(executable, tree, arguments, *others)
+            now = self._now()
+            sent = Transfer(
+                direction="to device", start_seconds=now, end_seconds=now, bytes=size
+            )
+            self._transfers.append(sent)
+            return None
+
+        pjit._get_fastpath_data = get_fastpath_data
 
     def _transfer(self, array: Any, frame: Any, convert: Callable[[], Any]) -> Any:
         if getattr(self._converts, "now", False):  # one conversion asks for another
@@ -318,35 +349,41 @@ class Watch:
             python=platform.python_version(),
             jax=None if version is None else str(version),
             seconds=ran,
-            spans=tuple(self._span(*span) for span in self._spans),
+            spans=tuple(map(self._span, (*self._spans, *_pairs(self._stamps)))),
             executions=seen.executions,
             compiles=tuple(self._compiles()),
-            transfers=(*self._transfers, *seen.puts),
+            transfers=tuple(self._transfers),
             waits=tuple(self._waits),
             traced_seconds=seen.span,
             remarks=tuple(remarks),
         )
 
-    def _span(
-        self, begin: Reading, end: Reading, taken: Place | None, caller: Place | None
-    ) -> Span:
+    def _span(self, readings: tuple[Reading, Reading]) -> Span:
+        begin, end = readings
+        start, stop = (each.seconds - self.started for each in readings)
         return Span(
             begin=begin.place,
             end=end.place,
-            taken=taken,
-            caller=caller,
-            start_seconds=begin.seconds - self.started,
-            stop_seconds=end.seconds - self.started,
+            start_seconds=start,
+            stop_seconds=stop,
             thread=end.thread,
-            clock=begin.clock.name,
-            grain_seconds=begin.clock.grain,
-            host_bytes=self._arrays.get((begin.place, end.place), 0),
+            clock=begin.timer or begin.clock.name,
+            cpu_seconds=end.value - begin.value
+            if begin.clock.name in CPU_CLOCKS
+            else None,
+            while_tracing=any(
+                stage == "trace"
+                and thread == end.thread
+                and traced.start_seconds <= start
+                and stop <= traced.end_seconds
+                for stage, traced, thread in self._stages
+            ),
         )
 
     def _compiles(self) -> Iterator[Compile]:
         """Each compile with the tracing and lowering that led to it."""
         waiting: list[Compile] = []
-        for stage, compiled in self._stages:
+        for stage, compiled, _ in self._stages:
             waiting.append(compiled)
             if stage != "compile":
                 continue
@@ -371,16 +408,19 @@ def _failed(error: Exception) -> Remark:
     return Remark("profiler-failed", {}, "warning", detail)
 
 
-def _arrays(begin: Place, end: Place, frame: FrameType | None) -> int:
-    """Bytes of the NumPy arrays that the lines from one place to another name."""
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is None or frame is None or begin.file != end.file:
-        return 0
-    lines = linecache.getlines(begin.file)[begin.line - 1 : end.line]
-    names = set(_NAME.findall(" ".join(lines)))
-    found = {**frame.f_globals, **frame.f_locals}
-    arrays = (found.get(name) for name in names)
-    return sum(int(a.nbytes) for a in arrays if isinstance(a, numpy.ndarray))
+def _pairs(stamps: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
+    """Neighbours among the readings in lists, but for the way from the last line of a
+    turn to its first.
+    """
+    by_clock: dict[tuple[object, int], dict[int, Reading]] = defaultdict(dict)
+    for stamp in stamps:
+        by_clock[stamp.clock, stamp.thread][id(stamp)] = stamp
+    for group in by_clock.values():
+        ordered = sorted(group.values(), key=lambda stamp: stamp.seconds)
+        first = ordered[0].place
+        for begin, end in itertools.pairwise(ordered):
+            if end.place != first or begin.place == first:
+                yield begin, end
 
 
 class _Importer(importlib.abc.MetaPathFinder):

@@ -12,13 +12,7 @@ def _names(facts: Facts) -> str:
 
 def _of_spans(facts: Facts) -> str:
     spans, affected = facts["spans"], facts["affected"]
-    medians = f" In {affected} of {spans} spans; these are medians."
-    return ("" if spans == 1 else medians) + _callers(facts)
-
-
-def _callers(facts: Facts) -> str:
-    more = facts.get("callers", 1) - 1
-    return f" The same for {fmt.plural(more, 'other caller')}." if more else ""
+    return "" if spans == 1 else f" In {affected} of {spans} spans; these are medians."
 
 
 def _unawaited(facts: Facts) -> str:
@@ -40,15 +34,31 @@ def _started_busy(facts: Facts) -> str:
 
 
 def _first_call(facts: Facts) -> str:
-    spans = facts["spans"]
-    which = "The span" if spans == 1 else f"The first of {spans} spans"
+    spans, affected = facts["spans"], facts["affected"]
+    which = "The span includes"
+    if affected > 1:
+        which = f"{affected} of {spans} spans include"
+    elif spans > 1:
+        which = f"The first of {spans} spans includes"
     right = facts["corrected_seconds"]
     without = f"; without that {fmt.seconds(right)}" if right is not None else ""
+    again = " The program times the same again without." * ("is_timed_again" in facts)
+    reason = facts["reason"]
     return (
-        f"{which} includes compiling {_names(facts)}:"
+        f"{which} compiling {_names(facts)}:"
         f" {fmt.seconds(facts['compile_seconds'])} of"
-        f" {fmt.seconds(facts['read_seconds'])}{without}.{_callers(facts)}"
-    )
+        f" {fmt.seconds(facts['read_seconds'])}{without}.{again}"
+    ) + (f" JAX had compiled it for other arguments: {reason}." if reason else "")
+
+
+def _first_call_advice(facts: Facts) -> str:
+    if "is_timed_again" in facts:
+        return ""
+    if 2 * facts["affected"] <= facts["spans"]:
+        return f"Leave {'it' if facts['affected'] == 1 else 'them'} out."
+    if facts["reason"]:
+        return "Warm up with the arguments that are timed."
+    return "Call the function once, and wait, before the clock starts."
 
 
 def _recompiles(facts: Facts) -> str:
@@ -76,10 +86,13 @@ def _transfer_advice(facts: Facts) -> str:
     return "Wait with `jax.block_until_ready`, and convert after the clock stops."
 
 
-def _too_short(facts: Facts) -> str:
+def _cpu_time(facts: Facts) -> str:
+    whose = (
+        "of all threads together" if "process" in facts["clock"] else "of one thread"
+    )
     return (
-        f"{fmt.seconds(facts['read_seconds'])} is too short for `{facts['clock']}`,"
-        f" whose resolution is {fmt.seconds(facts['grain_seconds'])}."
+        f"`{facts['clock']}` counts CPU seconds {whose}: it reads"
+        f" {fmt.seconds(facts['read_seconds'])} in {fmt.seconds(facts['seconds'])}."
     )
 
 
@@ -95,7 +108,6 @@ def _span_read(facts: Facts) -> str:
 
 WORDS = {
     "no-timing": Words("", "{program} times no JAX work.".format_map),
-    "well-timed": Words("", "{spans}, each compiled before and waited for.".format_map),
     "span-read": Words("", _span_read),
     "unawaited": Words(
         "not awaited",
@@ -110,7 +122,7 @@ WORDS = {
     "first-call": Words(
         "first call",
         _first_call,
-        "Call the function once, and wait, before the clock starts.",
+        _first_call_advice,
     ),
     "recompiles": Words(
         "recompiles",
@@ -127,15 +139,26 @@ WORDS = {
         ),
         "Pass the result of the call.",
     ),
-    "too-short": Words(
-        "too short", _too_short, "Time many calls in a loop and divide."
+    "cpu-time": Words("CPU time", _cpu_time, "Use `time.perf_counter`."),
+    "traced-clock": Words(
+        "clock while tracing",
+        "JAX runs this line only while it traces the function: the clock times tracing,"
+        " not the computation.",
+        "Read the clock outside of the jitted function, around its call.",
+    ),
+    "idle-device": Words(
+        "idle device",
+        lambda facts: (
+            f"The device had nothing to do for {fmt.seconds(facts['idle_seconds'])} of"
+            f" {fmt.seconds(facts['read_seconds'])}, while the host did other work, as"
+            " a data loader does."
+        ),
     ),
     "one-repeat": Words(
         "one repeat",
         lambda facts: (
             f"`{facts['function']}` is timed once, in"
             f" {fmt.seconds(facts['read_seconds'])}: one repeat has no spread."
-            f"{_callers(facts)}"
         ),
         "Time several repeats and report the median.",
     ),
@@ -145,8 +168,8 @@ WORDS = {
     "audit-no-spans": Words(
         "nothing timed",
         "The program never subtracts one clock reading from another.",
-        "jaxtui watches `time.perf_counter`, `time.time`, `time.monotonic`, `timeit`"
-        " and `datetime.now`.",
+        "jaxtui watches the clocks of `time`, `timeit` and `tqdm`, and not those of"
+        " `datetime`.",
     ),
     "audit-many-spans": Words(
         "many spans",

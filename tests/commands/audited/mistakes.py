@@ -4,20 +4,25 @@ names the kind.
 
 import time
 import timeit
-from datetime import datetime
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 x = jnp.ones((700, 700))
-small = jnp.ones(8)
 host = np.ones((700, 700), np.float32)
 product = jax.jit(lambda x: x @ x @ x @ x)
 shift = jax.jit(lambda x: x + 1)
 late = jax.jit(lambda x: jnp.tanh(x @ x))
-alone = jax.jit(lambda x: x @ x)
-for warm in (product(x), product(host), shift(x), shift(small), alone(x)):
+batch = jax.jit(lambda w, images: images["pixels"] @ w)
+scaled = jax.jit(lambda x, rate: jnp.sin(x @ x) * rate)
+for warm in (
+    product(x),
+    product(host),
+    shift(x),
+    batch(x, {"pixels": host}),
+    scaled(x, 0.1),
+):
     warm.block_until_ready()
 
 
@@ -30,13 +35,18 @@ def unawaited():
         y.block_until_ready()
 
 
-def dropped():
-    total = 0.0
-    for _ in range(5):
-        total -= time.perf_counter()
+def timed(function, x):
+    start = time.time()
+    function(x)
+    return time.time() - start  # unawaited
+
+
+def stamps():
+    stamps = [time.perf_counter()]
+    for _ in range(20):
         product(x)
-        total += time.perf_counter()  # unawaited
-    return total
+        stamps.append(time.perf_counter())  # unawaited
+    print(np.diff(stamps))
 
 
 def started_busy():
@@ -57,6 +67,15 @@ def first_call():
     print(time.time() - start)
 
 
+def other_type():
+    rate = jnp.ones(())
+    start = time.time()  # first-call
+    for _ in range(3):
+        y = scaled(x, rate)
+    print(time.time() - start)  # unawaited
+    y.block_until_ready()
+
+
 def recompiles():
     start = time.perf_counter_ns()
     for n in range(2, 5):
@@ -68,6 +87,13 @@ def sent():
     for _ in range(3):
         start = time.perf_counter()  # transfer
         product(host).block_until_ready()
+        print(time.perf_counter() - start)
+
+
+def sent_in_a_dict(images):
+    for _ in range(3):
+        start = time.perf_counter()  # transfer
+        batch(x, images).block_until_ready()
         print(time.perf_counter() - start)
 
 
@@ -87,17 +113,19 @@ def idle_wait():
         print(time.perf_counter() - start)
 
 
-def too_short():
-    for _ in range(20):
-        start = datetime.now()
-        shift(small).block_until_ready()
-        print((datetime.now() - start).total_seconds())  # too-short
+def cpu_seconds():
+    for _ in range(3):
+        start = time.process_time()
+        product(x).block_until_ready()
+        print(time.process_time() - start)  # cpu-time
 
 
-def one_repeat():
+@jax.jit
+def inside(x):
     start = time.perf_counter()
-    alone(x).block_until_ready()
-    print(time.perf_counter() - start)  # one-repeat
+    y = jnp.tanh(x @ x)
+    print(time.perf_counter() - start)  # traced-clock
+    return y
 
 
 def by_timeit():
@@ -108,20 +136,20 @@ def by_text():
     print(timeit.timeit("product(x)", globals=globals(), number=5))  # unawaited
 
 
-for function in (
-    unawaited,
-    dropped,
-    started_busy,
-    first_call,
-    recompiles,
-    sent,
-    fetched,
-    idle_wait,
-    too_short,
-    one_repeat,
-    by_timeit,
-    by_text,
-):
-    function()
-    for _ in range(3):
-        shift(product(x)).block_until_ready()
+for _ in range(5):
+    timed(np.tanh, host)
+    timed(product, x)
+unawaited()
+stamps()
+started_busy()
+first_call()
+other_type()
+recompiles()
+sent()
+sent_in_a_dict({"pixels": host})
+fetched()
+idle_wait()
+cpu_seconds()
+inside(x).block_until_ready()
+by_timeit()
+by_text()

@@ -13,9 +13,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from jaxtui.analysis.audit.source import Source
 from jaxtui.model import Fact, Remark
 from jaxtui.model.audit import (
+    TRANSFER_BYTES,
     Audit,
     Compile,
     Execution,
@@ -27,6 +27,7 @@ from jaxtui.model.audit import (
     Wait,
     Witness,
 )
+from jaxtui.model.remark import Severity
 
 TOLERANCE_SECONDS = 50e-6
 """The runtime writes that a kernel has ended up to 30 µs after a wait for it returned
@@ -39,18 +40,20 @@ scheduler. It counts where the program did wait after its last call."""
 SHARE = 0.01
 """Of a span: what changes its figure by less is not told."""
 
+BAR_SHARE = 0.1
+"""The same of a progress bar, whose rate is no benchmark."""
+
 SMALL = 0.1
 """Of what is compiled: where the rest takes longer, recompiles are not the mistake."""
 
-GRAINS = 100
-"""A span of so many grains of its clock is read to one per cent."""
+GAP_SECONDS = 1e-3
+"""A host that takes longer from call to call does other work meanwhile."""
+
+OK = "# jaxtui: ok"
+"""A line that ends so is not judged."""
 
 NEW_FUNCTION = "never seen function"
 """What JAX says of one that it traces for the first time."""
-
-TRANSFER_BYTES = 64 * 1024
-"""The latency of PCIe is some 10 µs, in which 16 GB/s move 160 KB: what is smaller
-costs no more than a scalar of the result would."""
 
 _Event = TypeVar("_Event", bound=Compile | Transfer | Wait)
 
@@ -134,6 +137,25 @@ class _Seen:
             reached = max(reached, end)
         return total
 
+    @cached_property
+    def idle(self) -> float:
+        """Seconds of it in which the device had nothing to do, in long gaps."""
+        if not self.is_traced:
+            return 0.0
+        total, reached = 0.0, self.span.start_seconds
+        busy = [
+            *((each.called_seconds, each.end_seconds) for each in self.before),
+            *((each.called_seconds, each.end_seconds) for each in self.work),
+            *((each.start_seconds, each.end_seconds) for each in self.compiles),
+            *((each.start_seconds, each.end_seconds) for each in self.transfers),
+            (self.span.stop_seconds, self.span.stop_seconds),
+        ]
+        for start, end in sorted(busy):
+            if start - reached > GAP_SECONDS:
+                total += start - reached
+            reached = max(reached, end)
+        return total
+
     @property
     def end(self) -> float:
         """When its work was done."""
@@ -142,7 +164,7 @@ class _Seen:
     @property
     def corrected(self) -> float | None:
         """What it would have read, had its work alone been timed, compiled before."""
-        if not self.is_traced:
+        if not self.is_traced or not self.work:
             return None
         # Earlier work may have run while the host compiled: then nothing is known.
         right = self.end - self.span.start_seconds - self.compiling - self.busy
@@ -163,20 +185,16 @@ def judge(
     if witness is None:
         lost = Remark("audit-lost", {"status": status}, "error")
         return Audit(script=name, sites=(), findings=(), remarks=(lost,))
-    # A function that times others has a caller that wants to know what compiling costs,
-    # and another that does not.
-    groups: dict[tuple[Place | None, ...], list[_Seen]] = defaultdict(list)
+    # A function that times others is asked for several; the first call of one that
+    # compiles calls more than the others, but before it.
+    groups: dict[tuple[Place, Place, str], list[_Seen]] = defaultdict(list)
     for seen in _spans(witness):
-        span = seen.span
-        groups[span.begin, span.end, span.caller].append(seen)
-    timed = {
-        places: spans
-        for places, spans in groups.items()
-        if any(seen.work or seen.compiles for seen in spans)
-    }
+        if seen.work or seen.compiles:
+            last = seen.work[-1] if seen.work else seen.compiles[-1]
+            groups[seen.span.begin, seen.span.end, last.function].append(seen)
     warm = Counter(
         program
-        for spans in timed.values()
+        for spans in groups.values()
         for program in {
             execution.program
             for seen in spans
@@ -184,34 +202,35 @@ def judge(
             for execution in seen.work
         }
     )
-    code = Source(source)
-    findings = [
-        *_idle_waits(witness.waits),
-        *(
-            finding
-            for spans in timed.values()
-            for finding in _of_site(spans, warm, code)
-        ),
-    ]
-    sites = (_site(spans) for spans in timed.values())
+    findings = [*_idle_waits(witness.waits), *_while_tracing(witness.spans)]
+    notes: list[Finding] = []
+    for (begin, end, _), spans in groups.items():
+        if not _is_ok(begin, source) and not _is_ok(end, source):
+            findings += _mistakes(spans, warm)
+            notes += _notes(spans, warm)
     return Audit(
         script=name,
-        sites=tuple(sorted(sites, key=lambda site: _order(site.begin))),
-        findings=tuple(
-            sorted(_merged(findings), key=lambda finding: _order(finding.place))
+        sites=tuple(
+            sorted(map(_site, groups.values()), key=lambda site: _order(site.begin))
         ),
-        remarks=(*_unjudged(witness, groups), *witness.remarks),
+        findings=_merged(findings, source),
+        notes=_merged(notes, source),
+        remarks=(*_unjudged(witness), *witness.remarks),
     )
+
+
+def _is_ok(place: Place, source: Callable[[Place], str]) -> bool:
+    return source(place).rstrip().endswith(OK)
 
 
 def _order(place: Place) -> tuple[str, int]:
     return place.file, place.line
 
 
-def _unjudged(witness: Witness, groups: object) -> Iterator[Remark]:
+def _unjudged(witness: Witness) -> Iterator[Remark]:
     if witness.jax is None:
         yield Remark("audit-no-jax", severity="warning")
-    elif not groups:
+    elif not witness.spans:
         yield Remark("audit-no-spans", severity="warning")
 
 
@@ -313,11 +332,10 @@ def _site(spans: Sequence[_Seen]) -> Site:
     return Site(
         begin=span.begin,
         end=span.end,
-        caller=span.caller,
         count=len(spans),
         clock=span.clock,
         functions=tuple(sorted(busy, key=lambda name: -busy[name])),
-        read_seconds=median(seen.span.seconds for seen in spans),
+        read_seconds=median(seen.span.read_seconds for seen in spans),
         corrected_seconds=median(corrected) if corrected else None,
     )
 
@@ -325,52 +343,73 @@ def _site(spans: Sequence[_Seen]) -> Site:
 # Findings.
 
 
-def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """One of each kind for a line, whoever called it: the one that is most wrong."""
-    same: dict[tuple[Place, str], list[Finding]] = defaultdict(list)
-    for finding in findings:
-        same[finding.place, finding.remark.code].append(finding)
-    for each in same.values():
-        worst = max(each, key=lambda finding: finding.seconds)
-        if len(each) > 1:
-            facts = {**worst.remark.facts, "callers": len(each)}
-            remark = msgspec.structs.replace(worst.remark, facts=facts)
-            worst = msgspec.structs.replace(worst, remark=remark)
-        yield worst
+def _merged(
+    findings: Iterable[Finding], source: Callable[[Place], str]
+) -> tuple[Finding, ...]:
+    """The worst of each kind for a line, in their order in the program."""
+    worst: dict[tuple[Place, str], Finding] = {}
+    for finding in sorted(findings, key=lambda finding: finding.seconds):
+        if not _is_ok(finding.place, source):
+            worst[finding.place, finding.remark.code] = finding
+    return tuple(sorted(worst.values(), key=lambda finding: _order(finding.place)))
 
 
 def _idle_waits(waits: Iterable[Wait]) -> Iterator[Finding]:
-    places = Counter((wait.place, wait.on) for wait in waits if wait.on)
-    for (place, on), count in places.items():
-        facts: dict[str, Fact] = {"type": on, "times": count}
-        yield _finding(place, "idle-wait", facts, 0.0)
+    """Lines that never wait for an array; those of a function may for another."""
+    places: dict[Place, list[str]] = defaultdict(list)
+    for wait in waits:
+        places[wait.place].append(wait.on)
+    for place, types in places.items():
+        if all(types):
+            facts: dict[str, Fact] = {"type": types[0], "times": len(types)}
+            yield _finding(place, "idle-wait", facts, 0.0)
 
 
-def _of_site(
-    spans: Sequence[_Seen], warm: Counter[str], source: Source
-) -> Iterator[Finding]:
+def _while_tracing(spans: Iterable[Span]) -> Iterator[Finding]:
+    for span in spans:
+        if span.while_tracing:
+            facts: dict[str, Fact] = {"read_seconds": span.seconds}
+            yield _finding(span.end, "traced-clock", facts, span.seconds)
+
+
+def _mistakes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
     begin, end = spans[0].span.begin, spans[0].span.end
     count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
+    if spans[0].span.cpu_seconds is not None:
+        read = median(seen.span.read_seconds for seen in spans)
+        wall = median(seen.span.seconds for seen in spans)
+        clock = spans[0].span.clock
+        facts = count | {"clock": clock, "read_seconds": read, "seconds": wall}
+        yield _finding(end, "cpu-time", facts, abs(wall - read))
     late = [seen for seen in spans if seen.late]
+    own = {each for seen in spans for each in seen.work}
+    # Where a span gets as much from the one before as it leaves to the next, their
+    # readings are right.
+    missing = sum(
+        seen.late - seen.busy_with([each for each in seen.before if each in own])
+        for seen in late
+    )
+    total = sum(seen.span.seconds for seen in spans)
+    share = BAR_SHARE if spans[0].span.clock == "tqdm" else SHARE
     # One of several that were awaited lost its core.
-    if 2 * len(late) >= len(spans):
-        known = [seen.corrected for seen in late if seen.corrected is not None]
+    is_unawaited = 2 * len(late) >= len(spans) and missing > share * total
+    if is_unawaited:
+        right = [seen.corrected for seen in late if seen.corrected is not None]
         facts = count | {
             "affected": len(late),
             "functions": _functions(late),
-            "read_seconds": median(seen.span.seconds for seen in late),
+            "read_seconds": median(seen.span.read_seconds for seen in late),
             "early_seconds": median(seen.late for seen in late),
-            "corrected_seconds": median(known) if known else None,
+            "corrected_seconds": median(right) if right else None,
         }
         yield _finding(end, "unawaited", facts, median(seen.late for seen in late))
     # After a span that was not awaited the next one starts busy by itself.
-    own = {each for seen in spans for each in seen.work}
     busy = [
         seen
         for seen in spans
         if seen.busy_with([each for each in seen.before if each not in own])
     ]
-    if 2 * len(busy) >= len(spans):
+    if busy and 2 * len(busy) >= len(spans) and not is_unawaited:
         functions = Counter(each.function for seen in busy for each in seen.before)
         facts = count | {
             "affected": len(busy),
@@ -378,10 +417,43 @@ def _of_site(
             "busy_seconds": median(seen.busy for seen in busy),
         }
         yield _finding(begin, "started-busy", facts, median(s.busy for s in busy))
-    yield from _compiles(spans, warm, count, source)
+    compiling = _compiling(spans)
+    if not _is_first(spans, compiling) and not _is_timed_again(compiling, warm):
+        yield _compiles(compiling, count)
     yield from _transfers(spans, count)
-    if not late:
-        yield from _few(spans, warm, count)
+
+
+def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
+    begin, end = spans[0].span.begin, spans[0].span.end
+    count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
+    compiling = _compiling(spans)
+    if compiling and _is_first(spans, compiling):
+        yield _first_call(compiling, compiling[0].compiles, count, "info")
+    elif compiling and _is_timed_again(compiling, warm):
+        again = count | {"is_timed_again": True}
+        yield _first_call(compiling, compiling[0].compiles, again, "info")
+    idle = [seen for seen in spans if seen.idle > seen.span.seconds / 2]
+    if 2 * len(idle) > len(spans):
+        facts = count | {
+            "idle_seconds": median(seen.idle for seen in idle),
+            "read_seconds": median(seen.span.read_seconds for seen in idle),
+        }
+        yield _finding(begin, "idle-device", facts, 0.0, severity="info")
+    # The program is not timed elsewhere, and not in a loop inside of the span.
+    work = spans[0].work
+    runs = Counter(execution.program for execution in work)
+    if (
+        len(spans) == 1
+        and not spans[0].compiles
+        and not spans[0].late
+        and runs
+        and max(runs.values()) == 1
+        and all(warm[name] == 1 for name in runs)
+    ):
+        longest = max(work, key=lambda each: each.end_seconds - each.start_seconds)
+        read = spans[0].span.read_seconds
+        facts = count | {"function": longest.function, "read_seconds": read}
+        yield _finding(end, "one-repeat", facts, 0.0, severity="info")
 
 
 def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
@@ -394,141 +466,129 @@ def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
     return tuple(sorted(ends, key=lambda name: -ends[name]))[:3]
 
 
-def _compiles(
-    spans: Sequence[_Seen], warm: Counter[str], count: dict[str, Fact], source: Source
-) -> Iterator[Finding]:
-    compiling = [seen for seen in spans if seen.compiles and _matters(seen)]
-    if not compiling or _on_purpose(compiling, len(spans), warm, source):
-        return
-    begin, end = spans[0].span.begin, spans[0].span.end
-    again: dict[tuple[str, Place | None], list[Compile]] = defaultdict(list)
-    for each in (each for seen in compiling for each in seen.compiles):
-        again[each.function, each.place].append(each)
-    seconds = sum(seen.compiling for seen in compiling)
-    repeated = {
-        key: each
-        for key, each in again.items()
-        if len(each) > 1 and not _are_new(each, len(spans))
-    }
-    if any(each[-1].reason for each in again.values()):
-        # JAX explains functions of the program; those of its own have many shapes.
-        repeated = {key: each for key, each in repeated.items() if each[-1].reason}
-    if _spent(each for same in repeated.values() for each in same) > SMALL * seconds:
-        (function, _), same = max(repeated.items(), key=lambda item: _spent(item[1]))
-        facts = count | {"function": function, "times": len(same), "seconds": seconds}
-        yield _finding(end, "recompiles", facts, seconds, same[-1].reason)
-        return
-    first = compiling[0]
-    dearest = sorted(again, key=lambda key: -_spent(again[key]))
-    facts = count | {
-        "end_line": end.line,
-        "functions": tuple({name: None for name, _ in dearest})[:3],
-        "compile_seconds": first.compiling,
-        "read_seconds": first.span.seconds,
-        "corrected_seconds": first.corrected,
-    }
-    yield _finding(begin, "first-call", facts, seconds)
+def _compiling(spans: Sequence[_Seen]) -> list[_Seen]:
+    """Those in which compiling counts; who runs nothing times compiling alone."""
+    return [
+        seen
+        for seen in spans
+        if seen.compiling > SHARE * seen.span.seconds
+        and (seen.work or not seen.is_traced)
+    ]
 
 
-def _on_purpose(
-    compiling: Sequence[_Seen], spans: int, warm: Counter[str], source: Source
-) -> bool:
-    """Whether a program wants to know what compiling costs, or leaves it out."""
-    # Who compiles and runs nothing times that alone; who times the same program again
-    # elsewhere, without it, wants to know the difference.
-    if len(compiling) == spans and all(
-        seen.is_traced
-        and (not seen.work or any(warm[each.program] for each in seen.work))
-        for seen in compiling
-    ):
+def _is_first(spans: Sequence[_Seen], compiling: Sequence[_Seen]) -> bool:
+    """Whether a first span compiles, and others show what it takes without."""
+    if spans[0].span.clock == "tqdm":  # the spans of a bar begin with it
         return True
-    few = spans > 1 and 2 * len(compiling) <= spans
+    return len(compiling) < len(spans) and 2 * len(compiling) <= len(spans)
+
+
+def _is_timed_again(compiling: Sequence[_Seen], warm: Counter[str]) -> bool:
+    """Whether the program times the same elsewhere, compiled before."""
     return all(
-        source.is_of_compiling(seen.span) or (few and source.drops_first(seen.span))
+        seen.is_traced and any(warm[each.program] for each in seen.work)
         for seen in compiling
     )
+
+
+def _compiles(compiling: Sequence[_Seen], count: dict[str, Fact]) -> Finding:
+    again: dict[tuple[str, Place | None, str], list[Compile]] = defaultdict(list)
+    for each in (each for seen in compiling for each in seen.compiles):
+        # Functions may have one name, as ``<lambda>``.
+        defined = each.reason.partition("defined at ")[2].partition("\n")[0]
+        again[each.function, each.place, defined].append(each)
+    seconds = sum(seen.compiling for seen in compiling)
+    repeated = [same for same in again.values() if len(same) > 1]
+    if any(same[-1].reason for same in again.values()):
+        # JAX explains functions of the program; those of its own have many shapes.
+        repeated = [same for same in repeated if same[-1].reason]
+    if _spent(each for same in repeated for each in same) > SMALL * seconds:
+        same = max(repeated, key=_spent)
+        function, times = same[0].function, len(same)
+        facts = count | {"function": function, "times": times, "seconds": seconds}
+        end = compiling[0].span.end
+        return _finding(end, "recompiles", facts, seconds, same[-1].reason)
+    every = [each for same in again.values() for each in same]
+    return _first_call(compiling, every, count, "warning")
+
+
+def _first_call(
+    compiling: Sequence[_Seen],
+    compiles: Sequence[Compile],
+    count: dict[str, Fact],
+    severity: Severity,
+) -> Finding:
+    span = compiling[0].span
+    dearest = sorted(compiles, key=lambda each: _spent([each]), reverse=True)
+    reasons = [
+        each.reason
+        for each in dearest
+        if each.reason and NEW_FUNCTION not in each.reason
+    ]
+    facts = count | {
+        "affected": len(compiling),
+        "end_line": span.end.line,
+        "functions": tuple({each.function: None for each in dearest})[:3],
+        "compile_seconds": compiling[0].compiling,
+        "read_seconds": span.read_seconds,
+        "corrected_seconds": compiling[0].corrected,
+        "reason": _difference(reasons[0]) if reasons else "",
+    }
+    seconds = sum(seen.compiling for seen in compiling)
+    return _finding(
+        span.begin, "first-call", facts, seconds, "".join(reasons[:1]), severity
+    )
+
+
+def _difference(reason: str) -> str:
+    """The line of JAX's explanation that says what differs from an earlier call."""
+    lines = (line.strip(" *") for line in reason.splitlines())
+    line = next((line for line in lines if " before " in line), "")
+    return line.partition("http")[0]
 
 
 def _spent(compiles: Iterable[Compile]) -> float:
     return sum(each.end_seconds - each.start_seconds for each in compiles)
 
 
-def _are_new(compiles: Sequence[Compile], spans: int) -> bool:
-    """Whether these are functions of one name, each called again without compiling."""
-    new = all(NEW_FUNCTION in each.reason for each in compiles)
-    return new and 2 * len(compiles) <= spans
-
-
-def _matters(seen: _Seen) -> bool:
-    return seen.compiling > SHARE * seen.span.seconds
-
-
 def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Finding]:
-    begin, end = spans[0].span.begin, spans[0].span.end
-    to_device = [
-        each for seen in spans for each in seen.transfers if each.place is None
-    ]
-    sent = spans[0].span.host_bytes
-    if to_device and sent >= TRANSFER_BYTES:
-        seconds = sum(each.end_seconds - each.start_seconds for each in to_device)
-        facts = count | {
-            "direction": "to device",
-            "bytes": sent,
-            "times": len(to_device),
-            "seconds": seconds,
-        }
-        yield _finding(begin, "transfer", facts, seconds)
-    fetched: dict[Place, list[Transfer]] = defaultdict(list)
+    crossings: dict[Place | None, list[Transfer]] = defaultdict(list)
+    affected: Counter[Place | None] = Counter()
     for seen in spans:
-        for each in seen.transfers:
-            # JAX fetches the constants of what it compiles.
-            if (
-                each.place is not None
-                and (each.bytes or 0) >= TRANSFER_BYTES
-                and not any(
-                    compiled.start_seconds <= each.start_seconds < compiled.end_seconds
-                    for compiled in seen.compiles
-                )
-            ):
-                fetched[each.place].append(each)
-    for place, each_time in fetched.items():
-        seconds = sum(each.end_seconds - each.start_seconds for each in each_time)
+        # JAX fetches the constants of what it compiles.
+        large = [
+            each
+            for each in seen.transfers
+            if each.bytes >= TRANSFER_BYTES
+            and not any(
+                compiled.start_seconds <= each.start_seconds < compiled.end_seconds
+                for compiled in seen.compiles
+            )
+        ]
+        for each in large:
+            crossings[each.place].append(each)
+        affected.update({each.place for each in large})
+    for place, transfers in crossings.items():
+        if 2 * affected[place] < len(spans):
+            continue
+        seconds = sum(each.end_seconds - each.start_seconds for each in transfers)
         facts = count | {
-            "direction": "to host",
-            "bytes": max(each.bytes or 0 for each in each_time),
-            "times": len(each_time),
+            "direction": transfers[0].direction,
+            "bytes": max(each.bytes for each in transfers),
+            "times": len(transfers),
             "seconds": seconds,
-            "end_line": end.line,
+            "end_line": spans[0].span.end.line,
         }
-        yield _finding(place, "transfer", facts, seconds)
-
-
-def _few(
-    spans: Sequence[_Seen], warm: Counter[str], count: dict[str, Fact]
-) -> Iterator[Finding]:
-    """Too short for its clock, or done once."""
-    span = spans[0].span
-    seconds = median(seen.span.seconds for seen in spans)
-    if seconds < GRAINS * span.grain_seconds and any(seen.work for seen in spans):
-        facts = count | {
-            "read_seconds": seconds,
-            "grain_seconds": span.grain_seconds,
-            "clock": span.clock,
-        }
-        yield _finding(span.end, "too-short", facts, span.grain_seconds)
-    elif len(spans) == 1 and not spans[0].compiles:
-        # The program is not timed elsewhere, and not in a loop inside of the span.
-        work = spans[0].work
-        runs = Counter(execution.program for execution in work)
-        if runs and max(runs.values()) == 1 and all(warm[name] == 1 for name in runs):
-            longest = max(work, key=lambda each: each.end_seconds - each.start_seconds)
-            facts = count | {"function": longest.function, "read_seconds": seconds}
-            yield _finding(span.end, "one-repeat", facts, 0.0)
+        yield _finding(place or spans[0].span.begin, "transfer", facts, seconds)
 
 
 def _finding(
-    place: Place, code: str, facts: dict[str, Fact], seconds: float, detail: str = ""
+    place: Place,
+    code: str,
+    facts: dict[str, Fact],
+    seconds: float,
+    detail: str = "",
+    severity: Severity = "warning",
 ) -> Finding:
-    return Finding(
-        place=place, remark=Remark(code, facts, "warning", detail), seconds=seconds
-    )
+    remark = Remark(code, facts, severity, detail)
+    return Finding(place=place, remark=remark, seconds=seconds)
