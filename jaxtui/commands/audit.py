@@ -42,7 +42,8 @@ def command(
 
     The program runs unchanged, with its own arguments, output and exit status. jaxtui
     watches its clocks and the device, and reports for each timed span what the clock
-    read and how long the work took. With --json the program's output goes to stderr.
+    read and how long the work took. A line that ends in "# jaxtui: ok" is not judged.
+    With --json the program's output goes to stderr.
 
     Exit codes: 0 no mistake, 1 mistakes, 3 the program itself failed.
     """
