@@ -277,24 +277,34 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
 def _awaited(witness: Witness) -> list[Execution]:
     """The executions in the order of their calls.
 
-    One that was alone on the device when the program began to wait was over when it
-    went on, unless more of it is left than was waited for: the runtime's thread that
-    writes ends may have lost its core.
+    The runtime's thread that writes their ends may have lost its core. One that was
+    alone on the device when the program waited for a result was over when it went on;
+    of several, those that had then run for half of what they take, as the device
+    computes in order.
     """
     executions = sorted(witness.executions, key=lambda each: each.called_seconds)
-    waits = sorted(witness.waits, key=lambda wait: wait.start_seconds)
+    lasting: dict[str, list[float]] = defaultdict(list)
+    for each in executions:
+        lasting[each.program].append(each.end_seconds - each.start_seconds)
+    usual = {program: median(seconds) for program, seconds in lasting.items()}
+    every: list[Wait | Transfer] = [*witness.waits, *witness.transfers]
     running: list[int] = []
     coming = 0
-    for wait in waits:
+    for wait in sorted(every, key=lambda wait: wait.start_seconds):
         start, end = wait.start_seconds, wait.end_seconds
         while coming < len(executions) and executions[coming].called_seconds < end:
             running.append(coming)
             coming += 1
         running = [at for at in running if executions[at].end_seconds > start]
-        if len(running) == 1:
-            alone = executions[running[0]]
-            if TOLERANCE_SECONDS < alone.end_seconds - end <= end - start:
-                executions[running[0]] = msgspec.structs.replace(alone, end_seconds=end)
+        if not wait.was_pending:
+            continue
+        for at in running:
+            each = executions[at]
+            ran = end - each.start_seconds
+            if each.end_seconds > end and (
+                len(running) == 1 or ran > usual[each.program] / 2
+            ):
+                executions[at] = msgspec.structs.replace(each, end_seconds=end)
     return executions
 
 

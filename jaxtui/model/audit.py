@@ -88,6 +88,8 @@ class Transfer(Record, frozen=True, kw_only=True):
     start_seconds: float
     end_seconds: float
     bytes: int
+    was_pending: bool = False
+    """The array was still being computed when it began."""
     place: Place | None = None
     """The line that converts; ``None`` where a call of a jitted function sends."""
 
@@ -98,6 +100,8 @@ class Wait(Record, frozen=True, kw_only=True):
     place: Place
     start_seconds: float
     end_seconds: float
+    was_pending: bool = True
+    """The result was still being computed when it began."""
     on: str = ""
     """The type of what it waited for, where that is no array of JAX: there is nothing
     to wait for in it."""

@@ -55,8 +55,10 @@ def compiled(start: float, end: float, function: str = "f") -> Compile:
     return Compile(function=function, start_seconds=start, end_seconds=end, place=START)
 
 
-def waited(start: float, end: float, on: str = "") -> Wait:
-    return Wait(place=OTHER, start_seconds=start, end_seconds=end, on=on)
+def waited(start: float, end: float, on: str = "", *, pending: bool = False) -> Wait:
+    return Wait(
+        place=OTHER, start_seconds=start, end_seconds=end, on=on, was_pending=pending
+    )
 
 
 def audit(*spans: Span, source: str = "", **seen: object) -> Audit:
@@ -410,21 +412,28 @@ def test_a_span_in_which_the_host_does_other_work(
 
 
 @pytest.mark.parametrize(
-    ("left", "others", "found"),
+    ("last", "others", "pending", "found"),
     [
-        (0.04, (), []),
-        # More is left than was waited for, or it waited for something else.
-        (0.06, (), ["unawaited"]),
-        (0.04, (run(1.0005, 1.051),), ["unawaited"]),
+        (run(1.0004, 1.5), (), True, []),  # it waited for nothing else
+        (run(1.0004, 1.5), (), False, ["unawaited"]),
+        # It waited for the first, after which the second began.
+        (run(1.045, 1.5), (run(1.0003, 1.045, "jit_g(2)"),), True, ["unawaited"]),
+        # The second takes 20 ms elsewhere.
+        (
+            run(1.04, 1.5),
+            (run(1.0003, 1.04, "jit_g(2)"), run(2.0, 2.02), run(3.0, 3.02)),
+            True,
+            [],
+        ),
     ],
 )
-def test_what_a_long_wait_was_for_is_over(
-    left: float, others: tuple[Execution, ...], found: list[str]
+def test_what_a_program_waited_for_is_over_however_late_that_was_written(
+    last: Execution, others: tuple[Execution, ...], pending: bool, found: list[str]
 ) -> None:
     judged = audit(
         span(1.0, 1.051),
-        executions=(run(1.0001, 1.0003), run(1.0004, 1.051 + left), *others),
-        waits=(waited(1.001, 1.051),),
+        executions=(run(1.0001, 1.0002, "jit_h(3)"), last, *others),
+        waits=(waited(1.001, 1.051, pending=pending),),
     )
     assert kinds(judged) == found
 

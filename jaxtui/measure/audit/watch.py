@@ -193,7 +193,8 @@ class Watch:
             own = caller.f_code.co_filename.startswith(OWN)
             if place is None or own or os.getpid() != self._pid:
                 return wait(x)
-            has_array = any(hasattr(leaf, "block_until_ready") for leaf in leaves(x))
+            arrays = [leaf for leaf in leaves(x) if hasattr(leaf, "is_ready")]
+            was_pending = any(map(_is_pending, arrays))
             started = self._now()
             try:
                 return wait(x)
@@ -203,7 +204,8 @@ class Watch:
                         place=place,
                         start_seconds=started,
                         end_seconds=self._now(),
-                        on="" if has_array else type(x).__name__,
+                        was_pending=was_pending,
+                        on="" if arrays else type(x).__name__,
                     )
                 )
 
@@ -266,6 +268,7 @@ class Watch:
         if getattr(self._converts, "now", False):  # one conversion asks for another
             return convert()
         place = self.lines.line_of(frame)
+        was_pending = _is_pending(array)
         started = self._now()
         self._converts.now = True
         try:
@@ -278,6 +281,7 @@ class Watch:
                 start_seconds=started,
                 end_seconds=self._now(),
                 bytes=int(array.nbytes),
+                was_pending=was_pending,
                 place=place,
             )
             self._transfers.append(transfer)
@@ -406,6 +410,13 @@ class Watch:
 def _failed(error: Exception) -> Remark:
     detail = str(error) or type(error).__name__
     return Remark("profiler-failed", {}, "warning", detail)
+
+
+def _is_pending(array: Any) -> bool:
+    try:
+        return not array.is_ready()
+    except Exception:  # it was deleted, which is said when it is used
+        return False
 
 
 def _pairs(stamps: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
