@@ -28,7 +28,6 @@ import numpy as np
 
 from jaxtui.measure import devices, own, programs, runtime
 from jaxtui.measure.clocks import wait_for
-from jaxtui.measure.dataflow import dataflow
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.failures import FAULTS
@@ -295,7 +294,8 @@ def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
         if stage == "trace" and workload.own:
             # A library may not show it.
             jaxpr = getattr(stages.traced, "jaxpr", None)
-            workload.dataflow = None if jaxpr is None else dataflow(jaxpr)
+            if jaxpr is not None:
+                workload.see(jaxpr)
         elif stage == "lower" and workload.own:
             workload.written_flops = programs.counted_flops(stages.lowered)
         elif stage == "compile":
@@ -341,7 +341,7 @@ def _count_kernels(workload: Workload) -> None:
             traced = workload.jitted().trace(*args, **keywords)
             workload.kernels = max(1, len(traced.jaxpr.eqns))
             if workload.own:
-                workload.dataflow = dataflow(traced.jaxpr)
+                workload.see(traced.jaxpr)
     # What cannot be traced, because it decides on values, still runs eagerly.
     except Exception:
         workload.kernels = 1

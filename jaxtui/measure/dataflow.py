@@ -12,6 +12,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from jaxtui.measure import peaks
+from jaxtui.model import Peak, Precision
+
 _INLINED = frozenset({"pjit", "jit", "checkpoint", "remat", "remat2"})
 """Primitives that run the function in their parameters once, as it is; so do those
 whose name ends in ``_call``, but for the kernels of Pallas."""
@@ -21,8 +24,21 @@ _ARRANGING = frozenset(
 )
 """Primitives that make or rearrange values without computing any."""
 
+_PRECISIONS: dict[str, Precision] = {"high": "high", "highest": "highest"}
+"""By the names of ``jax.lax.Precision``."""
+
 _EFFECTS = ("DebugEffect", "IOEffect")
 """How JAX calls the effects of a host callback, ordered or not."""
+
+
+class Product(NamedTuple):
+    """A product of matrices, or a convolution."""
+
+    work: float
+    """Operations of all of its runs in a call."""
+    dtype: str
+    """Of its first operand."""
+    precision: Precision
 
 
 class Dataflow(NamedTuple):
@@ -44,6 +60,14 @@ class Dataflow(NamedTuple):
     """Something is computed, and not by drawing numbers, that no argument changes."""
     kept_share: float
     """Of the bytes of the outputs, those of arrays that were there before the call."""
+    product: Product | None
+    """The largest; ``None`` where nothing is multiplied."""
+
+    def peak(self, device_kind: str) -> Peak | None:
+        """Of one device of a kind, for what is multiplied."""
+        if self.product is None:
+            return peaks.peak(device_kind, "", matrix=False)
+        return peaks.peak(device_kind, self.product.dtype, self.product.precision)
 
 
 class _Step(NamedTuple):
@@ -91,6 +115,7 @@ def dataflow(closed: Any) -> Dataflow:
         draws=draws,
         repeats=total > dead and not varying.intersection(results) and not draws,
         kept_share=kept / sum(sizes) if sum(sizes) else 0.0,
+        product=max(_products(closed.jaxpr), default=None),
     )
 
 
@@ -152,7 +177,7 @@ def _work(equation: Any) -> float:
         return 0.0
     inner = [sum(_work(each) for each in jaxpr.eqns) for jaxpr in _inner(equation)]
     if inner:
-        return float(params.get("length", 1)) * sum(inner)
+        return _repeats(equation) * sum(inner)
     sizes = [
         math.prod(getattr(variable.aval, "shape", ()))
         for variable in (*equation.invars, *equation.outvars)
@@ -166,6 +191,23 @@ def _work(equation: Any) -> float:
         features = kernel[params["dimension_numbers"].rhs_spec[0]]
         return float(2 * sizes[-1] * math.prod(kernel) / max(1, features))
     return float(max(sizes, default=0))
+
+
+def _repeats(equation: Any) -> float:
+    return float(equation.params.get("length", 1))
+
+
+def _products(jaxpr: Any) -> Iterator[Product]:
+    for equation in jaxpr.eqns:
+        for inner in _inner(equation):
+            for each in _products(inner):
+                yield each._replace(work=_repeats(equation) * each.work)
+        if equation.primitive.name in ("dot_general", "conv_general_dilated"):
+            dtype = str(equation.invars[0].aval.dtype)
+            wanted = equation.params["precision"]
+            first = wanted[0] if isinstance(wanted, tuple) else wanted
+            name = str(getattr(first, "name", "")).lower()
+            yield Product(_work(equation), dtype, _PRECISIONS.get(name, "default"))
 
 
 def _names(jaxpr: Any) -> Iterator[str]:

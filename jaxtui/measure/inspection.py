@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import msgspec
 from jax.sharding import Sharding, SingleDeviceSharding
 
-from jaxtui.measure import ahead, devices, ops, own, peaks, planning, programs
+from jaxtui.measure import ahead, devices, ops, own, planning, programs
 from jaxtui.measure.coldpath import Stages
+from jaxtui.measure.dataflow import dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
@@ -175,9 +176,6 @@ class _Run(Runner):
             yield self.enter("inputs")
             meshed = group if case.on_mesh else ()
             workload = self._workload = of_function(function, case, place, meshed)
-            workload.peak = peaks.of_case(
-                workload.case, self._device.device_kind, matrix=True
-            )
             if not here and not meshed:
                 ahead.place(workload, self._device)
         stages = self._stages = Stages(workload)
@@ -187,6 +185,9 @@ class _Run(Runner):
             yield self.enter(stage)
             with workload.scope(), ahead.as_if_on(self._device, case):
                 stages.run(stage)
+        if source is not None and stages.traced is not None:
+            seen = dataflow(stages.traced.jaxpr)
+            workload.peak = seen.peak(self._device.device_kind)
         if case.mode == "eager":
             yield from self._each_step()
         elif here and case.mode == "jit" and len(group) == 1:

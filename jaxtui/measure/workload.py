@@ -31,7 +31,7 @@ from jaxtui.measure import (
 )
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_array, wait_for_tree
-from jaxtui.measure.dataflow import Dataflow
+from jaxtui.measure.dataflow import Dataflow, dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.ops.collectives import Collective, Exchange, device_mesh
@@ -182,6 +182,15 @@ class Workload:
     or what a compiled program needs meanwhile."""
     kernels: int = 1
     """Computations that one call puts in flight."""
+
+    def see(self, jaxpr: Any) -> None:
+        """Take from a traced function of a file what reaches its result, and its peak
+        from what it multiplies.
+        """
+        self.dataflow = dataflow(jaxpr)
+        if self.device is not None:
+            peak = self.dataflow.peak(self.device.device_kind)
+            self.peak = peaks.of_group(peak, max(1, len(self.group)))
 
     def jitted(self) -> Any:
         """A fresh function, to be traced or called; NumPy has none."""
@@ -467,9 +476,9 @@ def of_function(
         copies=(lambda: [own.to_host(x) for x in made.arrays]) if made.arrays else None,
         resident=lambda: made.args,
         settings=function.settings,
-        # XLA's count does not say what kind of flops they are.
+        # What it multiplies is seen when it is traced.
         peak=peaks.of_group(
-            peaks.of_case(case, device.device_kind, matrix=True), max(1, len(group))
+            peaks.of_case(case, device.device_kind, matrix=False), max(1, len(group))
         ),
     )
     hosted = case.inputs == "host" and case.mode == "eager"

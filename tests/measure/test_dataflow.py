@@ -27,6 +27,42 @@ def drops(x: jax.Array) -> jax.Array:
     return x + 1
 
 
+def half(x: jax.Array) -> jax.Array:
+    narrow = x.astype(jnp.bfloat16)
+    return narrow @ narrow
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "peak"),
+    [
+        (lambda x: x + 1, None, None),
+        (lambda x: x @ x, "float32", 494.5e12),
+        (lambda x: jnp.dot(x, x, precision="highest"), "float32", 67e12),
+        (half, "bfloat16", 989.4e12),
+        (
+            lambda x: x @ x + lax.scan(lambda c, _: (half(c), 0), half(x), None, 3)[0],
+            "bfloat16",
+            989.4e12,
+        ),
+        (jax.grad(lambda x: half(x).sum()), "bfloat16", 989.4e12),
+        (
+            lambda x: lax.conv(x[None, None], x[None, None], (1, 1), "SAME"),
+            "float32",
+            494.5e12,
+        ),
+    ],
+)
+def test_a_peak_is_that_of_what_is_multiplied(
+    function: Callable[..., Any], dtype: str | None, peak: float | None
+) -> None:
+    found = flow(function)
+    assert (found.product.dtype if found.product else None) == dtype
+    published = found.peak("NVIDIA H100 80GB HBM3")
+    assert published is not None
+    assert published.flops_per_second == peak
+    assert published.bytes_per_second == 3350e9
+
+
 @pytest.mark.parametrize(
     ("function", "dead", "constant"),
     [
