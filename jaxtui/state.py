@@ -93,7 +93,7 @@ Purpose = Literal[
     "links",
     "profile",
 ]
-"""What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
+"""What a run is for: cases, the timeline, a lesson, a test of the check, a run of a
 crossover, what XLA made of a case, the roofs of a device, links, or a profile."""
 
 Topic = Literal["machine", "run", "key"]

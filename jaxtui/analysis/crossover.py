@@ -1,16 +1,14 @@
 """Where one way of running an op overtakes another: two curves, and where they cross.
 
 A curve is what was measured at some sizes; two of them cross between neighbouring sizes
-at which it is certain who is faster. The search for a crossing is one immutable record:
-``session`` runs its ``next_work``, gives every event to ``observe``, and repeats that
-until there is no next one. First comes a coarse grid of sizes, from small to large;
-then bisection closes in on the last crossing.
+at which it is certain who is faster. The search for a crossing is one immutable record
+of two runs: all sizes of a grid take turns, then some sizes around the last crossing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -33,7 +31,6 @@ from jaxtui.model import (
     Sampled,
 )
 from jaxtui.model.measurement import Interval, confidence
-from jaxtui.model.own import is_own
 from jaxtui.stats import MINIMUM_ROUNDS, break_even_calls
 
 Side = Literal["first", "second"]
@@ -48,23 +45,18 @@ CLOSE = 1.1
 """Two sizes are so close that nothing between them is tried: what a crossing moves by
 from one process to the next is more."""
 
-BUDGET_SECONDS = 60.0
-"""Of a search, unless another one is named."""
+BUDGET_SECONDS = 12.0
+"""Of a search, unless another one is named: with starts and compiles half a minute."""
 
-LEAST_SECONDS = 0.8
-"""For sampling two cases at one size, beside what their cold paths take."""
+GRID_SHARE = 0.65
+"""Of the budget is for the grid, the rest for the sizes around a crossing."""
 
-MOST_SECONDS = 6.0
-"""For one size; more does not make rounds more independent of each other."""
+AROUND = 3
+"""Sizes between the two of the grid that a crossing lies between."""
 
-BISECTIONS = 8
-"""Which the budget is shared with during the grid: they close in from a factor of ten
-to ``CLOSE`` on both sides of a size at which nobody is faster."""
-
-Outcome = Literal["complete", "budget", "cancelled", "incomplete"]
-"""How a search ends: as close as it gets, with more to do and no time for it, by the
-user, or because an engine died: that says nothing about a size, least of all that it
-is too large."""
+Outcome = Literal["complete", "cancelled", "incomplete"]
+"""How a search ends: with all that it wanted, by the user, or because an engine died:
+that says nothing about a size, least of all that it is too large."""
 
 
 def other(side: Side) -> Side:
@@ -131,12 +123,16 @@ def last_crossing(ratios: Sequence[tuple[int, Interval]]) -> Crossing | None:
             ascending order of these.
     """
     certain = [(*point, side) for point in ratios if (side := leader(point[1]))]
-    for (below, low, before), (above, high, after) in reversed([*pairwise(certain)]):
+    for (below, _, before), (above, _, after) in reversed([*pairwise(certain)]):
         if before != after:
-            at = crossing_size(
-                (below, above), (math.log(low.median), math.log(high.median))
-            )
             inner = tuple(size for size, _ in ratios if below < size < above)
+            # Through all that is drawn: there the curves are seen to cross.
+            logs = [(n, math.log(r.median)) for n, r in ratios if below <= n <= above]
+            at = next(
+                crossing_size((start, end), (low, high))
+                for (start, low), (end, high) in reversed([*pairwise(logs)])
+                if (low < 0) != (high < 0)
+            )
             return Crossing(
                 below=below, above=above, at=round(at), faster=after, undecided=inner
             )
@@ -271,51 +267,45 @@ def _first_call(measurement: Measurement) -> float | None:
 
 
 class Search(msgspec.Struct, frozen=True):
-    """The sizes that are left, the one that is being measured, and the figures."""
+    """The sizes of the next run, of the one that is being measured, and the figures."""
 
     first: Case
     second: Case
     """What is compared; their size means nothing."""
     waiting: tuple[int, ...]
-    """The rest of the grid, ascending."""
+    """Sizes of the next run, ascending."""
     budget_seconds: float
+    """Of both runs."""
     seed: int = 0
     points: tuple[Point, ...] = ()
     """What was measured, by size."""
     failures: tuple[Failure, ...] = ()
-    tried: tuple[int, ...] = ()
-    """All sizes that were measured or failed, as they came."""
-    spent_seconds: float = 0.0
-    size: int | None = None
-    """The one that is being measured."""
-    results: tuple[Measurement | Failure, ...] = ()
-    """Of that size."""
-    rounds: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-    """Of that size."""
+    slow: tuple[int, ...] = ()
+    """Sizes at which a call takes too long for an interval."""
+    running: tuple[Case, ...] = ()
+    """The cases that are being measured: the first side of each size, the second."""
+    results: Mapping[int, Measurement | Failure] = {}
+    """Of these, by index, as far as they are."""
+    rounds: Mapping[int, tuple[float, ...]] = {}
+    """Of these: the median call of every round, seconds."""
+    refining: bool = False
+    """The grid is measured; what waits or runs lies around the crossing."""
     outcome: Outcome | None = None
     """``None`` while there is more to do."""
 
     @property
-    def next_size(self) -> int | None:
-        """What comes next; ``None`` during a size, and at the end."""
-        if self.size is not None or self.outcome is not None:
-            return None
-        if self.waiting:
-            return self.waiting[0]
-        crossing = self.answer and self.answer.crossing
-        size = bisection(crossing) if crossing else None
-        return None if size in self.tried else size
-
-    @property
     def next_work(self) -> Experiment | None:
-        size = self.next_size
-        if size is None:
+        if self.running or self.outcome is not None:
             return None
         cases = tuple(
             msgspec.structs.replace(case, size=size)
+            for size in self.waiting
             for case in (self.first, self.second)
         )
-        return Experiment(cases=cases, budget_seconds=self._share(), seed=self.seed)
+        share = 1 - GRID_SHARE if self.refining else GRID_SHARE
+        return Experiment(
+            cases=cases, budget_seconds=share * self.budget_seconds, seed=self.seed
+        )
 
     @property
     def limit_seconds(self) -> float | None:
@@ -329,39 +319,29 @@ class Search(msgspec.Struct, frozen=True):
     def paybacks(self) -> tuple[Payback, ...]:
         return tuple(repaid for point in self.points if (repaid := payback(point)))
 
-    @property
-    def left_seconds(self) -> float:
-        return max(0.0, self.budget_seconds - self.spent_seconds)
-
-    @property
-    def least_seconds(self) -> float:
-        """What one size takes at least, judged by the cold paths of the last one."""
-        if not self.points:
-            return LEAST_SECONDS
-        last = self.points[-1]
-        return LEAST_SECONDS + sum(
-            side.phases.cold_seconds + (side.phases.transfer or 0.0)
-            for side in (last.first, last.second)
-        )
-
     def observe(self, event: Event) -> Search:
         if self.outcome is not None:
             return self
         match event:
-            case RunStarted(cases=cases) if cases:
-                return replace(self, size=cases[0].size, results=(), rounds=((), ()))
-            case Sampled(index=0):
-                first, second = self.rounds
-                return replace(self, rounds=((*first, event.ready_median), second))
-            case Sampled(index=1):
-                first, second = self.rounds
-                return replace(self, rounds=(first, (*second, event.ready_median)))
-            case CaseMeasured(measurement=measurement):
-                return replace(self, results=(*self.results, measurement))
-            case CaseFailed(failure=failure):
-                return replace(self, results=(*self.results, failure))
+            case RunStarted(cases=cases):
+                return replace(self, running=cases, results={}, rounds={})
+            case Sampled(index=index, measurement=measurement):
+                rounds = (*self.rounds.get(index, ()), event.ready_median)
+                return replace(
+                    self,
+                    results={**self.results, index: measurement},
+                    rounds={**self.rounds, index: rounds},
+                )
+            case CaseMeasured(index=index, measurement=measurement):
+                return replace(self, results={**self.results, index: measurement})
+            case CaseFailed(index=index, failure=failure):
+                return replace(self, results={**self.results, index: failure})
+            case RunFinished(outcome="complete"):
+                return _next_run(_with_results(self))
+            case RunFinished(outcome="cancelled"):
+                return self.stopped()
             case RunFinished():
-                return _finish(self, event)
+                return self.lost()
             case _:
                 return self
 
@@ -370,17 +350,10 @@ class Search(msgspec.Struct, frozen=True):
         return self
 
     def stopped(self) -> Search:
-        return replace(self, size=None, results=(), outcome="cancelled")
+        return replace(_with_results(self), outcome="cancelled")
 
     def lost(self, why: Remark | None = None) -> Search:
-        return replace(self, size=None, results=(), outcome="incomplete")
-
-    def _share(self) -> float:
-        """Seconds for the next size."""
-        steps = len(self.waiting) + BISECTIONS
-        fair = min(MOST_SECONDS, self.left_seconds / steps)
-        least = min(self.least_seconds, self.left_seconds)
-        return max(fair, least, LEAST_SECONDS / 2)
+        return replace(_with_results(self), outcome="incomplete")
 
 
 def begin(
@@ -389,7 +362,6 @@ def begin(
     sizes: Sequence[int],
     budget_seconds: float,
     seed: int = 0,
-    points: Sequence[Point] = (),
 ) -> Search:
     """A search over a grid of sizes.
 
@@ -397,60 +369,65 @@ def begin(
         first: what is compared; its size means nothing.
         second: with what.
         sizes: of the grid.
-        budget_seconds: for the whole search, compile included.
+        budget_seconds: for measuring.
         seed: of the inputs.
-        points: what is measured already, by size.
     """
-    grid = tuple(sorted({*sizes} - {point.size for point in points}))
-    search = Search(first, second, grid, budget_seconds, seed, tuple(points))
-    return replace(search, outcome=None if search.next_size else "complete")
+    return Search(first, second, tuple(sorted({*sizes})), budget_seconds, seed)
 
 
-def _finish(state: Search, event: RunFinished) -> Search:
-    if event.outcome == "cancelled":
-        return state.stopped()
-    spent = state.spent_seconds + max(0.0, event.elapsed_seconds)
-    state = replace(state, spent_seconds=spent)
-    if state.size is not None:
-        state = _with_results(state, state.size)
-    if event.outcome == "crashed":
-        return state.lost()
-    waiting = tuple(size for size in state.waiting if size != state.size)
-    reached = max((point.size for point in state.points), default=None)
-    if reached is not None:
-        # Where a size is too much, so is each above it.
-        limit = min((size for size in state.tried if size > reached), default=math.inf)
-        waiting = tuple(size for size in waiting if size < limit)
-    state = replace(state, waiting=waiting, size=None, results=())
-    if state.next_size is None:
-        return replace(state, outcome="complete")
-    if state.left_seconds < state.least_seconds / 2:
-        return replace(state, outcome="budget")
-    return state
+def around(
+    first: Case, second: Case, points: Sequence[Point], budget_seconds: float
+) -> Search:
+    """The second half of a search whose grid is measured already."""
+    return _next_run(Search(first, second, (), budget_seconds, points=tuple(points)))
 
 
-def _with_results(state: Search, size: int) -> Search:
-    """With the point of a size, or with why there is none."""
-    by_case = {
-        _side(result.case): result
-        for result in state.results
-        if isinstance(result, Measurement)
-        and result.ready is not None
-        and result.stopped != "crashed"
+def _next_run(state: Search) -> Search:
+    """With the sizes around the crossing waiting, once; else over."""
+    crossing = state.answer and state.answer.crossing
+    if state.refining or not crossing or crossing.above <= CLOSE * crossing.below:
+        return replace(state, waiting=(), outcome="complete")
+    ratio = crossing.above / crossing.below
+    between = {
+        round(crossing.below * ratio ** (step / (AROUND + 1)))
+        for step in range(1, AROUND + 1)
     }
-    first, second = by_case.get(_side(state.first)), by_case.get(_side(state.second))
-    state = replace(state, tried=(*state.tried, size))
-    if first is not None and second is not None:
-        point = Point(size, first, second, state.rounds)
-        points = sorted((*state.points, point), key=lambda point: point.size)
-        return replace(state, points=tuple(points))
-    failures = [result for result in state.results if isinstance(result, Failure)]
-    return replace(state, failures=(*state.failures, *failures))
+    known = {point.size for point in state.points}
+    sizes = tuple(sorted(between - known))
+    over = None if sizes else "complete"
+    return replace(state, waiting=sizes, refining=True, outcome=over)
 
 
-def _side(case: Case) -> Case:
-    """What tells the two sides apart; the dtype of a function is that of its arguments,
-    which are not known before.
-    """
-    dtype = "" if is_own(case.op) else case.dtype
-    return msgspec.structs.replace(case, size=0, dtype=dtype)
+def _with_results(state: Search) -> Search:
+    """With a point for each size at which both sides have an interval."""
+    points, slow, failures = [*state.points], [*state.slow], [*state.failures]
+    for index in range(0, len(state.running), 2):
+        size = state.running[index].size
+        both = [state.results.get(place) for place in (index, index + 1)]
+        failed = [each for each in both if isinstance(each, Failure)]
+        if any(each.remark.code == "too-slow" for each in failed):
+            slow.append(size)
+            continue
+        failures += failed
+        first, second = both
+        if not isinstance(first, Measurement) or not isinstance(second, Measurement):
+            continue
+        if min(_rounds(first), _rounds(second)) < MINIMUM_ROUNDS:
+            slow.append(size)
+            continue
+        rounds = (state.rounds.get(index, ()), state.rounds.get(index + 1, ()))
+        points.append(Point(size, first, second, rounds))
+    points.sort(key=lambda point: point.size)
+    return replace(
+        state,
+        points=tuple(points),
+        slow=tuple(slow),
+        failures=tuple(failures),
+        running=(),
+        results={},
+        rounds={},
+    )
+
+
+def _rounds(measurement: Measurement) -> int:
+    return measurement.ready.rounds if measurement.ready else 0

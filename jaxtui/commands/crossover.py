@@ -15,7 +15,6 @@ from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, rendered
-from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -36,14 +35,14 @@ from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
 
-GROWTH = 4
-"""From one size of the grid to the next, unless the range has a factor of its own."""
-
 LARGEST_GRID = 64
-"""Sizes; the search closes in by itself, so that more would only cost time."""
+"""Sizes; a second run closes in, so that more would only cost time."""
 
-SMALLEST, SPAN = 16, 8
-"""Without --size the grid goes from 16 to so many times the op's default size."""
+USUAL_GRID = 12
+"""Sizes without --size; where doubling makes more, they grow by four."""
+
+SMALLEST, SPAN = 16, 2
+"""Without --size the grid goes from 16 to twice the op's default size."""
 
 KINDS = (
     ("mode", MODES),
@@ -102,10 +101,6 @@ def _grid(text: str) -> tuple[int, ...]:
     sizes = selection.parse_sizes(text)
     if len(sizes) < 2:
         raise rejection("one-size", typed=text)
-    only_range = ".." in text and "," not in text
-    own_factor = any(sign in text for sign in "x×*")
-    if only_range and not own_factor:
-        sizes = selection.parse_sizes(f"{text}x{GROWTH}")
     if len(sizes) > LARGEST_GRID:
         raise rejection(
             "grid-too-long", typed=text, count=len(sizes), most=LARGEST_GRID
@@ -134,8 +129,8 @@ def _dtype(text: str) -> str:
 @valued(
     "--size",
     "SIZES",
-    "The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
-    "[default: 16 to 8 × the op's own]",
+    "The grid: 16..1M (doubling), 16..1Mx10 or 100,1000.  "
+    "[default: 16 to 2 × the op's own]",
     type=Parsed("sizes", _grid),
 )
 @valued(
@@ -153,7 +148,7 @@ def _dtype(text: str) -> str:
 @valued(
     "--budget",
     "SECONDS",
-    "Time for the whole search, compile included.  [default: 60]",
+    "Time for measuring.  [default: 12]",
     type=BUDGET,
 )
 @seed
@@ -195,7 +190,7 @@ def command(
                 raise rejection("side-of-own")
             _ascending(size, info)
 
-        async with crossover.started() as session, live_line(crossover.line):
+        async with crossover.started() as session, crossover.progress():
             await session.ready(possible)
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
@@ -232,7 +227,7 @@ def command(
     timed = search is not None and bool(search.points)
     return close(
         document=document,
-        text=(lambda: rendered(report(search))) if search else None,
+        text=(lambda: rendered(report(search), notes=True)) if search else None,
         as_json=as_json,
         code=FINE if timed else CASE_FAILED,
         lost=crossover.lost,
@@ -247,17 +242,6 @@ class _Crossover(Driver):
         """``None`` until the devices are known."""
         search = self.state.series.get("crossover")
         return search if isinstance(search, Search) else None
-
-    def line(self, elapsed_seconds: float) -> str:
-        search = self.search
-        if search is None:
-            return progress_line(self.state, elapsed_seconds)
-        share = min(1.0, search.spent_seconds / search.budget_seconds)
-        job = self.state.job
-        doing = (job and job.doing) or f"size {search.size or search.next_size}"
-        left = f"at most {search.left_seconds:.0f} s left"
-        last = f" · {view.size_line(search, search.tried[-1])}" if search.tried else ""
-        return f"{bar(share)} {elapsed_seconds:.0f} s, {left}  {doing}{last}"
 
 
 def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
@@ -275,7 +259,7 @@ def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
 
 
 def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
-    """The coarse grid; without one, from 16 to some times the op's default size.
+    """The grid; without one, from 16 to twice the op's default size.
 
     Raises:
         SelectionError: if the op has no such small sizes, or has none of its own.
@@ -285,7 +269,9 @@ def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
     if grid is None:
         low = max(info.minimum, min(SMALLEST, info.default // SMALLEST))
         high = max(low + 1, min(info.maximum, SPAN * info.default))
-        return selection.parse_sizes(f"{low}..{high}x{GROWTH}")
+        doubling = selection.parse_sizes(f"{low}..{high}")
+        few = len(doubling) <= USUAL_GRID
+        return doubling if few else selection.parse_sizes(f"{low}..{high}x4")
     if grid[0] < info.minimum:
         raise rejection(
             "below-minimum",

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import (
     BUDGET_SECONDS,
-    LEAST_CONFIDENCE,
     SIDES,
     Answer,
     Crossing,
@@ -20,7 +19,7 @@ from jaxtui.analysis.crossover import (
     Point,
     Search,
     Side,
-    begin,
+    around,
     other,
     payback,
 )
@@ -102,7 +101,7 @@ def of_run(run: Job, selected: int) -> Search | None:
             points.append(Point(size, left.measurement, right.measurement, rounds))
     if len(points) < 2:
         return None
-    return begin(first, second, (), BUDGET_SECONDS, points=points)
+    return around(first, second, points, BUDGET_SECONDS)
 
 
 def of_state(state: State) -> Search | None:
@@ -161,9 +160,9 @@ def verdict(search: Search) -> Remark:
 def remarks(search: Search) -> Iterator[Remark]:
     """What there is to know beside the verdict."""
     sides, paybacks = names(search.first, search.second), search.paybacks
-    if search.outcome == "budget":
-        yield Remark("search-budget", {"seconds": search.budget_seconds}, "warning")
-    elif search.outcome == "cancelled":
+    if search.slow:
+        yield Remark("sizes-left-out", {"sizes": search.slow})
+    if search.outcome == "cancelled":
         yield Remark("search-stopped", severity="warning")
     elif search.outcome == "incomplete":
         yield Remark("search-lost", severity="warning")
@@ -189,7 +188,7 @@ def statements(search: Search) -> tuple[Statement, ...]:
     return tuple(map(Statement, (verdict(search), *remarks(search))))
 
 
-DOUBTS = ("contended", "few-rounds")
+DOUBTS = ("contended",)
 """The codes of what questions a verdict: the sides took turns, so that what slows both
 of them cancels, but for these."""
 
@@ -248,23 +247,6 @@ def _mark_label(crossing: Crossing, sides: Names) -> str:
     return f"{ahead} beats {behind} from ~{about}"
 
 
-def size_line(search: Search, size: int) -> str:
-    """What came of a size, for the progress of a command."""
-    sides = names(search.first, search.second)
-    for point in search.points:
-        if point.size == size:
-            figures = ", ".join(
-                f"{sides.of(side)} {fmt.median(point.of(side).ready)}" for side in SIDES
-            )
-            judged = "no difference seen"
-            if point.faster is not None:
-                judged = f"{sides.of(point.faster)} is faster"
-            return f"{fmt.size(size)}: {figures}; {judged}"
-    failed = [failure for failure in search.failures if failure.case.size == size]
-    why = words.sentence(failed[-1].remark) if failed else "not finished"
-    return f"{fmt.size(size)}: {why}"
-
-
 # The table.
 
 LONGEST_NAME = 10
@@ -317,7 +299,7 @@ def columns(search: Search) -> tuple[Column, ...]:
             "interval",
             fmt.interval_name(most).removesuffix(" interval"),
             [_ends(ratio, most) for ratio in ratios],
-            rank=3,
+            rank=1,
             right=True,
         ),
         Column("faster", "faster", [_faster(point, heads) for point in points]),
@@ -359,8 +341,6 @@ def _ends(ratio: Interval | None, most: float) -> Line:
 
 
 def _faster(point: Point, sides: Names) -> Line:
-    if point.ratio is None or point.ratio.confidence < LEAST_CONFIDENCE:
-        return (Span("few rounds", "muted"),)
     if point.faster is None:
         return (Span("no difference", "muted"),)
     return (Span(sides.of(point.faster), point.of(point.faster).case.mode),)
@@ -392,7 +372,7 @@ def picture(search: Search | None, colors: Sequence[Color]) -> Picture | None:
     drawn = curves.picture(run, "time", colors, tuple(_marks(search)))
     if drawn is None:
         return None
-    # The sizes of a bisection are no round numbers, and too many.
+    # The sizes around a crossing are no round numbers.
     return replace(drawn, x=replace(drawn.x, ticks=()))
 
 

@@ -184,13 +184,14 @@ def events(
 
     Args:
         experiment: what is asked for.
-        costs: seconds per call over size, for each case.
+        costs: seconds per call over size, of each side in turn.
         width: of the intervals.
         too_large: the smallest size that fails.
         used: the share of the budget that it takes.
     """
     yield RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
-    for index, (one, cost) in enumerate(zip(experiment.cases, costs, strict=True)):
+    for index, one in enumerate(experiment.cases):
+        cost = costs[index % len(costs)]
         yield CaseStarted(index=index, case=one)
         if too_large is not None and one.size >= too_large:
             failure = Failure(case=one, remark=told("There is no room for it."))
@@ -205,19 +206,19 @@ def events(
 def found(
     first: Seconds,
     second: Seconds,
-    sizes: Sequence[int] = tuple(16 * 4**step for step in range(9)),
+    sizes: Sequence[int] = tuple(16 * 2**step for step in range(17)),
     *,
     sides: tuple[Case, Case] = (NUMPY, JIT),
     budget: float = 1e6,
     width: float = 0.005,
     too_large: int | None = None,
-    most: int = 200,
+    most: int = 2,
 ) -> Search:
-    """A search until its end, which must come before so many sizes."""
-    state, tried = begin(*sides, sizes, budget), 0
+    """A search until its end, which must come after so many runs."""
+    state, runs = begin(*sides, sizes, budget), 0
     while (experiment := state.next_work) is not None:
-        tried += 1
-        assert tried <= most, "it goes on for ever"
+        runs += 1
+        assert runs <= most, "it goes on for ever"
         for event in events(experiment, (first, second), width, too_large):
             state = state.observe(event)
     return state

@@ -50,7 +50,7 @@ SCENARIOS = {
     "learn_clock": ("learn_clock", "learn clock --step 1"),
     "learn_race": ("learn_race", "learn first-call --step 4"),
     "learn_ahead": ("learn_ahead", "learn ahead --step 2"),
-    "crossover": ("crossover", "crossover sigmoid --size 64..64k --budget 15"),
+    "crossover": ("crossover", "crossover sigmoid --size 64..64kx4 --budget 15"),
     "roofline": ("roofline", "roofline matmul:512 add:1e6 --budget 12 --yes"),
     "hlo": ("hlo", "hlo softmax:64"),
     "links": ("links", "links"),

@@ -45,7 +45,8 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         assert crossing is not None
         assert crossing.below <= 1250 <= crossing.above <= 1.2 * crossing.below
         # What the sweep has measured is not measured again.
-        asked = [work.cases[0].size for work in engine.works[before:]]
+        (work,) = engine.works[before:]
+        asked = [case.size for case in work.cases]
         assert asked
         assert not {256, 512, 1024, 2048, 4096} & set(asked)
         assert view_of(app.state) == "crossing"

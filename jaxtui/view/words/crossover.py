@@ -90,7 +90,7 @@ WORDS: dict[str, Words] = {
     ),
     "no-common-size": Words(
         "crossing",
-        "The two sides have no size in common, so there is nothing to compare.",
+        "No size has an interval on both sides, so there is nothing to compare.",
     ),
     "sides": Words(
         "compared",
@@ -106,13 +106,13 @@ WORDS: dict[str, Words] = {
             " these sizes: its later calls are not faster."
         ),
     ),
-    "search-budget": Words(
-        "budget",
+    "sizes-left-out": Words(
+        "left out",
         lambda f: (
-            f"The budget of {fmt.seconds(f['seconds'])} ran out before the"
-            " search narrowed."
+            f"Calls of size {fmt.some([*map(size_text, f['sizes'])])} take too long"
+            " for an interval."
         ),
-        "Raise the budget for a narrower answer.",
+        "A larger budget times them, too.",
     ),
     "search-stopped": Words(
         "stopped", "The search stopped early: these are its results so far."
