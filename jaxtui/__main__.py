@@ -84,12 +84,12 @@ def _start_engine() -> EngineProcess | None:
         if stream is None or stream.closed or not stream.isatty():
             return None
     from jaxtui.engine.process import EngineOptions, EngineProcess
-    from jaxtui.machine.hosts import process_of
+    from jaxtui.machine.hosts import is_launched
 
-    if process_of(os.environ):
+    if is_launched(os.environ):
         return None
     try:
-        return EngineProcess.spawn(EngineOptions(again=True))
+        return EngineProcess.spawn(EngineOptions(alone=True))
     except OSError:
         return None  # the app starts one, and says what is wrong
 

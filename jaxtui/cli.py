@@ -21,8 +21,8 @@ from jaxtui.commands import (
     USAGE,
     CannotRun,
     Declined,
-    Followed,
     app,
+    terminal,
 )
 from jaxtui.commands.common import (
     Common,
@@ -46,7 +46,6 @@ COMMANDS = (
     "compile",
     "crossover",
     "devices",
-    "follow",
     "history",
     "hlo",
     "learn",
@@ -120,6 +119,7 @@ def main(
         early: signals that have come already.
     """
     prepare_streams()
+    terminal.joined_as(0)
     with interrupt.heeded(early):
         try:
             code = cli.main(
@@ -135,8 +135,6 @@ def main(
         except Declined as answer:
             say(str(answer))
             code = CASE_FAILED
-        except Followed as answer:
-            code = interrupt.code if interrupt.happened else answer.code
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
         except Exception as error:
@@ -165,10 +163,10 @@ def _failed(error: Exception) -> int:
         return _refuse(CANNOT_RUN, words.text(error.remark))
     if isinstance(error, OSError) and (refused := no_files(error)):
         return _refuse(CANNOT_RUN, str(refused))
-    say(text.rstrip())
+    say(text.rstrip(), fails=True)
     return _refuse(INTERNAL, words.of("bug"))
 
 
 def _refuse(code: int, sentence: str) -> int:
-    say(f"jaxtui: {sentence}")
+    say(f"jaxtui: {sentence}", fails=True)
     return code

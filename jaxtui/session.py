@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import (
     AsyncGenerator,
@@ -62,6 +63,8 @@ from jaxtui.state import (
 )
 
 STOPPING = Remark("stopping")
+LATE_SECONDS = 1.0
+"""Between the clock that ends a late work and the one in its engine."""
 ENDED = Remark("engine-ended-early", severity="error")
 
 _State = TypeVar("_State", bound=State)
@@ -70,19 +73,6 @@ _Series = TypeVar("_Series", bound=Series)
 
 class RunRefusedError(RemarkError):
     """What was asked for cannot be run now, or means nothing here."""
-
-
-class FollowedError(Exception):
-    """Nothing can be asked for: the engine did what another process asked for.
-
-    Args:
-        lost: That process is gone, or this one's engine, which the events have said;
-            otherwise it has ended in good order.
-    """
-
-    def __init__(self, *, lost: bool) -> None:
-        super().__init__("lost" if lost else "")
-        self.lost = lost
 
 
 class Session(Generic[_State]):
@@ -135,6 +125,7 @@ class Session(Generic[_State]):
         """Take in one event."""
         event = envelope.event
         running = self.state.job
+        self._note_late(event)
         self.state = reduce(self.state, envelope)
         if isinstance(event, RunStarted):
             self._look_back(self.state.job)
@@ -147,6 +138,19 @@ class Session(Generic[_State]):
             for observe in self.observers:
                 observe(told)
         self._tell(event)
+
+    def _note_late(self, event: Event) -> None:
+        """Of several processes the first watches the time: the others hear by the end
+        of a work that it was late.
+        """
+        playing = self.state.playing
+        if not isinstance(event, RunFinished) or not self.state.process or not playing:
+            return
+        series = self.state.series[playing]
+        limit = series.limit_seconds
+        late = event.elapsed_seconds >= (limit or math.inf) - LATE_SECONDS
+        if event.outcome == "cancelled" and late:
+            self.state = with_series(self.state, playing, series.overdue())
 
     def _look_back(self, job: Job | None) -> None:
         """Ask what is known of the cases of a bench run in one process."""
@@ -212,44 +216,12 @@ class Session(Generic[_State]):
         Raises:
             EngineUnavailableError: The engine has ended before.
         """
-        await self._until(done, otherwise)
-        if self.state.following is not None:
-            await self._serve()
-
-    async def _until(
-        self, done: Callable[[_State], object], otherwise: Remark = ENDED
-    ) -> None:
-        while not done(self.state) and self.state.following is None:
-            await self._next(otherwise)
-
-    async def _next(self, otherwise: Remark = ENDED) -> None:
-        """Wait for the next change."""
-        if self._fault is not None:
-            raise self._fault
-        if self.ended:
-            raise EngineUnavailableError(otherwise)
-        await self._change.wait()
-
-    async def _serve(self) -> None:
-        """Follow process 0 for as long as it needs this one.
-
-        Raises:
-            FollowedError: It does not any more, or is gone.
-            EngineUnavailableError: It cannot be followed again.
-        """
-        while True:
-            while self.state.engine not in ("released", "failed"):
-                await self._next()
-            if self.state.failed is not None:
-                raise EngineUnavailableError(self.state.failed.remark)
-            dismissed = self.state.dismissed
-            if dismissed is not None and not dismissed.again:
-                raise FollowedError(lost=False)
-            if dismissed is None and not self.engine.again:
-                raise FollowedError(lost=True)
-            self._starting()
-            await self.engine.release()  # until it is gone
-            await self.engine.start()
+        while not done(self.state):
+            if self._fault is not None:
+                raise self._fault
+            if self.ended:
+                raise EngineUnavailableError(otherwise)
+            await self._change.wait()
 
     async def ready(
         self, hello: Callable[[Sequence[OpInfo]], object] | None = None
@@ -414,7 +386,7 @@ class Session(Generic[_State]):
             await self.engine.stop()
         watch = (
             asyncio.create_task(self._end_late(number, purpose, limit_seconds))
-            if limit_seconds
+            if limit_seconds and not self.state.process
             else None
         )
         try:

@@ -32,14 +32,12 @@ from jaxtui.model import (
     CaseStarted,
     Check,
     Device,
-    Dismissed,
     Ending,
     EngineDied,
     EngineFailed,
     Event,
     Experiment,
     Failure,
-    Following,
     Hello,
     Host,
     Inspected,
@@ -252,10 +250,8 @@ class State(msgspec.Struct, frozen=True):
     """Of each process, where the engine works with others."""
     devices: tuple[Device, ...] = ()
     """Those that work can be asked for, of other processes too."""
-    following: Following | None = None
-    """The engine does what another process asks for."""
-    dismissed: Dismissed | None = None
-    """That process needs it no longer."""
+    process: int = 0
+    """The number of this process, where it has joined others: the first prints."""
     ops: tuple[OpInfo, ...] = ()
     findings: tuple[Remark, ...] = ()
     """What is to be known of the machine, the worst first."""
@@ -313,11 +309,6 @@ class State(msgspec.Struct, frozen=True):
         return idle and bool(self.devices)
 
     @property
-    def alone(self) -> bool:
-        """Whether the hosts that the engine worked with are to join the next one."""
-        return self.engine == "released" and bool(self.hosts)
-
-    @property
     def accelerator(self) -> str | None:
         """The platform that is held, ``TPU`` or ``GPU``; ``None`` for CPU only."""
         held = {device.platform for device in self.devices} - {"cpu"}
@@ -369,14 +360,9 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             return say(replace(state, engine="failed", failed=event), event.remark)
         case EngineDied():
             return _engine_died(state, event)
-        case Following():
-            return replace(
-                state, engine="running", following=event, dismissed=None, failed=None
-            )
-        case Dismissed():
-            return replace(state, engine="released", dismissed=event)
         case Joining():
-            return replace(state, start=startup.observe(state.start, event))
+            start = startup.observe(state.start, event)
+            return replace(state, start=start, process=event.place.process)
         case Noticed():
             start = startup.observe(state.start, event)
             found = merge(event.findings, start.logged)

@@ -31,17 +31,5 @@ class Declined(Exception):  # noqa: N818  (it is an answer, too)
     """A question was answered with no; the text is what has not happened."""
 
 
-class Followed(Exception):  # noqa: N818  (it is an answer, too)
-    """Another process had the command: this one did its part, and prints nothing.
-
-    Args:
-        code: With which it ends.
-    """
-
-    def __init__(self, code: int) -> None:
-        super().__init__(str(code))
-        self.code = code
-
-
 class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming error)
     """The engine cannot serve; the text is what to tell the user."""

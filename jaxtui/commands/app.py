@@ -9,7 +9,7 @@ import sys
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.terminal import is_terminal
-from jaxtui.machine.hosts import process_of
+from jaxtui.machine.hosts import is_launched
 
 
 def run(
@@ -32,20 +32,18 @@ def run(
     Raises:
         CannotRun: if there is no terminal to draw on, or no engine.
     """
-    if common.process_id or (
-        not (common.num_processes or common.this_host) and process_of(os.environ)
-    ):
-        # The app is that of process 0; a launcher starts all with the same command.
-        from jaxtui.commands.follow import lend
+    alone = common.this_host or common.num_processes == 1
+    if not alone and (common.num_processes or is_launched(os.environ)):
+        from jaxtui.view import words
 
-        return lend(common)
+        raise CannotRun(words.of("app-of-one-host"))
     for name, stream in (("stdin", sys.stdin), ("stderr", sys.stderr)):
         if not is_terminal(stream):
             from jaxtui.view import words
 
             raise CannotRun(words.of("no-terminal", stream=name))
     options = common.engine_options()
-    options.again = True
+    options.alone = True
     process = common.process or spawn_process(options)
     for name in ("COLUMNS", "LINES"):
         # They would outweigh the terminal's own size, also when that changes.

@@ -310,6 +310,8 @@ class _Pythons:
                         await session.ready(cases.choices)
                 except CannotRun as error:
                     raise CannotRun(f"{LABELS[index]}: {error}") from error
+                if session.state.start.joining is not None:
+                    raise rejection("pythons-of-hosts")
                 if index == 0:
                     await driver.confirm_start(
                         self._plan(cases, session.state), sure=sure

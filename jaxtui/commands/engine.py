@@ -8,10 +8,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 from jaxtui import experiments
-from jaxtui.commands import CASE_FAILED, FINE, CannotRun, Declined, Followed
+from jaxtui.commands import CannotRun, Declined
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.progress import confirm, progress
-from jaxtui.commands.terminal import say
+from jaxtui.commands.terminal import is_another, joined_as, say
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
 from jaxtui.model import (
@@ -19,12 +19,13 @@ from jaxtui.model import (
     EngineFailed,
     Event,
     Experiment,
+    Joining,
     Remark,
     Topology,
     Waiting,
 )
 from jaxtui.model.hosts import HOST_GONE
-from jaxtui.session import FollowedError, RunRefusedError, Session, following
+from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view import words
@@ -101,15 +102,9 @@ class Driver:
 
         Raises:
             CannotRun: if there is no engine.
-            Followed: if the command is that of another process.
         """
         try:
-            result = interrupt.run(work, stop or self.stop)
-            if self.state.following is not None:
-                raise Followed(FINE)
-            return result
-        except FollowedError as error:
-            raise Followed(CASE_FAILED if error.lost else FINE) from error
+            return interrupt.run(work, stop or self.stop)
         except RunRefusedError as error:
             raise CannotRun(words.text(error.remark)) from error
         except (CannotRun, EngineUnavailableError) as error:
@@ -124,7 +119,7 @@ class Driver:
                 raise CannotRun(text) from error
             self._lost = True
             if error.remark != self._told:
-                say(text)
+                say(text, fails=True)
             return None
 
     @asynccontextmanager
@@ -144,8 +139,10 @@ class Driver:
                 loop.call_soon_threadsafe(session.know, past)
 
             recording = Recording(lambda remark: say(words.text(remark)), know=know)
-            session.observers.append(recording.observe)
-            session.look_back = recording.look_back
+            observe, look_back = recording.observe, recording.look_back
+            # Of several processes the first keeps what all have measured.
+            session.observers.append(lambda event: is_another() or observe(event))
+            session.look_back = lambda cases: is_another() or look_back(cases)
         session.observers.append(self._narrate)
         try:
             async with following(session):
@@ -168,6 +165,7 @@ class Driver:
             SelectionError: if there is no terminal to ask on.
         """
         extent = experiments.extent(experiment)
+        sure |= is_another()  # the first asks
         if not sure and extent.is_large and not await confirm(extent_text(extent)):
             raise Declined("Nothing was measured.")
         self.warn()
@@ -182,11 +180,14 @@ class Driver:
         """Tell of deaths and waits; without devices there is nothing to go on with."""
         state = self.state
         match event:
+            case Joining():
+                joined_as(state.process)
             case EngineFailed() as failed if not state.devices:
                 raise CannotRun(failure_text(failed, state.findings))
             case EngineDied(remark=remark):
                 gone = remark.code in HOST_GONE
-                say(words.text(remark) if gone else words.sentence(remark))
+                text = words.text(remark) if gone else words.sentence(remark)
+                say(text, fails=True)
                 self._told = remark
             case Waiting(remark=remark):
                 say(finding_text(remark))
@@ -195,6 +196,6 @@ class Driver:
         """End the current run, if there is one; wait no longer where it is urgent."""
         if at_once:
             self._options.grace_seconds = 0.0
-        elif self._session is not None and self._session.state.running:
-            return self._session.stop()
+        elif self.state.running and not is_another():
+            return self.session.stop()
         return None

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from jaxtui import format as fmt
-from jaxtui.commands.terminal import is_terminal, takes_codes, wipe
+from jaxtui.commands.terminal import is_another, is_terminal, takes_codes, wipe
 from jaxtui.model.remark import rejection
 from jaxtui.state import State
 from jaxtui.text import visible
@@ -84,7 +84,7 @@ def progress_line(state: State, since_seconds: float) -> str:
     """
     job = state.job
     if job is None:
-        if state.devices or state.following is not None:
+        if state.devices:
             return ""
         return f"{starting(state.start)}, {since_seconds:.0f} s"
     elapsed = job.elapsed_seconds + since_seconds
@@ -150,7 +150,9 @@ async def _tick(draw: Callable[[float], str]) -> None:
     while True:
         # One column stays free: a full last column would wrap the line.
         columns = shutil.get_terminal_size().columns - 1
+        await asyncio.sleep(REDRAW_SECONDS)
+        if is_another():
+            continue
         text = visible(draw(time.monotonic() - began), line=True)
         sys.stderr.write(f"\r{text[:columns]}\x1b[K")
         sys.stderr.flush()
-        await asyncio.sleep(REDRAW_SECONDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from functools import partial
 
@@ -97,7 +96,6 @@ def command(
                     experiment = _possible(experiment, ops)
             await roofline.confirm_start(experiment, sure=yes)
             async with roofline.progress():
-                began = time.monotonic()
                 work = Roofs(
                     device=chosen,
                     dtypes=needed(experiment.cases, chosen, ops),
@@ -112,7 +110,7 @@ def command(
                     say(failed)
                 if roofline.interrupted or roofline.lost:
                     return
-                spent = time.monotonic() - began
+                spent = job.elapsed_seconds  # as all processes have it
                 sized = {one.name for one in choices if cases.size or one.sizes}
                 suited = await roofline.suited(experiment, sized, ops)
                 left = suited.budget

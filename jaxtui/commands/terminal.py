@@ -10,10 +10,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-import click
-
 from jaxtui.commands import CannotRun
-from jaxtui.machine.hosts import process_of
 from jaxtui.signals import interrupt
 from jaxtui.text import PLAIN, visible
 
@@ -87,11 +84,17 @@ class PassedOn:
             process.send_signal(number)
 
 
-def say(text: str) -> None:
+def say(text: str, *, fails: bool = False) -> None:
     """Write lines to stderr; whether anybody can read them is of no consequence.
 
     On a terminal they are broken between words.
+
+    Args:
+        text: the lines.
+        fails: this process fails for this reason; else process 0 says the same.
     """
+    if is_another() and not fails:
+        return
     with contextlib.suppress(OSError):
         wipe()
         if (width := width_of(sys.stderr)) is not None:
@@ -118,17 +121,19 @@ def put(text: str) -> None:
     put_bytes(text.encode(encoding, errors=PLAIN) + b"\n")
 
 
-def is_another() -> bool:
-    """Whether this is one of several processes, of which the first prints for all.
+_process = 0
+"""The number of this process among those that it has joined."""
 
-    With ``--this-host`` each prints for itself.
-    """
-    context = click.get_current_context(silent=True)
-    common = context.obj if context is not None else None
-    if getattr(common, "this_host", False):
-        return False
-    typed = getattr(common, "process_id", None)
-    return bool(typed or process_of(os.environ, one_output=True))
+
+def joined_as(process: int) -> None:
+    """Take note of which of several processes this is: the first prints for all."""
+    global _process
+    _process = process
+
+
+def is_another() -> bool:
+    """Whether another process prints for all: this one says only why it fails."""
+    return _process > 0
 
 
 def put_bytes(data: bytes) -> None:

@@ -29,7 +29,7 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.model.hosts import HOST_GONE
-from jaxtui.model.own import is_own
+from jaxtui.model.own import is_own, parts
 from jaxtui.model.remark import Fact
 
 PROFILE_SECONDS = 20.0
@@ -39,6 +39,12 @@ PROFILE_SECONDS = 20.0
 def has_files(work: Work) -> bool:
     """Whether it times functions of files."""
     return any(is_own(case.op) for case in _cases_of(work))
+
+
+def files_of(work: Work) -> tuple[str, ...]:
+    """The files whose functions it times."""
+    files = (parts(case.op)[0] for case in _cases_of(work) if is_own(case.op))
+    return tuple(dict.fromkeys(files))
 
 
 def _cases_of(work: Work) -> tuple[Case, ...]:

@@ -66,11 +66,6 @@ class EngineClient:
         self._alone: Remark | None = None
         """Why there is no other engine: the processes that it worked with are gone."""
 
-    @property
-    def again(self) -> bool:
-        """Whether it forms a group anew whose processes were lost."""
-        return self._options.again
-
     async def start(self) -> None:
         """Start an engine unless there is one; does not wait until it is ready.
 
@@ -158,8 +153,7 @@ class EngineClient:
                 self._process.end()
                 self._process = None
         if (connection := self._connection) is not None:
-            again = not self._closed
-            await connection.end(self._options.grace_seconds, again=again)
+            await connection.end(self._options.grace_seconds)
             await asyncio.wait({connection.served})
 
     async def refresh_memory(self) -> None:
@@ -299,7 +293,7 @@ class EngineClient:
                 remark = lost
                 if run is not None:
                     run.overdue = lost
-            if connection.several and not self._options.again:
+            if connection.several:
                 self._alone = remark
             self._emit(
                 None, EngineDied(returncode=connection.returncode, remark=remark)

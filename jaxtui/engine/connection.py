@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -30,11 +29,9 @@ from jaxtui.machine import messages
 from jaxtui.machine.hosts import heartbeat_seconds
 from jaxtui.machine.packages import version_numbers as numbers
 from jaxtui.model import (
-    Dismissed,
     EngineFailed,
     Event,
     Experiment,
-    Following,
     Hello,
     Host,
     HostLost,
@@ -61,9 +58,6 @@ _LAST_WORDS_SECONDS = 0.3
 """How long a process that is to be ended has to write where it is."""
 
 _EXIT_SECONDS = 2.0
-
-_LAST_LINES = 60
-"""Of the log, in which jaxlib says which process is gone before it aborts."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -103,8 +97,6 @@ class Connection:
         """Of each process that it works with, where there are several."""
         self.several = False
         """It is one of several processes."""
-        self._leader = ""
-        """The hostname of process 0, where it is another."""
         self.lost: Remark | None = None
         """Which process is gone, and this one with it, if it has said so."""
         self.ending = False
@@ -122,9 +114,12 @@ class Connection:
         self.served: asyncio.Task[None]
         """The client's task: it is done when all that follows from that is."""
         self.returncode: int | None = None
-        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._heard = 0
         """Events; what is merely printed does not count."""
+        self._last_line = ""
+        self._lost_in_log: Remark | None = None
+        """Which process is gone, as jaxlib says before it aborts: long before its last
+        line."""
         self._plans: dict[int, asyncio.Future[Plan]] = {}
         """The answers that are awaited, by the numbers of their requests."""
         self._plan_numbers = itertools.count(1)
@@ -213,27 +208,26 @@ class Connection:
             watch.cancel()
             del self._plans[number]
 
-    async def end(self, grace_seconds: float, *, again: bool) -> None:
+    async def end(self, grace_seconds: float) -> None:
         """Say goodbye, wait, kill what is left, and wait until all is received."""
         self.ending = True
-        self.send(GoodbyeRequest(again=again))
+        self.send(GoodbyeRequest())
         if not await _wait(self.ended, grace_seconds):
             self.kill()
             await self.ended.wait()
 
     def others_lost(self) -> Remark | None:
         """Which other process is gone, if that is why this one has ended."""
-        joining = self.several or self.start.joining is not None
-        if self.lost is not None or not joining:
+        joined = self.start.joining
+        if self.lost is not None or joined is None:
             return self.lost
-        remark = messages.lost_processes("\n".join(self._last_lines))
+        remark = self._lost_in_log
         if remark is None:
             return None
         lost, name = remark.facts.get("process"), ""
-        if isinstance(lost, int) and lost < len(self.hosts):
-            name = self.hosts[lost].hostname
-        elif lost == 0:
-            name = self._leader
+        names = joined.hostnames
+        if isinstance(lost, int) and lost < len(names):
+            name = names[lost]
         facts = {**remark.facts, "hostname": name}
         if not self.hosts or numbers(self.hosts[0].jax) >= (0, 7):
             facts["seconds"] = heartbeat_seconds(os.environ)
@@ -346,13 +340,7 @@ class Connection:
                 self.offered = frozenset(op.name for op in event.ops if op.package)
                 self.settled.set()
                 if isinstance(event, Ready):
-                    self.hosts, self.several = event.hosts, len(event.hosts) > 1
-            elif isinstance(event, Following):
-                self.ready = self.several = True
-                self._leader = event.leader
-                self.settled.set()
-            elif isinstance(event, Dismissed):
-                self.ending = True
+                    self.hosts, self.several = event.hosts, bool(self.start.joining)
             elif isinstance(event, HostLost):
                 self.lost = _noted(event.remark)
             elif isinstance(event, EngineFailed):
@@ -370,7 +358,11 @@ class Connection:
 
     def _log_line(self, line: str) -> None:
         event = Logged(line=line)
-        self._last_lines.append(line)
+        # Who is lost may stand in the next line.
+        remark = messages.lost_processes(f"{self._last_line}\n{line}")
+        self._last_line = line
+        if remark and (not self._lost_in_log or remark.code == "host-lost"):
+            self._lost_in_log = remark
         if not self.ready:
             self.start = startup.observe(self.start, event)
         self._say(event)

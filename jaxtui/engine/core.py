@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,14 +27,12 @@ from jaxtui.model import (
     EngineFailed,
     Event,
     Experiment,
-    Following,
     Holder,
     Host,
     Inspection,
     Joining,
     Links,
     Loop,
-    Member,
     Noticed,
     OpInfo,
     Place,
@@ -50,20 +47,13 @@ from jaxtui.model import (
 from jaxtui.model.remark import Fact
 
 if TYPE_CHECKING:
-    from jaxtui.engine.follower import Follower
-    from jaxtui.engine.leader import Leader
+    from jaxtui.engine.hosts import Hosts
     from jaxtui.measure.pace import Pace
 
 MINIMUM_JAX = (0, 6, 2)
 
 ANSWER_SECONDS = 1.0
 """How long a question that was asked before JAX started is awaited after it has."""
-
-REACH_SECONDS = 0.5
-"""Between two attempts to reach process 0."""
-
-MEET_SECONDS = 30.0
-"""For others to say who they are, once all have joined."""
 
 
 class CannotServeError(Exception):
@@ -86,7 +76,6 @@ class Core:
         topology: a TPU that is not here, whose devices are compiled for.
         place: of this process among several; ``None`` for what JAX detects.
         alone: this process works alone, whatever there is.
-        again: as process 0 of several it may be followed by another engine.
     """
 
     def __init__(
@@ -96,16 +85,13 @@ class Core:
         *,
         place: Place | None = None,
         alone: bool = False,
-        again: bool = False,
     ) -> None:
         self._root = root
         self._topology = topology
-        self._place, self._again = place, again
+        self._place = place
         self._alone = alone or topology is not None
-        self._leader: Leader | None = None
-        self._follower: Follower | None = None
-        self._imported: Work | None = None
-        """The work whose files were imported before JAX started."""
+        self._hosts: Hosts | None = None
+        """This process among the others, if it is one of several."""
         self._unclear: tuple[Remark, ...] = ()
         """Why it isn't known whether there are other processes."""
         self._own: tuple[Device, ...] = ()
@@ -174,96 +160,52 @@ class Core:
 
         return catalogue()
 
-    def join(self, say: Callable[[Event], None]) -> Following | None:
+    @property
+    def launched(self) -> bool:
+        """Whether this seems to be one of several processes, before JAX is asked."""
+        typed = self._place is not None and self._place.processes > 1
+        return not self._alone and (typed or hosts.is_launched(os.environ))
+
+    def join(self, say: Callable[[Event], None]) -> None:
         """Join the other processes, if this is one of several, before JAX starts.
 
         Args:
             say: sends an event that belongs to no run, and waits until it is written.
-
-        Returns:
-            Whom this process follows; ``None`` where it is alone or leads.
         """
         if self._alone:
-            return None
+            return
         from jaxtui.measure import hosts as distributed
         from jaxtui.measure.errors import RefusedError
 
         try:
             place = self._place or distributed.detect()
         except RefusedError as refused:
+            if refused.remark.severity == "error":
+                raise CannotServeError(refused.remark) from refused
             # A machine that stands alone works all the same.
             self._unclear = (refused.remark,)
-            return None
+            return
         if place is None or place.processes < 2:
-            return None
-        from jaxtui.engine.follower import Follower
-        from jaxtui.engine.leader import Leader
+            return
+        from jaxtui.engine import meeting
+        from jaxtui.engine.hosts import Hosts
 
+        names = hosts.names_of(os.environ, place.processes)
+        joining = Joining(place=place, names=names)
+        say(joining)
         try:
-            distributed.check(place)
-            joining = Joining(
-                place=place,
-                names=hosts.names_of(os.environ, place.processes),
-                heard=hosts.can_hush(),
-            )
-            say(joining)
-            while place.process and (obstacle := distributed.reach(place)):
-                if obstacle != joining.obstacle:
-                    joining = replace(joining, obstacle=obstacle)
-                    say(joining)
-                time.sleep(REACH_SECONDS)
-            if joining.obstacle:
-                say(replace(joining, obstacle=""))
-            store = distributed.join(place)
-            if place.process:
-                self._follower = Follower(store, place, say, self._again)
-                self._follower.meet(MEET_SECONDS)
-                return self._follower.following
-            self._leader = Leader(store, place, say, self._again)
-            self._leader.meet(MEET_SECONDS)
+            terms = meeting.meet(place, joining, say)
         except RefusedError as refused:
             raise CannotServeError(refused.remark) from refused
-        return None
+        say(replace(joining, heard=True, hostnames=terms.hostnames))
+        store = distributed.join(place, meeting.bind_address(place.coordinator))
+        self._hosts = Hosts(store, place, terms, say)
 
-    def leave(self, *, again: bool) -> bool:
-        """Tell the others that this process is going; whether there are any.
-
-        Args:
-            again: another engine will take its place.
-        """
-        group = self._leader or self._follower
-        if group is not None:
-            group.leave(again=again)
-        return group is not None
-
-    def follow(self) -> None:
-        """Do what process 0 asks for, for as long as there is one."""
-        assert self._follower is not None
-        for number, task in self._follower.tasks():
-            answer = self._follower.answer
-            if task.start:
-                if task.work is not None:
-                    for _ in self.imports(task.work):
-                        pass
-                try:
-                    (host,), devices = self.start()
-                except CannotServeError as error:
-                    answer(number, error.failed)
-                    raise
-                mine = [device for device in devices if device.addressable]
-                answer(number, Member(host=host, devices=tuple(mine)))
-            elif task.work is not None:
-                self._follower.run(number, task, self._here)
-            elif task.plan is not None:
-                try:
-                    answer(number, self.plan(task.plan, recipes=task.recipes))
-                # Whoever asks waits for an answer, and shows this one.
-                except Exception as error:
-                    facts: dict[str, Fact] = {"error": f"{error}"}
-                    failed = EngineFailed(remark=Remark("plan-fault", facts, "error"))
-                    answer(number, failed)
-            elif task.memory:
-                answer(number, self.memory())
+    def leave(self) -> bool:
+        """Tell the others that this process is going; whether there are any."""
+        if self._hosts is not None:
+            self._hosts.leave()
+        return self._hosts is not None
 
     def start(self) -> tuple[tuple[Host, ...], tuple[Device, ...]]:
         """Start the backend unless another process has the TPU.
@@ -288,21 +230,20 @@ class Core:
                     "most": MOST_CPU_DEVICES,
                 }
                 raise CannotServeError(Remark("cpu-devices", facts, "error"))
-        if self._leader is not None:
-            self._leader.begin(self._imported)
+        if self._hosts is not None:
+            self._hosts.begin()
         try:
             devices = self._own = describe()
         # Backends fail in every way there is, AssertionError included.
         except Exception as error:
-            raise CannotServeError(self._explained(error)) from error
-        if self._leader is None:
+            failed = self._explained(error)
+            if self._hosts is not None:
+                code = failed.remark.code
+                self._hosts.leave(self._hosts.not_up(code))
+            raise CannotServeError(failed) from error
+        if self._hosts is None:
             return (host(),), devices
-        from jaxtui.measure.errors import RefusedError
-
-        try:
-            devices, of_all = self._leader.gather(host(), devices)
-        except RefusedError as refused:
-            raise CannotServeError(refused.remark) from refused
+        devices, of_all = self._hosts.gather(host(), devices)
         return of_all, devices
 
     def _describe(self, name: str) -> tuple[Host, tuple[Device, ...]]:
@@ -335,15 +276,14 @@ class Core:
         """Say what an experiment would need, and how to do it without jaxtui."""
         from jaxtui.measure.planning import plan
 
-        if self._leader is None:
-            return plan(experiment, recipes=recipes)
-        return self._leader.plan(
-            experiment, lambda part: plan(part, recipes=recipes), recipes=recipes
-        )
+        return plan(experiment, recipes=recipes)
+
+    def agree(self, work: Work) -> Remark | None:
+        """Why not all processes are to do this work; ``None`` where they are."""
+        return None if self._hosts is None else self._hosts.agree(work)
 
     def imports(self, work: Work) -> Iterator[RunEvent]:
         """Import the files whose functions a work times; JAX has not started yet."""
-        self._imported = work
         if isinstance(work, (Experiment, Inspection, Loop, Profiling)):
             # All that measures: a file may replace what it takes from elsewhere.
             from jaxtui.measure import (  # noqa: F401
@@ -360,8 +300,8 @@ class Core:
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
         """Run a work, on all processes that it needs."""
-        if self._leader is not None:
-            return self._leader.run(work, stop, self._here)
+        if self._hosts is not None:
+            return self._hosts.run(work, stop, self._here)
         return self._here(work, stop)
 
     def _here(
@@ -415,8 +355,7 @@ class Core:
         """Fresh memory statistics by device name."""
         from jaxtui.measure import devices
 
-        of_others = self._leader.memory() if self._leader is not None else {}
-        return {**devices.memory(), **of_others}
+        return devices.memory()
 
 
 def _held(holders: tuple[Holder, ...], detail: str = "") -> EngineFailed:

@@ -66,7 +66,7 @@ class EngineOptions:
         processes: int = 0,
         process: int = 0,
         this_host: bool = False,
-        again: bool = False,
+        alone: bool = False,
         environment: Mapping[str, str | None] | None = None,
     ) -> None:
         self.command = command
@@ -92,8 +92,8 @@ class EngineOptions:
         """The number of this one among them."""
         self.this_host = this_host
         """Use this host alone, though it is one of several."""
-        self.again = again
-        """Where other hosts are lost, a later run may form the group anew."""
+        self.alone = alone
+        """Join no others, whatever has started this."""
         self.environment = environment
         """Variables to set beyond those of this process; ``None`` takes one away."""
 
@@ -157,8 +157,8 @@ class EngineProcess:
             command += ["--coordinator", options.coordinator]
         if options.this_host:
             command.append("--this-host")
-        if options.again:
-            command.append("--again")
+        if options.alone:
+            command.append("--alone")
         try:
             if sys.platform == "linux":
                 # Some kernels allow less; a smaller pipe works too.

@@ -46,9 +46,6 @@ class MemoryRequest(Record, frozen=True, kw_only=True, tag="Memory"):
 class GoodbyeRequest(Record, frozen=True, kw_only=True, tag="Goodbye"):
     """The UI ends in good order: exit, and leave the terminal alone."""
 
-    again: bool = False
-    """It does not end: it may start another engine."""
-
 
 Request = Union[  # noqa: UP007
     PlanRequest, RunRequest, StopRequest, MemoryRequest, GoodbyeRequest
@@ -68,7 +65,7 @@ class Envelope(Record, frozen=True, kw_only=True):
 _encoder = msgspec.json.Encoder()
 
 
-def encode(message: Request | Envelope) -> bytes:
+def encode(message: object) -> bytes:
     try:
         return _encoder.encode(message) + b"\n"
     except UnicodeEncodeError:

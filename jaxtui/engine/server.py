@@ -35,7 +35,6 @@ from jaxtui.engine.protocol import (
     decode_request,
 )
 from jaxtui.machine import causes, hardware, topologies
-from jaxtui.machine.hosts import can_hush, is_launched
 from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
     CaseFailed,
@@ -72,13 +71,6 @@ LIBTPU_DEFAULTS = {
 """What libtpu would otherwise ask a metadata server (half a minute per question where
 there is none), print warnings about, or lock for one process of the machine."""
 
-ARRIVALS = {
-    "TF_CPP_MIN_LOG_LEVEL": "0",
-    "TF_CPP_VMODULE": "coordination_service=3",
-}
-"""With these JAX's coordination service logs who has arrived, which nothing else tells;
-jaxlib reads them when it is loaded."""
-
 _END_SECONDS = 1.0
 """How long an ending may take, JAX's own clean-up included."""
 
@@ -101,7 +93,7 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     parser.add_argument("--num-processes", type=int, default=0, metavar="N")
     parser.add_argument("--process-id", type=int, default=0, metavar="I")
     parser.add_argument("--this-host", action="store_true")
-    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     options = parser.parse_args(arguments)
     # jax reads all of this when it is imported, so it comes first.
     topology = options.topology
@@ -112,7 +104,6 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
         os.environ,
         options.cpu_devices,
         topology,
-        several=place is not None and place.processes > 1,
         this_host=options.this_host,
     )
     os.environ.update(changed)
@@ -132,9 +123,8 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     os.register_at_fork(after_in_child=lambda: os.close(options.events))
     outbox = Outbox(options.events, options.generation)
     waits = options.wait
-    core = core or Core(
-        topology=topology, place=place, alone=options.this_host, again=options.again
-    )
+    alone = options.this_host or options.alone
+    core = core or Core(topology=topology, place=place, alone=alone)
     return Server(core, options.requests, outbox, waits=waits).serve()
 
 
@@ -143,7 +133,6 @@ def engine_environment(
     cpu_devices: int | None = None,
     topology: str | None = None,
     *,
-    several: bool = False,
     this_host: bool = False,
 ) -> dict[str, str]:
     """The environment of an engine process; pure, so it can be shown and tested.
@@ -153,13 +142,9 @@ def engine_environment(
             platforms and logging stays as it is.
         cpu_devices: Simulate this many CPU devices and use no accelerator.
         topology: Compile for this TPU, and leave the machine's own to others.
-        several: It will be one of several processes.
         this_host: Use the chips of this host alone, though they are part of a slice.
     """
     changed = dict(base)
-    if (several or is_launched(base)) and not this_host and can_hush():
-        for name, value in ARRIVALS.items():
-            changed.setdefault(name, value)
     if this_host:
         chips = [chip for chip in hardware.chips() if chip.maker == "tpu"]
         changed |= topologies.alone(len(chips))
@@ -233,17 +218,15 @@ class Server:
         with _no_garbage_collection():
             self._ops = self._core.load()
             hello = Hello(pid=os.getpid(), ops=self._ops)
+            # Of several processes whoever refuses what was typed tells the others.
+            late = self._waits or self._core.launched
+            if not late:
+                self._outbox.send(hello)
+            self._core.join(self._tell)
+            if late:
+                self._outbox.send(hello)
             if not self._waits:
-                self._outbox.send(hello)
-            following = self._core.join(self._tell)
-            if self._waits:
-                self._outbox.send(hello)
-            if following is not None:
-                self._outbox.send(following)
-            elif not self._waits:
                 self._start_backend()
-        if following is not None:
-            self._core.follow()
 
     def _start_backend(self) -> None:
         self._waits = False
@@ -270,7 +253,7 @@ class Server:
 
     def _give_up(self, failed: EngineFailed) -> int:
         self._tell(failed)
-        if self._core.leave(again=False):
+        if self._core.leave():
             # JAX would wait for the others.
             os._exit(EXIT_CANNOT_SERVE)
         return EXIT_CANNOT_SERVE
@@ -306,22 +289,25 @@ class Server:
 
     def _events(self, work: Work) -> Iterator[RunEvent]:
         """Of a run, after the files of the first one and the backend, if it waits."""
+        if (remark := self._core.agree(work)) is not None:
+            yield from self._unserved(work, remark)
+            return
         if self._waits:
             yield from self._core.imports(work)
             try:
                 self._start_backend()
             except CannotServeError as error:
-                yield from self._unserved(work, error.failed)
+                yield from self._unserved(work, error.failed.remark)
                 return
         yield from self._core.run(work, self._stop.is_set)
 
-    def _unserved(self, work: Work, failed: EngineFailed) -> Iterator[RunEvent]:
-        """Nothing of a work could be run, as JAX did not start after its files."""
+    def _unserved(self, work: Work, remark: Remark) -> Iterator[RunEvent]:
+        """Nothing of a work can be run, before JAX has started."""
         if not isinstance(work, Experiment):
-            yield WorkFailed(remark=failed.remark)
+            yield WorkFailed(remark=remark)
             return
         for index, case in enumerate(work.cases):
-            failure = Failure(case=case, remark=failed.remark)
+            failure = Failure(case=case, remark=remark)
             yield CaseFailed(index=index, failure=failure)
         yield RunFinished(outcome="complete", elapsed_seconds=0.0)
 
@@ -352,11 +338,11 @@ class Server:
                 self._outbox.send(Logged(line=f"request: {error}"))
                 continue
             if isinstance(request, GoodbyeRequest):
-                self._end(request)
+                self._end()
                 return
             self._take(request)
         with contextlib.suppress(Exception):  # the others may be gone, too
-            self._core.leave(again=False)
+            self._core.leave()
         # The UI is gone without goodbye. With all that a user's code has started here:
         os.killpg(0, signal.SIGKILL)
 
@@ -376,10 +362,10 @@ class Server:
             case MemoryRequest():
                 self._work.put(self._memory)
 
-    def _end(self, goodbye: GoodbyeRequest) -> None:
+    def _end(self) -> None:
         """Goodbye: let an idle timing thread return, so that JAX can clean up."""
         with contextlib.suppress(Exception):  # the others may be gone
-            if self._core.leave(again=goodbye.again):
+            if self._core.leave():
                 os._exit(0)
         if not self._idle:
             os._exit(0)

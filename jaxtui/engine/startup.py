@@ -31,7 +31,7 @@ SLICE_SECONDS = 60.0
 """From when on JAX itself says that a TPU may be one host of a slice."""
 
 
-ENDING = ("package-missing", "process-taken", "process-unknown")
+ENDING = ("package-missing",)
 """What the log says of an end better than the status does."""
 
 
@@ -45,8 +45,6 @@ class Start(Record, frozen=True):
     """JAX is imported; its backend may still be starting."""
     joining: Joining | None = None
     """It is one of several processes, which wait for each other."""
-    arrived: tuple[int, ...] = ()
-    """Those that have come, as process 0 hears of them; twice if two say the same."""
     findings: tuple[Remark, ...] = ()
     """What the engine has found out about the machine."""
     logged: tuple[Remark, ...] = ()
@@ -74,9 +72,6 @@ def observe(start: Start, event: Event) -> Start:
             return replace(start, joining=event)
         case Logged():
             start = replace(start, log=(*start.log, event.line)[-KEPT_LINES:])
-            process = messages.arrived_process(event.line)
-            if process is not None:
-                return replace(start, arrived=(*start.arrived, process))
             remark = messages.find(event.line, "log")
             if remark is None:
                 return start
@@ -86,9 +81,6 @@ def observe(start: Start, event: Event) -> Start:
             if remark.code == "slice-waits":
                 facts = {**remark.facts, "chips": start.tpu_chips}
                 remark = replace(remark, facts=facts)
-            if start.joining is not None and remark.code in ENDING:
-                facts = {**others(start), **remark.facts}
-                remark = replace(remark, facts=facts, detail="")
             if remark in start.logged:
                 return start
             return replace(start, logged=(*start.logged, remark))
@@ -149,9 +141,7 @@ def how_ended(returncode: int | None) -> dict[str, Fact]:
 
 def awaits_others(start: Start) -> bool:
     """Whether it waits for other processes, as far as that can be told."""
-    return start.joining is not None and bool(
-        start.joining.place.process or missing(start)
-    )
+    return start.joining is not None and not start.joining.hostnames
 
 
 def _is_slice(remark: Remark) -> bool:
@@ -163,21 +153,14 @@ def is_slice(start: Start) -> bool:
     return start.imported and any(map(_is_slice, start.findings))
 
 
-def missing(start: Start) -> tuple[int, ...]:
-    """The processes that process 0 waits for."""
-    if start.joining is None:
-        return ()
-    every = range(1, start.joining.place.processes)
-    return tuple(process for process in every if process not in start.arrived)
-
-
 def others(start: Start) -> dict[str, Fact]:
     """Whom it waits for, as facts."""
-    assert start.joining is not None
-    place, names = start.joining.place, start.joining.names
-    absent = (0,) if place.process else missing(start)
-    if not (place.process or start.joining.heard):
-        absent = ()
+    joining = start.joining
+    assert joining is not None
+    place, names = joining.place, joining.names
+    absent = joining.missing
+    if place.process and not joining.heard:
+        absent = (0,)
     return {
         "coordinator": place.coordinator,
         "process": place.process,
@@ -185,10 +168,7 @@ def others(start: Start) -> dict[str, Fact]:
         "launcher": place.launcher,
         "missing": absent,
         "names": tuple(names[each] for each in absent) if names else (),
-        "twice": tuple(
-            sorted({p for p in start.arrived if start.arrived.count(p) > 1})
-        ),
-        "obstacle": start.joining.obstacle,
+        "obstacle": joining.obstacle,
         "proxy": proxy(os.environ),
         "chips": start.tpu_chips,
     }

@@ -12,13 +12,9 @@ _PROCESS = {
     "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
     "SLURM_PROCID": "SLURM_NTASKS",
     "TPU_WORKER_ID": "TPU_WORKER_HOSTNAMES",
-    "JOB_COMPLETION_INDEX": "",
 }
 """The variable with the number of this process, by launcher, and that with how many
 there are, or with the names of their hosts."""
-
-_ONE_OUTPUT = ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-"""Of launchers that write what all processes print to one place."""
 
 HEARTBEAT_SECONDS = 10
 """A process that is silent for so long is dead to the others; JAX waits 100 s, and
@@ -26,9 +22,6 @@ before 0.7.0 nothing else can be asked for."""
 
 HEARTBEAT = "JAXTUI_HEARTBEAT"
 """The variable that says otherwise, in whole seconds."""
-
-_HUSH = (0, 7, 2)
-"""From this jaxlib on a process can end its log of arrivals when all have come."""
 
 MOST_NAMES = 10_000
 """Of a list of nodes: a slip of the hand may stand for more than a memory holds."""
@@ -60,40 +53,17 @@ def unproxied(environment: Mapping[str, str], coordinator: str) -> dict[str, str
     return {"no_grpc_proxy": ",".join(filter(None, (names, host)))}
 
 
-def can_hush() -> bool:
-    """Whether jaxlib can be told later to log no more of what is for information."""
-    # What this brings would keep the app's engine from being started.
-    from jaxtui.machine import packages
-
-    version = packages.installed().jaxlib
-    return packages.version_numbers(version or "") >= _HUSH
-
-
 def is_launched(environment: Mapping[str, str]) -> bool:
-    """Whether something seems to have started this process as one of several."""
-    return bool(
-        environment.get("MEGASCALE_NUM_SLICES", "1") != "1"
-        or any(
-            process in environment and environment.get(count, "2") != "1"
-            for process, count in _PROCESS.items()
-        )
+    """Whether something has started this process as one of several."""
+    return environment.get("MEGASCALE_NUM_SLICES", "1") != "1" or any(
+        process in environment and _count(environment.get(count, "")) > 1
+        for process, count in _PROCESS.items()
     )
 
 
-def process_of(environment: Mapping[str, str], *, one_output: bool = False) -> int:
-    """The number of this process where it was started as one of several, else 0.
-
-    Args:
-        environment: of this process.
-        one_output: only where all of them print to one place.
-    """
-    for process, count in _PROCESS.items():
-        if one_output and process not in _ONE_OUTPUT:
-            continue
-        text = environment.get(process, "")
-        if text.isdigit() and environment.get(count, "2") != "1":
-            return int(text)
-    return 0
+def _count(text: str) -> int:
+    """How many processes there are: a number, or the names of their hosts."""
+    return int(text) if text.isdigit() else len(text.split(","))
 
 
 def names_of(environment: Mapping[str, str], processes: int) -> tuple[str, ...]:

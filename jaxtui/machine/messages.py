@@ -107,18 +107,6 @@ MESSAGES = (
         ),
         ("plugin_api", "jaxlib_api"),
     ),
-    # Of the service with which several processes find each other.
-    Message(
-        LOG,
-        Remark("process-taken", severity="error"),
-        r"Aborted connect attempt as there is a request from a newer",
-    ),
-    Message(
-        LOG,
-        Remark("process-unknown", severity="error"),
-        r"Unexpected task registered with task\S*?(\d+)\b(?!.*task:)",
-        ("process",),
-    ),
     Message(
         LOG,
         Remark("slice-waits", severity="warning"),
@@ -259,12 +247,6 @@ def find(text: str, source: Source) -> Remark | None:
 
 _ARRIVED = r"Task (?:\S*task:)?(\d+) invoked Barrier\w*\(\[Init\]Wait_for_all_tasks"
 _SILENT = r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)"
-
-
-def arrived_process(line: str) -> int | None:
-    """The process that joins, where process 0 logs one."""
-    found = re.search(_ARRIVED, line)
-    return int(found[1]) if found else None
 
 
 def lost_processes(log: str) -> Remark | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import groupby
 from statistics import fmean
 from time import perf_counter
@@ -48,7 +47,6 @@ from jaxtui.model import (
     Fact,
     Failure,
     PhaseStarted,
-    Plan,
     PlannedCase,
     Remark,
     RunEvent,
@@ -128,17 +126,19 @@ class _Run(Runner):
 
     def work(self) -> Iterator[RunEvent]:
         experiment = self._experiment
-        plan = self._pace.decide(lambda: planning.plan(experiment), Plan)
+        plan = planning.plan(experiment)
+        # Each process plans its own: memory may be short in one of them.
+        grouped = self._pace.decide(lambda: plan.grouped, bool)
         viable: list[Indexed] = []
         for index, planned in enumerate(plan.cases):
-            if planned.problem is None:
+            if (problem := self._settled(planned.problem, planned.case)) is None:
                 viable.append((index, planned))
             else:
                 yield self._begin(index, planned.case)
-                yield self._fail(index, planned.problem)
+                yield self._fail(index, problem)
         yield from self._import_tensorflow(viable)
         try:
-            for group in groups(viable, plan.grouped):
+            for group in groups(viable, grouped):
                 yield from self._group(group)
         finally:
             self._spans.close()
@@ -235,12 +235,12 @@ class _Run(Runner):
                     self.phase = event.phase
                     # Whoever fails before it would leave the others waiting in it.
                     first = self.phase == "first_call"
-                    if first and (failure := self._settled(None)) is not None:
+                    if first and (failure := self._settled(None, case)) is not None:
                         yield self._fail(index, failure)
                         return None
                     yield self.progress(self.phase, case.label)
                 yield event
-            failure = self._settled(None)
+            failure = self._settled(None, case)
             if failure is None:
                 turns = Turns(
                     made,
@@ -254,7 +254,7 @@ class _Run(Runner):
         except FAULTS as error:
             failure = explain(error, case, self.phase)
             if record is None:
-                failure = self._settled(failure) or failure
+                failure = self._settled(failure, case) or failure
             else:
                 self._pace.fail(error)
         if failure is not None:
@@ -277,13 +277,14 @@ class _Run(Runner):
         yield self.progress("sampling", record.workload.case.label)
         turns.settle()
 
-    def _settled(self, failure: Failure | None) -> Failure | None:
+    def _settled(self, failure: Failure | None, case: Case) -> Failure | None:
         """The failure of whichever process has one."""
         if not self._pace.shared:
             return failure
-        failures = self._pace.gather(failure, Failure | None)
-        first = next(filter(None, failures), None)
-        return self._pace.decide(lambda: first, Failure | None)
+        remarks = self._pace.gather(failure.remark if failure else None, Remark | None)
+        first = next(filter(None, remarks), None)
+        remark = self._pace.decide(lambda: first, Remark | None)
+        return Failure(case=case, remark=remark) if remark else None
 
     def _workload(
         self, index: int, planned: PlannedCase, pool: Pool
@@ -344,10 +345,10 @@ class _Run(Runner):
             yield self.progress("sampling", record.workload.case.label)
             now = perf_counter()
             self._turns_end = end = max(end, now + _missing_seconds(turns, short))
-            reason = self._pace.decide(
-                partial(self._stop_reason, record, now, spread, end),
-                Stopped | None,
-            )
+            # The others hear of it by the turns that follow.
+            if not self._pace.decides:
+                continue
+            reason = self._stop_reason(record, now, spread, end)
             if reason is not None:
                 one.done, record.stopped = True, reason
         self._turns_end = None
@@ -449,7 +450,7 @@ class _Run(Runner):
                 record.check()
             except FAULTS as error:
                 failure = explain(error, record.workload.case, "check")
-            if (failure := self._settled(failure)) is not None:
+            if (failure := self._settled(failure, record.workload.case)) is not None:
                 yield self._fail(record.index, failure)
                 return
             yield from self._take_span(record)

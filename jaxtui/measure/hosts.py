@@ -7,28 +7,27 @@ waits for everybody, so nothing here asks who is there.
 
 from __future__ import annotations
 
-import errno
 import os
-import socket
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 from jax._src import distributed
 from jax._src.clusters import ClusterEnv
-from jax._src.lib import utils  # type: ignore[attr-defined]
 
 from jaxtui.machine.hosts import heartbeat_seconds, unproxied
 from jaxtui.measure.errors import RefusedError, headline
 from jaxtui.model import Fact, Place, Remark
 
-LOOK_SECONDS = 1.0
-"""For one attempt to reach process 0."""
+JOIN_SECONDS = 300
+"""For JAX's runtime to bring together whoever has met."""
 
-JOIN_SECONDS = 86_400
-"""For all to come; whoever waits for the engine ends it sooner."""
+MEET_SECONDS = 86_400.0
+"""At a barrier; a process that is gone ends all sooner."""
 
-_WARNINGS = 1
-"""The level of a log that leaves out what is for information."""
+FIRST_PORT, PORTS = 61_440, 4096
+"""Where JAX chooses a job's port from."""
 
 DETECTION_SECONDS = 30
 """For the name of process 0 to become known to the name service."""
@@ -59,53 +58,44 @@ def detect() -> Place | None:
             return None
         devices = tuple(local) if local else None
         return Place(address, processes, process, devices, kind.name)
-    return None
+    return open_mpi(os.environ)
 
 
-def check(place: Place) -> None:
-    """Refuse a coordinator's address that cannot be.
+def open_mpi(environment: Mapping[str, str]) -> Place | None:
+    """What Open MPI 5 says, which JAX does not read; ``None`` of a process alone.
 
     Raises:
-        RefusedError: Its port is taken where process 0 starts.
+        RefusedError: It does not say where process 0 is.
     """
-    if place.process:
-        return
-    port = int(place.coordinator.rpartition(":")[2])
-    family = socket.AF_INET6 if socket.has_ipv6 else socket.AF_INET
-    # gRPC shares the port with whoever else has it: two of them would get half of
-    # those who join.
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        try:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("", port))
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                return  # JAX will say it
-            facts: dict[str, Fact] = {
-                "port": port,
-                "taken": error.errno == errno.EADDRINUSE,
-            }
-            raise RefusedError(Remark("coordinator-port", facts, "error")) from error
+    processes = int(environment.get("OMPI_COMM_WORLD_SIZE", "1"))
+    if processes < 2:
+        return None
+    # It has the host of mpirun, as has the address that JAX takes from version 4.
+    found = re.fullmatch(
+        r"prterun-(.+)-(\d+)@(\d+)", environment.get("PMIX_NAMESPACE", "")
+    )
+    if found is None:
+        facts: dict[str, Fact] = {"launcher": "ompi", "processes": processes}
+        raise RefusedError(Remark("cluster-unknown", facts, "error"))
+    host, number = found[1], int(found[2]) + int(found[3])
+    if environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(processes):
+        host = "127.0.0.1"
+    local = environment.get("OMPI_COMM_WORLD_LOCAL_RANK")
+    return Place(
+        f"{host}:{FIRST_PORT + number % PORTS}",
+        processes,
+        int(environment["OMPI_COMM_WORLD_RANK"]),
+        None if local is None else (int(local),),
+        "ompi",
+    )
 
 
-def reach(place: Place) -> str:
-    """Why process 0 cannot be reached now, as a code; empty where it answers."""
-    host, _, port = place.coordinator.rpartition(":")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), LOOK_SECONDS):
-            return ""
-    except socket.gaierror:
-        return "unknown-host"
-    except ConnectionRefusedError:
-        return "refused"
-    except OSError:
-        return "unreachable"
+def join(place: Place, listens: tuple[str, int]) -> Store:
+    """Join the others, which have met; before the backend starts.
 
-
-def join(place: Place) -> Store:
-    """Join the others, and wait for them; before the backend starts.
-
-    Where they do not fit together, jaxlib ends this process.
+    Args:
+        place: of this process.
+        listens: the address and port at which process 0 listens.
     """
     os.environ.update(unproxied(os.environ, place.coordinator))
     # It would swallow SIGTERM; up to 0.7 there is no such setting.
@@ -121,12 +111,15 @@ def join(place: Place) -> Store:
         local_device_ids=place.local_devices,
         cluster_detection_method="deactivate",
         initialization_timeout=JOIN_SECONDS,
+        coordinator_bind_address=_bind(listens),
         **more,
     )
-    # Of the log of arrivals nothing is left: it would have a line for each message.
-    if hasattr(utils, "absl_set_min_log_level"):
-        utils.absl_set_min_log_level(_WARNINGS)
     return Store(distributed.global_state.client)
+
+
+def _bind(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def path(*parts: object) -> str:
@@ -161,6 +154,19 @@ class Store:
                 return None
             raise
         return bytes(value)
+
+    def under(self, key: str) -> list[tuple[str, bytes]]:
+        """The keys under this one with their values, in the order of their numbers."""
+        pairs = self._client.key_value_dir_get_bytes(f"{key}/")
+
+        def numbers(pair: tuple[str, bytes]) -> list[int]:
+            return [int(part) for part in pair[0].split("/") if part.isdigit()]
+
+        return sorted(pairs, key=numbers)
+
+    def meet(self, barrier: str) -> None:
+        """Wait until all processes have come to a barrier."""
+        self._client.wait_at_barrier(barrier, round(MEET_SECONDS * 1e3))
 
     def delete(self, key: str) -> None:
         """Forget a key and all under it."""

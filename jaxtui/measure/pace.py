@@ -2,7 +2,7 @@
 
 A collective ends when all have called it, so that all must call as often, in the same
 order. Whatever is decided by a clock, by chance or by the user is decided by one of
-them, and the others read it.
+them, once a turn, and the others read it. What they read are numbers and remarks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ class Pace:
 
     shared = False
     """Others do the same at the same time."""
+    decides = True
+    """This process decides; the others read what it has decided."""
+    turn_seconds = 0.0
+    """The shortest turn that hides what a decision costs."""
 
     def decide(self, value: Callable[[], _Value], kind: Any) -> _Value:
         """The same value in all of them: the first one's.

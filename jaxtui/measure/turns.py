@@ -73,9 +73,6 @@ CALLS_PER_FREEING = 20
 """Of one call in so many it is timed how long its result takes to be given back: 5 % of
 the calls of a turn, in which no other clock runs."""
 
-PIECES = 4
-"""Of a turn of several processes: it is decided so often how it goes on."""
-
 REST_SECONDS = 0.3
 """Waited at most for threads to come to rest; some never do."""
 
@@ -83,6 +80,14 @@ BUSY_SHARE = 0.25
 """Of a core; threads that use less are at rest."""
 
 Kind = Literal["latency", "throughput"]
+
+Turn = tuple[int, Kind, int, bool]
+"""Whose turn it is, by its place; of which kind; how many calls, or pairs of bursts, it
+has where several processes take it, and 0 where it is time to warm up; whether it is
+the last of its workload's round."""
+
+END: Turn = (-1, "latency", 0, True)
+"""There are no more turns."""
 
 
 def never() -> bool:
@@ -309,8 +314,16 @@ class Turns:
         self.rounds, self.medians, self.page_faults = [], [], []
         self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
 
-    def turn(self, kind: Kind, seconds: float) -> None:
-        """One turn: about ``seconds``, a tenth more or less by chance.
+    def count(self, kind: Kind, seconds: float) -> int:
+        """How many calls of a turn, or pairs of bursts, fit into so many seconds."""
+        each = max(self.call_seconds, 1e-7)
+        if kind == "throughput":
+            each *= sum(self.burst)
+        return min(CALLS_AT_MOST, max(1, int(seconds / each)))
+
+    def turn(self, kind: Kind, seconds: float, count: int = 0) -> None:
+        """One turn: about ``seconds``, a tenth more or less by chance, or of so many
+        calls or pairs of bursts.
 
         The jitter keeps turns from falling into step with periodic disturbances.
         """
@@ -318,21 +331,21 @@ class Turns:
         self.meter.start()
         with self._scope():
             if kind == "latency":
-                self._latency_turn(seconds)
+                self._latency_turn(seconds, count)
             else:
-                self._throughput_turn(seconds)
+                self._throughput_turn(seconds, count)
         self.meter.stop()
 
-    def _latency_turn(self, seconds: float) -> None:
+    def _latency_turn(self, seconds: float, count: int) -> None:
         seconds = min(seconds, CALLS_AT_MOST * max(self.call_seconds, 1e-7))
         # Where a turn has no room for several calls there is nothing to get used to.
-        if self._settles and 2 * self.call_seconds < seconds:
+        if self._settles and not count and 2 * self.call_seconds < seconds:
             self._calls(seconds)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         if self.activity is None:
-            block = self._calls(seconds)
+            block = self._calls(seconds, count=count)
         else:
-            block = self.activity.watch(lambda: self._calls(seconds))
+            block = self.activity.watch(lambda: self._calls(seconds, count=count))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         if self.provisional:
             self._forget_first()
@@ -342,13 +355,10 @@ class Turns:
         self.medians.append(self.call_seconds)
         self._free(len(block.ready) // CALLS_PER_FREEING)
 
-    def _throughput_turn(self, seconds: float) -> None:
+    def _throughput_turn(self, seconds: float, pairs: int) -> None:
         workload, (few, many) = self.workload, self.burst
         taken: dict[int, list[float]] = {few: [], many: []}
-        spent, pairs = 0.0, 0
-        if self.pace.shared:
-            pair = sum(self.burst) * self.call_seconds
-            pairs = self.pace.decide(lambda: max(1, int(seconds / pair)), int)
+        spent = 0.0
         while not taken[many] or (
             len(taken[many]) < pairs if pairs else spent < seconds
         ):
@@ -360,38 +370,19 @@ class Turns:
         self.slopes.append((long - short) / (many - few))
         self.means.append(long / many)
 
-    def _calls(self, seconds: float, least: int = 1) -> Block:
+    def _calls(self, seconds: float, least: int = 1, count: int = 0) -> Block:
         workload = self.workload
         if self.pace.shared:
-            return self._calls_in_step(seconds, least)
+            count = count or self.pace.decide(
+                lambda: max(least, self.count("latency", seconds)), int
+            )
+            # All begin at the same time: the last to hear of it is waited for here.
+            workload.wait(workload.call(*workload.args))
+            seconds, least = 0.0, count
         block = clocks.calls(
             workload.call, workload.args, workload.wait, seconds, least=least
         )
         return Block([], block.dispatch) if workload.on_return else block
-
-    def _calls_in_step(self, seconds: float, least: int) -> Block:
-        """As many as the process that decides has time for, piece by piece: the next
-        calls may take much longer than the last.
-        """
-        workload, block = self.workload, Block([], [])
-        end = perf_counter() + seconds
-
-        def count() -> int:
-            left, calls = end - perf_counter(), len(block.ready)
-            if left <= 0 and calls >= least:
-                return 0
-            each = max(median(block.ready[-PIECES:] or [self.call_seconds]), 1e-7)
-            return max(1, least - calls, int(min(left, seconds / PIECES) / each))
-
-        while piece := self.pace.decide(count, int):
-            # All begin at the same time: the last to hear of it is waited for here.
-            workload.wait(workload.call(*workload.args))
-            more = clocks.calls(
-                workload.call, workload.args, workload.wait, 0.0, least=piece
-            )
-            block.ready.extend(more.ready)
-            block.dispatch.extend(more.dispatch)
-        return block
 
     def _free(self, count: int) -> None:
         if self._latency:
@@ -461,50 +452,72 @@ def take_turns(
     for one in series:
         one.reseed(chance.getrandbits(32))
     warm_up = sum(one.warm_up_seconds for one in series if not one.warm)
-    length = turn_seconds(seconds - warm_up, len(series))
+    length = max(turn_seconds(seconds - warm_up, len(series)), pace.turn_seconds)
     # Preparing the workloads may have left threads that spin.
     restless = True
 
-    def in_order() -> list[tuple[int, Kind]]:
-        share = (end - perf_counter()) / len(active)
-        turns = [
+    queue: list[tuple[int, Kind]] = []
+    left: Counter[int] = Counter()
+    alone: set[int] = set()
+
+    def begin_round() -> None:
+        active = [place for place, one in enumerate(series) if not one.done]
+        share = (end - perf_counter()) / max(1, len(active))
+        queue.extend(
             (place, kind)
             for place in active
             for kind in series[place].kinds(length, share)
-        ]
-        chance.shuffle(turns)
+        )
+        chance.shuffle(queue)
         # NumPy's together, because all others have to wait for its threads.
-        turns.sort(key=lambda turn: not series[turn[0]].workload.on_return)
-        return turns
+        queue.sort(key=lambda turn: not series[turn[0]].workload.on_return)
+        left.clear()
+        left.update(place for place, _ in queue)
+        alone.clear()
+        alone.update(place for place, count in left.items() if count == 1)
 
-    while active := [place for place, one in enumerate(series) if not one.done]:
-        order = pace.decide(in_order, list[tuple[int, Kind]])
-        turns = [(series[place], kind) for place, kind in order]
-        left = Counter(one for one, _ in turns)
-        alone = {one for one, count in left.items() if count == 1}
-        for one, kind in turns:
-            if pace.decide(stop, bool):
-                return
-            left[one] -= 1
-            if one.done:
-                continue
-            part = LATENCY_SHARE if kind == "latency" else 1 - LATENCY_SHARE
-            try:
-                if restless and (one.rests or not one.workload.on_return):
-                    rest()
-                restless = one.workload.on_return
-                if not one.warm:
-                    if announce:
-                        yield one
-                    one.warm_up()
-                one.turn(kind, length if one in alone else part * length)
-            except GeneratorExit:
-                raise
-            except faults as error:
-                pace.fail(error)
-                one.fault, one.done = error, True
-            if one.done or not left[one]:
-                yield one
+    def seconds_of(place: int, kind: Kind) -> float:
+        part = LATENCY_SHARE if kind == "latency" else 1 - LATENCY_SHARE
+        return length if place in alone else part * length
+
+    def next_turn() -> Turn:
+        while True:
+            if not queue:
+                begin_round()
+            if not queue or stop():
+                return END
+            place, kind = queue[0]
+            one = series[place]
+            if pace.shared and not (one.warm or one.done):
+                return place, kind, 0, False
+            del queue[0]
+            left[place] -= 1
+            if not one.done:
+                seconds = seconds_of(place, kind)
+                count = one.count(kind, seconds) if pace.shared else 0
+                return place, kind, count, not left[place]
+
+    while (turn := pace.decide(next_turn, Turn)) != END:
+        place, kind, count, last = turn
+        one = series[place]
+        try:
+            if restless and (one.rests or not one.workload.on_return):
+                rest()
+            restless = one.workload.on_return
+            if not one.warm:
+                if announce:
+                    yield one
+                one.warm_up()
+                if pace.shared:  # now it is known how long a call takes
+                    continue
+            one.turn(kind, seconds_of(place, kind), count)
+        except GeneratorExit:
+            raise
+        except faults as error:
+            pace.fail(error)
+            one.fault, one.done = error, True
+        if one.done or last:
+            yield one
 
 
 def turn_seconds(available: float, count: int) -> float:

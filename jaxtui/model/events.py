@@ -7,7 +7,7 @@ from typing import Literal, Union
 from jaxtui.model.base import Phase, Record
 from jaxtui.model.cases import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead
-from jaxtui.model.hosts import Dismissed, Following, HostLost, Joining
+from jaxtui.model.hosts import HostLost, Joining
 from jaxtui.model.links import LinkMeasured, Links, LinksMeasured
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
 from jaxtui.model.machine import Device, Holder, Host
@@ -234,8 +234,6 @@ EngineEvent = Union[  # noqa: UP007
     Waiting,
     Ready,
     Joining,
-    Following,
-    Dismissed,
     HostLost,
     EngineFailed,
     Planned,

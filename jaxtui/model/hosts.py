@@ -27,12 +27,24 @@ class Arrival(Record, frozen=True, kw_only=True):
     processes: int
     """How many it was told that there are."""
     hostname: str
-    pid: int
     boot: str
     """Of the kernel: equal for processes that share a machine."""
     jaxtui: str
     jax: str
     jaxlib: str
+    python: str
+    """Without its last number."""
+
+
+class Terms(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What process 0 answers to who has joined."""
+
+    hostnames: tuple[str, ...] = ()
+    """Of each process."""
+    machines: tuple[int, ...] = ()
+    """Of each process: equal numbers share a machine."""
+    refusal: Remark | None = None
+    """Why the processes don't match, if they don't."""
 
 
 class Member(Record, frozen=True, kw_only=True):
@@ -42,41 +54,47 @@ class Member(Record, frozen=True, kw_only=True):
     devices: tuple[Device, ...]
 
 
+class Intent(Record, frozen=True, kw_only=True):
+    """What a process is about to do: all must be about to do the same."""
+
+    work: str
+    """A digest of it."""
+    files: tuple[tuple[str, str], ...] = ()
+    """The files whose functions it times, and a digest of each; empty of one that
+    cannot be read."""
+
+
+class Notice(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What process 0 tells all, and each tells process 0, at any time."""
+
+    done: int
+    """How many works the process has done."""
+    lost: Remark | None = None
+    """The process is going, or knows of one that is gone; else the work after those
+    that are done is to stop."""
+
+
 class Joining(Record, frozen=True, kw_only=True, tag=True):
     """The engine waits for the others before it starts JAX's backend."""
 
     place: Place
     names: tuple[str, ...] = ()
     """The host of each process, where the launcher tells."""
-    heard: bool = True
-    """Process 0 hears who comes: older versions of jaxlib do not tell."""
+    missing: tuple[int, ...] = ()
+    """Those that process 0 waits for."""
+    heard: bool = False
+    """Process 0 listens, or is this one."""
     obstacle: str = ""
     """A code: why process 0 cannot be reached, as yet."""
-
-
-class Following(Record, frozen=True, kw_only=True, tag=True):
-    """The engine is one of several and not the first: it does what that one asks for.
-
-    No ``Ready`` follows, and no run is its own.
-    """
-
-    process: int
-    processes: int
-    leader: str
-    """The hostname of process 0."""
-
-
-class Dismissed(Record, frozen=True, kw_only=True, tag=True):
-    """Process 0 needs this engine no longer, which ends after this."""
-
-    again: bool
-    """The next engine of process 0 will want others."""
+    hostnames: tuple[str, ...] = ()
+    """Of each process, once all have met."""
 
 
 HOST_GONE = (
     "collective-broken",
     "collective-not-entered",
     "host-left",
+    "host-not-up",
     "host-lost",
     "leader-lost",
 )

@@ -65,6 +65,8 @@ class Device(Record, frozen=True, kw_only=True):
     """True for a CPU device made by ``--cpu-devices N``."""
     addressable: bool = True
     """False for a device of another process that the engine cannot ask for work."""
+    hostname: str | msgspec.UnsetType = msgspec.UNSET
+    """Of its host, where there are several processes."""
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
     """Every other public attribute that the device really has, as text."""
 

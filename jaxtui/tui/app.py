@@ -387,7 +387,7 @@ class JaxtuiApp(BaseApp):
                 return words.text(RUNNING)
             case "release" if state.accelerator is None:
                 return words.of("nothing-held")
-            case "retry" if state.engine != "failed" and not state.alone:
+            case "retry" if state.engine != "failed":
                 return words.of("engine-fine")
             case _:
                 return None

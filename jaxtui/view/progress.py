@@ -20,7 +20,7 @@ _Value = TypeVar("_Value")
 
 def starting(start: Start) -> str:
     """``initialising JAX on 8 TPU v5e chips``, ``waiting for process 1 (node-1)``."""
-    if start.imported and awaits_others(start):
+    if awaits_others(start):
         return waiting(others(start))
     return starting_text(imported=start.imported, hardware=start.hardware)
 

@@ -1,46 +1,84 @@
-"""What working over several processes costs: until it is ready, a message, a work.
+"""What working over several processes costs: requests to the store, and their times.
 
     python tests/benchmarks/hosts.py 2 4 8
 
-starts so many processes on this machine, each with one CPU device, and prints for each
-count the seconds until all are ready, the round trip of a plan that another process
-makes, and what a step of a collective costs beside the collective. The constants of
-``.github/HOSTS.md`` are from here.
+starts so many processes on this machine, each with one CPU device, lets them do two
+works, and prints for each count what they have asked of the store and how long a
+decision, a put and a get take. The figures of ``.github/HOSTS.md`` are from here.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import subprocess
 import sys
-import time
-from statistics import median
-
-from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import Case, Experiment, Place, Ready
-
-REPETITIONS = 50
 
 STEP = """
 import os, sys, time
+from collections import Counter
 from statistics import median
-from jaxtui.engine.follower import Follower
-from jaxtui.engine.leader import Leader
+from jaxtui.engine import meeting
+from jaxtui.engine.hosts import Hosts, Lockstep
 from jaxtui.measure import hosts
-from jaxtui.model import Place
+from jaxtui.measure.devices import describe
+from jaxtui.measure.experiment import run
+from jaxtui.measure.host import host
+from jaxtui.model import Case, Experiment, Joining, Place, RunFinished
+from jaxtui.model.machine import group_name
+
+counted = Counter()
+
+def count(name):
+    usual = getattr(hosts.Store, name)
+    def counting(self, *arguments, **options):
+        counted[name] += 1
+        return usual(self, *arguments, **options)
+    setattr(hosts.Store, name, counting)
+
+for name in ("put", "get", "delete", "under", "meet"):
+    count(name)
+
 place = Place(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
-store = hosts.join(place)
-kind = Follower if place.process else Leader
-group = kind(store, place, print, False)
-group.meet(60.0)
-pace = group.pace(0, range(place.processes))
-times = {"decide": [], "gather": [], "put": [], "get": []}
+terms = meeting.meet(place, Joining(place=place), lambda _: None)
+store = hosts.join(place, meeting.bind_address(place.coordinator))
+group = Hosts(store, place, terms, print)
+
+def spent(what, seconds=0.0):
+    mine = sum(counted.values())
+    counted.clear()
+    hosts.Store.put(store, f"count/{what}/{place.process}", str(mine).encode())
+    if place.process == 0:
+        every = [int(group.take(f"count/{what}/{p}")) for p in range(place.processes)]
+        rate = f", {sum(every) / seconds:.0f} a second" if seconds else ""
+        print(f"  {what}: {sum(every)} requests{rate}", flush=True)
+    counted.clear()
+
+group.begin()
+devices, _ = group.gather(host(), describe())
+spent("ready")
+
+def bench(what, cases, budget, op=None):
+    work = Experiment(cases=tuple(cases), budget_seconds=budget)
+    assert group.agree(work) is None
+    here = lambda work, stop, pace: run(work, stop=stop, pace=pace)
+    for event in group.run(work, lambda: False, here):
+        if isinstance(event, RunFinished):
+            seconds = event.elapsed_seconds
+    spent(what, seconds)
+
+def case(op, device, size):
+    return Case(op=op, size=size, dtype="float32", device=device, mode="jit")
+
+names = [device.name for device in devices]
+bench("one case each", [case("selu", n, 1000) for n in names], 2.0 * len(names))
+bench("one collective", [case("all_reduce", group_name(names), 1000)], 5.0)
+
+pace = Lockstep(group, "step", range(place.processes))
+times = {"decide": [], "put": [], "get": []}
 for number in range(100):
     for name, act in (
         ("decide", lambda: pace.decide(lambda: 7, int)),
-        ("gather", lambda: pace.gather(7, int)),
         ("put", lambda: store.put(f"x/{place.process}/{number}", b"x" * 1000)),
         ("get", lambda: store.get(f"x/{place.process}/{number}", 1.0)),
     ):
@@ -62,58 +100,15 @@ def address() -> str:
         return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "1"}
-
-
-async def lead(place: Place) -> tuple[float, float]:
-    """Seconds until all are ready, and of a plan that the last process makes."""
-    begin = time.perf_counter()
-    options = EngineOptions(
-        coordinator=place.coordinator,
-        processes=place.processes,
-        environment=dict(environment()),
-    )
-    engine = EngineClient(options)
-    await engine.start()
-    async for envelope in engine.events():
-        if isinstance(envelope.event, Ready):
-            device = envelope.event.devices[-1].name
-            break
-    ready = time.perf_counter() - begin
-    case = Case(op="selu", size=1000, dtype="float32", device=device, mode="jit")
-    experiment = Experiment(cases=(case,))
-    trips = []
-    for _ in range(REPETITIONS):
-        start = time.perf_counter()
-        await engine.plan(experiment)
-        trips.append(time.perf_counter() - start)
-    await engine.close()
-    return ready, median(trips)
-
-
 def main() -> None:
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "1"}
     for count in map(int, sys.argv[1:] or ("2", "4", "8")):
-        at = address()
-        place = ("--coordinator", at, "--num-processes", str(count), "--process-id")
-        follow = (sys.executable, "-m", "jaxtui", "follow", *place)
-        others = [
-            subprocess.Popen(
-                [*follow, str(number)],
-                env=environment(),
-                stderr=subprocess.DEVNULL,
-            )
-            for number in range(1, count)
-        ]
-        ready, trip = asyncio.run(lead(Place(at, count, 0)))
-        for other in others:
-            other.wait()
-        print(f"{count} processes: ready {ready:.1f} s, work {trip * 1e3:.1f} ms")
+        print(f"{count} processes", flush=True)
         at = address()
         steps = [
             subprocess.Popen(
                 [sys.executable, "-c", STEP, at, str(count), str(number)],
-                env=environment(),
+                env=environment,
                 stderr=subprocess.DEVNULL,
             )
             for number in range(count)

@@ -1,16 +1,15 @@
-"""Engines that work as one, with a store in memory and no process."""
+"""Engines that work as one, each a thread, with a store in memory."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import msgspec
 import pytest
 
 from jaxtui.engine import startup
-from jaxtui.engine.follower import Follower
-from jaxtui.engine.hosts import Task, differences
-from jaxtui.engine.leader import Leader
+from jaxtui.engine.protocol import encode
 from jaxtui.model import (
-    Arrival,
     CaseFailed,
     CaseMeasured,
     Check,
@@ -18,16 +17,13 @@ from jaxtui.model import (
     CheckRead,
     Device,
     Experiment,
+    Failure,
     Host,
     Joining,
     LinkMeasured,
     Links,
     LinksMeasured,
-    Logged,
-    Member,
     Place,
-    Plan,
-    PlannedCase,
     Reading,
     Remark,
     RunFinished,
@@ -35,315 +31,301 @@ from jaxtui.model import (
 )
 from jaxtui.view import words
 from tests import records
-from tests.fake_engine import HOST
+from tests.processes import wait_until
+from tests.stores import at_once, group
 
 
-class Store:
-    """Keys of one process: what is not there does not come."""
-
-    def __init__(self):
-        self.values = {}
-
-    def put(self, key, value, *, again=False):
-        assert again or key not in self.values, key
-        self.values[key] = value
-
-    def get(self, key, seconds):
-        return self.values.get(key)
-
-    def delete(self, key):
-        for each in [*self.values]:
-            if each == key or each.startswith(f"{key}/"):
-                del self.values[each]
-
-
-def arrival(process, **facts):
-    usual = {"processes": 3, "hostname": f"h{process}", "pid": 1, "boot": "b"}
-    versions = {"jaxtui": "1", "jax": "2", "jaxlib": "3"}
-    return Arrival(process=process, **{**usual, **versions, **facts})
-
-
-def device(process, index):
+def device(process, index, mine):
     return Device(
         id=2048 * process + index,
         platform="cpu",
         device_kind="cpu",
         process_index=process,
-        addressable=process == 0,
+        addressable=process == mine,
+        memory={"bytes_limit": process} if process == mine else None,
     )
+
+
+def host(process):
+    versions = {"python": "3", "jax": "2", "jaxlib": "3", "numpy": "1"}
+    return Host(hostname=f"h{process}", platform_version="", **versions)
 
 
 def case(name, op="selu"):
     return records.case(op=op, device=name)
 
 
+def never():
+    return False
+
+
 class Group:
-    """A leader and its followers, each of which works as soon as it is asked."""
+    """Three processes with two devices each."""
 
-    def __init__(self, boots=("b", "b", "b")):
-        self.store, self.works, self.readings = Store(), [], False
-        self.leader = Leader(self.store, Place("h0:1", 3, 0), print, again=False)
-        self.leader.arrivals = [arrival(i, boot=boot) for i, boot in enumerate(boots)]
-        self.followers = [
-            Follower(self.store, Place("h0:1", 3, process), print, again=False)
-            for process in (1, 2)
-        ]
-        every = [device(process, index) for process in range(3) for index in range(2)]
-        put = self.store.put
+    def __init__(self, machines=(0, 0, 0)):
+        self.store, self.hosts = group(3, machines)
+        self.works, self.readings = [], False
 
-        def asked(key, value, **options):
-            put(key, value, **options)
-            if key.startswith("jaxtui/task/"):
-                self.serve(int(key.rpartition("/")[2]))
+        def gather(process):
+            every = [device(p, i, process) for p in range(3) for i in range(2)]
+            self.hosts[process].begin()
+            return self.hosts[process].gather(host(process), every)
 
-        self.store.put = asked
-        self.leader.begin(None)
-        for process in (1, 2):
-            mine = tuple(
-                msgspec.structs.replace(each, addressable=True)
-                for each in every
-                if each.process_index == process
-            )
-            member = Member(
-                host=Host(
-                    hostname=f"h{process}",
-                    python="3",
-                    jax="2",
-                    jaxlib="3",
-                    numpy="1",
-                    platform_version="",
-                ),
-                devices=mine,
-            )
-            self.followers[process - 1].answer(0, member)
-        self.devices, self.hosts = self.leader.gather(HOST, every)
+        self.known = at_once([partial(gather, process) for process in range(3)])
 
-    def serve(self, number):
-        task = msgspec.json.decode(
-            self.store.values[f"jaxtui/task/{number}"], type=Task
-        )
-        for process in task.to:
-            follower = self.followers[process - 1]
-            mine = task
-            if task.apart:
-                own = self.store.values[f"jaxtui/own/{number}/{process}"]
-                mine = msgspec.json.decode(own, type=Task)
-            if mine.work is not None:
-                follower.run(number, mine, self.here(process))
-            elif mine.plan is not None:
-                follower.answer(number, plan(mine.plan))
+    def here(self, process, work, stop, pace):
+        self.works.append((process, work))
+        pace.decide(lambda: 1, int)
+        yield RunStarted(cases=getattr(work, "cases", ()))
+        if isinstance(work, Check):
+            if self.readings:
+                reading = Reading(test=work.test, device=None, what="chips")
+                yield CheckRead(reading=reading)
+            for name in work.devices:
+                yield CheckDone(device=name)
+        elif isinstance(work, Links):
+            for source, target in work.pairs:
+                yield LinkMeasured(source=source, target=target)
+            own = Remark("contended", {"process": process}), Remark(f"of-{process}")
+            yield LinksMeasured(remarks=own)
+        else:
+            for index, each in enumerate(work.cases):
+                if each.op == "raise":
+                    raise RuntimeError("a mistake")
+                if stop():
+                    remark = Remark("stopped", {"before": "turn"}, "error")
+                    failure = Failure(case=each, remark=remark)
+                    yield CaseFailed(index=index, failure=failure)
+                else:
+                    measured = records.measurement(each)
+                    yield CaseMeasured(index=index, measurement=measured)
+        yield RunFinished(outcome="complete", elapsed_seconds=0.0)
 
-    def here(self, process):
-        def run(work, stop, pace):
-            assert pace is None
-            self.works.append((process, work))
-            yield RunStarted(cases=getattr(work, "cases", ()))
-            if isinstance(work, Check):
-                if self.readings:
-                    reading = Reading(test=work.test, device=None, what="chips")
-                    yield CheckRead(reading=reading)
-                for name in work.devices:
-                    yield CheckDone(device=name)
-            elif isinstance(work, Links):
-                for source, target in work.pairs:
-                    yield LinkMeasured(source=source, target=target)
-                own = Remark("contended", {"process": process}), Remark(f"of-{process}")
-                yield LinksMeasured(remarks=own)
-            else:
-                for index, each in enumerate(work.cases):
-                    if each.op == "raise":
-                        raise RuntimeError("a mistake")
-                    yield CaseMeasured(
-                        index=index, measurement=records.measurement(each)
-                    )
-            yield RunFinished(outcome="complete", elapsed_seconds=0.0)
+    def run(self, work, stop=never, works=None):
+        """The events in each process."""
 
-        return run
+        def run(process):
+            mine = works[process] if works else work
+            hosts = self.hosts[process]
+            if (remark := hosts.agree(mine)) is not None:
+                return remark
+            ends = stop if process == 0 else never
+            return [*hosts.run(mine, ends, partial(self.here, process))]
 
-    def run(self, work, stop=lambda: False):
-        return [*self.leader.run(work, stop, self.here(0))]
+        results = at_once([partial(run, process) for process in range(3)])
+        # What was decided and sent is deleted as it is read.
+        left = {"/".join(key.split("/")[2:]) for key in self.store.values}
+        assert left <= {"agreed", "result", "0"}, left  # and a notice
+        return results
 
 
-def plan(experiment):
-    return Plan(
-        cases=tuple(
-            PlannedCase(
-                case=each, memory_bytes=1, host_memory_bytes=1, flops=None, bytes=None
-            )
-            for each in experiment.cases
-        ),
-        budget_seconds=experiment.budget,
-    )
-
-
-def test_links_of_all_hosts_are_one_result_with_what_each_says():
-    pairs = (("cpu:0", "cpu:1"), ("cpu:2048", "cpu:2049"), ("cpu:0", "cpu:2048"))
-    events = Group().run(Links(pairs=pairs))
-    links = {one.pair: one for one in events if isinstance(one, LinkMeasured)}
-    assert {pair for pair, one in links.items() if not one.remarks} == {*pairs[:2]}
-    (whole,) = [one for one in events if isinstance(one, LinksMeasured)]
-    # Of each kind the first one: what is alike is not said for every host.
-    first = Remark("contended", {"process": 0})
-    assert whole.remarks == (first, Remark("of-0"), Remark("of-1"))
+def outcomes(events):
+    return [
+        each for each in events if isinstance(each, (CaseMeasured, CaseFailed, Links))
+    ]
 
 
 def test_the_devices_of_all_are_usable_in_their_order():
-    group = Group()
-    names = [each.name for each in group.devices]
-    assert names == ["cpu:0", "cpu:1", "cpu:2048", "cpu:2049", "cpu:4096", "cpu:4097"]
-    assert all(each.addressable for each in group.devices)
-    assert [host.hostname for host in group.hosts] == [HOST.hostname, "h1", "h2"]
+    known = Group().known
+    for devices, _ in known:
+        names = [each.name for each in devices]
+        assert names[:2] + names[4:] == ["cpu:0", "cpu:1", "cpu:4096", "cpu:4097"]
+        assert all(each.addressable for each in devices)
+        assert [each.hostname for each in devices] == [
+            "h0",
+            "h0",
+            "h1",
+            "h1",
+            "h2",
+            "h2",
+        ]
+    devices, hosts = known[0]
+    # Of each device what its own process says of it.
+    assert [each.memory["bytes_limit"] for each in devices] == [0, 0, 1, 1, 2, 2]
+    assert [each.hostname for each in hosts] == ["h0", "h1", "h2"]
 
 
-def test_each_case_is_timed_by_its_process_and_counted_in_the_whole():
+def test_each_case_is_timed_by_its_process_and_all_know_what_came_of_it():
     group = Group()
     names = ["cpu:4096", "cpu:0", "cpu:2048", "cpu:1"]
     experiment = Experiment(cases=tuple(map(case, names)))
-    events = group.run(experiment)
-    assert isinstance(events[0], RunStarted)
-    assert events[0].cases == experiment.cases
-    assert isinstance(events[-1], RunFinished)
-    assert events[-1].outcome == "complete"
-    measured = {
-        event.index: event.measurement.case.device
-        for event in events
-        if isinstance(event, CaseMeasured)
-    }
-    assert measured == dict(enumerate(names))
+    results = group.run(experiment)
+    for events in results:
+        assert isinstance(events[0], RunStarted)
+        assert events[0].cases == experiment.cases
+        assert isinstance(events[-1], RunFinished)
+        assert events[-1].outcome == "complete"
+        measured = {
+            event.index: event.measurement.case.device
+            for event in events
+            if isinstance(event, CaseMeasured)
+        }
+        assert measured == dict(enumerate(names))
+    # Whoever concludes something concludes it from the same, in the same order.
+    assert outcomes(results[0]) == outcomes(results[1]) == outcomes(results[2])
     assert sorted(process for process, _ in group.works) == [0, 1, 2]
-    assert not [key for key in group.store.values if "/part/" in key]
-
-
-def test_what_is_of_this_process_alone_is_done_as_ever():
-    group = Group()
-    experiment = Experiment(cases=(case("cpu:0"), case("cpu:1")))
-    group.run(experiment)
-    assert group.works == [(0, experiment)]
 
 
 def test_a_typed_budget_is_shared_by_those_that_share_a_machine():
-    experiment = Experiment(
-        cases=tuple(map(case, ("cpu:0", "cpu:2048", "cpu:4096"))), budget_seconds=6.0
-    )
-    for boots, seconds in (("aaa", 2.0), ("abc", 6.0), ("aab", 3.0)):
-        group = Group(boots)
+    cases = tuple(map(case, ("cpu:0", "cpu:2048", "cpu:4096")))
+    experiment = Experiment(cases=cases, budget_seconds=6.0)
+    for machines, seconds in (((0, 0, 0), 2.0), ((0, 1, 2), 6.0), ((0, 0, 1), 3.0)):
+        group = Group(machines)
         group.run(experiment)
         assert {work.budget_seconds for _, work in group.works} == {seconds}
 
 
+def test_what_several_do_in_step_is_done_by_them_alone_after_all_else():
+    group = Group()
+    both = case("cpu:0-1,4096", "all_reduce")
+    results = group.run(Experiment(cases=(both, case("cpu:2048"))))
+    order = [process for process, _ in group.works]
+    assert order[0] == 1
+    assert sorted(order[1:]) == [0, 2]
+    for events in results:
+        assert sorted(each.index for each in outcomes(events)) == [0, 1]
+
+
 def test_a_check_is_that_of_each_host():
     group = Group()
-    check = Check(
-        test="memory", devices=("cpu:0", "cpu:2048", "cpu:2049"), budget_seconds=1.0
-    )
-    events = group.run(check)
-    done = [event.device for event in events if isinstance(event, CheckDone)]
-    assert sorted(done) == ["cpu:0", "cpu:2048", "cpu:2049"]
-    assert [(p, w.devices) for p, w in group.works if p] == [
-        (1, ("cpu:2048", "cpu:2049"))
-    ]
-
-
-def test_readings_of_a_host_as_a_whole_are_told_apart():
-    group = Group()
     group.readings = True
-    check = Check(test="present", devices=("cpu:0", "cpu:2048"), budget_seconds=1.0)
-    read = [
-        each.reading.what for each in group.run(check) if isinstance(each, CheckRead)
+    devices = ("cpu:0", "cpu:2048", "cpu:2049")
+    check = Check(test="memory", devices=devices, budget_seconds=1.0)
+    for events in group.run(check):
+        done = [event.device for event in events if isinstance(event, CheckDone)]
+        assert sorted(done) == ["cpu:0", "cpu:2048", "cpu:2049"]
+        read = [each.reading.what for each in events if isinstance(each, CheckRead)]
+        assert sorted(read) == ["chips", "chips of process 1"]
+    assert sorted((p, w.devices) for p, w in group.works) == [
+        (0, devices[:1]),
+        (1, devices[1:]),
     ]
-    assert sorted(read) == ["chips", "chips of process 1"]
 
 
-def test_what_all_do_in_step_is_one_part():
-    leader = Group().leader
-    whole = Check(test="collectives", devices=("cpu:0", "cpu:4096"), budget_seconds=1.0)
-    experiment = Experiment(
-        cases=(case("cpu:0-1,4096", "all_reduce"), case("cpu:2048"))
-    )
-    assert [part.processes for part in leader._split(whole)] == [(0, 2)]
-    parts = leader._split(experiment)
-    assert [(part.processes, part.indices) for part in parts] == [
-        ((0, 2), (0,)),
-        ((1,), (1,)),
-    ]
-    # Nothing else runs meanwhile.
-    assert [[p.processes for p in wave] for wave in leader._waves(parts)] == [
-        [(1,)],
-        [(0, 2)],
-    ]
+def test_links_of_all_hosts_are_one_result_with_what_each_says():
+    pairs = (("cpu:0", "cpu:1"), ("cpu:2048", "cpu:2049"), ("cpu:0", "cpu:2048"))
+    for events in Group().run(Links(pairs=pairs)):
+        links = {one.pair: one for one in events if isinstance(one, LinkMeasured)}
+        assert {pair for pair, one in links.items() if not one.remarks} == {*pairs[:2]}
+        (whole,) = [one for one in events if isinstance(one, LinksMeasured)]
+        # Of each kind the first one: what is alike is not said for every host.
+        first = Remark("contended", {"process": 0})
+        assert whole.remarks == (first, Remark("of-0"), Remark("of-1"))
 
 
 def test_a_mistake_elsewhere_costs_its_cases_alone():
+    work = Experiment(cases=(case("cpu:2048", "raise"), case("cpu:0")))
+    for events in Group().run(work):
+        (failed,) = (event for event in events if isinstance(event, CaseFailed))
+        assert (failed.index, failed.failure.remark.code) == (0, "run-fault")
+        (measured,) = (event for event in events if isinstance(event, CaseMeasured))
+        assert measured.index == 1
+
+
+def test_a_stop_of_the_first_ends_the_work_in_all():
     group = Group()
-    events = group.run(Experiment(cases=(case("cpu:2048", "raise"), case("cpu:0"))))
-    (failed,) = (event for event in events if isinstance(event, CaseFailed))
-    assert (failed.index, failed.failure.remark.code) == (0, "run-fault")
-    (measured,) = (event for event in events if isinstance(event, CaseMeasured))
-    assert measured.index == 1
+    usual = group.here
+
+    def here(process, work, stop, pace):
+        wait_until(stop, "the end")
+        yield from usual(process, work, stop, pace)
+
+    group.here = here
+    work = Experiment(cases=tuple(map(case, ("cpu:0", "cpu:2048"))))
+    for events in group.run(work, lambda: True):
+        codes = {each.index: each.failure.remark.code for each in outcomes(events)}
+        assert codes == {0: "stopped", 1: "stopped"}
+        assert events[-1].outcome == "cancelled"
 
 
-def test_what_a_stopped_run_did_not_reach_is_said():
+@pytest.mark.parametrize("differs", ["work", "file", "missing"])
+def test_who_is_asked_for_something_else_is_named(differs, tmp_path, monkeypatch):
+    file = tmp_path / "f.py"
+    file.write_text("def f(x): return x\n")
+    work = Experiment(cases=(case("cpu:0", f"{file}:f"),))
+    works = dict.fromkeys(range(3), work)
+    if differs == "work":
+        works[2] = msgspec.structs.replace(work, seed=1)
+    else:
+        digests = iter(["a", "a", "" if differs == "missing" else "b"])
+        monkeypatch.setattr("jaxtui.engine.hosts._digest_of", lambda _: next(digests))
     group = Group()
-    stopped = iter([False, True, True, True])
-    experiment = Experiment(cases=tuple(map(case, ("cpu:0", "cpu:2048"))))
-    events = group.run(experiment, lambda: next(stopped, True))
-    (failed,) = (event for event in events if isinstance(event, CaseFailed))
-    assert (failed.index, failed.failure.remark.code) == (1, "stopped")
-    assert events[-1].outcome == "cancelled"
+    remarks = group.run(work, works=works)
+    code = "works-differ" if differs == "work" else "file-differs"
+    assert {each.code for each in remarks} == {code}
+    assert len({each.facts["hostname"] for each in remarks}) == 1
+    assert words.text(remarks[0])
+    # The next work is none the worse.
+    good = Experiment(cases=(case("cpu:0"),))
+    assert all(events[-1].outcome == "complete" for events in group.run(good))
 
 
-def test_a_plan_has_the_cases_of_all_in_their_order():
+def test_what_another_sends_is_of_a_case_that_is_its_own():
+    """A file that is named in the store would be imported."""
     group = Group()
-    experiment = Experiment(cases=tuple(map(case, ("cpu:4096", "cpu:0", "cpu:2048"))))
-    planned = group.leader.plan(experiment, plan, recipes=False)
-    assert [each.case for each in planned.cases] == [*experiment.cases]
+    evil = case("cpu:2048", "/tmp/evil.py:f")
+
+    def here(process, work, stop, pace):
+        for index in range(len(work.cases)):
+            measured = records.measurement(evil)
+            yield CaseMeasured(index=index, measurement=measured)
+
+    group.here = here
+    work = Experiment(cases=(case("cpu:0"), case("cpu:2048")))
+    # One that claims the case of another is not heard.
+    claim = CaseMeasured(index=0, measurement=records.measurement(evil))
+    group.store.put("jaxtui/2/outcome/2/0", encode([claim]))
+    for events in group.run(work)[1:]:
+        ops = {each.index: each.measurement.case.op for each in outcomes(events)}
+        assert ops == {0: "selu", 1: "selu"}
+        assert len(outcomes(events)) == 2
 
 
-@pytest.mark.parametrize("name", ["processes", "jaxtui", "jax", "jaxlib"])
-def test_processes_that_do_not_fit_are_named(name):
-    value = 4 if name == "processes" else "9"
-    assert differences([arrival(0), arrival(1)]) is None
-    remark = differences([arrival(0), arrival(1), arrival(2, **{name: value})])
-    assert remark.code == "hosts-differ"
-    assert remark.facts["what"] == name
-    assert (remark.facts["process"], remark.facts["has"]) == (2, value)
+def test_a_run_costs_so_many_messages():
+    """What HOSTS.md says, without the wait for a process that is going."""
+    for processes in (2, 4, 8):
+        store, hosts = group(processes)
 
+        def run(process, hosts=hosts, processes=processes):
+            every = [device(number, 0, process) for number in range(processes)]
+            hosts[process].begin()
+            hosts[process].gather(host(process), every)
+            work = Experiment(cases=tuple(case(each.name) for each in every))
+            assert hosts[process].agree(work) is None
 
-def arrived(process):
-    return Logged(
-        line=f"] Task {process} invoked BarrierAsync([Init]Wait_for_all_tasks_to::0)."
-    )
+            def here(work, stop, pace):
+                for index, each in enumerate(work.cases):
+                    measured = records.measurement(each)
+                    yield CaseMeasured(index=index, measurement=measured)
+
+            return [*hosts[process].run(work, never, here)]
+
+        at_once([partial(run, process) for process in range(processes)])
+        counted = sum(store.done[each] for each in ("put", "delete"))
+        assert counted <= 12 * processes, (processes, store.done)
 
 
 def test_a_start_knows_who_is_missing():
-    start = startup.observe(
-        startup.NOTHING,
-        Joining(place=Place("h0:1", 4, 0), names=("a", "b", "c", "d")),
-    )
-    for process in (0, 2, 2):
-        start = startup.observe(start, arrived(process))
+    place, names = Place("h0:1", 4, 0), ("a", "b", "c", "d")
+    joining = Joining(place=place, names=names, missing=(1, 3))
+    start = startup.observe(startup.NOTHING, joining)
     remark = startup.slow(start, 5.0)
     assert remark.code == "hosts-awaited"
     assert remark.facts["missing"] == (1, 3)
     assert remark.facts["names"] == ("b", "d")
-    assert remark.facts["twice"] == (2,)
     assert startup.timed_out(start, 9.0).remark.code == "hosts-missing"
-    for process in (1, 3):
-        start = startup.observe(start, arrived(process))
-    assert startup.slow(start, 20.0).code == "slow-start"
+    met = msgspec.structs.replace(joining, missing=(), hostnames=names)
+    assert startup.slow(startup.observe(start, met), 20.0).code == "slow-start"
 
 
-def test_a_follower_waits_for_the_first():
+def test_another_process_waits_for_the_first_until_that_is_heard_of():
     joining = Joining(place=Place("h0:1", 4, 2), obstacle="refused")
     start = startup.observe(startup.NOTHING, joining)
     remark = startup.slow(start, 5.0)
     assert (remark.code, remark.facts["missing"]) == ("hosts-awaited", (0,))
-    assert remark.facts["obstacle"] == "refused"
-
-
-def test_who_hears_nothing_names_nobody():
-    joining = Joining(place=Place("h0:1", 4, 0), heard=False)
-    start = startup.observe(startup.NOTHING, joining)
-    remark = startup.slow(start, 5.0)
-    assert (remark.code, remark.facts["missing"]) == ("hosts-awaited", ())
-    assert words.text(remark)
+    assert "Nothing listens at h0:1" in words.text(remark)
+    heard = msgspec.structs.replace(joining, obstacle="", heard=True)
+    start = startup.observe(start, heard)
+    text = words.text(startup.timed_out(start, 9.0).remark)
+    assert "Process 0 did not join" not in text
+    assert "Process 0 at h0:1 names those" in text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
 from jaxtui.machine.hosts import heartbeat_seconds
@@ -51,21 +49,27 @@ def test_a_place_that_cannot_be_read_is_no_place(slurm):
     assert remark.facts["launcher"] == "slurm"
 
 
-def test_where_process_0_is_to_be():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        address = f"127.0.0.1:{port}"
-        assert hosts.reach(Place(address, 2, 1)) == "refused"
-        listener.listen()
-        assert hosts.reach(Place(address, 2, 1)) == ""
-        with pytest.raises(RefusedError) as refused:
-            hosts.check(Place(address, 2, 0))
-        assert refused.value.remark.code == "coordinator-port"
-        assert refused.value.remark.facts == {"port": port, "taken": True}
-        hosts.check(Place(address, 2, 1))  # it listens elsewhere
-    hosts.check(Place(address, 2, 0))
-    assert hosts.reach(Place("host.invalid:1", 2, 1)) == "unknown-host"
+OPEN_MPI = {
+    "OMPI_COMM_WORLD_SIZE": "4",
+    "OMPI_COMM_WORLD_RANK": "3",
+    "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+    "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+    "PMIX_NAMESPACE": "prterun-node-1-315@1",
+}
+
+
+def test_open_mpi_5_says_the_place_of_a_process():
+    place = hosts.open_mpi(OPEN_MPI)
+    port = 61440 + 316
+    assert place == Place(f"node-1:{port}", 4, 3, (1,), "ompi")
+    here = hosts.open_mpi({**OPEN_MPI, "OMPI_COMM_WORLD_LOCAL_SIZE": "4"})
+    assert here is not None
+    assert here.coordinator == f"127.0.0.1:{port}"
+    assert hosts.open_mpi({**OPEN_MPI, "OMPI_COMM_WORLD_SIZE": "1"}) is None
+    assert hosts.open_mpi({}) is None
+    with pytest.raises(RefusedError) as refused:
+        hosts.open_mpi({**OPEN_MPI, "PMIX_NAMESPACE": "other"})
+    assert refused.value.remark.code == "cluster-unknown"
 
 
 @pytest.mark.parametrize(

@@ -2,68 +2,34 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from jaxtui.engine.lockstep import Lockstep
+from jaxtui.engine.hosts import CLEAR_STEPS, Lockstep
 from jaxtui.measure import clocks
 from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.turns import Turns, take_turns
 from jaxtui.measure.workload import Workload
 from tests.measure.running import case
-
-LIMIT_SECONDS = 60.0
-
-
-class Store:
-    """Keys that can be waited for."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, bytes] = {}
-        self._changed = threading.Condition()
-
-    def put(self, key: str, value: bytes, *, again: bool = False) -> None:
-        with self._changed:
-            self._values[key] = value
-            self._changed.notify_all()
-
-    def get(self, key: str, seconds: float) -> bytes | None:
-        with self._changed:
-            self._changed.wait_for(lambda: key in self._values, seconds)
-            return self._values.get(key)
-
-    def delete(self, key: str) -> None:
-        with self._changed:
-            for each in [one for one in self._values if one.startswith(f"{key}/")]:
-                del self._values[each]
-
-
-class Group:
-    def lost(self, *_: object, **__: object) -> None: ...
-
-    def give_up(self, remark: object) -> None: ...
+from tests.stores import at_once, group
 
 
 def in_step(*parts: Callable[[Pace], object]) -> list[Any]:
     """What each of them gives, all at the same time."""
-    store, results = Store(), [None for _ in parts]
-    group: Any = Group()
+    store, hosts = group(len(parts))
     every = range(len(parts))
 
-    def run(number: int) -> None:
-        pace = Lockstep(group, store, 0, every, number)  # type: ignore[arg-type]
-        results[number] = parts[number](pace)  # type: ignore[call-overload]
+    def run(number: int) -> Any:
+        pace = Lockstep(hosts[number], "step", every)
+        result = parts[number](pace)
         pace.close()
+        return result
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in every]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LIMIT_SECONDS)
-        assert not thread.is_alive()
+    results = at_once([partial(run, number) for number in every])
+    assert not store.values  # nothing is left of what was decided
     return results
 
 
@@ -85,6 +51,22 @@ def test_a_process_alone_decides_for_itself() -> None:
     assert not ALONE.shared
     assert ALONE.decide(lambda: 3, int) == 3
     assert ALONE.gather(3, int) == [3]
+
+
+def test_decisions_are_forgotten_once_all_have_read_them() -> None:
+    most = 0
+
+    def decide(pace: Pace) -> list[int]:
+        nonlocal most
+        values = []
+        for number in range(5 * CLEAR_STEPS):
+            values.append(pace.decide(lambda number=number: number, int))  # type: ignore[misc]
+            most = max(most, len(pace._store.values))  # type: ignore[attr-defined]
+        return values
+
+    first, second, third = in_step(decide, decide, decide)
+    assert first == second == third == [*range(5 * CLEAR_STEPS)]
+    assert most <= CLEAR_STEPS + 3
 
 
 def test_all_call_as_often_and_in_the_same_order() -> None:
@@ -116,7 +98,7 @@ def test_all_call_as_often_and_in_the_same_order() -> None:
             for one in turns:
                 # As the clock of one of them would have it.
                 enough = len(one.rounds) + elements // 1000
-                one.done = pace.decide(lambda enough=enough: enough >= 6, bool)  # type: ignore[misc]
+                one.done = pace.decides and enough >= 6
             assert all(one.rounds for one in every)
             return seen
 

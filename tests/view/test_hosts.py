@@ -1,8 +1,7 @@
 import msgspec
 
-from jaxtui.model import Following
 from jaxtui.view.document import Devices
-from jaxtui.view.words.hosts import following_text, hosts_text
+from jaxtui.view.words.hosts import hosts_text
 from tests.fake_engine import HOST, cpu_devices
 
 
@@ -16,11 +15,6 @@ def test_hosts_are_named_once_and_many_are_counted():
     assert "3" in text
     assert text.endswith("a, b")
     assert "6 hosts" in hosts_text(named(*"abcdef"))
-
-
-def test_who_follows_says_whom():
-    text = following_text(Following(process=1, processes=4, leader="node-1"))
-    assert "node-1" in text
 
 
 def test_a_document_has_the_hosts_of_several_processes_alone():

@@ -68,8 +68,9 @@ def test(context: Context) -> Iterator[RunEvent]:
         except TroubleError as error:
             trouble = error.remark
         troubles = pace.gather(trouble, Remark | None)
-        first = next(filter(None, troubles), None)
-        if (trouble := pace.decide(partial(_same, first), Remark | None)) is None:
+        first = partial(next, filter(None, troubles), None)
+        trouble = pace.decide(first, Remark | None)
+        if trouble is None:
             series[what] = turns
         else:
             failed = reading("collectives", None, what, remarks=(trouble,))
@@ -108,10 +109,6 @@ def _prepare(context: Context, op: Collective, case: Case, what: str) -> Turns:
         assert made.accuracy_of is not None
         made.accuracy_of(made.call(*made.args))
     return Turns(made, throughput=made.queues, pace=context.pace)
-
-
-def _same(remark: Remark | None) -> Remark | None:
-    return remark
 
 
 def _reading(what: str, turns: Turns) -> Reading:

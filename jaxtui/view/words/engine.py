@@ -33,6 +33,7 @@ DOING = {
     "link-arrays": "making the arrays",
     "first-copies": "first copies",
     "memory-span": "memory range",
+    "other-hosts": "waiting for other hosts",
     "part": "running",
     "process-warm-up": "warming up the process",
     "bandwidth": "moving large arrays",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from jaxtui.format import plural, seconds
-from jaxtui.model import Following, Host
+from jaxtui.model import Host
 from jaxtui.view.words.base import Facts, Words
 
 SHOWN = 8
@@ -58,20 +58,18 @@ def _obstacle(facts: Facts) -> str:
             return f"The name {where.rpartition(':')[0]} doesn't resolve."
         case "refused":
             return f"Nothing listens at {where} yet."
-        case _:
+        case "unreachable":
             return f"{where} doesn't answer."
+        case _:
+            return f"Process 0 at {where} names those that it waits for."
 
 
 def _awaited(facts: Facts) -> str:
     absent = _several(facts["missing"], facts["names"])
-    if facts["process"] and not facts["obstacle"]:
-        absent = f"the others; {facts['coordinator']} answers"
     waiting = f"Process {facts['process']} of {facts['processes']} has waited"
     text = f"{waiting} {facts['seconds']:.0f} s for {absent}."
-    if facts["process"] and facts["obstacle"]:
+    if facts["process"]:
         text += f" {_obstacle(facts)}"
-    for each in facts["twice"]:
-        text += f" Two processes claim to be process {each}."
     if facts.get("proxy"):
         text += f" {facts['proxy']} is set; jaxtui reaches the coordinator without it."
     return text
@@ -79,13 +77,9 @@ def _awaited(facts: Facts) -> str:
 
 def _missing(facts: Facts) -> str:
     absent = _several(facts["missing"], facts["names"])
-    text = (
-        f"{absent[0].upper()}{absent[1:]} did not join within {facts['seconds']:g} s."
-    )
+    text = f"{_capital(absent)} did not join within {facts['seconds']:g} s."
     if facts["process"]:
         text += f" {_obstacle(facts)}"
-    for each in facts["twice"]:
-        text += f" Two processes claimed to be process {each}."
     return text
 
 
@@ -100,22 +94,16 @@ def _awaited_advice(facts: Facts) -> str:
     alone = "--num-processes 1"
     if facts["launcher"] in ("gcetpu", "gketpu") or facts.get("chips"):
         alone = "--this-host"
-    return f"{start}, or `jaxtui follow`. {alone} uses this host alone."
+    return f"{start}. {alone} uses this host alone."
 
 
 def _differ(facts: Facts) -> str:
-    what, there = facts["what"], f"process {facts['process']} ({facts['hostname']})"
-    leader = f"process 0 ({facts['leader']})"
-    if what == "processes":
-        return (
-            f"{leader[0].upper()}{leader[1:]} expects"
-            f" {plural(facts['leader_has'], 'process')}, {there} expects"
-            f" {facts['has']}."
-        )
-    return (
-        f"{leader[0].upper()}{leader[1:]} has {what} {facts['leader_has']}, {there}"
-        f" has {what} {facts['has']}."
-    )
+    there, first = _host(facts), f"Process 0 ({facts['first']})"
+    if facts["what"] == "processes":
+        expected = plural(facts["first_has"], "process")
+        return f"{first} expects {expected}, {there} expects {facts['has']}."
+    what = "Python" if facts["what"] == "python" else facts["what"]
+    return f"{first} has {what} {facts['first_has']}, {there} has {facts['has']}."
 
 
 def _capital(text: str) -> str:
@@ -128,18 +116,7 @@ def _at(facts: Facts) -> str:
     return time.strftime(" at %H:%M:%S", time.localtime(moment)) if moment else ""
 
 
-_AGAIN = (
-    "The results so far are kept. Start the command again on every host; in the app,"
-    " R forms the group again."
-)
-
-
-def following_text(event: Following) -> str:
-    """Whom this process follows, in a line."""
-    return (
-        f"Process {event.process} of {event.processes} follows process 0 on"
-        f" {event.leader}. Ctrl-C leaves."
-    )
+_AGAIN = "The results so far are kept. Start the command again on every host."
 
 
 def hosts_text(hosts: Sequence[Host]) -> str:
@@ -164,17 +141,10 @@ WORDS: dict[str, Words] = {
     "process-taken": Words(
         "index taken",
         lambda f: (
-            f"Two processes claim to be process {f['process']} of {f['processes']}."
+            f"Two processes claim to be process {f['process']} of {f['processes']};"
+            f" this one, on {f['hostname']}, is the second."
         ),
         "Give each process its own --process-id.",
-    ),
-    "process-unknown": Words(
-        "too few processes",
-        lambda f: (
-            f"Process 0 at {f['coordinator']} expects fewer than {f['processes']}"
-            f" processes, so there is no process {f['process']}."
-        ),
-        "Give the same --num-processes everywhere.",
     ),
     "coordinator-port": Words(
         "port taken",
@@ -194,12 +164,14 @@ WORDS: dict[str, Words] = {
         ),
         "Give --coordinator, --num-processes and --process-id to work with others.",
     ),
-    "host-silent": Words(
-        "silent host",
+    "cluster-unknown": Words(
+        "unclear cluster",
         lambda f: (
-            f"Process {f['process']} joined but sent nothing for {f['seconds']:.0f} s."
+            f"{LAUNCHERS[f['launcher']]} started {f['processes']} processes, but says"
+            " nothing of where process 0 is."
         ),
-        "Every process must run the same version of jaxtui.",
+        "Give --coordinator, --num-processes and --process-id to work with others;"
+        " --num-processes 1 uses this host alone.",
     ),
     "hosts-differ": Words(
         "different versions",
@@ -235,7 +207,7 @@ WORDS: dict[str, Words] = {
     ),
     "collective-broken": Words(
         "broken collective",
-        lambda f: f"{_capital(_host(f))} failed in a collective: {f['error']}.",
+        lambda f: f"{_capital(_host(f))} failed: {f['error']}.",
         "The others would have waited forever, so jaxtui ended every process.",
     ),
     "of-processes": Words(
@@ -251,9 +223,23 @@ WORDS: dict[str, Words] = {
         "JAX copies arrays between the devices of one process only.",
         "Time a collective, such as permute, between hosts.",
     ),
+    "works-differ": Words(
+        "different work",
+        lambda f: f"{_capital(_host(f))} was asked to measure something else.",
+        "Start the same command, with the same options, on every host.",
+    ),
+    "file-differs": Words(
+        "different file",
+        lambda f: (
+            f"{_capital(_host(f))} "
+            + ("lacks" if f["missing"] else "has another version of")
+            + f" {f['file']}."
+        ),
+        "Copy the file to every host.",
+    ),
     "leader-lost": Words(
-        "leader lost",
-        lambda f: f"The leader, {_host(f)}, has ended or is unreachable.",
-        "Start it again; `jaxtui follow` rejoins on its own.",
+        "process 0 lost",
+        lambda f: f"{_capital(_host(f))} has ended or is unreachable.",
+        "Start the command again on every host.",
     ),
 }

@@ -43,6 +43,10 @@ _TEXTS = {
     "python-compared": (
         "Only `jaxtui bench` takes turns between two Pythons: name one."
     ),
+    "pythons-of-hosts": (
+        "Two Pythons are compared on one host: name one Python, or add --num-processes"
+        " 1 and start it there."
+    ),
     "one-pair": (
         "One process of each Python makes one pair, which has no interval: --processes"
         " {processes} gives one of 95 %."
@@ -79,10 +83,6 @@ _TEXTS = {
     "place-alone": (
         "--this-host works alone: leave it out, or leave out --coordinator,"
         " --num-processes and --process-id."
-    ),
-    "nobody-to-follow": (
-        "There is nobody to follow: this is process 0, or the only one. Give"
-        " --coordinator, --num-processes and --process-id, or start it with a launcher."
     ),
     # What is not what it should be.
     "infinite-number": "{typed} is not a finite number.",
@@ -149,6 +149,10 @@ _TEXTS = {
         "{op} has no size {size}: the smallest is {minimum}, the {means}."
     ),
     # What keeps a command from running.
+    "app-of-one-host": (
+        "The app works on one host: open it with --this-host. A command, such as"
+        " `jaxtui devices`, works on all."
+    ),
     "no-terminal": (
         "The app needs a terminal, and {stream} is not one: use `jaxtui devices` or"
         " `jaxtui bench matmul`, with --json for a program to read."
