@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -58,6 +59,9 @@ _LAST_WORDS_SECONDS = 0.3
 """How long a process that is to be ended has to write where it is."""
 
 _EXIT_SECONDS = 2.0
+
+_LAST_LINES = 60
+"""Of the log, which say why the process ended."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -116,7 +120,7 @@ class Connection:
         self.returncode: int | None = None
         self._heard = 0
         """Events; what is merely printed does not count."""
-        self._last_line = ""
+        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._lost_in_log: Remark | None = None
         """Which process is gone, as jaxlib says before it aborts: long before its last
         line."""
@@ -359,8 +363,8 @@ class Connection:
     def _log_line(self, line: str) -> None:
         event = Logged(line=line)
         # Who is lost may stand in the next line.
-        remark = messages.lost_processes(f"{self._last_line}\n{line}")
-        self._last_line = line
+        self._last_lines.append(line)
+        remark = messages.lost_processes("\n".join([*self._last_lines][-2:]))
         if remark and (not self._lost_in_log or remark.code == "host-lost"):
             self._lost_in_log = remark
         if not self.ready:

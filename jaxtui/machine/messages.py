@@ -245,7 +245,6 @@ def find(text: str, source: Source) -> Remark | None:
     return None
 
 
-_ARRIVED = r"Task (?:\S*task:)?(\d+) invoked Barrier\w*\(\[Init\]Wait_for_all_tasks"
 _SILENT = r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)"
 
 

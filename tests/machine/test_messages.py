@@ -6,7 +6,6 @@ import pytest
 
 from jaxtui.machine.messages import (
     MESSAGES,
-    arrived_process,
     find,
     kind_of,
     last_words,
@@ -124,31 +123,6 @@ RECORDED = [
         "slice-waits",
         {"seconds": 60},
     ),
-    (
-        (
-            ":UNKNOWN:Error received from peer  {grpc_status:6, grpc_message:"
-            '"Aborted connect attempt as there is a request from a newer'
-            ' incarnation."}'
-        ),
-        "process-taken",
-        {},
-    ),
-    (
-        (
-            "absl::Status: INVALID_ARGUMENT: Unexpected task registered with"
-            " task_name=/job:jax_worker/replica:0/task:4"
-        ),
-        "process-unknown",
-        {"process": 4},
-    ),
-    (
-        (
-            ':UNKNOWN:Error received from peer  {grpc_message:"Unexpected task'
-            ' registered with task=3", grpc_status:3}'
-        ),
-        "process-unknown",
-        {"process": 3},
-    ),
 ]
 
 
@@ -196,28 +170,6 @@ def test_every_known_line_was_recorded():
         for line, *_ in RECORDED
     }
     assert used == {one.pattern for one in known}
-
-
-@pytest.mark.parametrize(
-    ("line", "process"),
-    [
-        # jax 0.10.2 and 0.6.2
-        (
-            "I1126 coordination_service.cc:1012] [638917] Task 2 invoked"
-            " BarrierAsync([Init]Wait_for_all_tasks_to_register::0).",
-            2,
-        ),
-        (
-            "I external/xla/coordination_service.cc:1249] Task"
-            " /job:jax_worker/replica:0/task:12 invoked"
-            " BarrierAsync([Init]Wait_for_all_tasks_to_register::0).",
-            12,
-        ),
-        ("Task 2 invoked BarrierAsync(other::0).", None),
-    ],
-)
-def test_a_process_that_joins(line, process):
-    assert arrived_process(line) == process
 
 
 @pytest.mark.parametrize(
