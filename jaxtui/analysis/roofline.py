@@ -161,6 +161,12 @@ def _usable(roofs: RoofsMeasured, kind: str) -> Iterator[Roof]:
             yield roof
 
 
+def multiplied(measurement: Measurement) -> Case:
+    """A case with the dtype of what it multiplies, where that is another one."""
+    case, dtype = measurement.case, measurement.multiplies
+    return replace(case, dtype=dtype) if isinstance(dtype, str) else case
+
+
 def compute_roof(case: Case, roofs: RoofsMeasured) -> Roof | None:
     """The arithmetic of a case's dtype and precision."""
     return next(
@@ -218,11 +224,12 @@ def _computing(under: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
     allowed = intensity * memory.per_second
     if not 0 < allowed < math.inf:
         return Place(measurement, why_not=Remark("no-byte-count"))
-    compute, others = compute_roof(measurement.case, roofs), compute_roofs(roofs)
+    case = multiplied(measurement)
+    compute, others = compute_roof(case, roofs), compute_roofs(roofs)
     # Where arithmetic as slow as the slowest that is known would not limit it.
     surely_by_memory = bool(others) and allowed <= others[-1].per_second
     if compute is None and not surely_by_memory:
-        return Place(measurement, why_not=_missing(arithmetic(measurement.case), roofs))
+        return Place(measurement, why_not=_missing(arithmetic(case), roofs))
     under = replace(under, intensity=intensity, rate=measurement.flops_per_second)
     if compute is None or allowed <= compute.per_second:
         return replace(under, limit=allowed)
@@ -258,7 +265,8 @@ def verdict(place: Place) -> Remark:
     if place.beyond_published:
         if bound == "memory":
             return Remark("from-cache")
-        return Remark("beyond-peak", {"dtype": place.measurement.case.dtype}, "error")
+        facts = {"dtype": multiplied(place.measurement).dtype}
+        return Remark("beyond-peak", facts, "error")
     if share > AT_THE_ROOF:
         facts = {"bound": bound, "cause": _cause_above(place)}
         return Remark("over-the-roof", facts, "warning")

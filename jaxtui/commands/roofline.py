@@ -120,6 +120,12 @@ def command(
                     left = max(budget - spent, budget / 3)
                 suited = msgspec.structs.replace(suited, budget_seconds=left)
                 await session.run(suited)
+                # What a function of a file multiplies is known when it has run.
+                more = view.work_for(session.state, chosen).dtypes
+                new = {*more} - {*work.dtypes}
+                if new and not (roofline.interrupted or roofline.lost):
+                    work = msgspec.structs.replace(work, dtypes=more)
+                    await session.run(work, "roofs")
 
     roofline.drive(run())
     results, places = roofline.results, roofline.places
@@ -179,7 +185,11 @@ class _Roofline(Driver):
     def roofs(self) -> RoofsMeasured | None:
         """What is known of them; ``None`` before the first."""
         job = self.state.jobs.get("roofs")
-        result = None if job is None else job.result
+        if job is None or not isinstance(job.work, Roofs):
+            return None
+        # An engine that died leaves what it had measured in its job alone.
+        found = view.roofs_of(self.state, job.work.device)
+        result = found or job.result
         if not isinstance(result, RoofsMeasured):
             return None
         kinds = {device.name: device.device_kind for device in self.state.devices}

@@ -148,6 +148,7 @@ class Record:
         codes = {remark.code for remark in doubts}
         if self._of_others is not None:
             doubts.append(self._of_others)
+        product = workload.dataflow.product if workload.dataflow else None
         made = Measurement(
             case=workload.case,
             phases=workload.phases,
@@ -168,6 +169,7 @@ class Record:
             xla_flops=workload.compiled_flops,
             memory=None if isinstance(self.memory, Remark) else self.memory,
             source=self._source or msgspec.UNSET,
+            multiplies=product.dtype if product else msgspec.UNSET,
             free_seconds=turns.free_seconds,
             collective=self._collective(),
         )

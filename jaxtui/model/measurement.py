@@ -248,6 +248,8 @@ class Measurement(Record, frozen=True, kw_only=True):
     document of a run in which NumPy took turns with it; ``None`` of NumPy itself."""
     source: SourceCode | msgspec.UnsetType = msgspec.UNSET
     """Of a function of a file or of a package."""
+    multiplies: str | msgspec.UnsetType = msgspec.UNSET
+    """The dtype of the largest product in a function of a file, if there is one."""
     collective: CollectiveRates | msgspec.UnsetType = msgspec.UNSET
     """Of a collective."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET

@@ -18,6 +18,7 @@ from jaxtui.analysis.roofline import (
     compute_roof,
     compute_roofs,
     merge,
+    multiplied,
     needed,
     of_device,
     on_the_roofs,
@@ -95,7 +96,11 @@ def work_for(state: State, device: str) -> Roofs:
 
     Cases of the run on other devices do not count.
     """
-    cases = [entry.case for entry in state.run.cases] if state.run is not None else []
+    entries = state.run.cases if state.run is not None else ()
+    cases = [
+        multiplied(entry.measurement) if entry.measurement else entry.case
+        for entry in entries
+    ]
     dtypes = needed(cases, device, state.ops)
     old = of_device(state.roofs, device)
     if old is None:
@@ -383,7 +388,7 @@ class Roofline(msgspec.Struct, frozen=True):
 
     def _lacks(self, where: Place) -> bool:
         """Whether it is for want of a roof that a case has no place."""
-        case, roofs = where.measurement.case, self.roofs
+        case, roofs = multiplied(where.measurement), self.roofs
         if roofs is None or not on_the_roofs(case, roofs.device):
             return False
         return bandwidth_roof(roofs) is None or compute_roof(case, roofs) is None

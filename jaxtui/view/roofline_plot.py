@@ -14,6 +14,7 @@ from jaxtui.analysis.roofline import (
     arithmetic,
     bandwidth_roof,
     compute_roofs,
+    multiplied,
     ridge,
 )
 from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
@@ -87,7 +88,9 @@ def _roofs_shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, .
     """The compute roofs that some case is under; all, where there are no cases."""
     every = compute_roofs(roofs)
     arithmetics: set[RoofDtype | None] = {
-        arithmetic(place.measurement.case) for place in places if place.rate is not None
+        arithmetic(multiplied(place.measurement))
+        for place in places
+        if place.rate is not None
     }
     return tuple(roof for roof in every if roof.of in arithmetics) or every
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jaxtui.analysis.roofline import larger, merge, needed, place, ridge, verdict
 from jaxtui.model import (
@@ -172,6 +173,13 @@ def test_without_a_place_there_is_a_reason(
     assert found.why_not.code == code
     assert told.items() <= found.why_not.facts.items()
     assert (found.share, found.roof) == (None, None)
+
+
+def test_a_function_stands_under_the_roof_of_what_it_multiplies() -> None:
+    one = replace(measured(1e9, seconds=0.01), multiplies="bfloat16")
+    both = roofs(bandwidth(), compute(), compute(400e9, of=BFLOAT16))
+    assert place(one, both).share == pytest.approx(100 / 400)
+    assert verdict(place(one, CPU)).facts["roof"] == "compute bfloat16"
 
 
 def test_what_rests_on_a_wide_interval_is_uncertain() -> None:

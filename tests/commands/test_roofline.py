@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -106,6 +107,14 @@ def test_only_roofs_that_the_cases_want_are_measured_on_the_device(capsys) -> No
     alone = machine()
     assert roofline(alone, "copy:1M") == 0
     assert asked(alone)[0].dtypes == ()
+
+
+def test_a_roof_that_only_a_run_shows_to_be_wanted_is_measured_after_it() -> None:
+    engine = machine(partial(complete, multiplies="bfloat16"))
+    assert roofline(engine, "matmul:1000") == 0
+    first, _, second = engine.works
+    assert first.dtypes == (RoofDtype(dtype="float32"),)
+    assert second.dtypes == (RoofDtype(dtype="bfloat16"),)
 
 
 def test_without_an_op_it_is_all_of_the_catalogue_that_takes_the_dtype(capsys) -> None:
