@@ -47,7 +47,7 @@ def after(
     """
     causes = list(_causes(survey))
     compared = _compare(survey, devices, {one.facts["maker"] for one in causes})
-    taken = _memory(memory, survey.holders)
+    taken = _memory(memory, survey)
     return sort([*causes, *compared, *_others(survey), *taken])
 
 
@@ -139,7 +139,7 @@ def _versions(survey: Survey) -> Iterator[Remark]:
 
 def _users(survey: Survey) -> Iterator[Remark]:
     for holder in survey.holders:
-        if gpus := _gpu_files(holder):
+        if gpus := _gpu_files(holder, survey):
             facts = {**processes.facts(holder), "paths": tuple(gpus)}
             yield Remark("gpu-shared", facts)
     if survey.present("tpu"):
@@ -160,25 +160,48 @@ def lock(seen: Lock) -> Iterator[Remark]:
         yield Remark("stale-lock", {"owner": seen.closed_by}, "error")
 
 
-def _memory(cards: Sequence[GpuMemory], holders: Sequence[Holder]) -> Iterator[Remark]:
-    """GPUs whose memory others have taken, as it was before JAX started."""
+def _memory(cards: Sequence[GpuMemory], survey: Survey) -> Iterator[Remark]:
+    """GPUs for JAX whose memory others have taken, as it was before JAX started."""
     for card in cards:
         used, total = card.used_bytes, card.total_bytes
         if used is None or total is None or used < MUCH * total:
+            continue
+        if not survey.uses(card.maker, card.index, card.uuid):
             continue
         facts: dict[str, Fact] = {
             "gpu": card.index,
             "used": used,
             "total": total,
-            "pids": tuple(one.pid for one in holders if _gpu_files(one)),
+            "pids": tuple(one.pid for one in gpu_holders(survey, card.index)),
         }
         yield Remark("gpu-memory-taken", facts, "warning")
 
 
-def _gpu_files(holder: Holder) -> list[str]:
+def _gpu_files(holder: Holder, survey: Survey) -> list[str]:
+    """The device files of GPUs for JAX that it has open, and computes with."""
     if any(name in holder.command for name in _SERVICES):
         return []
-    return [path for path in holder.paths if maker_of(path) != "tpu"]
+    return [
+        path
+        for path in holder.paths
+        if (maker := maker_of(path)) not in (None, "tpu")
+        and ((number := _number(path)) is None or survey.uses(maker, number))
+    ]
+
+
+def gpu_holders(survey: Survey, card: int) -> tuple[Holder, ...]:
+    """The processes that have a GPU for JAX open, as far as can be told this one."""
+    return tuple(
+        holder
+        for holder in survey.holders
+        if any(_number(path) in (None, card) for path in _gpu_files(holder, survey))
+    )
+
+
+def _number(path: str) -> int | None:
+    """Of the GPU whose file it is; ``/dev/kfd`` is for all of AMD's."""
+    digits = path.removeprefix("/dev/nvidia")
+    return int(digits) if digits.isdigit() else None
 
 
 def _slice(survey: Survey) -> Iterator[Remark]:
@@ -253,6 +276,10 @@ def _too_few(
     survey: Survey, maker: Maker, devices: Sequence[Device]
 ) -> Iterator[Remark]:
     count = survey.count(maker, devices)
+    for variable, entry in survey.unlisted(maker):
+        value = survey.environment[variable]
+        named = {"variable": variable, "value": value, "entry": entry}
+        yield Remark("entry-unknown", {**named, "chips": count.given}, "warning")
     if count.missing:
         chips = hardware.in_words(survey.of(maker)[: count.given])
         facts: dict[str, Fact] = {"seen": count.found, "of": chips}

@@ -11,10 +11,11 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jaxtui.machine.hardware import Chip, read_text
+from jaxtui.machine.hardware import Chip, Maker, read_text
+from jaxtui.machine.survey import Survey
 from jaxtui.model import Record
 
-CARDS = "--query-gpu=index,memory.used,memory.total"
+CARDS = "--query-gpu=index,uuid,memory.used,memory.total"
 """The question for all of NVIDIA's cards."""
 
 
@@ -24,8 +25,15 @@ class GpuMemory(Record, frozen=True):
     used_bytes: int | None
     """By all processes and the driver; ``None`` where that is not said."""
     total_bytes: int | None
-    source: str
-    """What says so."""
+    maker: Maker = "cuda"
+    uuid: str = ""
+    """``GPU-`` and a number; empty where that is not known."""
+
+    @property
+    def free_bytes(self) -> int | None:
+        if self.used_bytes is None or self.total_bytes is None:
+            return None
+        return max(0, self.total_bytes - self.used_bytes)
 
 
 class Smi:
@@ -66,9 +74,20 @@ def nvidia(output: str | None) -> Iterator[GpuMemory]:
     for line in (output or "").splitlines():
         cells = [cell.strip() for cell in line.split(",")]
         # Lines that say something else are left out.
-        if len(cells) == 3 and cells[0].isdigit():
-            used, total = map(_bytes, cells[1:])
-            yield GpuMemory(int(cells[0]), used, total, "`nvidia-smi`")
+        if len(cells) == 4 and cells[0].isdigit():
+            used, total = map(_bytes, cells[2:])
+            yield GpuMemory(int(cells[0]), used, total, uuid=cells[1])
+
+
+def of(seen: Survey, within_seconds: float = 2.0) -> Iterator[GpuMemory]:
+    """The cards that JAX may use, as of now, in the order in which it numbers them."""
+    cards = [*amd(seen.chips)]
+    if not cards and seen.present("cuda") and seen.wanted("cuda"):
+        cards = [*nvidia(Smi(CARDS).answer(within_seconds))]
+    for name in seen.visible(cards[0].maker) if cards else ():
+        for card in cards:
+            if name == str(card.index) or (card.uuid and card.uuid.startswith(name)):
+                yield card
 
 
 def _bytes(cell: str) -> int | None:
@@ -84,5 +103,4 @@ def amd(chips: Sequence[Chip], sys: Path = Path("/sys")) -> Iterator[GpuMemory]:
         used = read_text(folder / "mem_info_vram_used").strip()
         total = read_text(folder / "mem_info_vram_total").strip()
         if used.isdigit() and total.isdigit():
-            source = f"{chip.address}/mem_info_vram_used under /sys"
-            yield GpuMemory(number, int(used), int(total), source)
+            yield GpuMemory(number, int(used), int(total), "rocm")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import field
@@ -18,9 +18,13 @@ from jaxtui.model.machine import chip_count
 VISIBLE: dict[Maker, tuple[str, ...]] = {
     "tpu": ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"),
     "cuda": ("CUDA_VISIBLE_DEVICES",),
-    "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    "rocm": ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
 }
-"""Variables that list the chips which JAX may use."""
+"""Variables that list the chips which JAX may use; each chooses among those that the
+one before has left."""
+
+MOST_CHIPS = 64
+"""Of one host, where it does not show how many it has."""
 
 PROCESSES, CHIPS_OF_PROCESS = "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS"
 """Variables that give a process a part of a slice and of a host's chips, by shape."""
@@ -75,6 +79,8 @@ class Count(Record, frozen=True):
     """With a process for each GPU, the others of the host belong to the others."""
     missing: int = 0
     """How many are without a reason."""
+    parts: bool = False
+    """They are parts of GPUs (MIG), of which CUDA gives a process one."""
 
 
 class Survey(Record, frozen=True):
@@ -146,12 +152,11 @@ class Survey(Record, frozen=True):
             for name in _CHOOSING
             if (words := self._words(name)) and not {*words} & {*PLATFORMS[maker]}
         ]
-        for name in VISIBLE[maker]:
-            words = self._words(name)
-            # A negative one ends the list.
-            end = next((i for i, word in enumerate(words) if word[0] == "-"), None)
-            if name in self.environment and len(words[:end]) == found:
-                names.append(name)
+        names += [
+            name
+            for name in VISIBLE[maker]
+            if name in self.environment and len(self._listed(maker, name)) == found
+        ]
         shape = self._words(CHIPS_OF_PROCESS) if maker == "tpu" else []
         if (
             all(map(str.isdigit, shape))
@@ -160,6 +165,50 @@ class Survey(Record, frozen=True):
         ):
             names.append(CHIPS_OF_PROCESS)
         return tuple(f"{name}={self.environment[name]}" for name in names)
+
+    def _listed(self, maker: Maker, variable: str) -> list[str]:
+        """The chips that a variable lists, up to the first that there cannot be."""
+        chips = len(self.of(maker)) or MOST_CHIPS
+        listed: list[str] = []
+        for word in self._words(variable):
+            if word.startswith("-") or (word.isdigit() and int(word) >= chips):
+                break
+            listed.append(word)
+        return listed
+
+    def unlisted(self, maker: Maker) -> Iterator[tuple[str, str]]:
+        """The first entry of each variable that names no chip, and so ends its list;
+        a negative one does so on purpose.
+        """
+        for name in VISIBLE[maker]:
+            rest = self._words(name)[len(self._listed(maker, name)) :]
+            if rest and not rest[0].startswith("-"):
+                yield name, rest[0]
+
+    def visible(self, maker: Maker) -> tuple[str, ...]:
+        """The chips that JAX may use, in its order: numbers, or names of GPUs."""
+        left = tuple(map(str, range(MOST_CHIPS)))
+        for name in filter(self.environment.__contains__, VISIBLE[maker]):
+            places = dict(enumerate(left))
+            left = tuple(
+                places.get(int(word), word) if word.isdigit() else word
+                for word in self._listed(maker, name)
+            )
+        return left
+
+    def uses(self, maker: Maker, number: int, uuid: str = "") -> bool:
+        """Whether JAX may use a chip, as far as the environment tells.
+
+        Args:
+            maker: of the chip.
+            number: among those of its maker, in the order of the bus.
+            uuid: of a GPU, where it is known.
+        """
+        return any(
+            word == str(number)
+            or not (word.isdigit() or (uuid and not uuid.startswith(word)))
+            for word in self.visible(maker)
+        )
 
     def count(self, maker: Maker, devices: Sequence[Device]) -> Count:
         """Compare the chips of one maker with JAX's devices, of all processes."""
@@ -172,9 +221,10 @@ class Survey(Record, frozen=True):
         limits, processes, missing = self.limits(maker, found), 1, 0
         if maker != "tpu":
             processes = len({one.process_index for one in mine})
-        if found < given and not limits and processes < 2:
+        parts = any(" MIG " in one.device_kind for one in mine)
+        if found < given and not limits and processes < 2 and not parts:
             missing = given - found
-        return Count(found, len(chips), given, limits, processes, missing)
+        return Count(found, len(chips), given, limits, processes, missing, parts)
 
     def _words(self, variable: str) -> list[str]:
         words = self.environment.get(variable, "").split(",")

@@ -152,6 +152,8 @@ def _per_device(
 
 
 def _row(device_kind: str) -> dict[str, str] | None:
+    if " MIG " in device_kind:
+        return None  # a part of the card
     for pattern, row in _table():
         if pattern.match(device_kind):
             return row

@@ -394,6 +394,7 @@ def work_of(exam: Examination) -> str:
 def _advice(check: Judgement) -> str:
     word, verdicts = check.word, check.verdicts
     passed = {verdict.reading.test for verdict in verdicts if verdict.word == "pass"}
+    compared = {v.reading.test for v in verdicts if v.expected is not None}
     guilty = [verdict for verdict in verdicts if verdict.word == word]
     low = [verdict for verdict in verdicts if verdict.word == "low" != word]
     names = dict.fromkeys(verdict.reading.device for verdict in guilty)
@@ -401,6 +402,7 @@ def _advice(check: Judgement) -> str:
     return check_advice(
         word,
         passed=len(passed),
+        compared=len(compared),
         culprits=_culprits(guilty, check.devices),
         low=_culprits(low, check.devices),
         again=() if most else tuple(map(str, names)),

@@ -39,7 +39,12 @@ TRAINER = Holder(
 TPU_TRAINER = Holder(pid=8, user="ada", command="python t.py", paths=("/dev/vfio/0",))
 GOOD = Survey(chips=TPU, nodes=VFIO, packages=WITH_TPU)
 GOOD_GPU = Survey(chips=GPU, nodes=NVIDIA, packages=WITH_CUDA)
-FULL = GpuMemory(0, 60 * 2**30, 80 * 2**30, "`nvidia-smi`")
+FOUR_GPUS = Survey(
+    chips=tuple(Chip(f"0000:4{n}:00.0", "cuda", "NVIDIA 0x2335") for n in range(4)),
+    nodes=tuple(Node(f"/dev/nvidia{n}", "cuda", True, "root:root") for n in range(4)),
+    packages=WITH_CUDA,
+)
+FULL = GpuMemory(0, 60 * 2**30, 80 * 2**30)
 
 
 def device(number: int, platform: str = "tpu", **facts) -> Device:
@@ -182,6 +187,12 @@ TABLE = {
             {"seen": 2, "missing": 2},
         ),
     ),
+    "entry-unknown warning": (
+        (
+            on(with_environment(FOUR_GPUS, CUDA_VISIBLE_DEVICES="0,9,1"), GPUS),
+            {"entry": "9", "chips": 4},
+        ),
+    ),
     "gpu-memory-taken warning": (
         (on(GOOD_GPU, GPUS, (FULL,)), {"gpu": 0, "used": 60 * 2**30, "pids": ()}),
     ),
@@ -269,6 +280,25 @@ def test_memory_is_told_with_whoever_can_be_seen():
     assert first.facts["pids"] == (7,)
 
 
+def test_gpus_that_jax_may_not_use_are_not_told_of():
+    others = replace(TRAINER, paths=("/dev/nvidia0", "/dev/nvidia1"))
+    cards = [GpuMemory(n, 60, 80, uuid=f"GPU-{n}") for n in range(4)]
+    for chosen in "2,3", "GPU-2,GPU-3":
+        environment = {"CUDA_VISIBLE_DEVICES": chosen}
+        seen = replace(FOUR_GPUS, holders=(others,), environment=environment)
+        pair = (GPUS[0], device(1, "gpu"))
+        found = findings.after(seen, pair, cards[:2])
+        assert [one for one in found if one.code == "gpu-memory-taken"] == []
+        if chosen[0] == "2":  # a file has no other name than its number
+            assert found == ()
+        assert len(findings.after(seen, pair, cards)) == 2 + (chosen[0] != "2")
+
+
+def test_an_instance_of_a_gpu_is_no_chip_that_is_missing():
+    kind = "NVIDIA H100 80GB HBM3 MIG 1g.10gb"
+    assert findings.after(FOUR_GPUS, (replace(GPUS[0], device_kind=kind),)) == ()
+
+
 def test_the_worst_comes_first():
     survey = replace(
         LOCKED, packages=LIBTPU, environment={"TPU_WORKER_HOSTNAMES": "a,b"}
@@ -298,7 +328,7 @@ def test_the_core_looks_once_and_compares_with_that(machine, monkeypatch, tmp_pa
     machine.node("nvidia0")
     program = tmp_path / "bin/nvidia-smi"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho 0, 61440, 81920\n")
+    program.write_text("#!/bin/sh\necho 0, GPU-a, 61440, 81920\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)

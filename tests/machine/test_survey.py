@@ -9,6 +9,7 @@ import pytest
 
 from jaxtui.machine import gpu_memory, hardware
 from jaxtui.machine.gpu_memory import CARDS, GpuMemory, Smi
+from jaxtui.machine.hardware import Chip
 from jaxtui.machine.packages import Packages, installed, version_numbers
 from jaxtui.machine.survey import Survey, blocking, survey
 from tests.processes import LIMIT_SECONDS
@@ -89,11 +90,11 @@ def test_nvidia_smi_answers_meanwhile(tmp_path):
         return Smi(CARDS, str(program))
 
     assert Smi(CARDS, str(program)).answer(30) is None  # there is none
-    rows = "0, 61440, 81920", "2, [N/A], [N/A]", "No devices were found"
+    rows = "0, GPU-a, 61440, 81920", "2, GPU-b, [N/A], [N/A]", "No devices were found"
     answer = asked("\n".join(f"echo '{row}'" for row in rows)).answer(30)
     assert tuple(gpu_memory.nvidia(answer)) == (
-        GpuMemory(0, 60 * GIBIBYTE, 80 * GIBIBYTE, "`nvidia-smi`"),
-        GpuMemory(2, None, None, "`nvidia-smi`"),
+        GpuMemory(0, 60 * GIBIBYTE, 80 * GIBIBYTE, uuid="GPU-a"),
+        GpuMemory(2, None, None, uuid="GPU-b"),
     )
     assert asked("echo 0, 1, 2; exit 9").answer(30) is None
     # One that hangs is ended.
@@ -226,3 +227,31 @@ def test_vfio_counts_only_where_a_tpu_is(machine):
     assert held({}, machine) == []
     machine.chip("0x1ae0", "0x006f")
     assert held({}, machine) == [41]
+
+
+@pytest.mark.parametrize(
+    ("maker", "environment", "visible"),
+    [
+        ("cuda", {}, range(8)),
+        ("cuda", {"CUDA_VISIBLE_DEVICES": "7,6"}, (7, 6)),
+        ("cuda", {"CUDA_VISIBLE_DEVICES": ""}, ()),
+        ("cuda", {"CUDA_VISIBLE_DEVICES": "-1"}, ()),
+        ("cuda", {"CUDA_VISIBLE_DEVICES": "0,9,1"}, (0,)),
+        ("cuda", {"CUDA_VISIBLE_DEVICES": "GPU-5"}, (5,)),
+        ("cuda", {"HIP_VISIBLE_DEVICES": "1"}, range(8)),
+        # Chosen among what was chosen before.
+        (
+            "rocm",
+            {"ROCR_VISIBLE_DEVICES": "4,5,6", "HIP_VISIBLE_DEVICES": "2,0"},
+            (6, 4),
+        ),
+    ],
+)
+def test_the_gpus_that_jax_may_use(maker, environment, visible):
+    chips = tuple(Chip(f"0000:0{n}:00.0", maker, "GPU") for n in range(8))
+    seen = Survey(chips=chips, environment=environment)
+    used = [n for n in range(8) if seen.uses(maker, n, f"GPU-{n}aa")]
+    assert used == sorted(visible)
+    names = [*map(str, visible)]
+    if "GPU-5" not in environment.values():
+        assert [*seen.visible(maker)][: len(names)] == names

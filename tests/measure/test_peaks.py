@@ -104,3 +104,8 @@ def test_every_row_reads_as_numbers_and_has_a_source() -> None:
         for column, value in row.items():
             if column.endswith(("_tflops", "_tops")):
                 assert value == "" or float(value) > 0, (pattern.pattern, column)
+
+
+def test_a_part_of_a_gpu_has_no_peak_of_the_card() -> None:
+    assert peak("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "bfloat16") is None
+    assert memory("NVIDIA H100 80GB HBM3 MIG 1g.10gb") is None

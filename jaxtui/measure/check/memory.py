@@ -8,28 +8,44 @@ from contextlib import suppress
 from typing import Any
 
 import jax
+from msgspec.structs import replace
 
+from jaxtui.machine import gpu_memory, processes
+from jaxtui.machine.findings import gpu_holders
+from jaxtui.machine.gpu_memory import GpuMemory
+from jaxtui.machine.survey import Survey
 from jaxtui.measure import peaks
 from jaxtui.measure.check.base import Context, by_device, reading
-from jaxtui.measure.devices import memory_of, name
+from jaxtui.measure.devices import memory_of, name, probe
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.model import Reading, Remark, RunEvent
+from jaxtui.model.remark import Fact
 
 _POOL_SHARE = "0.75"
 """docs.jax.dev/en/latest/gpu_memory_allocation.html"""
+
+LEAST_FREE = 0.5
+"""The part of a GPU's memory below which others have much of it."""
 
 _POOLS = ("", "default", "bfc")
 
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Read the statistics of every device; the test allocates nothing itself."""
+    cards = tuple(gpu_memory.of(context.seen))
+    holders = processes.holders() if cards else ()
+    seen = replace(context.seen, holders=holders)
 
     def read(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
         if device.platform == "cpu":
             yield of_host(name(device), available_host_bytes())
-        else:
-            stats = memory_of(device) or {}
-            yield of_device(name(device), str(device.device_kind), stats)
+            return
+        stats, number = memory_of(device) or {}, probe(lambda: device.local_hardware_id)
+        card = None
+        if device.platform != "tpu" and number is not None and number < len(cards):
+            card = cards[number]
+        kind = str(device.device_kind)
+        yield of_device(name(device), kind, stats, card, seen)
 
     yield from by_device(context, read)
 
@@ -41,8 +57,22 @@ def of_host(device: str, available: int | None) -> Reading:
     return _free(device, available)
 
 
-def of_device(device: str, kind: str, stats: dict[str, int]) -> Reading:
-    """The reading of a device with memory of its own, beside what is published."""
+def of_device(
+    device: str,
+    kind: str,
+    stats: dict[str, int],
+    card: GpuMemory | None = None,
+    seen: Survey | None = None,
+) -> Reading:
+    """The reading of a device with memory of its own, beside what is published.
+
+    Args:
+        device: its name.
+        kind: as JAX has it.
+        stats: JAX's own.
+        card: the GPU, whose memory others may have; ``None`` where that is not known.
+        seen: who has it open.
+    """
     limit = stats.get("bytes_limit")
     if not limit:
         return _free(device, remarks=(Remark("no-memory-figure"),))
@@ -53,7 +83,22 @@ def of_device(device: str, kind: str, stats: dict[str, int]) -> Reading:
     if device.startswith("gpu:") and (share := _pool_share(os.environ)) is not None:
         remarks.append(Remark("memory-pool", {"limit": limit, "share": share}))
     free = max(0, limit - used)
+    if card is not None and card.free_bytes is not None:
+        # What JAX's pool has taken from the card already is free as well.
+        left = card.free_bytes + max(0, stats.get("pool_bytes", 0) - used)
+        free = min(free, left)
+        remarks += _taken(left, card, seen or Survey())
     return _free(device, free, expected=peaks.memory(kind), remarks=tuple(remarks))
+
+
+def _taken(left: int, card: GpuMemory, seen: Survey) -> Iterator[Remark]:
+    """That others leave less than half of a card."""
+    if not card.total_bytes or left >= LEAST_FREE * card.total_bytes:
+        return
+    holders = gpu_holders(seen, card.index)
+    facts: dict[str, Fact] = processes.facts(holders[0]) if holders else {}
+    facts |= {"used": card.used_bytes, "total": card.total_bytes}
+    yield Remark("card-taken", {**facts, "more": len(holders) - 1}, "warning")
 
 
 def _pool_share(environment: Mapping[str, str]) -> float | None:

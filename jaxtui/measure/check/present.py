@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from jaxtui.machine import hardware
-from jaxtui.machine.hardware import Chip, Maker
+from jaxtui.machine.hardware import Maker
 from jaxtui.machine.survey import MAKERS, PROCESSES, Survey
 from jaxtui.machine.topologies import chips_of
 from jaxtui.measure import devices as seen_by_jax
@@ -39,12 +39,11 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
         yield _against_bus(devices, seen, mine)
         if mine == "tpu" and seen.environment.get(TYPE):
             yield _against_promise(devices, seen)
-    elif not seen.chips:
+    elif not any(map(seen.present, MAKERS)):
         yield _chips(NONE, 0)
     for maker in MAKERS:
-        chips = seen.of(maker)
-        if chips and maker != mine:
-            yield _unused(devices, seen, maker, chips)
+        if maker != mine and seen.present(maker):
+            yield _unused(devices, seen, maker)
 
 
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
@@ -58,6 +57,8 @@ def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Readi
         return _chips(ON_BUS, visible, remarks=(divided,))
     if visible < given and not count.missing:
         fewer = _asked(given, count.limits, count.processes)
+        if count.parts:
+            fewer = Remark("one-part", {"kind": devices[0].device_kind})
         return _chips(ON_BUS, visible, remarks=(fewer,))
     source = Remark("counted-by", {"by": by, "on_bus": on_bus})
     expected = Expected(value=given, kind="exact", source=source)
@@ -92,28 +93,24 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     return _chips(PROMISED, visible, expected=expected)
 
 
-def _unused(
-    devices: Sequence[Device], seen: Survey, maker: Maker, chips: Sequence[Chip]
-) -> Reading:
+def _unused(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
     """Chips of a maker whose platform is not the one that JAX uses."""
     platform = devices[0].platform
     what = f"{UNUSED} ({maker})"
     plugin = seen.packages is None or bool(seen.packages.for_maker(maker))
     facts: dict[str, Fact] = {
-        "chips": hardware.in_words(chips),
+        "chips": seen.present(maker),
         "platform": platform,
         "lacking": "" if plugin else hardware.PLUGINS[maker],
     }
     if limits := seen.limits(maker, 0):
-        remarks = Remark("unused-chips", facts), _asked(len(chips), limits)
+        remarks = Remark("unused-chips", facts), _asked(len(seen.of(maker)), limits)
         return _chips(what, 0, remarks=remarks)
     # AMD makes the graphics of many computers whose owners never think of ROCm.
     if platform != "cpu" or (maker == "rocm" and not plugin):
         return _chips(what, 0, remarks=(Remark("unused-chips", facts),))
-    fallback = Remark("cpu-fallback", facts, "error")
-    source = Remark("counted-by", {"by": "PCI", "on_bus": len(chips)})
-    expected = Expected(value=len(chips), kind="exact", source=source)
-    return _chips(what, 0, expected=expected, remarks=(fallback,))
+    # Nothing that was measured is wrong for it.
+    return _chips(what, 0, remarks=(Remark("cpu-fallback", facts, "warning"),))
 
 
 def _maker(device: Device) -> Maker | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from jaxtui import format as fmt
 from jaxtui.model import CheckTest
 from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.view.words.machine import process
 
 CHECK_DOING: Mapping[CheckTest, str] = {
     "present": "counting chips",
@@ -155,6 +156,11 @@ def _last_seen(facts: Facts) -> str:
     return f" It was {facts['doing']}{on}." if facts["doing"] else ""
 
 
+def _holders(facts: Facts) -> str:
+    more = f" and {facts['more']} more" if facts["more"] > 0 else ""
+    return f"{process(facts)}{more}"
+
+
 def _limited(facts: Facts) -> str:
     by = " and ".join(facts["by"])
     return f"{by} leaves JAX with fewer than {fmt.plural(facts['chips'], 'chip')}."
@@ -163,17 +169,24 @@ def _limited(facts: Facts) -> str:
 def _unused(facts: Facts) -> str:
     lacking = f" {facts['lacking']} is not installed." if facts["lacking"] else ""
     platform = str(facts["platform"]).upper()
-    return f"The PCI bus shows {facts['chips']}; JAX uses the {platform}.{lacking}"
+    return f"This machine has {facts['chips']}; JAX uses the {platform}.{lacking}"
 
 
 def check_advice(
-    word: str | None, *, passed: int, culprits: str, low: str, again: Sequence[str]
+    word: str | None,
+    *,
+    passed: int,
+    compared: int,
+    culprits: str,
+    low: str,
+    again: Sequence[str],
 ) -> str:
     """What a verdict means and what to do about it.
 
     Args:
         word: the verdict of all tests.
         passed: tests without trouble.
+        compared: those with a figure for which something was expected.
         culprits: devices and tests that have this verdict.
         low: those that are low where the verdict is worse.
         again: devices to test again; all of them if it is empty.
@@ -185,7 +198,7 @@ def check_advice(
         case "skipped":
             return "No test could run."
         case "pass":
-            return f"{fmt.plural(passed, 'test')} passed."
+            return f"{passed} ran, {compared} compared."
         case "low":
             return f"{culprits}. See who else uses the machine, then run {full}."
         case "impossible":
@@ -303,6 +316,14 @@ WORDS: dict[str, Words] = {
     "no-memory-figure": Words(
         "unknown", "The runtime does not report how much memory is free."
     ),
+    "card-taken": Words(
+        "memory taken",
+        lambda facts: (
+            f"{fmt.bytes_text(facts['used'])} of the card's"
+            f" {fmt.bytes_text(facts['total'])} are taken, by {_holders(facts)}."
+        ),
+        "Wait for it, ask its owner, or choose another GPU: CUDA_VISIBLE_DEVICES.",
+    ),
     "memory-in-use": Words(
         "in use",
         lambda facts: (
@@ -373,6 +394,10 @@ WORDS: dict[str, Words] = {
         ),
     ),
     "chips-limited": Words("limited", _limited),
+    "one-part": Words(
+        "MIG instance",
+        lambda facts: f"CUDA gives a process one MIG instance: {facts['kind']}.",
+    ),
     "chips-shared-out": Words(
         "shared chips",
         lambda facts: (

@@ -306,6 +306,14 @@ WORDS: dict[str, Words] = {
         "In a container pass all device files; otherwise restart the machine, and"
         " report the chip if that does not help.",
     ),
+    "entry-unknown": Words(
+        "unknown GPU",
+        lambda f: (
+            f"{f['variable']}={f['value']} names {f['entry']}, which isn't one of the"
+            f" {f['chips']} here, so that and what follows is ignored."
+        ),
+        "Count from 0, or give the names that `nvidia-smi -L` lists.",
+    ),
     "plugin-mismatch": Words(
         "plugin mismatch",
         lambda f: (

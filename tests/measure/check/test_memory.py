@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.machine.gpu_memory import GpuMemory
+from jaxtui.machine.survey import Survey
 from jaxtui.measure import host
 from jaxtui.measure.check import memory
-from jaxtui.model import Remark
+from jaxtui.model import Holder, Remark
+from jaxtui.view import words
 from tests.measure.check.faults import NAMES, check, done, events, readings
 
 GIB = 1024**3
@@ -70,3 +73,22 @@ def test_the_limit_of_a_gpu_is_that_of_jax(
 def test_a_runtime_may_not_say() -> None:
     silent = memory.of_device("gpu:0", "none", {})
     assert (silent.measured, silent.remarks) == (None, (Remark("no-memory-figure"),))
+
+
+def test_memory_that_others_have_is_not_free() -> None:
+    holder = Holder(pid=7, user="ada", command="python t.py", paths=("/dev/nvidia1",))
+    seen = Survey(holders=(holder,))
+    card = GpuMemory(1, 60 * GIB, 80 * GIB)
+    stats = {"bytes_limit": 59 * GIB, "bytes_in_use": GIB, "pool_bytes": 2 * GIB}
+    reading = memory.of_device("gpu:0", "NVIDIA H100", stats, card, seen)
+    assert reading.measured == 21 * GIB
+    (taken,) = [one for one in reading.remarks if one.code == "card-taken"]
+    assert (taken.severity, taken.facts["pid"]) == ("warning", 7)
+    assert "process 7 of ada" in words.text(taken)
+    unknown = memory.of_device("gpu:0", "NVIDIA H100", stats, card)
+    assert "another process" in words.text(unknown.remarks[-1])
+    half = GpuMemory(1, 30 * GIB, 80 * GIB)
+    assert "card-taken" not in [
+        one.code
+        for one in memory.of_device("gpu:0", "NVIDIA H100", stats, half, seen).remarks
+    ]

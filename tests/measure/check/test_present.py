@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.machine import topologies
 from jaxtui.machine.hardware import Chip, Node
@@ -181,7 +182,7 @@ FIRST_ONLY = survey(bus(4), TPU_VISIBLE_CHIPS="0", **FOUR_PROMISED)
         (
             cpus(1),
             survey(NVIDIA, JAX_PLATFORMS="cuda,cpu", CUDA_VISIBLE_DEVICES="0"),
-            *(f"{UNUSED} (cuda)", "fault", "cpu-fallback"),
+            *(f"{UNUSED} (cuda)", "doubt", "cpu-fallback"),
         ),
         (
             tpus("v5litepod-8-2-hosts")[:4],
@@ -208,22 +209,36 @@ FIRST_ONLY = survey(bus(4), TPU_VISIBLE_CHIPS="0", **FOUR_PROMISED)
             "right",
             "",
         ),
+        (
+            [replace(gpus(1)[0], device_kind="NVIDIA H100 80GB HBM3 MIG 1g.10gb")],
+            survey(NVIDIA),
+            ON_BUS,
+            "told",
+            "one-part",
+        ),
         # Accelerators that JAX does not use.
+        (
+            cpus(1),
+            Survey(nodes=(Node("/dev/nvidia0", "cuda", True, ""),), packages=INSTALLED),
+            f"{UNUSED} (cuda)",
+            "doubt",
+            "cpu-fallback",
+        ),
         (
             cpus(1),
             Survey(chips=NVIDIA, packages=INSTALLED),
             f"{UNUSED} (cuda)",
-            "fault",
+            "doubt",
             "cpu-fallback",
         ),
         (
             cpus(1),
             Survey(chips=NVIDIA, packages=NOTHING),
             f"{UNUSED} (cuda)",
-            "fault",
+            "doubt",
             "cpu-fallback",
         ),
-        (cpus(1), survey(bus(4)), f"{UNUSED} (tpu)", "fault", "cpu-fallback"),
+        (cpus(1), survey(bus(4)), f"{UNUSED} (tpu)", "doubt", "cpu-fallback"),
         (
             cpus(1),
             survey(NVIDIA, JAX_PLATFORMS="cpu"),
@@ -231,7 +246,7 @@ FIRST_ONLY = survey(bus(4), TPU_VISIBLE_CHIPS="0", **FOUR_PROMISED)
             "told",
             "unused-chips chips-limited",
         ),
-        (cpus(8, True), survey(NVIDIA), f"{UNUSED} (cuda)", "fault", "cpu-fallback"),
+        (cpus(8, True), survey(NVIDIA), f"{UNUSED} (cuda)", "doubt", "cpu-fallback"),
         # Graphics that came with the processor, or stand beside what is in use.
         (
             cpus(1),
