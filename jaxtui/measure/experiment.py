@@ -427,6 +427,8 @@ class _Run(Runner):
         left = [record for record in records if record.turns.fault is None]
         for record in left:
             if record.turns.rounds and not self._pace.decide(self.stop, bool):
+                with suppress(*FAULTS):
+                    record.turns.load()
                 for event in coldpath.time_copies(record.index, record.workload):
                     if isinstance(event, PhaseStarted):
                         yield self.progress(event.phase, record.workload.case.label)

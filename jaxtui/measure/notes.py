@@ -61,6 +61,8 @@ def of_turns(
         yield Remark("bimodal", {"middles": middles}, "warning")
     if others := contention(turns.meter.usage):
         yield others
+    if turns.loaded is not None and (note := throttled(turns.means, turns.loaded)):
+        yield note
     if turns.implicit_transfer:
         yield Remark("implicit-transfer", severity="warning")
     if turns.overfull and turns.slopes:
@@ -324,6 +326,23 @@ def drift(medians: Sequence[float], interval: Interval) -> tuple[float, float] |
     if apart <= max(interval.high - interval.low, DRIFT_AT_LEAST * interval.median):
         return None
     return first, last
+
+
+THROTTLED_AT_LEAST = 1.1
+"""Times that a call takes longer or shorter under load than in turns."""
+
+
+def throttled(turns: Sequence[float], loaded: float) -> Remark | None:
+    """A device changes its clock under load: which figure a program gets depends on it.
+
+    Args:
+        turns: seconds per call of bursts in short turns.
+        loaded: that of bursts without a pause.
+    """
+    short = median(turns)
+    if max(short, loaded) <= THROTTLED_AT_LEAST * min(short, loaded):
+        return None
+    return Remark("throttled", {"turns": short, "loaded": loaded}, "warning")
 
 
 BIMODAL_SPREAD = 1.3

@@ -66,6 +66,10 @@ QUEUE_MARGIN = 4
 LATENCY_SHARE = 0.6
 """Share of a turn that goes to blocked calls; the rest goes to bursts."""
 
+LOAD_SECONDS = 0.3
+"""Of bursts without a pause, after all turns: an H100 lowers its clock under load, and
+a product of 346 µs in turns of 40 ms takes 404 to 411 then."""
+
 PROBE_CALLS = 20
 """Calls that are asked whether they were ready on return; outside the rounds."""
 
@@ -142,6 +146,8 @@ class Turns:
         """Pipelined seconds per call of each throughput turn."""
         self.means: list[float] = []
         """Mean seconds per call of the longer bursts of each throughput turn."""
+        self.loaded: float | None = None
+        """Mean seconds per call of such bursts under load, on an accelerator."""
         self.page_faults: list[float] = []
         """Minor page faults per blocked call, one per round."""
         self.freeing: list[float] = []
@@ -369,6 +375,19 @@ class Turns:
         short, long = median(taken[few]), median(taken[many])
         self.slopes.append((long - short) / (many - few))
         self.means.append(long / many)
+
+    def load(self) -> None:
+        """Keep an accelerator busy for longer than any turn, and see what that does."""
+        workload, many = self.workload, self.burst[1]
+        idle = workload.device is None or workload.on_cpu or self.pace.shared
+        if idle or not self.means:
+            return
+        taken: list[float] = []
+        with self._scope():
+            while sum(taken) < LOAD_SECONDS:
+                burst = clocks.burst(workload.call, workload.args, workload.wait, many)
+                taken.append(burst)
+        self.loaded = median(taken[len(taken) // 2 :]) / many
 
     def _calls(self, seconds: float, least: int = 1, count: int = 0) -> Block:
         workload = self.workload

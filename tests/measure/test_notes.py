@@ -102,6 +102,19 @@ def test_only_a_cpu_computes_small_programs_in_the_caller(
 
 
 @pytest.mark.parametrize(
+    ("loaded", "noted"),
+    [(407e-6, True), (370e-6, False), (346e-6, False), (300e-6, True)],
+)
+def test_a_device_that_changes_its_clock_under_load_has_both_figures(
+    loaded: float, noted: bool
+) -> None:
+    found = notes.throttled([330e-6, 346e-6, 360e-6], loaded)
+    assert (found is not None) == noted
+    if found is not None:
+        assert found.facts == {"turns": 346e-6, "loaded": loaded}
+
+
+@pytest.mark.parametrize(
     ("cores", "used", "noted"),
     [(2, 0.1, False), (2, 0.2, True), (16, 0.2, False), (16, 0.6, True)],
 )

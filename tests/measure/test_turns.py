@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,24 @@ def workload(mode: Mode = "jit", call: Call = np.exp) -> Workload:
 
 def series(mode: Mode = "jit", depth: int = 32, **options: Any) -> Turns:
     return Turns(workload(mode), queue_depth=depth, **options)
+
+
+@pytest.mark.parametrize("platform", ["gpu", "cpu"])
+def test_an_accelerator_is_kept_busy_after_its_turns(
+    bursts: list[int], platform: str
+) -> None:
+    loaded = series()
+    loaded.workload.device = SimpleNamespace(platform=platform)
+    loaded.turn("throughput", 0.040)
+    in_turns = len(bursts)
+    loaded.load()
+    if platform == "cpu":
+        assert (loaded.loaded, len(bursts)) == (None, in_turns)
+    else:
+        many = loaded.burst[1]
+        assert loaded.loaded == pytest.approx(QUEUED_SECONDS + CALL_SECONDS / many)
+        busy = sum(CALL_SECONDS + QUEUED_SECONDS * n for n in bursts[in_turns:])
+        assert busy >= turns.LOAD_SECONDS
 
 
 def test_turns_that_settle_begin_with_calls_that_do_not_count(

@@ -28,6 +28,15 @@ def _uncertain(facts: Facts) -> str:
     return f"The interval spans {ends}{factor}."
 
 
+def _throttled(facts: Facts) -> str:
+    turns, loaded = fmt.seconds(facts["turns"]), fmt.seconds(facts["loaded"])
+    change = "slows down" if facts["loaded"] > facts["turns"] else "speeds up"
+    return (
+        f"The device {change} under load: a queued call takes {turns} in short turns,"
+        f" {loaded} after 0.3 s of work without a pause."
+    )
+
+
 def _drift(facts: Facts) -> str:
     first, last = fmt.seconds(facts["first"]), fmt.seconds(facts["last"])
     change = "slowed down" if facts["last"] > facts["first"] else "sped up"
@@ -422,6 +431,12 @@ WORDS: dict[str, Words] = {
     "no-warm-up": Words(
         "no warm-up",
         "A call takes so long that the first one was the only warm-up.",
+    ),
+    "throttled": Words(
+        "sustained load",
+        _throttled,
+        "",
+        "a queued call takes longer or shorter under load",
     ),
     "drift": Words("", _drift, "", "the machine changed its speed during the run"),
     "bimodal": Words(
