@@ -30,6 +30,7 @@ from jaxtui.commands.options import (
     BUDGET,
     DEVICE_LIST,
     INPUTS_LIST,
+    LIMIT,
     Cases,
     dtypes,
     json_flag,
@@ -89,6 +90,7 @@ from jaxtui.view.report import Report
     "per case and process if that is more]",
     type=BUDGET,
 )
+@valued("--limit", "SECONDS", "End everything then; what arrived counts.", type=LIMIT)
 @valued(
     "--processes",
     "N",
@@ -127,6 +129,7 @@ def command(
     /,
     *,
     cases: Cases,
+    limit: float | None,
     memory: malloc.End | None,
     as_json: bool,
     notes: bool,
@@ -147,6 +150,7 @@ def command(
             common,
             cases,
             environment,
+            limit=limit,
             sure=yes,
             notes=notes,
             as_json=as_json,
@@ -172,7 +176,7 @@ def command(
                     bench.planned = plan.cases
                 await session.run(experiment)
 
-    bench.drive(run())
+    bench.drive(run(), limit=limit)
     results, job = bench.results, bench.begun
 
     def text(job: Job) -> str:
@@ -192,7 +196,7 @@ def command(
         document=results,
         text=partial(text, job) if job else None,
         as_json=as_json,
-        code=CASE_FAILED if results.failures else FINE,
+        code=FINE if results.measurements and not results.failures else CASE_FAILED,
         lost=bench.lost,
         contents=partial(contents, job) if job else None,
         exports=exports,
@@ -234,6 +238,7 @@ def _two_pythons(
     cases: Cases,
     environment: Mapping[str, str | None] | None,
     *,
+    limit: float | None,
     sure: bool,
     notes: bool,
     as_json: bool,
@@ -250,7 +255,7 @@ def _two_pythons(
     if exports.paths:
         raise rejection("export-of-two")
     run = _Pythons(common, environment)
-    run.drive(replace(cases, processes=2 * count), sure=sure)
+    run.drive(replace(cases, processes=2 * count), sure=sure, limit=limit)
     found = run.results
 
     def text() -> str:
@@ -286,15 +291,16 @@ class _Pythons:
         self._experiment = Experiment(cases=())
         """What each of them does."""
 
-    def drive(self, cases: Cases, *, sure: bool) -> None:
+    def drive(self, cases: Cases, *, sure: bool, limit: float | None) -> None:
         """Take turns until the end, or until something breaks it off.
 
         Args:
             cases: with the processes of both.
             sure: nobody is asked.
+            limit: seconds for everything.
         """
         self.drivers[0].drive(
-            self._take_turns(cases, sure), lambda at_once: self._stop(at_once)
+            self._take_turns(cases, sure), lambda at_once: self._stop(at_once), limit
         )
 
     def _stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:

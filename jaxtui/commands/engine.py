@@ -89,7 +89,10 @@ class Driver:
         return "incomplete" if self.lost else "complete"
 
     def drive(
-        self, work: Coroutine[Any, Any, _Result], stop: Stop | None = None
+        self,
+        work: Coroutine[Any, Any, _Result],
+        stop: Stop | None = None,
+        limit: float | None = None,
     ) -> _Result | None:
         """What the command's work gives; ``None`` if something broke it off.
 
@@ -99,12 +102,16 @@ class Driver:
         Args:
             work: what the command does.
             stop: ends the current run, where that may be another's.
+            limit: seconds after which the run is stopped as by a signal.
 
         Raises:
             CannotRun: if there is no engine.
         """
         try:
-            return interrupt.run(work, stop or self.stop)
+            end = stop or self.stop
+            if limit is not None:
+                work = _limited(work, end, limit)
+            return interrupt.run(work, end)
         except RunRefusedError as error:
             raise CannotRun(words.text(error.remark)) from error
         except (CannotRun, EngineUnavailableError) as error:
@@ -199,3 +206,25 @@ class Driver:
         elif self.state.running and not is_another():
             return self.session.stop()
         return None
+
+
+async def _limited(
+    work: Coroutine[Any, Any, _Result], stop: Stop, seconds: float
+) -> _Result:
+    """What the work gives, which is stopped after some time.
+
+    Raises:
+        CancelledError: there was no run to stop.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            say(words.of("limit-passed", seconds=seconds))
+            if (stopping := stop(False)) is not None:
+                await stopping
+            else:
+                task.cancel()
+        return await task
+    finally:
+        task.cancel()

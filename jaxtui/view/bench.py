@@ -55,7 +55,7 @@ _ENDS = {
     "target": "stopped: precise enough",
     "budget": "stopped: budget used up",
     "noise floor": "stopped: noise floor reached",
-    "cancelled": "stopped by you",
+    "cancelled": "stopped early",
     "crashed": "stopped: engine died",
 }
 

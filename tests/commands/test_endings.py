@@ -89,6 +89,23 @@ def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
     assert len(document.get("measurements", ())) == measured
 
 
+@pytest.mark.parametrize(("arrived", "measured"), [(3, 1), (0, 0)])
+def test_a_limit_ends_everything_and_gives_what_had_arrived(
+    capsys, arrived: int, measured: int
+) -> None:
+    def slow(experiment: Experiment) -> Sequence[Event]:
+        return complete(experiment)[:arrived]
+
+    engine = FakeEngine(slow)
+    assert run(engine, *["bench", "matmul", "selu", "--limit", "0.05", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert words.of("limit-passed", seconds=0.05) in err
+    assert engine.calls.count("stop") == 1
+    document = json.loads(out)
+    assert document["outcome"] == "cancelled"
+    assert len(document["measurements"]) == measured
+
+
 def test_a_second_ctrl_c_waits_for_nothing(capsys) -> None:
     def twice(experiment: Experiment) -> Sequence[Event]:
         ctrl_c()

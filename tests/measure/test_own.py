@@ -168,7 +168,7 @@ def test_a_file_finds_what_lies_beside_it_and_is_not_main(
 def test_import_and_arguments_are_phases_of_their_case() -> None:
     events = experiment.run(running.experiment(own("plus")))
     phases = [event.phase for event in events if isinstance(event, PhaseStarted)]
-    assert phases[:3] == ["import", "inputs", "transfer"]
+    assert phases[:3] == ["import", "inputs", "trace"]
 
 
 def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:

@@ -55,6 +55,9 @@ _TEXTS = {
         "--export writes what one Python has measured: leave it out with two; --json"
         " has both."
     ),
+    "limit-passed": (
+        "The limit of {seconds:g} s is reached: the results are those that arrived."
+    ),
     "yes-alone": "--yes works only with --delete.",
     "force-alone": "--force works only with --export.",
     "delete-json": "--delete prints one line: leave --json out with it.",
