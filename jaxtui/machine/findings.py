@@ -100,6 +100,8 @@ def _way_to_jax(survey: Survey, maker: Maker) -> Iterator[Remark]:
     packages, files = survey.packages, survey.nodes_of(maker)
     severity = _severity(survey, maker)
     facts: dict[str, Fact] = {"maker": maker, "hardware": survey.present(maker)}
+    if survey.is_jetson:
+        facts["jetson"] = True
     if packages is not None and not packages.for_maker(maker):
         yield Remark("plugin-missing", {**facts, "jax": packages.jax}, severity)
     if not files:
@@ -267,6 +269,9 @@ def _without(survey: Survey, platforms: set[str]) -> Iterator[Remark]:
         facts: dict[str, Fact] = {"asked": tuple(absent), "uses": uses}
         yield Remark("platform-absent", facts, "warning")
     elif platforms == {"cpu"} and not survey.platforms:
+        if survey.wsl:
+            yield Remark("wsl-driver", {}, "warning")
+            return
         plugins = survey.packages.plugins if survey.packages else {}
         names = tuple(f"{name} {version}" for name, version in plugins.items())
         yield Remark("cpu-only", {"plugins": names})

@@ -102,9 +102,16 @@ def _word(path: Path) -> str:
 
 _FILES: tuple[tuple[Maker, re.Pattern[str]], ...] = (
     ("tpu", re.compile(r"/dev/(accel|vfio/)\d+")),
-    ("cuda", re.compile(r"/dev/nvidia(\d+|ctl|-uvm)")),
+    ("cuda", re.compile(r"/dev/(nvidia(\d+|ctl|-uvm)|dxg|nvhost-gpu)")),
     ("rocm", re.compile(r"/dev/kfd")),
 )
+
+WSL, WSL_DRIVER = "/dev/dxg", "usr/lib/wsl/lib/libcuda.so.1"
+"""How Windows offers its GPUs to WSL2, whoever made them, and what NVIDIA's driver for
+Windows adds; no GPU is on the bus there."""
+
+JETSON = "/dev/nvhost-gpu"
+"""The GPU of one, which is on no bus."""
 
 CONTROL_FILES = ("/dev/nvidiactl", "/dev/nvidia-uvm")
 """Of a driver, not of a chip: whoever merely asks for its state has them open, too."""

@@ -207,6 +207,11 @@ MESSAGES = (
     ),
     Message(
         CASE,
+        Remark("no-kernel-image", severity="error"),
+        r"(?s)no kernel image is available|cudaErrorNoKernelImageForDevice",
+    ),
+    Message(
+        CASE,
         Remark("unsupported", {"by": "mosaic"}, "error"),
         r"(?s)Mosaic failed to compile TPU kernel",
     ),

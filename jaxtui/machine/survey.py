@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import field
 
 from jaxtui.machine import hardware, packages, processes
-from jaxtui.machine.hardware import NAMES, Chip, Maker, Node
+from jaxtui.machine.hardware import JETSON, NAMES, WSL, WSL_DRIVER, Chip, Maker, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.processes import Lock
 from jaxtui.model import Device, Holder, Record
@@ -57,10 +57,10 @@ GPU_PLATFORMS = frozenset(PLATFORMS["cuda"] + PLATFORMS["rocm"])
 
 MAKERS = tuple(PLATFORMS)
 
-_SURE_NODES: dict[Maker, str] = {
-    "tpu": "/dev/accel",
-    "cuda": "/dev/nvidia",
-    "rocm": "/dev/kfd",
+_SURE_NODES: dict[Maker, tuple[str, ...]] = {
+    "tpu": ("/dev/accel",),
+    "cuda": ("/dev/nvidia", WSL, JETSON),
+    "rocm": ("/dev/kfd",),
 }
 """Device files that no other hardware has; a vfio file may belong to anything."""
 
@@ -95,6 +95,12 @@ class Survey(Record, frozen=True):
     """``None`` where there is no accelerator that would need one."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The variables that decide which devices JAX gets."""
+    wsl: bool = False
+    """A GPU of Windows is here, and no driver for it."""
+
+    @property
+    def is_jetson(self) -> bool:
+        return any(node.path == JETSON for node in self.nodes)
 
     def of(self, maker: Maker) -> tuple[Chip, ...]:
         return tuple(chip for chip in self.chips if chip.maker == maker)
@@ -260,8 +266,10 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
     chips = hardware.chips(root / "sys")
     nodes = tuple(hardware.nodes(root / "dev"))
     relevant = {name: environment[name] for name in _RELEVANT if name in environment}
+    wsl = (root / WSL[1:]).exists() and not (root / WSL_DRIVER).exists()
+    nodes = tuple(node for node in nodes if not (wsl and node.path == WSL))
     if not chips and not nodes:
-        return Survey(environment=relevant)
+        return Survey(environment=relevant, wsl=wsl)
     return Survey(
         chips=chips,
         nodes=nodes,
@@ -269,6 +277,7 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
         lock=processes.lock(root),
         packages=packages.installed(),
         environment=relevant,
+        wsl=wsl,
     )
 
 

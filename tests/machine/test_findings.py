@@ -170,6 +170,7 @@ TABLE = {
             {"plugins": ("libtpu 0.0.50.1",)},
         ),
     ),
+    "wsl-driver warning": ((on(Survey(wsl=True), CPU), {}),),
     "chips-missing error": (
         (on(GOOD, TPUS[:3]), {"seen": 3, "missing": 1}),
         (on(GOOD, CORES[:6]), {"seen": 3, "missing": 1}),

@@ -6,12 +6,15 @@ import signal
 from email.message import Message
 
 import pytest
+from msgspec.structs import replace
 
-from jaxtui.machine import gpu_memory, hardware
+from jaxtui.machine import findings, gpu_memory, hardware
 from jaxtui.machine.gpu_memory import CARDS, GpuMemory, Smi
 from jaxtui.machine.hardware import Chip
 from jaxtui.machine.packages import Packages, installed, version_numbers
 from jaxtui.machine.survey import Survey, blocking, survey
+from jaxtui.model import Device
+from jaxtui.view import words
 from tests.processes import LIMIT_SECONDS
 
 GIBIBYTE = 2**30
@@ -255,3 +258,34 @@ def test_the_gpus_that_jax_may_use(maker, environment, visible):
     names = [*map(str, visible)]
     if "GPU-5" not in environment.values():
         assert [*seen.visible(maker)][: len(names)] == names
+
+
+@pytest.mark.parametrize(
+    ("nodes", "driver", "plugins", "found"),
+    [
+        (("dxg",), True, {}, ("plugin-missing", "an NVIDIA GPU (/dev/dxg)")),
+        (("dxg",), False, {}, ("wsl-driver", "libcuda.so.1")),
+        (("nvhost-gpu",), False, {}, ("plugin-missing", "sm_87")),
+        (
+            ("nvhost-gpu",),
+            False,
+            {"jax-cuda12-plugin": "0.12.0"},
+            ("fallback", "/dev/nvhost-gpu"),
+        ),
+    ],
+)
+def test_gpus_that_are_on_no_bus(machine, nodes, driver, plugins, found):
+    for node in nodes:
+        machine.node(node)
+    if driver:
+        file = machine.root / hardware.WSL_DRIVER
+        file.parent.mkdir(parents=True)
+        file.touch()
+    seen = replace(
+        survey({}, machine.root), packages=Packages("0.12.0", "0.12.0", plugins)
+    )
+    cpu = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
+    (remark,) = findings.after(seen, [cpu])
+    assert remark.code == found[0]
+    assert found[1] in words.text(remark)
+    assert "attached to this VM" not in words.text(remark)

@@ -73,6 +73,12 @@ FAILURES = [
         {"asked": "7.11 PiB", "found_by": "host"},
     ),
     (
+        "CUDA Runtime error: [0] Failed call to cudaGetFuncBySymbol:"
+        " cudaErrorNoKernelImageForDevice: no kernel image is available for execution",
+        "no-kernel-image",
+        {},
+    ),
+    (
         "INTERNAL: Mosaic failed to compile TPU kernel: bad layout",
         "unsupported",
         {"by": "mosaic"},

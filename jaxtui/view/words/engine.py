@@ -488,6 +488,12 @@ WORDS: dict[str, Words] = {
         ),
         "Choose another dtype, precision, mode or device.",
     ),
+    "no-kernel-image": Words(
+        "no GPU code",
+        "JAX's CUDA plugin has no machine code for this GPU.",
+        "Install a plugin that was built for its compute capability, which `jaxtui"
+        " devices --json` has among the attributes.",
+    ),
     "array-deleted": Words(
         "deleted array", lambda f: f"It used a deleted array{_when(f)}.", _REPORT
     ),

@@ -48,6 +48,13 @@ _GPU_MEMORY = (
 )
 
 
+JETSON = (
+    "JAX's CUDA packages for aarch64 have no kernels for the GPU of a Jetson Orin"
+    " (sm_87): build jaxlib and the plugin with --cuda_compute_capabilities=sm_87, or"
+    " use a container with JAX that is made for your JetPack."
+)
+
+
 def install(maker: str, jax: object = None) -> str:
     """How to install what lets JAX use an accelerator, and leave jax as it is."""
     version = f"=={jax}" if jax else ""
@@ -268,7 +275,14 @@ WORDS: dict[str, Words] = {
         lambda f: (
             f"JAX cannot use {_hardware(f)}: {PLUGINS[f['maker']]} is not installed."
         ),
-        lambda f: install(f["maker"], f["jax"]),
+        lambda f: JETSON if f.get("jetson") else install(f["maker"], f["jax"]),
+    ),
+    "wsl-driver": Words(
+        "no driver",
+        "This is WSL2: Windows offers its GPU as /dev/dxg, but /usr/lib/wsl/lib has no"
+        " libcuda.so.1, so CUDA can't use it.",
+        "For an NVIDIA GPU install NVIDIA's driver in Windows, and none in Linux; then"
+        " run `wsl --shutdown` in Windows.",
     ),
     "no-device-file": Words(
         "no device file",
