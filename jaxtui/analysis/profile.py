@@ -197,7 +197,10 @@ def headline(profile: Profile) -> Remark:
     busy = profile.busy_seconds / profile.step_seconds if profile.step_seconds else 0.0
     facts: dict[str, Fact] = {"busy": busy, "step_seconds": profile.step_seconds}
     facts["devices"] = len(profile.devices)
-    if 1 - busy > WAITS and profile.gaps:
+    # Then the program is not to blame for what the device waits for.
+    disturbed = any(note.code == "contended" for note in profile.notes)
+    facts["disturbed"] = disturbed
+    if 1 - busy > WAITS and profile.gaps and not disturbed:
         gap = profile.gaps[0]
         facts |= {"gap_seconds": gap.seconds, "before": gap.before, "after": gap.after}
         facts["host"] = gap.host[0].name if gap.host else ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.analysis import profile
 from jaxtui.analysis.profile import KEYS, By, Spent
+from jaxtui.model import Remark
 from jaxtui.model.profile import Activity, Compile
 from tests.records import gap, kernel, profiled
 
@@ -83,6 +85,9 @@ def test_the_headline_is_the_wait_or_the_dearest_line() -> None:
     assert waits.code == "device-waits"
     assert waits.facts["before"] == "dot.5"
     assert waits.facts["host"] == "PjitFunction(loss)"
+    busy = (Remark("contended", severity="warning"),)
+    others = profile.headline(profiled(DOT, gaps=(gap(4e-3),), notes=busy))
+    assert (others.code, others.facts["disturbed"]) == ("device-works", True)
     full = kernel("dot.1", 10e-3, 10e-3)
     works = profile.headline(profiled(full, gaps=(gap(1e-6),)))
     assert (works.code, works.facts["row"]) == ("device-works", "train.py:4")
@@ -99,14 +104,20 @@ def test_what_qualifies_it_is_said() -> None:
 
 
 def test_a_row_lies_under_the_nearer_roof() -> None:
-    peaks = {"flops_per_second": 8e9, "bytes_per_second": 8e8}
-    (row,) = profile.rows(profiled(DOT, **peaks), "line")[:1]
-    place = profile.place(row, profiled(DOT, **peaks))
+    found = profiled(DOT, bytes_per_second=8e8)
+    (row,) = profile.rows(found, "line")[:1]
+    place = profile.place(row, found)
     assert place.flops_per_second == pytest.approx(2 * 8e6 / 5e-3)
     assert (place.share, place.limit) == (pytest.approx(0.5), "memory")
     assert profile.place(row, profiled(DOT)).share is None
-    moved = profile.rows(profiled(REDUCED, **peaks), "op")[0]
-    assert profile.place(moved, profiled(REDUCED, **peaks)).share is None
+    # Each kernel has the peak of what it multiplies.
+    slow = replace(DOT, flops_per_second=4e9)
+    fast = replace(DOT, name="dot.9", flops_per_second=16e9)
+    (row,) = profile.rows(profiled(slow, fast), "category")
+    place = profile.place(row, profiled(slow, fast))
+    assert (place.share, place.limit) == (pytest.approx((0.8 + 0.2) / 2), "compute")
+    moved = profile.rows(profiled(REDUCED, bytes_per_second=8e8), "op")[0]
+    assert profile.place(moved, profiled(REDUCED)).share is None
 
 
 def test_two_devices_have_twice_the_time() -> None:

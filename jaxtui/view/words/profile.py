@@ -37,9 +37,11 @@ def activity(name: str) -> str:
 
 
 def _works(facts: Facts) -> str:
-    whose = "The device is" if facts["devices"] == 1 else "The devices are"
+    whose = "the device is" if facts["devices"] == 1 else "the devices are"
+    where = "On this busy machine " if facts["disturbed"] else ""
     step = fmt.seconds(facts["step_seconds"])
-    return f"{whose} busy {fmt.percent(facts['busy'])} of a {step} step"
+    text = f"{where}{whose} busy {fmt.percent(facts['busy'])} of a {step} step"
+    return text[0].upper() + text[1:]
 
 
 def _waits(facts: Facts) -> str:
