@@ -15,6 +15,7 @@ from jax.sharding import Mesh, SingleDeviceSharding
 from jaxtui.machine.topologies import refusal
 from jaxtui.measure import devices, programs
 from jaxtui.measure.errors import RefusedError, full_text
+from jaxtui.measure.own import Jitted
 from jaxtui.measure.workload import Workload, spread
 from jaxtui.model import Case, Device, Topology
 from jaxtui.model.own import short_name
@@ -69,10 +70,35 @@ def place(workload: Workload, device: Any) -> None:
             return leaf
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
 
+    jitted = workload.as_is
+    if jitted is not None and type(jitted.function).__module__.startswith("equinox"):
+        _trace_arrays(workload, jitted)
     args, workload.keywords = jax.tree.map(
         shape, (tuple(workload.args), workload.keywords)
     )
     workload.args, workload.resident = args, lambda: args
+
+
+def _trace_arrays(workload: Workload, jitted: Jitted) -> None:
+    """Have ``jax.jit`` trace the arrays among the arguments, and nothing else.
+
+    ``eqx.filter_jit`` takes a shape for a static argument, and a tracer for an array.
+    """
+    given = (*jitted.args, *workload.args), {**jitted.keywords, **workload.keywords}
+    leaves, structure = jax.tree.flatten(given)
+    places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
+
+    def function(*arrays: Any) -> list[Any]:
+        whole = [*leaves]
+        for at, array in zip(places, arrays, strict=True):
+            whole[at] = array
+        args, keywords = jax.tree.unflatten(structure, whole)
+        results = jax.tree.leaves(jitted.function(*args, **keywords))
+        return [result for result in results if isinstance(result, jax.Array)]
+
+    function.__name__ = short_name(workload.case.op)
+    workload.as_is = Jitted(jax.jit(function))
+    workload.args, workload.keywords = tuple(leaves[at] for at in places), {}
 
 
 def as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:

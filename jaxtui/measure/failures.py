@@ -28,6 +28,9 @@ FAULTS = (BaseException,)
 INSTALLED = ("site-packages", "dist-packages")
 """Folders whose files are not one's own, even where they lie beside the file."""
 
+_UNTRACED = re.compile(r"^\w*(Tracer|Concret)\w*Error|Non-hashable static arguments")
+"""What JAX says of code that needs values, under a ``jit`` that its file lacks."""
+
 _FILTERED = re.compile("-{20}\nFor simplicity, JAX has removed its internal frames")
 """What JAX adds to an exception whose traceback it has shortened."""
 
@@ -77,6 +80,8 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
     if isinstance(error, SyntaxError):
         what = f"{type(error).__name__}: {error.msg}"  # without its file and line
     facts = {**function, **place, "error": what}
+    if case.mode == "jit" and phase == "trace" and _UNTRACED.search(what):
+        facts["as_is"] = True
     return Failure(case=case, remark=Remark("function-raised", facts, "error", detail))
 
 

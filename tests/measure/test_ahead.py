@@ -63,6 +63,40 @@ def test_a_function_of_a_file_is_compiled_with_its_arguments_as_shapes() -> None
     assert "bf16[64,64]" in typed.hlo
 
 
+JIT = """
+import jax, jax.numpy as jnp
+class Wrapper:
+    \"\"\"Decides as eqx.filter_jit does what is traced.\"\"\"
+    def __init__(self, function):
+        self.function = self.__wrapped__ = function
+    def __call__(self, *args):
+        leaves, structure = jax.tree.flatten(args)
+        arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+        def call(arrays):
+            left = iter(arrays)
+            whole = [next(left) if isinstance(x, jax.Array) else x for x in leaves]
+            return self.function(*jax.tree.unflatten(structure, whole))[0]
+        return jax.jit(call)(arrays), leaves
+    lower = None
+Wrapper.lower = lambda self, *args: jax.jit(lambda: self.function(*args)[0]).lower()
+Wrapper.__module__ = "equinox._jit"
+
+@Wrapper
+def step(model, x):
+    weights, activation = model
+    return activation(x @ weights), activation
+def step_args(): return (jnp.ones((16, 16)), jnp.tanh), jnp.ones((8, 16))
+"""
+
+
+@pytest.mark.usefixtures("described")
+def test_what_equinox_compiles_is_given_tracers_and_no_shapes(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(JIT)
+    found = inspect(own("step", file=str(path), device="cpu:1"))
+    assert "f32[8,16]" in found.hlo
+
+
 @pytest.mark.usefixtures("described")
 @pytest.mark.parametrize(
     "of", [own("step", "f32[8]", device="cpu:1"), own("add", device="cpu:1")]

@@ -29,6 +29,7 @@ from jaxtui.model.own import (
     parse_specs,
     short_name,
 )
+from jaxtui.view import words
 from tests.measure import running
 from tests.measure.running import facts, failure, outcomes, own, refusal
 
@@ -221,6 +222,8 @@ def test_mistakes_name_the_line_and_show_only_the_users_frames(
     assert remark.code == code
     assert (remark.facts["file"], remark.facts["line"]) == ("mine.py", line)
     assert error in str(remark.facts.get("error", ""))
+    # Without jax.jit, which is not in the file, it runs.
+    assert ("Choose mode eager" in words.text(remark)) == (error == "Concr")
     assert detail in remark.detail
     assert "jaxtui" not in remark.detail
     assert "site-packages" not in remark.detail

@@ -501,6 +501,11 @@ WORDS: dict[str, Words] = {
     "function-raised": Words(
         "failed",
         lambda f: f"{f['function']} failed{_when(f)}{_where(f)}: {ended(f['error'])}",
+        lambda f: (
+            "Choose mode eager, which calls it without jax.jit."
+            if f.get("as_is")
+            else ""
+        ),
     ),
     "exit-called": Words(
         "exit",
