@@ -241,7 +241,7 @@ def markdown_line(pairs: Sequence[Pair], judged: Gate | None = None) -> str:
         (pair,) = pairs
         sign += f"**{pair.first.measurement.case.label}**: "
         said.append(words.sentence(headline(pair)))
-    else:
+    elif judged is None or _differ(pairs):
         said.append(words.sentence(_counted(pairs)))
     return escaped(f"{sign}{' '.join(said)}")
 
@@ -285,10 +285,17 @@ def report(
     verdict = [line]
     if judged is not None:
         role = {True: "danger", None: "low", False: "pass"}[judged.slower]
-        verdict = [Span(words.sentence(judged.remark), role), Span(" "), line]
+        verdict = [Span(words.sentence(judged.remark), role)]
+        if len(pairs) == 1 or _differ(pairs):
+            verdict += [Span(" "), line]
     return Report(
         title=title, verdict=tuple(verdict), tables=tuple(tables), remarks=statements
     )
+
+
+def _differ(pairs: Sequence[Pair]) -> bool:
+    """Whether the second is faster or slower in some case."""
+    return any(pair.comparison.answer in ("faster", "slower") for pair in pairs)
 
 
 def _counted(pairs: Sequence[Pair]) -> Remark:
