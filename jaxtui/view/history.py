@@ -124,6 +124,7 @@ def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Colum
         for row in rows
     ]
     write = fmt.alike(moved)
+    flops = any(row.flops_per_second for row in rows)
     texts["rate"] = tuple(
         write(bytes_)
         if row.flops_per_second is None
@@ -132,7 +133,8 @@ def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Colum
     )
     heads = {
         "ready": f"ready {times.name}".rstrip(),
-        "rate": (any(row.flops_per_second for row in rows) and rates.name) or "rate",
+        # Beside ``ready``, whose rate it is not.
+        "rate": f"queued {(flops and rates.name) or 'rate'}",
     }
     longest = max(map(len, ("op", *texts["op"])))
     possible = []

@@ -371,12 +371,13 @@ class Roofline(msgspec.Struct, frozen=True):
         limits: list[Line] = [
             (Span(limit(where)),) if where else () for where in places
         ]
+        queued = f"queued {unit.name or 'rate'}"  # unlike ``ready`` beside it
         return [
             Column("letter", "", letters, least=1),
             *names(self.run),
             ready_column(self.run),
             Column("intensity", "flops/byte", intensities, rank=2, right=True),
-            Column("rate", unit.name or "rate", speeds, rank=1, right=True, least=7),
+            Column("rate", queued, speeds, rank=1, right=True, least=7),
             Column("share", "of roof", shares, right=True),
             Column("bar", "", bars, rank=3, least=room),
             Column("limit", "limited by", limits, least=14, grows=True),

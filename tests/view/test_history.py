@@ -73,7 +73,7 @@ def test_a_column_has_one_unit_and_its_points_in_line() -> None:
     # Too far apart for one.
     cells = ("  2.00 ms", " 12.0  µs", "300    ms")
     assert column("ready", *ROWS) == ("ready", *cells)
-    assert column("rate", *ROWS) == ("TFLOP/s", "1.00", "1.00 GB/s", "1.00")
+    assert column("rate", *ROWS) == ("queued TFLOP/s", "1.00", "1.00 GB/s", "1.00")
     # Never seconds below one; a host that all share is no column.
     assert column("ready", row(ready=0.5), row(ready=5.0))[0] == "ready ms"
     assert column("host", row(ready=0.5), row(ready=5.0)) == ()
