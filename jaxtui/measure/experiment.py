@@ -246,7 +246,9 @@ class _Run(Runner):
                     made,
                     queue_depth=known.queue_depth if known else 1,
                     throughput=made.queues,
-                    results_at_most=planning.results_at_most(planned, made.call_bytes),
+                    results_at_most=planning.results_at_most(
+                        planned.case, made.call_bytes
+                    ),
                     pace=self._pace,
                 )
                 record = Record(index, turns, known)

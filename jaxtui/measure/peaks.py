@@ -164,7 +164,9 @@ def _row(device_kind: str) -> dict[str, str] | None:
 def _table() -> tuple[tuple[re.Pattern[str], dict[str, str]], ...]:
     text = importlib.resources.files("jaxtui.measure").joinpath("peaks.csv")
     rows = csv.DictReader(text.read_text(encoding="utf-8").splitlines())
-    return tuple((re.compile(row["device_kind_pattern"]), row) for row in rows)
+    found = ((row["device_kind_pattern"], row) for row in rows)
+    # A trace writes "TPU v6 Lite" where JAX writes "TPU v6 lite".
+    return tuple((re.compile(pattern, re.IGNORECASE), row) for pattern, row in found)
 
 
 # What a device should reach at most, and who says so: JAX's own table of TPUs first,

@@ -145,12 +145,12 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
     )
 
 
-def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
+def results_at_most(case: Case, result_bytes: int) -> int | None:
     """How many results may be in flight; ``None`` where what is free is not known.
 
     Every call of a burst has a result of its own until it is computed.
     """
-    supply, case = Supply(), planned.case
+    supply = Supply()
     free = supply.free_bytes(case.device)
     if free is None or not result_bytes:
         return None

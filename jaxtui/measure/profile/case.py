@@ -23,6 +23,7 @@ from jaxtui.measure import (
     kernels,
     notes,
     own,
+    planning,
     profile,
     trace,
     xspace,
@@ -89,7 +90,7 @@ class _Run(Runner):
         yield self.enter("sampling")
         meter = Meter()
         meter.start()
-        calls = min(MOST_CALLS, max(1, int(LOOP_SECONDS / max(each, 1e-9))))
+        calls = max(1, int(LOOP_SECONDS / max(each, 1e-9)))
         plain = []
         for _ in range(LOOPS):
             plain.append(loop.run(calls))
@@ -162,15 +163,20 @@ class _Loop:
         self._back: dict[int, int | None] = {}
         """By the index of an argument the place of what takes it; ``None`` for all of
         a result."""
-        self._queues = workload.queues
+        # Each call that is queued has a result of its own until it is computed.
+        most = planning.results_at_most(workload.case, workload.result_bytes)
+        self._most = MOST_CALLS if most is None else min(MOST_CALLS, most)
+        if not workload.queues:
+            self._most = 1
         if isinstance(workload.args, own.Renewed):
             used, given = workload.args.used, (*workload.args,)
             with workload.scope():
                 result = jax.block_until_ready(workload.call(*given))
             self._back = places(workload.args, used, result)
-            self._queues &= bool(self._back)
             if self._back:
                 self._args = self._next([*given], result)
+            else:
+                self._most = 1
 
     def run(
         self,
@@ -178,7 +184,7 @@ class _Loop:
         around: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> float:
         """Seconds of a call, of so many that are awaited once."""
-        count = calls if self._queues else 1
+        count = min(calls, self._most)
         with self._workload.scope():
             args = self._ready()
             # What is put around begins when it is made.
