@@ -29,7 +29,7 @@ TYPED = [
     # bench
     ("bench", "Name an op, as in `jaxtui bench matmul`"),
     ("bench matmull", "Did you mean matmul?"),
-    ("bench matmul 256", "as in matmul:256, or in --size 256"),
+    ("bench matmul 256", "as in matmul:256, or type it as the size"),
     ("bench matmul:0", '"0" is not a size'),
     ("bench matmul --size 256..", '"256.." is not a size'),
     ("bench matmul --size nan", '"nan" is not a size'),

@@ -94,3 +94,21 @@ def test_a_code_that_is_not_known_says_its_original_text():
 def test_no_code_has_words_in_two_columns():
     codes = [code for column in words._COLUMNS for code in column.WORDS]
     assert len(set(codes)) == len(codes)
+
+
+SHARED = "bench compare crossover links loops profile programs selection timeline"
+"""The columns that the app and the commands show alike."""
+
+
+def test_no_text_of_the_app_names_an_option_of_a_command():
+    named = [
+        (path.name, node.value)
+        for path in (HOUSE / "view" / "words").glob("*.py")
+        if path.stem in SHARED.split()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        # What stands in backticks is typed elsewhere; flags of XLA are no options.
+        if re.search(r"(?<![\w`=])--[a-z]", re.sub(r"`[^`]*`?", "", node.value))
+        and not node.value.startswith("--notes")
+    ]
+    assert named == []

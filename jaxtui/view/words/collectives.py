@@ -19,7 +19,7 @@ WORDS = {
         lambda f: (
             f"{f['op']} is your own function: it runs on one device, or over a mesh."
         ),
-        "Give --mesh and shard its arguments, as in --arg 'f32[1024,1024]@x,-'.",
+        "Give a mesh and shard its arguments, as in f32[1024,1024]@x,-.",
     ),
     "group-mode": Words("jit only", _group_mode, "Use mode jit and device inputs."),
     "mesh-unknown": Words(
@@ -30,12 +30,12 @@ WORDS = {
     "mesh-without-arguments": Words(
         "arguments needed",
         lambda f: f"{f['op']} runs over a mesh only with typed arguments.",
-        "Give each with --arg, as in --arg 'f32[1024,1024]@x,-'.",
+        "Type each like f32[1024,1024]@x,-.",
     ),
     "sharded-without-mesh": Words(
         "mesh needed",
         lambda f: f"{f['argument']} is sharded over {f['axis']}, but there is no mesh.",
-        "Give one, as in --mesh 2x4.",
+        "Give one, such as 2x4.",
     ),
     "sharded-axis-unknown": Words(
         "unknown axis",
@@ -91,7 +91,7 @@ WORDS = {
                 else f"each group of the mesh {f['mesh']} has one."
             )
         ),
-        "Use more devices, such as --device all, or another axis.",
+        "Use more devices, such as all, or another axis.",
     ),
     "elements-sampled": Words(
         "sampled check",

@@ -150,7 +150,7 @@ WORDS: dict[str, Words] = {
     "more-rows": Words(
         "more rows",
         lambda facts: f"These are the newest {facts['shown']} of {facts['count']}.",
-        "Raise --limit, or filter with words.",
+        "Raise the limit, or filter with words.",
     ),
     "no-sqlite": Words(
         "no history", "This Python was built without SQLite, so there is no history."

@@ -106,7 +106,7 @@ WORDS: dict[str, Words] = {
             f" distance in the same direction. {BOUNDS[f['bound']]}"
         ),
     ),
-    "links-no-room": Words("no room", _no_room, "Choose a smaller --size."),
+    "links-no-room": Words("no room", _no_room, "Choose a smaller size."),
     "links-one-device": Words(
         "one device",
         lambda f: (

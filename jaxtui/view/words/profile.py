@@ -203,7 +203,7 @@ WORDS: dict[str, Words] = {
     "program-early": Words(
         "too early",
         "The program ended before the profile began.",
-        "Begin earlier: lower --after.",
+        "Begin the profile earlier.",
     ),
     "program-steps": Words(
         "too few steps",
@@ -211,14 +211,14 @@ WORDS: dict[str, Words] = {
             f"The program annotated {fmt.plural(facts['steps'], 'step')}; the profile"
             f" would have begun after {facts['asked']}."
         ),
-        "Only steps inside jax.profiler.StepTraceAnnotation count; --after takes"
-        " seconds.",
+        "Only steps inside jax.profiler.StepTraceAnnotation count; a profile can also"
+        " begin after some seconds.",
     ),
     "program-lost": Words(
         "trace lost",
         "The program ended before jaxtui could write the trace, as after os._exit or a"
         " kill.",
-        "End the profile earlier with --for.",
+        "End the profile earlier.",
     ),
     "memory-peak": Words(
         "device memory",

@@ -349,21 +349,21 @@ WORDS: dict[str, Words] = {
     ),
     "own-precision": Words(
         "no precision",
-        lambda f: f"{f['op']} takes no --precision.",
+        lambda f: f"{f['op']} takes no precision.",
         "Set it in the function, as with jax.default_matmul_precision.",
     ),
     "arguments-invalid": Words(
         "invalid arguments",
         lambda f: f'"{f["arguments"]}" is not a list of arguments.',
-        "Type each as --arg f32[1024,1024].",
+        "Type each like f32[1024,1024].",
     ),
     "size-beside-arguments": Words(
         "size and arguments",
         lambda f: f"The typed arguments of {f['op']} decide its size.",
-        "Leave out --size, or --arg.",
+        "Leave out the size, or the arguments.",
     ),
     "no-host-inputs": Words(
-        "device inputs only", _no_host_inputs, "Leave out --inputs host."
+        "device inputs only", _no_host_inputs, "Leave out inputs on the host."
     ),
     "argument-elsewhere": Words(
         "wrong device",
@@ -371,7 +371,7 @@ WORDS: dict[str, Words] = {
             f"The file places an argument of {f['name']} on {f['there']}; this case is"
             f" for {f['device']}."
         ),
-        lambda f: f"Choose --device {f['there']}.",
+        lambda f: f"Choose device {f['there']}.",
     ),
     "not-first-device": Words(
         "wrong device",
@@ -379,7 +379,7 @@ WORDS: dict[str, Words] = {
             f"The file spreads the arguments of {f['name']} over {f['count']} devices,"
             f" and {f['device']} is not the first."
         ),
-        lambda f: f"Leave out --device, or choose {f['first']}.",
+        lambda f: f"Leave out the device, or choose {f['first']}.",
     ),
     "argument-type": Words(
         "argument of jit",
@@ -390,15 +390,15 @@ WORDS: dict[str, Words] = {
         ),
     ),
     "no-seed": Words(
-        "no seed", lambda f: f"{f['name']} takes no seed.", "Leave out --seed."
+        "no seed", lambda f: f"{f['name']} takes no seed.", "Leave out the seed."
     ),
     "no-size": Words(
-        "no size", lambda f: f"{f['name']} takes no size.", "Leave out --size."
+        "no size", lambda f: f"{f['name']} takes no size.", "Leave out the size."
     ),
     "size-needed": Words(
         "size needed",
         lambda f: f"{f['name']} needs a size.",
-        "Give one, as in --size 1024.",
+        "Give one, such as 1024.",
     ),
     "factory-result": Words(
         "wrong result",
@@ -421,8 +421,8 @@ WORDS: dict[str, Words] = {
         ),
         lambda f: (
             f"Define {f['name']}_args(size) or make_args(size) beside it, which returns"
-            " the tuple of its arguments, or give one --arg such as f32[1024,1024] for"
-            " each."
+            " the tuple of its arguments, or type each like"
+            " f32[1024,1024]."
         ),
     ),
     "donates-by-name": Words(

@@ -168,7 +168,7 @@ WORDS = {
         "size without op",
         lambda f: (
             f'There is no op "{f["typed"]}": write a size after its op, as in'
-            f" {f['op']}:{f['typed']}, or in --size {f['typed']}."
+            f" {f['op']}:{f['typed']}, or type it as the size."
         ),
     ),
     # Devices.
@@ -210,7 +210,7 @@ WORDS = {
         "dtype of arguments",
         lambda f: (
             f"The dtype {f['dtype']} means nothing for {f['op']}: a function of your"
-            " own has that of its arguments, as in --arg bf16[8,128]."
+            " own has that of its arguments, such as bf16[8,128]."
         ),
     ),
     "function-misnamed": Words(
