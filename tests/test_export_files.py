@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Failure, MemorySpan
+from jaxtui.view import render
 from jaxtui.view.document import Results
 from jaxtui.view.export import CSV as COLUMNS
 from jaxtui.view.export import (
@@ -19,6 +20,7 @@ from jaxtui.view.export import (
     ExportError,
     as_csv,
     check,
+    csv_text,
     file_stem,
     of_cases,
     stamp,
@@ -46,6 +48,22 @@ def test_csv_is_read_back_as_it_was() -> None:
     assert rows[2]["failure"] == 'It "failed", badly. Try | less.'
     assert rows[2]["ready_median"] == ""
     assert len(as_csv(NOTHING).splitlines()) == 1
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t"])
+def test_no_cell_of_a_csv_is_a_formula(begin: str) -> None:
+    text = f"{begin}HYPERLINK(1)"
+    cells = csv_text(("a", "b"), [{"a": text, "b": -1.5}])
+    assert list(csv.DictReader(io.StringIO(cells, newline=""))) == [
+        {"a": f"'{text}", "b": "-1.5"}
+    ]
+
+
+def test_markdown_passes_no_html() -> None:
+    text = 'a < b <img src=x onerror="y"> </td> <!-- c'
+    assert render.escaped(text) == (
+        'a < b &lt;img src=x onerror="y"> &lt;/td> &lt;!-- c'
+    )
 
 
 def test_the_memory_span_has_columns_of_its_own() -> None:

@@ -27,8 +27,8 @@ MOST_BYTES = 256 * 2**20
 """Of a file. Some 10 MB are read in a second; XProf itself fails beyond 2 GB, and a
 trace of a few steps has a few MB."""
 
-MOST_TEXT = 64 * 2**20
-"""Of a text that is kept compressed."""
+MOST_TEXT = 256 * 2**20
+"""Of all texts of a trace that are kept compressed."""
 
 ENDING = ".xplane.pb"
 
@@ -192,6 +192,7 @@ def read(data: bytes) -> Space:
     Raises:
         ValueError: It is cut off, or none.
     """
+    _texts.clear()
     planes: list[Plane] = []
     texts: dict[int, list[str]] = {2: [], 3: [], 4: []}
     for number, value in fields(data):
@@ -290,7 +291,7 @@ def _stat(data: bytes, names: dict[int, str]) -> tuple[str, Stat]:
             elif number == 6:
                 found = value
             elif number == 8:
-                found = _text(_inflated(value))
+                found = _texts.inflated(value)
         elif isinstance(value, float):
             found = value if number == 2 else found
         elif number == 1:
@@ -304,20 +305,41 @@ def _stat(data: bytes, names: dict[int, str]) -> tuple[str, Stat]:
     return name, found
 
 
-def _inflated(data: bytes) -> bytes:
-    """What ``gzip`` has compressed.
+class _Texts:
+    """The compressed ones of the trace that is being read.
 
-    Raises:
-        ValueError: It is not that, or larger than any text of a trace.
+    A few bytes may stand for megabytes, and the same ones stand in it many times.
     """
-    reader = zlib.decompressobj(wbits=31)
-    try:
-        text = reader.decompress(data, MOST_TEXT)
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
-    if not reader.eof:
-        raise ValueError("a compressed text is cut off or too long")
-    return text
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, str] = {}
+        self._bytes = 0
+
+    def clear(self) -> None:
+        self._known.clear()
+        self._bytes = 0
+
+    def inflated(self, data: bytes) -> str:
+        """What ``gzip`` has compressed.
+
+        Raises:
+            ValueError: It is not that, or the texts of this trace are larger than any.
+        """
+        if (text := self._known.get(data)) is not None:
+            return text
+        reader = zlib.decompressobj(wbits=31)
+        try:
+            content = reader.decompress(data, max(1, MOST_TEXT - self._bytes))
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        if not reader.eof:
+            raise ValueError("a compressed text is cut off or too long")
+        self._bytes += len(content)
+        text = self._known[data] = _text(content)
+        return text
+
+
+_texts = _Texts()
 
 
 def _text(value: Value) -> str:

@@ -92,6 +92,9 @@ CSV = (
 )
 """The columns, in order."""
 
+FORMULA = ("=", "+", "-", "@", "\t")
+"""With these a spreadsheet begins to compute."""
+
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 
 
@@ -245,12 +248,21 @@ def as_csv(results: Results) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A line per row, after a line of names."""
+    """A line per row, after a line of names.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    """
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({name: _cell(value) for name, value in row.items()})
     return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    is_formula = isinstance(value, str) and value.startswith(FORMULA)
+    return f"'{value}" if is_formula else value
 
 
 def _csv_row(one: Measurement) -> dict[str, Any]:

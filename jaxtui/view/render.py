@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ COLUMNS, LINES = 100, 28
 """Of a plot in a file: a picture of some 5 : 3."""
 
 # Markdown.
+
+
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def markdown(report: Report) -> str:
@@ -62,8 +66,8 @@ def _point(paragraph: Paragraph) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text in a line of Markdown."""
-    return visible(text, line=True).replace("|", "\\|")
+    """A text in a line of Markdown, which no reader takes for HTML."""
+    return _TAG.sub("&lt;", visible(text, line=True).replace("|", "\\|"))
 
 
 # HTML, as a notebook shows it: in its own colours, dark or light.

@@ -101,7 +101,17 @@ def test_a_compressed_text_is_inflated() -> None:
 def test_a_text_that_would_fill_the_memory_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """However many they are together."""
+    xspace.read(b"")
     monkeypatch.setattr(xspace, "MOST_TEXT", 1000)
+    texts = [message((8, gzip.compress(bytes(300) + bytes([i])))) for i in range(4)]
+    for _ in (1, 2):  # the same once more takes nothing
+        for text in texts[:3]:
+            xspace._stat(text, {})
+    with pytest.raises(ValueError, match="too long"):
+        xspace._stat(texts[3], {})
+    xspace.read(b"")
+    xspace._stat(texts[3], {})
     with pytest.raises(ValueError, match="too long"):
         xspace._stat(message((8, gzip.compress(bytes(5000)))), {})
 
