@@ -34,7 +34,7 @@ from jaxtui.commands.common import (
     refused,
     valued,
 )
-from jaxtui.commands.terminal import prepare_streams, say
+from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
 from jaxtui.signals import interrupt
 
@@ -144,6 +144,7 @@ def main(
                 code = interrupt.code
         if interrupt.number == signal.SIGHUP:  # what it printed to has gone as well
             code = interrupt.code
+        settle()
         return code if isinstance(code, int) else FINE
 
 
@@ -163,6 +164,11 @@ def _failed(error: Exception) -> int:
         return _refuse(CANNOT_RUN, words.text(error.remark))
     if isinstance(error, OSError) and (refused := no_files(error)):
         return _refuse(CANNOT_RUN, str(refused))
+    frames = traceback.walk_tb(error.__traceback__)
+    if isinstance(error, OSError) and any(
+        frame.f_code is click.echo.__code__ for frame, _ in frames
+    ):  # a help, which click prints
+        return _refuse(CANNOT_RUN, str(broken(error)))
     say(text.rstrip(), fails=True)
     return _refuse(INTERNAL, words.of("bug"))
 

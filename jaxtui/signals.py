@@ -119,6 +119,10 @@ class Interrupt:
                 signal.signal(number, handler or signal.SIG_DFL)
             self._heeded = False
 
+    def heed(self, number: int) -> None:
+        """Take note of one more signal."""
+        signal.signal(number, self._arrived)
+
     def tell(self, told: Callable[[bool], None]) -> None:
         """Have the running event loop call this for every signal, a past one too.
 

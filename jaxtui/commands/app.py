@@ -57,6 +57,7 @@ def run(
         gc.freeze()
         gc.enable()
 
+    _check_driver()
     return run_app(
         options,
         process,
@@ -65,3 +66,17 @@ def run(
         record=common.record,
         classroom=classroom,
     )
+
+
+def _check_driver() -> None:
+    """Raises ``CannotRun`` where ``TEXTUAL_DRIVER`` names none."""
+    from textual.app import App
+
+    try:
+        App.get_driver_class(None)  # type: ignore[arg-type]
+    except Exception as error:
+        from jaxtui.view import words
+
+        name = os.environ.get("TEXTUAL_DRIVER", "")
+        text = words.of("driver-unknown", name=name, why=str(error))
+        raise CannotRun(text) from error

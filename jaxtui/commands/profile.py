@@ -45,6 +45,7 @@ from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import STDERR, PassedOn, say
 from jaxtui.engine import children, traces
 from jaxtui.model import Remark, WorkFailed
+from jaxtui.model.base import encoded
 from jaxtui.model.profile import (
     MOST_STEPS,
     SCRIPT_SECONDS,
@@ -339,7 +340,8 @@ def _program(
                 async with children.running(
                     RUNNER,
                     folder,
-                    msgspec.json.encode(script).decode(),
+                    encoded(script).decode(),
+                    script.path,
                     *arguments,
                     python=common.python,
                     holds=True,

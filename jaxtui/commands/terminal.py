@@ -150,9 +150,23 @@ def put_bytes(data: bytes) -> None:
             data = data[sys.stdout.buffer.write(data) :]
         sys.stdout.flush()
     except OSError as error:
-        # Python writes what is left once more when it ends, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise CannotRun(_text("stdout-broken", why=error.strerror)) from error
+        raise broken(error) from error
+
+
+def broken(error: OSError) -> CannotRun:
+    """What to say where stdout takes no more."""
+    return CannotRun(_text("stdout-broken", why=error.strerror))
+
+
+def settle() -> None:
+    """Give up what stdout and stderr do not take: Python would complain at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None or stream.closed:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _text(code: str, **facts: str | None) -> str:

@@ -5,13 +5,13 @@ Requests go down one private pipe, envelopes with events come up another.
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Union
 
 import msgspec
 
 from jaxtui.model import Event, Experiment, Record, Work
+from jaxtui.model.base import encoded
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """An event with every sample of a long run is large; the reader's limit must be too."""
@@ -62,16 +62,9 @@ class Envelope(Record, frozen=True, kw_only=True):
     event: Event
 
 
-_encoder = msgspec.json.Encoder()
-
-
 def encode(message: object) -> bytes:
-    try:
-        return _encoder.encode(message) + b"\n"
-    except UnicodeEncodeError:
-        # A path, or the text of a user's exception, may hold what is no UTF-8.
-        text = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
-        return text.encode("utf-8", "replace") + b"\n"
+    # A path, or the text of a user's exception, may hold what is no UTF-8.
+    return encoded(message) + b"\n"
 
 
 def decode_request(line: bytes) -> Request:

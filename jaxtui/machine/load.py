@@ -15,7 +15,11 @@ class Load(NamedTuple):
     memory_total_bytes: int
 
 
-def read() -> Load:
-    memory = psutil.virtual_memory()
-    share = psutil.cpu_percent(interval=None) / 100
+def read() -> Load | None:
+    """As the system tells it; ``None`` where it does not, as without ``/proc``."""
+    try:
+        memory = psutil.virtual_memory()
+        share = psutil.cpu_percent(interval=None) / 100
+    except (OSError, psutil.Error):
+        return None
     return Load(share, memory.total - memory.available, memory.total)

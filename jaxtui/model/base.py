@@ -4,7 +4,7 @@ them, and what every record is.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -65,6 +65,25 @@ ITEMSIZE: dict[str, int] = {
 
 class Record(msgspec.Struct, frozen=True):
     """Base of every record: immutable and compared by value."""
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encoded(record: object) -> bytes:
+    """JSON; what is no UTF-8, as in the name of a file, has its bytes written out."""
+    try:
+        return _encoder.encode(record)
+    except UnicodeEncodeError:
+        return _encoder.encode(_utf8(msgspec.to_builtins(record)))
+
+
+def _utf8(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_utf8(name): _utf8(one) for name, one in value.items()}
+    return [*map(_utf8, value)] if isinstance(value, (list, tuple)) else value
 
 
 class WithBudget(Record, frozen=True):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual._styles_cache import StylesCache
 from textual.app import App
+from textual.css.query import NoMatches
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.reactive import reactive
@@ -317,6 +318,9 @@ class BaseApp(App[None]):
         self.exit(return_code=HUNG_UP)
 
     def _handle_exception(self, error: Exception) -> None:
+        # A screen that was about to open has lost its widgets.
+        if self.leaving and isinstance(error, NoMatches):
+            return
         super()._handle_exception(error)
         self._return_code = INTERNAL
         self.crash = self.crash or error

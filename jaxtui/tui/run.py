@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -112,6 +113,8 @@ def run_app(
     from jaxtui.engine.client import EngineClient
 
     with interrupt.heeded():
+        # The terminal must not be left as the app has set it.
+        interrupt.heed(signal.SIGQUIT)
         engine = EngineClient(options, process)
         open_app = partial(JaxtuiApp, engine, hold=hold, fps=fps, classroom=classroom)
         return asyncio.run(_run(engine, open_app, record))

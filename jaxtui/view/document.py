@@ -33,6 +33,7 @@ from jaxtui.model import (
     rejection,
     run_notes,
 )
+from jaxtui.model.base import encoded
 from jaxtui.places import read_whole
 from jaxtui.text import visible_json
 from jaxtui.view import words
@@ -381,7 +382,7 @@ def encode(document: object) -> bytes:
 
     Its remarks have their words.
     """
-    return visible_json(msgspec.json.encode(words.spoken(document))) + b"\n"
+    return visible_json(encoded(words.spoken(document))) + b"\n"
 
 
 # Read again.

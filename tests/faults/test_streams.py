@@ -40,6 +40,11 @@ def test_what_cannot_be_printed_is_said_in_a_sentence() -> None:
     assert_says_so(shell("learn --json >&-"), "stdout is closed")
 
 
+@pytest.mark.parametrize("command", ["--help", "bench --help", "--version"])
+def test_a_help_that_cannot_be_printed_is_said_in_a_sentence(command: str) -> None:
+    assert_says_so(shell(f"{command} > /dev/full"), "No space left")
+
+
 def test_a_reader_that_has_gone_is_told_in_a_sentence() -> None:
     read, write = os.pipe()
     os.close(read)
@@ -61,6 +66,16 @@ def test_without_a_stderr_the_result_is_still_printed(redirection: str) -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["devices"]
     assert shell(f"--no-such-option {redirection}").returncode == 64
+
+
+def test_a_stderr_that_nobody_reads_changes_no_exit_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # With this Python keeps nothing back, and has nothing to complain of at its end.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    for redirection in ("2> /dev/full", "2> >(exec true)"):
+        words = f"{shlex.join(PROGRAM)} --no-such-option {redirection}; exit $?"
+        assert subprocess.run(["bash", "-c", words], check=False).returncode == 64
 
 
 @pytest.mark.parametrize("most", [6, 12])

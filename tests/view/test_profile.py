@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -182,8 +183,27 @@ def test_what_became_slower_comes_first(tmp_path: Path) -> None:
     assert document.read(file).rows == before.rows
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff"])
+WRITTEN = encode(document.document(FOUND, ""))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[1]",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"rows":' + b"[" * 100_000,
+        b'{"a":' * 100_000,
+        WRITTEN.replace(b'"schema":1,', b'"schema":99,'),
+        re.sub(rb'"self_seconds":[^,]+', b'"self_seconds":1e308', WRITTEN),
+        re.sub(rb'"step_seconds":[^,]+', b'"step_seconds":-1e300', WRITTEN),
+    ],
+    ids=range(10),
+)
 def test_another_file_is_no_profile(content: bytes, tmp_path: Path) -> None:
+    assert content != WRITTEN
     file = tmp_path / "other.json"
     file.write_bytes(content)
     with pytest.raises(SelectionError):

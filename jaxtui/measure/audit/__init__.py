@@ -9,10 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import msgspec
-
 from jaxtui.measure import script
 from jaxtui.measure.audit.watch import Watch
+from jaxtui.model.base import encoded
 
 
 def main() -> int:
@@ -22,6 +21,6 @@ def main() -> int:
     watch.install()
 
     def ended() -> None:
-        Path(result).write_bytes(msgspec.json.encode(watch.witness()))
+        Path(result).write_bytes(encoded(watch.witness()))
 
     return script.run(arguments, ended)

@@ -20,6 +20,7 @@ from jaxtui.measure.profile import graphs, host, steps
 from jaxtui.measure.profile.programs import Programs
 from jaxtui.measure.profile.steps import PS
 from jaxtui.measure.profile.tally import Tally
+from jaxtui.model.base import encoded
 from jaxtui.model.events import WorkFailed
 from jaxtui.model.profile import Activity, Gap, Profile
 from jaxtui.model.remark import Fact, Remark, RemarkError
@@ -217,5 +218,5 @@ def main() -> int:
         answer: Profile | WorkFailed = load(Path(sys.argv[1]))
     except NoProfileError as error:
         answer = WorkFailed(remark=error.remark)
-    sys.stdout.buffer.write(msgspec.json.encode(answer))
+    sys.stdout.buffer.write(encoded(answer))
     return 0

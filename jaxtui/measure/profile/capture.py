@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from jaxtui.measure.script import run
+from jaxtui.model.base import encoded
 from jaxtui.model.profile import Script
 from jaxtui.model.remark import Remark
 
@@ -139,7 +140,7 @@ class Watch:
                 self._tell(DONE, b"")
 
     def _fail(self, remark: Remark) -> None:
-        self._tell(FAILED, msgspec.json.encode(remark))
+        self._tell(FAILED, encoded(remark))
 
     def _tell(self, name: str, content: bytes) -> None:
         self._told = True
@@ -149,10 +150,10 @@ class Watch:
 
 
 def main() -> int:
-    """Run the program of the command line: a folder, a ``Script``, and arguments."""
-    _, folder, options, *arguments = sys.argv
+    """Run a program: a folder, a ``Script``, its path and its own arguments."""
+    _, folder, options, *program = sys.argv
     script = msgspec.json.decode(options, type=Script)
     watch = Watch(script, Path(folder))
     watch.start()
     module = ("-m",) if script.module else ()
-    return run([*module, script.path, *arguments], watch.finish)
+    return run([*module, *program], watch.finish)

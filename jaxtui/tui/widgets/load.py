@@ -55,7 +55,9 @@ class LoadPanel(Panel):
         from jaxtui.machine import load
         from jaxtui.view import document
 
-        self._loads.append(load.read())
+        if (now := load.read()) is None:
+            return
+        self._loads.append(now)
         # Those of other processes do not say what they use.
         self._devices.append([one for one in state.devices if one.memory])
         if state.accelerator is not None and not state.busy:

@@ -193,6 +193,19 @@ def contents(profile: Profile, found: Document, told: Report, by: By) -> Content
 ENDINGS = (".json", ".csv", ".md", ".svg")
 
 
+LARGEST = 1e30
+"""Of a number in a document: sums and ratios of such are still numbers."""
+
+
+def _possible(value: Any) -> bool:
+    """Whether no number of it is impossible."""
+    if isinstance(value, dict):
+        return all(map(_possible, value.values()))
+    if isinstance(value, list):
+        return all(map(_possible, value))
+    return not isinstance(value, (int, float)) or abs(value) <= LARGEST
+
+
 def read(path: Path) -> Document:
     """A document that ``--json`` printed.
 
@@ -200,11 +213,16 @@ def read(path: Path) -> Document:
         SelectionError: it is not there, or none.
     """
     try:
-        return msgspec.json.decode(read_whole(path), type=Document)
+        content = read_whole(path)
+        found = msgspec.json.decode(content, type=Document)
+        possible = _possible(msgspec.json.decode(content))
     except OSError as error:
         why = error.strerror or str(error)
         raise rejection("document-unreadable", file=str(path), why=why) from error
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise rejection(
             "no-profile-document", file=str(path), why=str(error)
         ) from error
+    if found.schema != SCHEMA or not possible:
+        raise rejection("document-impossible", file=str(path), schema=found.schema)
+    return found

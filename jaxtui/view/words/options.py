@@ -156,6 +156,9 @@ _TEXTS = {
         "The app works on one host: open it with --this-host. A command, such as"
         " `jaxtui devices`, works on all."
     ),
+    "driver-unknown": (
+        "TEXTUAL_DRIVER={name} is no driver of Textual ({why}): unset it."
+    ),
     "no-terminal": (
         "The app needs a terminal, and {stream} is not one: use `jaxtui devices` or"
         " `jaxtui bench matmul`, with --json for a program to read."
