@@ -80,6 +80,28 @@ def of_group(peak: Peak | None, devices: int) -> Peak | None:
     )
 
 
+_AMD = {
+    (9, 0, 64): "AMD Instinct MI250X",
+    (9, 4, 192): "AMD Instinct MI300X",
+    (9, 4, 256): "AMD Instinct MI325X",
+    (9, 5, 288): "AMD Instinct MI355X",
+}
+"""The kind of device by gfx version and GiB, where a trace has no name."""
+
+
+def amd_kind(stats: Mapping[str, Any]) -> str:
+    """What XLA's profiler says of an AMD GPU as a kind of device; empty if unknown."""
+    try:
+        version = int(stats["compute_cap_major"]), int(stats["compute_cap_minor"])
+        memory = int(stats["memory_size"]) / 2**30
+    except (KeyError, TypeError, ValueError):
+        return ""
+    for (major, minor, gib), kind in _AMD.items():
+        if (major, minor) == version and abs(memory / gib - 1) < 0.05:
+            return kind
+    return ""
+
+
 def _best_known(device_kind: str, dtype: str) -> float | None:
     """The best that a product of 16-bit floats is known to have reached, per device.
 

@@ -168,6 +168,11 @@ def files(path: Path) -> list[Path]:
     return [file for file in found if file.parent == latest]
 
 
+def runs(path: Path) -> list[str]:
+    """The runs whose traces a folder has; a file is none."""
+    return sorted({file.parent.name for file in path.rglob(f"*{ENDING}")})
+
+
 def _written(folder: Path) -> tuple[str, float]:
     """A run is named after its time; the clock of a copy may say anything."""
     return folder.name, folder.stat().st_mtime

@@ -20,6 +20,7 @@ from jaxtui.measure.profile import NoProfileError, case
 from jaxtui.measure.profile.case import places
 from jaxtui.measure.profile.steps import STEP
 from jaxtui.model.profile import Kernel, Profile, Profiling
+from jaxtui.view import words
 from tests.measure import running
 from tests.measure.spaces import Event, Line, Named, Plane, event, space
 
@@ -285,6 +286,43 @@ def test_a_gpu_has_neither_programs_nor_runs() -> None:
     (transfer,) = found.transfers
     assert (transfer.name, transfer.bytes) == ("MemcpyD2H", 4096)
     adds_up(found)
+
+
+def test_a_copy_of_an_amd_gpu_is_a_copy_and_its_roof_is_published() -> None:
+    known = {"hlo_module": "jit_f", "program_id": 1}
+    copied = event("CopyDeviceToDevice", ms(2), ms(1), memcpy_details="size:8", **known)
+    ran = event("Cijk_Ailk", 0, ms(2), kernel_details="regs:32")
+    sent = event("CopyHostToDevice", ms(1), ms(1), memcpy_details="size:4096")
+    lines = (Line("Stream #1(Kernel)", (ran, copied, sent)),)
+    stats = {
+        "device_vendor": "AMD",
+        "compute_cap_major": 9,
+        "compute_cap_minor": 4,
+        # As XLA takes the memory for DDR.
+        "memory_size": 191 * 2**30,
+        "memory_bandwidth": 2_662_400_000_000,
+    }
+    found = read(Plane("/device:GPU:0", lines, stats=stats))
+    assert found.device_kind == "AMD Instinct MI300X"
+    assert found.bytes_per_second == 5.3e12
+    assert {each.name: each.kind for each in found.kernels} == {
+        "Cijk_Ailk": "compute",
+        "CopyDeviceToDevice": "copy",
+    }
+    assert [each.name for each in found.transfers] == ["CopyHostToDevice"]
+    (unnamed,) = [note for note in found.notes if note.code == "kernels-unnamed"]
+    assert "HIP graph" in words.text(unnamed)
+
+
+def test_of_two_captures_in_a_folder_the_latest_is_named(tmp_path: Path) -> None:
+    file = Path(__file__).with_name("traces") / "tpu-v6e.xplane.pb.gz"
+    for run in "2026_01_01", "2026_01_02":
+        folder = tmp_path / "plugins/profile" / run
+        folder.mkdir(parents=True)
+        (folder / "vm.xplane.pb").write_bytes(gzip.decompress(file.read_bytes()))
+    note = profile.load(tmp_path).notes[0]
+    assert note.facts == {"run": "2026_01_02", "runs": 2}
+    assert words.text(note)
 
 
 def recorded(name: str) -> Profile:

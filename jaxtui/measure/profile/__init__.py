@@ -166,7 +166,10 @@ def _remarks(
         for each in ran
     )
     if unnamed:
-        yield Remark("kernels-unnamed", {"count": unnamed, "of": len(ran)}, "warning")
+        count: dict[str, Fact] = {"count": unnamed, "of": len(ran)}
+        if programs.is_amd:
+            count["amd"] = True
+        yield Remark("kernels-unnamed", count, "warning")
     if ordered := sum(each.by_order for each in ran):
         facts: dict[str, Fact] = {"count": ordered, "of": len(ran)}
         facts["graph"] = sum(kernels.GRAPH in each.stats for each in ran)
@@ -191,7 +194,7 @@ def load(path: Path) -> Profile:
     """
     facts: dict[str, Fact] = {"path": str(path)}
     try:
-        files = xspace.files(path)
+        files, runs = xspace.files(path), xspace.runs(path)
         if not files:
             raise NoProfileError(Remark("trace-not-in-folder", facts, "error"))
         space = xspace.load(files[0])
@@ -205,6 +208,10 @@ def load(path: Path) -> Profile:
         raise NoProfileError(Remark("trace-too-big", facts, "error")) from error
     except ValueError as error:
         raise NoProfileError(Remark("trace-damaged", facts, "error")) from error
+    if len(runs) > 1:
+        chosen: dict[str, Fact] = {"run": files[0].parent.name, "runs": len(runs)}
+        notes = (Remark("trace-of-several-runs", chosen), *profile.notes)
+        profile = msgspec.structs.replace(profile, notes=notes)
     if len(files) > 1:
         more: dict[str, Fact] = {"file": files[0].name, "files": len(files)}
         notes = (Remark("trace-of-several-hosts", more), *profile.notes)

@@ -135,7 +135,7 @@ def _module(threads: Threads, compiled: Event) -> str:
 
 
 _TRANSFERS = ("TransferToDevice", "TransferFromDevice", "H2D", "D2H")
-_COPIES = ("MemcpyH2D", "MemcpyD2H")
+_COPIES = ("MemcpyH2D", "MemcpyD2H", "CopyHostToDevice", "CopyDeviceToHost")
 """Begin the names of what moves bytes between host and device; on the streams of a GPU,
 which its host calls by the same name."""
 

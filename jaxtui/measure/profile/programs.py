@@ -82,12 +82,16 @@ class Programs:
         devices = (p.stats for p in space.planes if p.name.startswith(DEVICES))
         device: dict[str, Stat] = next(filter(None, devices), {})
         kind = device.get("device_type_string") or device.get("gpu_device_name")
+        self.is_amd = device.get("device_vendor") == "AMD"
+        if self.is_amd and not kind:
+            kind = peaks.amd_kind(device)
         self.device_kind = device_kind or str(kind or "")
         self._flops_per_second = _rate(device, "peak_teraflops_per_second", 1e12)
         published = peaks.peak(self.device_kind, "", matrix=False)
         self.bytes_per_second = (
             _rate(device, "peak_hbm_bw_gigabytes_per_second", 1e9)
-            or _rate(device, "memory_bandwidth", 1.0)
+            # XLA takes AMD's memory for DDR: half of what it has.
+            or (None if self.is_amd else _rate(device, "memory_bandwidth", 1.0))
             or (published.bytes_per_second if published else None)
         )
         """The peak of one device."""
@@ -132,6 +136,8 @@ class Programs:
     def category(self, kernel: Kernel) -> str:
         if category := kernel.stats.get("hlo_category"):
             return str(category)
+        if "memcpy_details" in kernel.stats:
+            return "copy"
         if (known := self.find(kernel)) is None:
             return kernel.name.partition(".")[0].rstrip("0123456789") or kernel.name
         program, instruction = known

@@ -97,6 +97,10 @@ def _change(facts: Facts) -> str:
     return text
 
 
+def _graph(facts: Facts) -> str:
+    return "HIP graph" if facts.get("amd") else "CUDA graph"
+
+
 WORDS: dict[str, Words] = {
     "device-waits": Words("device time", _waits),
     "device-works": Words("device time", _dearest),
@@ -173,6 +177,14 @@ WORDS: dict[str, Words] = {
             if facts["path"].endswith((".json.gz", ".json"))
             else ""
         ),
+    ),
+    "trace-of-several-runs": Words(
+        "several captures",
+        lambda facts: (
+            f"The folder has {facts['runs']} captures; this is the latest,"
+            f" {facts['run']}."
+        ),
+        "Give the folder of another one to see that.",
     ),
     "trace-of-several-hosts": Words(
         "several hosts",
@@ -265,9 +277,12 @@ WORDS: dict[str, Words] = {
         "unnamed kernels",
         lambda facts: (
             f"{facts['count']} of {facts['of']} kernels have no HLO name, as inside a"
-            " CUDA graph."
+            f" {_graph(facts)}."
         ),
-        "Set XLA_FLAGS=--xla_gpu_enable_command_buffer= to turn CUDA graphs off.",
+        lambda facts: (
+            "Set XLA_FLAGS=--xla_gpu_enable_command_buffer= to turn"
+            f" {_graph(facts)}s off."
+        ),
     ),
     "kernels-by-order": Words(
         "CUDA graphs",
