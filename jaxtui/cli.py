@@ -33,6 +33,7 @@ from jaxtui.commands.common import (
     no_history,
     refused,
     valued,
+    write_options,
 )
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
@@ -70,6 +71,12 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"jaxtui.commands.{cmd_name}").command
         return command
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        write_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -10,7 +10,13 @@ import click
 
 from jaxtui.analysis import audit as analysis
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
-from jaxtui.commands.common import Common, check_program, not_started, python_flag
+from jaxtui.commands.common import (
+    Common,
+    check_program,
+    named,
+    not_started,
+    python_flag,
+)
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
@@ -24,8 +30,10 @@ from jaxtui.view import words
 from jaxtui.view.text import ansi, cut
 
 
-@click.command(
+@named(
     "audit",
+    "jaxtui audit train.py --lr 0.1",
+    "jaxtui audit --json -m package.train",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.argument("script", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]…")

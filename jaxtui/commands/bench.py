@@ -22,6 +22,7 @@ from jaxtui.commands.common import (
     Whole,
     engine_flags,
     flag,
+    named,
     no_history,
     valued,
 )
@@ -63,7 +64,11 @@ from jaxtui.view.export import FORMATS, Contents
 from jaxtui.view.report import Report
 
 
-@click.command("bench")
+@named(
+    "bench",
+    "jaxtui bench matmul selu:1e6 --size 256..4096 --mode jit,numpy",
+    "jaxtui bench train.py:step --export step.md",
+)
 @click.argument("op", nargs=-1, metavar="OP[:SIZE]...")
 @sizes("the op's own")
 @dtypes

@@ -20,7 +20,7 @@ from jaxtui.analysis.examination import (
     of_level,
 )
 from jaxtui.commands import FINE, CannotRun
-from jaxtui.commands.common import Common, engine_flags, valued
+from jaxtui.commands.common import Common, engine_flags, named, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_of
 from jaxtui.commands.output import close, rendered
@@ -47,7 +47,9 @@ def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
     return tuple(f"{name} {before} → {now}" for name, before, now in differences)
 
 
-@click.command("check")
+@named(
+    "check", "jaxtui check --level full", "jaxtui check --json --baseline monday.json"
+)
 @valued(
     "--level",
     "LEVEL",

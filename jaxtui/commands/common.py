@@ -313,6 +313,49 @@ def _hosts_flags(decorated: Callable[..., Any]) -> Callable[..., Any]:
     )(decorated)
 
 
+_ENGINE = {
+    *("start_limit", "cpu_devices", "python"),
+    *("coordinator", "num_processes", "process_id", "this_host"),
+}
+
+
+def write_options(
+    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write a command's own options, and below them those of every engine."""
+    parts: dict[str, list[tuple[str, str]]] = {"Options": [], "Engine and hosts": []}
+    for param in command.get_params(ctx):
+        row = param.get_help_record(ctx)
+        if isinstance(param, click.Option) and row is not None:
+            ours = param.name not in _ENGINE
+            parts["Options" if ours else "Engine and hosts"].append(row)
+    for title, rows in parts.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class Command(click.Command):
+    """A command whose help ends with the options of the engine and with examples."""
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        write_options(self, ctx, formatter)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples"):
+            for example in (self.epilog or "").splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
+
+def named(
+    name: str, *examples: str, cls: type[Command] = Command, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command, with examples for its help."""
+    return click.command(name, cls=cls, epilog="\n".join(examples), **settings)
+
+
 engine_flags = composed(
     valued(
         "--start-limit",

@@ -10,7 +10,7 @@ import click
 
 from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands import FINE, SLOWER, UNDECIDED
-from jaxtui.commands.common import flag, valued
+from jaxtui.commands.common import flag, named, valued
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.history.store import History, HistoryError
@@ -29,7 +29,11 @@ def _share(text: str) -> float:
     return float(number[1]) / 100
 
 
-@click.command("compare")
+@named(
+    "compare",
+    "jaxtui compare 12 15",
+    "jaxtui compare before.json after.json --fail-if-slower 5%",
+)
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @valued(

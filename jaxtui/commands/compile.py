@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
-from jaxtui.commands.common import Common, flag, python_flag, valued
+from jaxtui.commands.common import Common, flag, named, python_flag, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.hlo import Inspecting
 from jaxtui.commands.options import (
@@ -33,7 +33,11 @@ from jaxtui.text import join_painted
 from jaxtui.view import program
 
 
-@click.command("compile")
+@named(
+    "compile",
+    "jaxtui compile matmul:8k --dtype bf16 --topology v5e:2x4",
+    "jaxtui compile train.py:step --topology v5litepod-16",
+)
 @one_op
 @valued(
     "--topology",

@@ -11,7 +11,7 @@ import click
 from jaxtui import experiments, selection
 from jaxtui.analysis.crossover import BUDGET_SECONDS, Search, begin
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Common, engine_flags, no_history, valued
+from jaxtui.commands.common import Common, engine_flags, named, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, rendered
@@ -117,7 +117,11 @@ def _dtype(text: str) -> str:
     return dtypes[0]
 
 
-@click.command("crossover")
+@named(
+    "crossover",
+    "jaxtui crossover matmul",
+    "jaxtui crossover matmul --between numpy/float32,jit/bf16",
+)
 @click.argument("op", required=False, metavar="OP")
 @valued(
     "--between",

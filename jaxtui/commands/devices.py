@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from jaxtui.commands import CannotRun
-from jaxtui.commands.common import Common, engine_flags, valued
+from jaxtui.commands.common import Common, engine_flags, named, valued
 from jaxtui.commands.compile import refused_topology
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
@@ -20,7 +20,7 @@ from jaxtui.view.devices import finding_text, report
 from jaxtui.view.document import Devices
 
 
-@click.command("devices")
+@named("devices", "jaxtui devices --json", "jaxtui devices --topology v5litepod-16")
 @valued(
     "--topology",
     "NAME",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Whole, flag, valued
+from jaxtui.commands.common import Whole, flag, named, valued
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import confirm
@@ -50,7 +50,11 @@ def moment(text: str, now: datetime | None = None) -> float:
 MOMENT = Parsed("date", moment, ("12h", "3d", "2w"))
 
 
-@click.command("history")
+@named(
+    "history",
+    "jaxtui history matmul bf16 tpu",
+    "jaxtui history tpu --since 3d --export list.csv",
+)
 @click.argument("words", nargs=-1)
 @valued(
     "--since", "DATE", "Only later ones: 2026-11-21, or 12h, 3d or 2w ago.", type=MOMENT

@@ -8,7 +8,7 @@ import click
 
 from jaxtui import selection
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Common, engine_flags, valued
+from jaxtui.commands.common import Common, engine_flags, named, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     LIMIT,
@@ -43,7 +43,7 @@ TEXTS = ("jaxpr", "stablehlo", "hlo")
 """What can be printed, whole."""
 
 
-@click.command("hlo")
+@named("hlo", "jaxtui hlo selu --stage stablehlo", "jaxtui hlo train.py:step")
 @one_op
 @one_size
 @one_dtype("float32")

@@ -17,6 +17,7 @@ from jaxtui.commands.common import (
     Whole,
     engine_flags,
     flag,
+    named,
     no_history,
     valued,
 )
@@ -56,10 +57,14 @@ from jaxtui.view.text import COLUMNS, Line, ansi
 
 
 def _lesson(name: str) -> Lesson:
-    return lessons.load(choose(name, lessons.NAMES, "lesson"))
+    """A lesson by its name or its number in the list."""
+    names = [*lessons.NAMES]
+    if name.isdecimal() and 1 <= int(name) <= len(names):
+        name = names[int(name) - 1]
+    return lessons.load(choose(name, names, "lesson"))
 
 
-@click.command("learn")
+@named("learn", "jaxtui learn 2", "jaxtui learn first-call --json")
 @click.argument("lesson", required=False, type=Parsed("lesson", _lesson, lessons.NAMES))
 @valued(
     "--size",
@@ -207,7 +212,7 @@ class _Course(Driver):
             opening = _page(lesson, number, run, Attempt())
             put(_text(partial(opening.opening, first=first), again=not first))
             if step.question and can_ask():
-                guessed = await guess(len(step.question.choices))
+                guessed = await guess(view.LETTERS[: len(step.question.choices)])
         try:
             async with self.progress():
                 await self.session.play(run, "lesson")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from jaxtui import experiments, selection
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Common, engine_flags, no_history
+from jaxtui.commands.common import Common, engine_flags, named, no_history
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import json_flag, only
 from jaxtui.commands.output import close
@@ -23,7 +23,7 @@ from jaxtui.view import bench, stopwatch
 from jaxtui.view.text import COLUMNS, ansi
 
 
-@click.command("lie")
+@named("lie", "jaxtui lie", "jaxtui lie matmul:4k --json")
 @click.argument("op", required=False, metavar="[OP[:SIZE]]")
 @json_flag
 @no_history

@@ -9,7 +9,7 @@ import click
 from jaxtui import selection
 from jaxtui.analysis.links import choose
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
-from jaxtui.commands.common import Common, engine_flags, valued
+from jaxtui.commands.common import Common, engine_flags, named, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE_LIST, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, rendered
@@ -22,7 +22,7 @@ from jaxtui.view import words
 from jaxtui.view.export import Contents
 
 
-@click.command("links")
+@named("links", "jaxtui links", "jaxtui links --size 1MiB --cpu-devices 8")
 @valued(
     "--size",
     "BYTES",

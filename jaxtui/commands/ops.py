@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from jaxtui.commands.common import Common, engine_flags
+from jaxtui.commands.common import Common, engine_flags, named
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
@@ -18,7 +18,7 @@ class Document(Record, frozen=True, kw_only=True):
     ops: tuple[OpInfo, ...]
 
 
-@click.command("ops")
+@named("ops", "jaxtui ops", "jaxtui ops --json")
 @json_flag
 @engine_flags
 @click.pass_obj

@@ -18,12 +18,14 @@ from jaxtui import selection
 from jaxtui.analysis.profile import KEYS, By, best_key
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import (
+    Command,
     Common,
     Number,
     Whole,
     check_program,
     engine_flags,
     flag,
+    named,
     not_started,
     valued,
 )
@@ -72,7 +74,7 @@ OF_CASES = ("steps", "size", "dtype", "precision", "device", "mode", "arg", "mes
 OF_SCRIPTS = ("after", "after_steps", "seconds")
 
 
-class _Command(click.Command):
+class _Command(Command):
     """What follows a program belongs to it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -99,7 +101,12 @@ def _is_script(text: str) -> bool:
     return text.endswith(".py") or ("/" in text and ":" not in text)
 
 
-@click.command("profile", cls=_Command)
+@named(
+    "profile",
+    "jaxtui profile train.py:step",
+    "jaxtui profile --load /tmp/trace --by function",
+    cls=_Command,
+)
 @click.argument("target", nargs=-1, metavar="OP[:SIZE] | FILE:FUNCTION | SCRIPT [ARGS]")
 @valued(
     "--load",

@@ -11,7 +11,7 @@ import msgspec
 from jaxtui import selection
 from jaxtui.analysis.roofline import Place, larger, needed, place
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
-from jaxtui.commands.common import Common, engine_flags, no_history, valued
+from jaxtui.commands.common import Common, engine_flags, named, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
@@ -43,7 +43,11 @@ ROOF_SECONDS = 10.0
 """For the roofs, unless there is a budget for everything: then it is a third."""
 
 
-@click.command("roofline")
+@named(
+    "roofline",
+    "jaxtui roofline matmul selu:1e7",
+    "jaxtui roofline matmul --dtype f32,bf16",
+)
 @click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
 @sizes("the op's own, or larger than the caches")
 @dtypes

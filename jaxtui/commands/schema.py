@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from jaxtui.commands import FINE, ops
+from jaxtui.commands.common import named
 from jaxtui.commands.terminal import put
 from jaxtui.model.remark import rejection
 from jaxtui.view import (
@@ -63,13 +64,16 @@ def schema(command: str) -> dict[str, Any]:
     }
 
 
-@click.command("schema")
+@named("schema", "jaxtui schema", "jaxtui schema bench")
 @click.argument("name", required=False, metavar="[COMMAND]")
 def command(name: str | None) -> int:
-    """Print the JSON Schema of a command's document, or of all documents."""
-    if name is not None and name not in DOCUMENTS:
+    """Print the JSON Schema of a command's document; without a command, list them."""
+    if name is None:
+        for known in DOCUMENTS:
+            put(known)
+        return FINE
+    if name not in DOCUMENTS:
         known = ", ".join(DOCUMENTS)
         raise rejection("no-document-of", typed=name, commands=known)
-    found = schema(name) if name else {one: schema(one) for one in DOCUMENTS}
-    put(msgspec.json.format(msgspec.json.encode(found)).decode())
+    put(msgspec.json.format(msgspec.json.encode(schema(name))).decode())
     return FINE
