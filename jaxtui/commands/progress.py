@@ -55,16 +55,16 @@ def can_ask() -> bool:
     return all(map(is_terminal, (sys.stdin, sys.stdout, sys.stderr)))
 
 
-async def guess(choices: int) -> int | None:
-    """Index of the choice that was typed; ``None`` if there was none."""
+async def guess(letters: str) -> int | None:
+    """Index of the letter that was typed; ``None`` if there was none."""
     while True:
-        sys.stderr.write(f"your guess (1-{choices}, Enter to skip): ")
+        sys.stderr.write(f"your guess ({letters[0]}-{letters[-1]}, Enter to skip): ")
         sys.stderr.flush()
-        typed = (await _typed_line()).strip()
+        typed = (await _typed_line()).strip().lower()
         if not typed:
             return None
-        if typed.isdecimal() and 1 <= int(typed) <= choices:
-            return int(typed) - 1
+        if len(typed) == 1 and typed in letters:
+            return letters.index(typed)
 
 
 # The line.

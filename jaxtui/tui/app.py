@@ -14,22 +14,29 @@ from textual import events, on
 from textual.actions import parse
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.markup import escape
 from textual.screen import Screen
-from textual.widgets import Static, TabbedContent, TabPane
-from textual.widgets._tabbed_content import ContentTabs
+from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 
 from jaxtui import format as fmt
 from jaxtui.model import Case, OpInfo
 from jaxtui.signals import interrupt
 from jaxtui.state import RUNNING
 from jaxtui.tui import colors, pace, themes
-from jaxtui.tui.base import BaseApp
+from jaxtui.tui.base import PATIENCE_SECONDS, BaseApp
 from jaxtui.tui.devices import DevicesPane
-from jaxtui.tui.pane import ANYWHERE, WIDE_COLUMNS, Explained, Pane, bindings
+from jaxtui.tui.line import LineScreen
+from jaxtui.tui.pane import (
+    ANYWHERE,
+    PROMPTS,
+    WIDE_COLUMNS,
+    Explained,
+    Pane,
+    bindings,
+)
 from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
@@ -72,11 +79,12 @@ class Palette(Provider):
             yield DiscoveryHit(title, run, help=escape(sentence))
 
     async def search(self, query: str) -> Hits:
-        """Those whose label or sentence matches."""
+        """Those whose label matches, then those whose sentence does."""
         matcher = self.matcher(query)
         for title, sentence, run, _ in self._commands():
-            score = max(matcher.match(title), 0.9 * matcher.match(sentence))
-            if score > 0:
+            name, text = matcher.match(title), matcher.match(sentence)
+            if name or text:
+                score = 1 + name if name else text / (1 + text)
                 yield Hit(score, matcher.highlight(title), run, help=escape(sentence))
 
     def _commands(self) -> Iterator[SystemCommand]:
@@ -204,7 +212,7 @@ class JaxtuiApp(BaseApp):
         devices.take_focus()
         self.watch(devices, "disturbed", self._tell_disturbed)
         # The keys of a tab are those of the pane in it: the focus stays there.
-        self.query_one(ContentTabs).can_focus = False
+        self.query_one(Tabs).can_focus = False
         self.set_interval(1 / self.fps, self._publish)
         self.set_interval(5.0, self.release_if_idle)
         self.set_interval(5.0, self.end_without_terminal)
@@ -245,7 +253,22 @@ class JaxtuiApp(BaseApp):
             if pressed and not event.is_forwarded:
                 self.session.end_answer()
             await self.fill("bench")
+            if isinstance(event, events.Key):
+                await self._open_prompt()
         await super().on_event(event)
+
+    async def _open_prompt(self) -> None:
+        """Let a prompt that is being opened take the focus: the key is for it.
+
+        A slow line delivers several keys at once.
+        """
+        end = time.monotonic() + PATIENCE_SECONDS
+        while (
+            isinstance(self.screen, (LineScreen, CommandPalette))
+            and self.screen.focused is None
+            and time.monotonic() < end
+        ):
+            await asyncio.sleep(0.001)
 
     def simulate_key(self, key: str) -> None:
         """Press a key for whoever is clicked, as the app.
@@ -343,18 +366,23 @@ class JaxtuiApp(BaseApp):
         self.call_later(enter)
 
     def _on_bench(self, act: Callable[[BenchPane], None]) -> None:
-        """Show the tab Bench, and do something there once it is complete."""
+        """Show the tab Bench, and do something there: at once where it is complete,
+        because the next key may have been typed already.
+        """
+        from jaxtui.tui.bench import BenchPane
 
         async def complete() -> None:
             await self.fill("bench")
-            from jaxtui.tui.bench import BenchPane
-
             if (pane := self.pane(BenchPane)) is not None:
                 act(pane)
                 pane.take_focus()
 
         self.show_tab("bench")
-        self.call_later(complete)
+        if (pane := self.pane(BenchPane)) is not None:
+            act(pane)
+            pane.take_focus()
+        else:
+            self.call_later(complete)
 
     def to_form(self, values: Values) -> None:
         self._on_bench(lambda pane: pane.to_form(values))
@@ -395,6 +423,8 @@ class JaxtuiApp(BaseApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if isinstance(self.screen, TooSmall):
             return True
+        if action in PROMPTS and isinstance(self.focused, Input):
+            return False
         return True if self.why_not(action) is None else None
 
     def perform(self, action: str) -> None:
@@ -427,6 +457,8 @@ class JaxtuiApp(BaseApp):
 
     def action_open_file(self) -> None:
         self._on_bench(lambda pane: pane.action_open_file())
+
+    action_type_command = BaseApp.action_command_palette
 
     def action_release(self) -> None:
         why = words.of("freed")
@@ -468,15 +500,16 @@ class JaxtuiApp(BaseApp):
         self.exit(return_code=130)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: every key that means something there."""
-        actions = {"command_palette"}
-        for node, binding, _, tooltip in screen.active_bindings.values():
-            if tooltip and binding.action not in actions:
+        """The palette: every key that does something there now."""
+        actions = {"command_palette", "type_command"}
+        active = screen.active_bindings.values()
+        for node, binding, enabled, tooltip in active:
+            if tooltip and enabled and binding.action not in actions:
                 actions.add(binding.action)
                 keys = " ".join(
-                    self.get_key_display(each)
-                    for _, each in node._bindings
-                    if each.action == binding.action
+                    self.get_key_display(other.binding)
+                    for other in active
+                    if (other.node, other.binding.action) == (node, binding.action)
                 )
                 yield SystemCommand(
                     binding.description,
@@ -490,7 +523,8 @@ class JaxtuiApp(BaseApp):
             if tab == self.tab:
                 continue
             for binding in Binding.make_bindings(pane.BINDINGS):
-                if binding.tooltip:
+                action, _, _ = binding.action.partition("(")
+                if binding.tooltip and pane.why_not(action) is None:
                     act = partial(self._perform_in, tab, binding.action)
                     title = f"{tab.capitalize()}: {binding.description}"
                     yield SystemCommand(title, binding.tooltip, act)

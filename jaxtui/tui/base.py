@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.css.query import NoMatches
 from textual.driver import Driver
@@ -42,6 +41,7 @@ from jaxtui.signals import exit_within, interrupt
 from jaxtui.state import Purpose
 from jaxtui.text import visible
 from jaxtui.tui import pace, plain_text, themes
+from jaxtui.tui.layout import draw_what_moves
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import words
 from jaxtui.view.export import ExportError, write
@@ -56,10 +56,6 @@ Request = Callable[[], Coroutine[Any, Any, object]]
 
 IDLE_SECONDS = 600.0
 """Without input, after which an accelerator is not held any longer."""
-
-CLIPBOARD_BYTES = 74_994
-"""What the escape code for the clipboard carries at most in common terminals: 100,000
-bytes, of which the encoding takes a quarter and the code itself a few."""
 
 INTERNAL = 70
 """Exit code after a mistake of the app's own."""
@@ -89,19 +85,6 @@ ends "starting"; whatever else happens is shown at once. Of ``Hello`` because de
 that follow at once would wait until the frame that it causes is over."""
 
 
-def _let_lines_go() -> None:
-    """Let Textual drop the lines of widgets that are gone.
-
-    Its cache of 1,024 pairs of backgrounds has the lines of whichever widget asked in
-    its key (Textual's issue 6665): of each screen that was left, all that it drew
-    stays, 50 MB after 900 keys. The colours alone are as good a key.
-    """
-    kept = vars(StylesCache)["get_inner_outer"]
-    if hasattr(kept, "cache_clear"):  # a cache of functions, not of the class yet
-        of_colors = lru_cache(1024)(kept.__wrapped__)
-        StylesCache.get_inner_outer = classmethod(of_colors)  # type: ignore[method-assign,assignment,arg-type]
-
-
 class BaseApp(App[None]):
     """The session, the snapshot, its endings, and requests that take their time.
 
@@ -127,7 +110,7 @@ class BaseApp(App[None]):
         """Knows whether the terminal has taken what was drawn."""
         super().__init__()
         plain_text.show_hidden()
-        _let_lines_go()
+        draw_what_moves()
         self._nothing_hidden = plain_text.NothingHidden()
         self.session: Session[State] = Session(engine, EMPTY)
         self.session.changed = self._changed
@@ -251,10 +234,7 @@ class BaseApp(App[None]):
         The escape code is swallowed by many a terminal (tmux's default does), and
         nothing tells whether it arrived.
         """
-        shown = visible(text)
-        if len(shown.encode()) > CLIPBOARD_BYTES:
-            return "too long for the clipboard"
-        self.copy_to_clipboard(shown)
+        self.copy_to_clipboard(visible(text))
         return "copied if the terminal allows it"
 
     def take_away(self, text: str, name: str) -> None:
@@ -321,13 +301,12 @@ class BaseApp(App[None]):
         # A screen that was about to open has lost its widgets.
         if self.leaving and isinstance(error, NoMatches):
             return
-        super()._handle_exception(error)
-        self._return_code = INTERNAL
         self.crash = self.crash or error
+        super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         # Textual would print every local variable; ``report`` writes the traceback.
-        self._close_messages_no_wait()
+        self.exit(return_code=INTERNAL)
 
 
 def base(widget: Widget) -> BaseApp:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -22,7 +22,7 @@ from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.form import FORM_HINTS, CaseForm, Field
+from jaxtui.tui.form import CaseForm, Field
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import MOST, State, next_picture
@@ -90,6 +90,7 @@ _KEYS = (
         "Details",
         "Show the phases of the case, then the log, or neither.",
     ),
+    ("escape", "back", "Back", "Close the log or the phases, then the form."),
     ("y", "copy", "Copy", "Copy the results, also to a file next to the history."),
     (
         "u",
@@ -246,7 +247,7 @@ class BenchPane(CasePane):
             first, *others = hints
             self.form.entitle("what to time", [first._replace(about=about), *others])
         else:
-            self.form.entitle("what to time", FORM_HINTS)
+            self.form.entitle("what to time", self.form.hints)
 
     def take_focus(self) -> None:
         if self.state.run is not None and self.form.folded:
@@ -286,6 +287,8 @@ class BenchPane(CasePane):
                 return words.of("nothing-yet", what="result")
             case "view" if state.run is None:
                 return words.of("nothing-to-draw")
+            case "back" if not self._opened:
+                return words.of("nothing-to-close")
             case _:
                 return super().why_not(action)
 
@@ -381,6 +384,23 @@ class BenchPane(CasePane):
             self._pictures.phases = True
         self._arrange()
 
+    @property
+    def _opened(self) -> bool:
+        """The log, phases or the form were opened over the results."""
+        log, phases = self.query_one(LogPanel).display, self._pictures.phases
+        return bool(log or phases or (self.state.run and not self.form.folded))
+
+    def action_back(self) -> None:
+        log = self.query_one(LogPanel)
+        if log.display:
+            log.display = False
+        elif self._pictures.phases:
+            self._pictures.phases = None
+        else:
+            self.form.folded = True
+            self.call_after_refresh(self.take_focus)
+        self._arrange()
+
     def action_copy(self) -> None:
         if (run := self.session.state.run) is not None:
             self.base.take_away(report.text(bench.report(run)), "results.txt")
@@ -395,6 +415,10 @@ class BenchPane(CasePane):
         self.app.push_screen(ExportScreen(offer))
 
     # What happens in the parts.
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self) -> None:
+        self.tell_keys()
 
     @on(Input.Submitted)
     @on(Button.Pressed)

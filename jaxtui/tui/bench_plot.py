@@ -17,13 +17,32 @@ from jaxtui.state import CaseState
 from jaxtui.tui.base import base
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
-from jaxtui.tui.state import EMPTY, State, curves_of, view_of
+from jaxtui.tui.state import EMPTY, State, curves_of, next_picture, view_of
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
 from jaxtui.view import calls, phases
 from jaxtui.view.bench_plot import plot, short_label
 from jaxtui.view.curves import case_at, sizes
+
+NAMES = {
+    "live": "calls",
+    "histogram": "spread",
+    "crossing": "crossing",
+    "roofline": "roofs",
+    "time": "time",
+    "flops": "FLOP/s",
+    "peak": "% of peak",
+    "numpy": "× NumPy",
+    "busbw": "busbw",
+}
+"""Of a view and, where curves over size are shown, of what they show."""
+
+
+def _next(state: State) -> str:
+    """What the key of the view shows next."""
+    view, metric = next_picture(state)
+    return NAMES[metric if view == "sweep" else view]
 
 
 class Side(Vertical):
@@ -41,7 +60,7 @@ class Side(Vertical):
         super().__init__(id="side")
 
     def compose(self) -> ComposeResult:
-        with Panel("", [hint(self, "details")], id="phases-panel"):
+        with Panel("", [hint(self, "details", "log")], id="phases-panel"):
             yield Paper(id="phases")
         with Panel(id="spread-panel"):
             yield PlotView(id="spread")
@@ -122,7 +141,9 @@ class Pictures(Horizontal):
             return
         title, picture, text = self._plot(state)
         view = view_of(state)
-        self.query_one("#plot-panel", Panel).entitle(title, [hint(self, "view")])
+        self.query_one("#plot-panel", Panel).entitle(
+            title, [hint(self, "view", _next(state))]
+        )
         subject = run.origin, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(picture, text, subject)
         self._draw_side()

@@ -44,7 +44,7 @@ class CheckPanel(Panel):
             hints = [
                 Hint("Enter", "figures", "enter"),
                 hint(self, "check('quick')", "again"),
-                hint(self, "hide_check"),
+                hint(self, "back", "hide"),
             ]
             if judged.devices:
                 hints += [hint(self, "check('full')", "full"), hint(self, "copy")]

@@ -55,15 +55,6 @@ class Classroom(LoopScreen):
             # What the remote of a presenter sends, too.
             ("space,enter,pagedown", "next", "Next", "Next step, or skip to the end."),
             ("backspace,pageup", "previous", "Step back", "Show the previous step."),
-            *(
-                (
-                    str(number),
-                    f"stage({number})",
-                    f"Stage {number}",
-                    f"Show the {step}.",
-                )
-                for number, step in enumerate(STEPS, 1)
-            ),
             ("left", "adjust(-1)", "Less", "Lower the bet; previous value."),
             ("right", "adjust(1)", "More", "Raise the bet; next value."),
             ("up", "field(-1)", "Field", "Choose what the arrows change."),
@@ -162,10 +153,6 @@ class Classroom(LoopScreen):
         self.playback = None
         self._show_step(max(0, STEPS.index(self.step) - 1))
 
-    def action_stage(self, number: int) -> None:
-        self.playback = None
-        self._show_step(number - 1)
-
     def action_field(self, by: int) -> None:
         index = (FIELDS.index(self.field) + by) % len(FIELDS)
         self.field = FIELDS[index]
@@ -207,7 +194,7 @@ class Classroom(LoopScreen):
         ):
             return self.state.no_jax
         waits = self.playback is None and self._clocks is None
-        if action in ("next", "stage") and waits:
+        if action == "next" and waits:
             return words.of("class-not-run")
         return None
 

@@ -57,9 +57,9 @@ _KEYS = (
     ),
     (
         "escape",
-        "hide_check",
+        "back",
         "Hide",
-        "Stop a running check; hide a finished one.",
+        "Stop a running check; hide a finished one; then hide the details.",
     ),
     ("g", "view", "View", "Show the last check, or the case again."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
@@ -266,7 +266,7 @@ class DevicesPane(CasePane):
         match action:
             case "edit" if self.case is None:
                 return state.no_jax
-            case "hide_check" if not state.check_shown:
+            case "back" if not state.check_shown and not self.details:
                 return words.of("nothing-to-close")
             case "view" if state.exam is None:
                 return words.of("no-check")
@@ -336,8 +336,12 @@ class DevicesPane(CasePane):
             exam = examination.begin(mine, level)
             self.base.background(partial(session.play, exam, "check"))
 
-    def action_hide_check(self) -> None:
-        if self.session.state.checking:
+    def action_back(self) -> None:
+        state = self.session.state
+        alone = bool(self.details) and self.size.width < WIDE_COLUMNS
+        if alone or not state.check_shown:  # what is on top goes first
+            self.details = False
+        elif state.checking:
             self.base.background(self.session.stop)
         else:
             self.session.update(check_open=False)

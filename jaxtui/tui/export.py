@@ -13,10 +13,12 @@ from textual.widgets import Input
 from jaxtui import format as fmt
 from jaxtui.text import visible
 from jaxtui.tui.base import base
+from jaxtui.tui.dialogs import Question
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
 from jaxtui.tui.widgets.panel import Hint
-from jaxtui.view.export import check, here, write
+from jaxtui.view import words
+from jaxtui.view.export import ExportError, check, here, write
 from jaxtui.view.offers import Offer
 
 
@@ -53,20 +55,29 @@ class ExportScreen(LineScreen):
         field.cursor_position = len(field.value)
 
     async def take(self, typed: str) -> None:
-        path = await in_thread(partial(_checked, typed, tuple(self._contents)))
+        path, exists = await in_thread(partial(_checked, typed, tuple(self._contents)))
+        if exists is not None:
+            question = Question(words.text(exists.remark), "replaces it", "keeps it")
+            if not await self.app.push_screen_wait(question):
+                raise exists
         made = await in_thread(self._contents[path.suffix.lower()])
         text = visible(made if isinstance(made, str) else await made)
-        await in_thread(partial(write, path, text))
+        await in_thread(partial(write, path, text, replace=exists is not None))
         size = fmt.bytes_text(len(text.encode()))
         base(self).session.say(f"Wrote {size} to {path}.")
 
 
-def _checked(typed: str, endings: tuple[str, ...]) -> Path:
-    """The file that is meant.
+def _checked(typed: str, endings: tuple[str, ...]) -> tuple[Path, ExportError | None]:
+    """The file that is meant, and the refusal of one that exists.
 
     Raises:
         ExportError: It cannot be written.
     """
     path = here() / os.path.expanduser(typed.strip())
-    check(path, endings)
-    return path
+    try:
+        check(path, endings)
+    except ExportError as error:
+        if error.remark.code != "file-exists":
+            raise
+        return path, error
+    return path, None

@@ -39,7 +39,7 @@ from jaxtui.tui.values import (
     takes_mesh,
 )
 from jaxtui.tui.widgets.choice import Choice, Entry
-from jaxtui.tui.widgets.panel import Hint, Panel
+from jaxtui.tui.widgets.panel import Hint, Hints, Panel
 from jaxtui.view import words
 from jaxtui.view.text import meter, plain
 
@@ -54,10 +54,6 @@ VECTORS = "1e4,1e5,1e6"
 
 BUFFERS = "1k..16Mx4"
 """Sizes to begin with for collectives, in bytes."""
-
-
-FORM_HINTS = (Hint("Enter", "opens a list"), Hint("Esc", "leaves an input"))
-"""What the border of the form says while there is nothing to act on."""
 
 
 class Field(Input):
@@ -133,7 +129,7 @@ class CaseForm(Panel):
         .row Label { color: $foreground 60%; }
         #sizes { width: 14; margin-right: 2; }
         #budget { width: 6; }
-        #processes { width: 4; margin-right: 2; }
+        #processes { width: 5; margin-right: 2; }
         #arguments { width: 1fr; margin-right: 2; }
         #mesh { width: 8; margin-right: 2; }
         #mesh, #mesh-label { display: none; }
@@ -166,7 +162,7 @@ class CaseForm(Panel):
         """The form means something else now."""
 
     def __init__(self) -> None:
-        super().__init__("what to time", FORM_HINTS)
+        super().__init__("what to time")
         self._run: int | None = None
         self._as_run: Values | None = None
         """What the form said when the run on screen began."""
@@ -220,6 +216,13 @@ class CaseForm(Panel):
             arguments=self.query_one("#arguments", Input).value,
             mesh=self.query_one("#mesh", Input).value,
         )
+
+    @property
+    def hints(self) -> Hints:
+        """What the keys do where the focus is."""
+        if isinstance(self.screen.focused, Field):
+            return [Hint("Enter", "run", "enter"), Hint("Esc", "leave", "escape")]
+        return [Hint("Enter", "open the list", "enter")]
 
     @property
     def edited(self) -> bool:

@@ -57,7 +57,7 @@ KEYS = (
         "Mark or unmark the measurement; jaxtui compares two marked ones.",
     ),
     ("delete", "delete", "Delete", "Delete the measurement; jaxtui asks first."),
-    ("escape", "back", "Back", "Leave the filter; remove the marks, then the words."),
+    ("escape", "back", "Back", "Remove the marks, then the words."),
     ("u", "export", "Export", "Write the list or the comparison to a file."),
 )
 """Key, action, label and sentence."""
@@ -128,9 +128,12 @@ class Words(BorderedInput):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "To the list"),
-        # As well: the list was filtered with each letter.
-        Binding("escape", "submit", "Back"),
+        Binding("escape", "clear", "Back", tooltip="Clear the words; to the list."),
     ]
+
+    async def action_clear(self) -> None:
+        self.value = ""
+        await self.action_submit()
 
 
 class HistoryTable(Grid):
@@ -191,11 +194,7 @@ class HistoryPane(Pane):
     HELP = "On the tab History"
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "history",
-        KEYS,
-        ("To form", "Search", "Mark", "Delete", "Export"),
-        # What is typed next on a slow line is for the words already.
-        priority=("Search",),
+        "history", KEYS, ("To form", "Search", "Mark", "Delete", "Export")
     )
 
     DEFAULT_CSS = """
@@ -276,13 +275,6 @@ class HistoryPane(Pane):
 
     def take_focus(self) -> None:
         self.screen.set_focus(self.query_one(HistoryTable))
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In the words a slash is a letter."""
-        # Whether the words have been told of their focus yet makes no difference.
-        if action == "filter" and isinstance(self.screen.focused, Words):
-            return False
-        return super().check_action(action, parameters)
 
     def why_not(self, action: str) -> str | None:
         if action in ROW_ACTIONS and not self.past.rows:

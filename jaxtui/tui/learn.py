@@ -152,12 +152,17 @@ _KEYS = (
     ("r,f5", "run", "Run", "Run the step, or run it again."),
     ("enter", "proceed", "Proceed", "Run the step; once it has run, show the next."),
     ("n", "move(1)", "Next", "Show the next step."),
-    ("b", "move(-1)", "Previous", "Show the previous step."),
+    ("backspace", "move(-1)", "Previous", "Show the previous step."),
     *(
-        (f"{n}", f"answer({n})", f"Predict {n}", f"Predict answer {n} of the question.")
-        for n in range(1, 5)
+        (
+            letter,
+            f"answer({number})",
+            f"Predict {letter}",
+            f"Predict answer {letter} of the question.",
+        )
+        for number, letter in enumerate(view.LETTERS, 1)
     ),
-    ("d", "detail", "Details", "Show the explanation, then the figures, or the plot."),
+    ("g", "detail", "View", "Show the explanation, then the figures, or the plot."),
     ("plus,equals_sign", "resize(1)", "More", "Double the size of the lesson."),
     ("minus", "resize(-1)", "Less", "Halve the size of the lesson."),
     ("v", "code", "Code", "Show plain Python that does what the step runs."),
@@ -168,7 +173,7 @@ _KEYS = (
         "Copy the step as text, also to a file next to the history.",
     ),
     ("u", "export", "Export", "Write the step to a file: text, script or plot."),
-    ("escape", "lessons", "Lessons", "Back to the list of lessons."),
+    ("escape", "back", "Back", "Close the explanation; then back to the lessons."),
 )
 """Of an open lesson: keys, action, label, and what it does."""
 
@@ -179,7 +184,7 @@ class LearnPane(Pane):
     HELP = "On the tab Learn"
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "learn", _KEYS, ("Run", "Next", "Back", "Details", "Code", "Lessons")
+        "learn", _KEYS, ("Run", "Next", "View", "Code", "Back")
     )
 
     DEFAULT_CSS = """
@@ -353,9 +358,12 @@ class LearnPane(Pane):
         self.course = replace(self.course, open=event.index)
         self._conclude_at_once()
 
-    def action_lessons(self) -> None:
-        """Back to the list; what runs is not stopped."""
-        self.course = replace(self.course, open=None)
+    def action_back(self) -> None:
+        """Back to the result, or to the list; what runs is not stopped."""
+        if self.detail != "result":
+            self.detail = "result"
+        else:
+            self.course = replace(self.course, open=None)
 
     def action_detail(self) -> None:
         self.detail = DETAILS[(DETAILS.index(self.detail) + 1) % len(DETAILS)]

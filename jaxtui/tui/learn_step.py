@@ -184,9 +184,15 @@ class StepView(Container):
         run = {"before": hint(self, "proceed", "run"), "broken": again}
         to_do = [run[stage]] if stage in run else []
         if question and not done:
-            to_do.insert(0, Hint(f"1–{len(question.choices)}", "predict"))
+            to_do.insert(
+                0, Hint(f"a–{view.LETTERS[len(question.choices) - 1]}", "predict")
+            )
         last = page.number + 1 == len(page.lesson.steps)
-        onward = hint(self, "lessons") if last else hint(self, "proceed", "next step")
+        onward = (
+            hint(self, "back", "lessons")
+            if last
+            else hint(self, "proceed", "next step")
+        )
         after = {"running": [hint(self, "stop")], "done": [onward, again]}
         results = "figures" if page.figures.picture is not None else "result"
         other = {"result": "explain", "text": results}.get(detail, "plot")

@@ -271,7 +271,8 @@ class LoopScreen(Modal):
         self.show_moment(0.0)
 
     def action_close(self) -> None:
-        """Leave the screen; its loop is stopped."""
+        """Leave the screen; its loop is stopped, and one that waits never begins."""
+        self._open = False
         self.stop_loop()
         self.dismiss()
 

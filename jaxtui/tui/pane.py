@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.reactive import reactive
 from textual.widget import Widget
+from textual.widgets import Input
 
 from jaxtui.session import Session
 from jaxtui.tui.base import BaseApp, base
@@ -21,15 +22,25 @@ WIDE_COLUMNS = 100
 Key = tuple[str, str, str, str]
 """Key or keys, action, label, and what it does in a sentence."""
 
+PROMPTS = ("open_file", "export", "filter", "search", "type_command")
+"""Actions after which text is typed. Their keys come before those of what has the
+focus: a slow line delivers several at once, and the next one is text already."""
+
 ANYWHERE: tuple[Key, ...] = (
     ("s,f6", "stop", "Stop", "Stop the run; keep its numbers."),
     ("x", "release", "Free", "Free the accelerator until the next run."),
     ("R", "retry", "Retry", "Start the engine again after it failed."),
     ("t", "theme", "Theme", "Dark, light, projector."),
     (
-        "ctrl+p,colon",
+        "ctrl+p",
         "command_palette",
         "Commands",
+        "Find keys, ops, lessons, devices and recorded TPUs.",
+    ),
+    (
+        "colon",
+        "type_command",
+        "Palette",
         "Find keys, ops, lessons, devices and recorded TPUs.",
     ),
     ("question_mark,f1", "help", "Help", "Show all keys."),
@@ -59,7 +70,7 @@ def bindings(
             tooltip=sentence,
             id=f"{place}-{label.lower().replace(' ', '-')}",
             show=label in shown,
-            priority=label in priority,
+            priority=label in priority or action.removeprefix("app.") in PROMPTS,
         )
         for key, action, label, sentence in keys
     ]
@@ -77,7 +88,10 @@ class Explained(Widget):
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Grey out the key of what cannot be done now."""
+        """Grey out the key of what cannot be done now; in an input it is a letter."""
+        # Whether the input has been told of its focus yet makes no difference.
+        if action in PROMPTS and isinstance(self.screen.focused, Input):
+            return False
         return True if self.why_not(action) is None else None
 
     def perform(self, action: str) -> None:

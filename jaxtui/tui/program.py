@@ -20,7 +20,7 @@ from jaxtui.view.report import lines
 from jaxtui.view.text import plain
 
 SECTIONS = ("Summary", "jaxpr", "StableHLO", "HLO")
-"""In the order of their digits."""
+"""In the order in which Tab shows them."""
 
 _FILES = ("summary.txt", "jaxpr.txt", "stablehlo.mlir", "optimised.hlo.txt")
 
@@ -39,13 +39,9 @@ class ProgramScreen(CaseScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "back", "Back"),
-        *(
-            Binding(str(number + 1), f"section({number})", name, show=False)
-            for number, name in enumerate(SECTIONS)
-        ),
         Binding("tab", "turn(1)", "Next text", priority=True),
         Binding("shift+tab", "turn(-1)", "Text before", show=False, priority=True),
-        Binding("slash", "search", "Search"),
+        Binding("slash", "search", "Search", priority=True),
         Binding("n", "again", "Next", tooltip="Go to the next match."),
         Binding("y", "copy", "Copy"),
         *modal_keys("program", ()),
@@ -101,7 +97,7 @@ class ProgramScreen(CaseScreen):
             hlo = program.hlo(found.hlo)
             self._texts = (summary, found.jaxpr, found.stablehlo, hlo)
         names = [
-            (f" {number + 1} {name} ", "reverse" if number == self._section else "")
+            (f" {name} ", "reverse" if number == self._section else "")
             for number, name in enumerate(SECTIONS)
         ]
         panel = self.query_one(Panel)
@@ -132,12 +128,9 @@ class ProgramScreen(CaseScreen):
             return
         self.leave(self.PURPOSE)
 
-    def action_section(self, number: int) -> None:
-        self._section = number
-        self.draw()
-
     def action_turn(self, by: int) -> None:
-        self.action_section((self._section + by) % len(SECTIONS))
+        self._section = (self._section + by) % len(SECTIONS)
+        self.draw()
 
     def action_copy(self) -> None:
         if self._inspected is None:

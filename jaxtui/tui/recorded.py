@@ -14,6 +14,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from jaxtui.machine import topologies
+from jaxtui.model import SelectionError
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.modal import Modal, modal_keys
 from jaxtui.tui.widgets.chip_map import ChipMap
@@ -136,8 +137,8 @@ class RecordedScreen(Modal):
         choose(self.base, self.topology)
 
     def action_step(self, by: int) -> None:
-        names = SHOWN
-        self.topology = names[(names.index(self.topology) + by) % len(names)]
+        here = SHOWN.index(self.topology) if self.topology in SHOWN else -1
+        self.topology = SHOWN[(here + by) % len(SHOWN)]
 
     def _draw(self) -> None:
         width = self.size.width
@@ -162,7 +163,7 @@ class RecordedScreen(Modal):
         self.query_one("#recorded-title", Static).update(
             Content.assemble(
                 (
-                    "COMPUTED" if self.topology in topologies.LARGE else "RECORDED",
+                    "RECORDED" if self.topology in topologies.names() else "COMPUTED",
                     "bold reverse $text-warning",
                 ),
                 (f" {self.topology}", "bold"),
@@ -179,7 +180,6 @@ def choose(app: BaseApp, shown: str | None) -> None:
         app: shows it.
         shown: the one that is on screen, which gives way to the chosen one.
     """
-    names = SHOWN
 
     def show(chosen: tuple[str, ...] | None) -> None:
         if chosen is None:
@@ -189,10 +189,22 @@ def choose(app: BaseApp, shown: str | None) -> None:
         else:
             app.push_screen(RecordedScreen(chosen[0]))
 
-    entries = []
-    for name in names:
+    def entry(name: str) -> Entry:
         found = topologies.devices(name)
-        about = f"{devices.title(found)}: {chipmap.summary(found)}"
-        entries.append(Entry(name, name, about))
-    popup = ChoicePopup(entries, (shown or names[0],), _PLACE, multiple=False)
+        return Entry(name, name, f"{devices.title(found)}: {chipmap.summary(found)}")
+
+    def unlisted(typed: str) -> Entry | None:
+        """Any other slice whose layout is known, such as ``v4-4096``."""
+        try:
+            return entry(typed)
+        except SelectionError:
+            return None
+
+    popup = ChoicePopup(
+        [*map(entry, SHOWN)],
+        (shown or SHOWN[0],),
+        _PLACE,
+        multiple=False,
+        unlisted=unlisted,
+    )
     app.push_screen(popup, show)

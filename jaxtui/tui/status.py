@@ -112,9 +112,6 @@ class StatusLine(Widget):
         return "" if any(one.simulated for one in state.devices) else "CPU only"
 
     def _show(self) -> None:
-        # Under another screen: Textual would draw all of that anew.
-        if self.screen is not self.app.screen:
-            return
         text = self.render().plain
         if text != self._shown:
             self._shown = text

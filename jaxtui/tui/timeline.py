@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
@@ -57,6 +58,10 @@ _KEYS = (
 _SHOWN = ("Wait", "Chain", "More", "Play", "Slow", "Class", "Code", "Back")
 
 
+NOTE_LINES = 3
+"""Of a low screen, on which notes do not scroll: ``max-height`` of ``#notes``."""
+
+
 class FiguresPanel(Panel):
     """Stopwatch and work of the loop, and the factor between them."""
 
@@ -91,10 +96,8 @@ class FiguresPanel(Panel):
         over = until is None or until >= clocks.work
 
         def lines(width: int) -> list[Line]:
-            first = fold(verdict, width)[0] if over else (Span("…", "muted"),)
-            # Where the next part did not fit, its separator stays away, too.
-            last = [piece(first, 0, len(plain(first).rstrip(" ·")))]
-            return [*stopwatch.loop_lines(clocks, width, until=until), *last]
+            last = _whole_parts(verdict, width) if over else (Span("…", "muted"),)
+            return [*stopwatch.loop_lines(clocks, width, until=until), last]
 
         self.query_one(Paper).show(lines)
 
@@ -102,6 +105,14 @@ class FiguresPanel(Panel):
         """Say why there are no figures."""
         self.query_one(Figure).display = False
         self.query_one(Paper).show(lambda _: why)
+
+
+def _whole_parts(line: Line, width: int) -> Line:
+    """The parts of a line, between its separators, for which there is room."""
+    text, end = plain(line), len(plain(line))
+    while end > width and " · " in text[:end]:
+        end = text.rindex(" · ", 0, end)
+    return piece(line, 0, min(end, width))
 
 
 class CallPanel(Panel):
@@ -136,7 +147,9 @@ class TimelineScreen(LoopScreen):
     TimelineScreen {
         #lanes { height: 1fr; }
         #lower { height: auto; }
-        #notes { height: auto; max-height: 3; border: none; overflow: hidden; }
+        #notes {
+            height: auto; max-height: 3; border: none; overflow: hidden;
+        }
         &.-flat #call, &.-flat #notes { display: none; }
         &.-tall {
             #notes {
@@ -330,7 +343,19 @@ class TimelineScreen(LoopScreen):
     def _show_notes(self) -> None:
         remarks = self._report.remarks
         notes = self.query_one("#notes", Panel).query_one(Paper)
-        notes.show(lambda width: statement_lines(remarks, width))
+        most = sys.maxsize if self.has_class("-tall") else NOTE_LINES
+
+        def lines(width: int) -> list[Line]:
+            """Whole notes only, where they cannot be scrolled."""
+            shown: list[Line] = []
+            for remark in remarks:
+                note = [*statement_lines((remark,), width)]
+                if shown and len(shown) + len(note) > most:
+                    break
+                shown += note
+            return shown
+
+        notes.show(lines)
 
     def _arrange(self) -> None:
         """Show what there is room for."""

@@ -159,8 +159,8 @@ class Scene(msgspec.Struct, frozen=True):
 
     def steps(self) -> Line:
         spans = [
-            Span(f" {number} {step} ", "badge" if step == self.step else "label")
-            for number, step in enumerate(STEPS, 1)
+            Span(f" {step} ", "badge" if step == self.step else "label")
+            for step in STEPS
         ]
         if self.recorded:
             spans += [Span(" RECORDED ", "badge-low"), Span(f" {RECORDED_ON}")]

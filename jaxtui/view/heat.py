@@ -8,6 +8,7 @@ import msgspec
 
 from jaxtui.format import Unit
 from jaxtui.plot import HEAT
+from jaxtui.stats import quantile
 from jaxtui.view.text import Line, Span
 
 
@@ -19,14 +20,20 @@ class Scale(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Scale | None:
-        """Over all of the values, but over a factor of two at least.
+        """Over the values, but over a factor of two at least.
 
-        What differs by a few percent then looks alike. ``None`` without a value.
+        What differs by a few percent then looks alike. What lies beyond 1.5 times the
+        range of the middle half of them, and is not within a factor of two of the
+        median, has the colour of an end and moves none. ``None`` without a value.
         """
-        known = [value for value in values if value > 0]
+        known = sorted(value for value in values if value > 0)
         if not known:
             return None
-        return cls(min(*known, max(known) / 2), max(known))
+        lower, middle, upper = (quantile(known, share) for share in (0.25, 0.5, 0.75))
+        reach = 1.5 * (upper - lower)
+        low = max(known[0], min(lower - reach, middle / 2))
+        high = min(known[-1], max(upper + reach, middle * 2))
+        return cls(min(low, high / 2), high)
 
     def role(self, value: float) -> str:
         """``heat-0`` to ``heat-7``: the role of its span."""

@@ -39,6 +39,9 @@ from jaxtui.view.words.lessons import VERDICTS
 ROLES = {True: "pass", False: "fail", None: "low"}
 """Of a claim that holds, fails, or is not shown here."""
 
+LETTERS = "abcd"
+"""The keys of the choices of a question, in their order."""
+
 CODE_INDENT = "    "
 """A line of prose that begins with it is code."""
 
@@ -331,7 +334,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         elif predicted and self._is_wrong(conclusion):
             verdict, role = "  ✗", "fail"
         choice = question.choices[index] if question else ""
-        text = f"{mark} {index + 1}  {choice}{verdict}"
+        text = f"{mark} {LETTERS[index]}  {choice}{verdict}"
         return text_lines(text, width, "      ", first=" ", role=role)
 
     def _is_right(self, conclusion: Conclusion, index: int) -> bool:

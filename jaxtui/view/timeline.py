@@ -54,7 +54,7 @@ def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
             (Span(words.sentence(remark), "error"),),
             (Span(words.advice(remark)),),
         ]
-    if state.running and state.purpose != "loop":
+    if state.busy and state.purpose != "loop":
         return [(Span(loop_waits("busy")),)]
     if job is None or state.engine in ("failed", "starting"):
         return [(Span(loop_waits(state.engine)),)]

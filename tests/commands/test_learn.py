@@ -182,10 +182,10 @@ def test_at_a_terminal_a_guess_is_asked_for_and_answered() -> None:
         dimensions=(40, 100),
         timeout=LIMIT_SECONDS,
     )
-    child.expect(r"your guess \(1-3, Enter to skip\): ")
+    child.expect(r"your guess \(a-c, Enter to skip\): ")
     child.sendline("7")
-    child.expect(r"your guess \(1-3, Enter to skip\): ")
-    child.sendline("2")
+    child.expect(r"your guess \(a-c, Enter to skip\): ")
+    child.sendline("b")
     child.expect("here: ")
     child.expect("Your prediction was right")
     child.expect(pexpect.EOF)

@@ -192,9 +192,7 @@ async def test_the_program_is_chosen_in_the_class_and_digits_choose_the_stage() 
         assert last.case.size == 2 * first.case.size
         assert (first.calls, last.calls) == (20, 10)
         assert "range(10)" in text(app)
-        await pilot.press("4")
-        assert room(app).step == "factor"
-        await pilot.press("2", "right")
+        await pilot.press("space", "right")
         assert (room(app).step, room(app).bet) == ("bet", 5)
         await pilot.press("down")
         assert room(app).step == "bet"
@@ -211,8 +209,8 @@ async def test_a_recorded_run_stands_in_where_nothing_runs_and_is_marked() -> No
         await pilot.press("o")
         await until(pilot, lambda: "RECORDED" in text(app))
         await until(pilot, lambda: "stop" in engine.calls)
-        for step in ("2", "3", "4", "5"):
-            await pilot.press(step)
+        for _ in range(8):
+            await pilot.press("space")
             await until(pilot, lambda: "RECORDED" in text(app))
         assert len(engine.works) == 1
         # A program of this machine is none.
@@ -233,7 +231,7 @@ async def test_without_an_engine_the_class_has_the_recorded_run() -> None:
         engine.held()
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         await until(pilot, lambda: "RECORDED" in text(app))
-        await pilot.press("3")
+        await pilot.press("space", "space")
         assert room(app).step == "race"
         room(app).perform("again")
         assert "no engine" in app.session.state.message

@@ -190,7 +190,7 @@ def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(DevicesPane, "session", SimpleNamespace(state=EMPTY))
     actions = (
         *("run", "check", "sweep", "program", "edit", "timeline", "code", "export"),
-        *("hide_check", "view", "copy", "details", "recorded"),
+        *("back", "view", "copy", "details", "recorded"),
     )
     refused = {action for action in actions if DevicesPane().why_not(action)}
     assert refused == {*actions} - {"details", "recorded"}

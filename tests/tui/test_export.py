@@ -23,10 +23,10 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.format import bytes_text
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan, Remark
-from jaxtui.tui import base, export, themes
+from jaxtui.tui import export, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.dialogs import CodeScreen
+from jaxtui.tui.dialogs import CodeScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane, Past
 from jaxtui.tui.learn import LearnPane
@@ -205,8 +205,20 @@ async def test_what_cannot_be_written_is_refused_and_the_line_stays(
     async with after_a_run(Gone(devices=tpu_devices())) as (pilot, app):
         Path("old.json").write_text("theirs")
         screen = await asked(pilot, app)
+        # What exists is replaced by y alone.
+        name_in(screen).value = "old.json"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("n")
+        await until(pilot, lambda: "old.json already exists." in refusal(screen))
+        assert Path("old.json").read_text() == "theirs"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("y")
+        await until(pilot, lambda: not isinstance(app.screen, (Question, ExportScreen)))
+        theirs = json.loads(Path("old.json").read_text())
+        screen = await asked(pilot, app)
         for typed, why in (
-            ("old.json", "old.json already exists."),
             ("nowhere/a.json", "nowhere does not exist."),
             ("a.zip", "needs one of these endings"),
             ("a.py", words.text(CLOSED)),
@@ -218,7 +230,7 @@ async def test_what_cannot_be_written_is_refused_and_the_line_stays(
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
         assert os.listdir() == ["old.json"]
-        assert Path("old.json").read_text() == "theirs"
+        assert json.loads(Path("old.json").read_text()) == theirs
 
         # A disk that hangs holds nothing up.
         release = threading.Event()
@@ -386,8 +398,6 @@ async def test_a_copy_leaves_the_working_directory_alone(
         assert str(path) in app.session.state.message
         # Where there is no room for it, nor on the way to the clipboard.
         monkeypatch.setenv("JAXTUI_DATA", str(path))
-        monkeypatch.setattr(base, "CLIPBOARD_BYTES", 3)
         app.take_away("third", "results.txt")
         assert "no file" in app.session.state.message
-        assert app.clipboard == "second"
     assert not [*work.iterdir()]

@@ -186,9 +186,6 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
         await pilot.press("space", *"[z]")
         await until(pilot, lambda: "all of these words: BF16 vm [z]" in instead(app))
         await pilot.press("escape")
-        await until(pilot, lambda: table.has_focus)
-        # Once more gives up the words.
-        await pilot.press("escape")
         await until(pilot, lambda: ids(app) == [3, 2, 1])
         assert table.has_focus
         for letter in "/se/lu":

@@ -134,16 +134,16 @@ async def test_every_text_can_be_read_searched_and_copied(
         assert max(map(len, text(screen).splitlines())) <= size[0] - 4
         await pilot.press("tab")
         assert text(screen).startswith("v0 = mul x")
-        await pilot.press("3")
+        await pilot.press("tab")
         assert text(screen).startswith("module @jit_selu")
-        await pilot.press("4")
+        await pilot.press("tab")
         assert "ENTRY %main.1" in text(screen)
         assert "metadata" not in text(screen)
         assert text(screen).splitlines()[2].startswith("%fused (p: f32[8])")
         await pilot.press("y")
         assert copied == [(HLO, "optimised.hlo.txt")]
 
-        await pilot.press("2", "slash", "V", "5", "enter")
+        await pilot.press("shift+tab", "shift+tab", "slash", "V", "5", "enter")
         assert {"6", "60", "1", "11"} <= set(re.findall(r"\d+", said(screen)))
         await pilot.press("n", "n")
         assert {"52", "60", "3", "11"} <= set(re.findall(r"\d+", said(screen)))

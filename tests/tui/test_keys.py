@@ -235,7 +235,9 @@ EVERYWHERE: Effects = {
     "profile": lambda s: s.app.tab == "bench",
     "release": lambda s: s.changed("releases"),
     "theme": lambda s: s.changed("theme"),
-    "command_palette": lambda s: s.on(CommandPalette),
+    **dict.fromkeys(
+        ("command_palette", "type_command"), lambda s: s.on(CommandPalette)
+    ),
     "help": lambda s: s.on(HelpScreen),
 }
 """Of the app, all but suspending, which needs a terminal."""
@@ -258,7 +260,7 @@ DEVICES: Effects = {
     "select_cursor": lambda s: s.timed,
     "check('quick')": lambda s: s.begun(Check),
     "check('full')": lambda s: s.begun(Check) and s.engine.works[-1].level == "full",
-    **dict.fromkeys(("hide_check", "view"), lambda s: s.changed("check")),
+    **dict.fromkeys(("back", "view"), lambda s: s.changed("check")),
     "details": lambda s: s.changed("details"),
     "recorded": lambda s: s.on(ChoicePopup),
 }
@@ -272,6 +274,7 @@ BENCH: Effects = {
     "crossing": lambda s: "two curves" in s.message or s.changed("view"),
     "view": lambda s: s.changed("view"),
     "details": lambda s: s.changed("phases") or s.changed("log"),
+    "back": lambda s: any(map(s.changed, ("folded", "phases", "log"))),
     "select_cursor": lambda s: s.on(NotesScreen),
     **dict.fromkeys(
         ("move(-1)", "move(1)", "leap(-1)", "leap(1)", "first", "last"),
@@ -286,7 +289,7 @@ LEARN: Effects = {
     **dict.fromkeys(("run", "proceed"), lambda s: s.begun(Snippet)),
     **dict.fromkeys(
         (
-            *("move(1)", "move(-1)", "resize(1)", "resize(-1)", "lessons"),
+            *("move(1)", "move(-1)", "resize(1)", "resize(-1)", "back"),
             *(f"answer({number})" for number in range(1, 5)),
             "select",
         ),
@@ -407,10 +410,17 @@ PLACES = {
 
 POSITIONAL = {"enter", "escape", "space", "tab", "shift+tab", "delete", "backspace"}
 POSITIONAL |= {"left", "right", "up", "down", "pageup", "pagedown", "home", "end"}
-POSITIONAL |= set("12345")
-"""Keys that mean what is where the focus is: go, choose, back, the n-th."""
+POSITIONAL |= set("1234")
+"""Keys that mean what is where the focus is: go, choose, back, the n-th tab. So are
+the letters of the answers to a question."""
 
-SYNONYMS = {"Run": "Run", "Again": "Run", "Back": "Back", "Close": "Back"}
+SYNONYMS = {
+    "Palette": "Commands",
+    "Run": "Run",
+    "Again": "Run",
+    "Back": "Back",
+    "Close": "Back",
+}
 
 
 def keys_of(place: type[Any]) -> dict[str, str]:
@@ -418,7 +428,7 @@ def keys_of(place: type[Any]) -> dict[str, str]:
     return {
         one.key: SYNONYMS.get(one.description, one.description)
         for one in Binding.make_bindings(place.BINDINGS)
-        if one.key not in POSITIONAL and not one.action.startswith("app.")
+        if one.key not in POSITIONAL and not one.action.startswith(("app.", "answer"))
     }
 
 

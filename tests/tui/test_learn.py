@@ -127,7 +127,7 @@ async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: "How many?" in paper(app, "step-question-text"))
         assert paper(app, "step-explanation-text") == ""
-        await pilot.press("d")
+        await pilot.press("g")
         await until(
             pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
         )
@@ -165,7 +165,7 @@ async def test_the_status_line_calls_the_machine_busy_for_what_is_on_screen() ->
         await pilot.press("r")
         await until_complete(pilot, app)
         await until_shown(True)
-        for there, back in (("n", "b"), ("2", "3"), ("escape", "enter")):
+        for there, back in (("n", "backspace"), ("2", "3"), ("escape", "enter")):
             await pilot.press(there)
             await until_shown(False)
             await pilot.press(back)
@@ -177,10 +177,10 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
     engine = FakeEngine()
     async with reading(engine, size) as (pilot, app):
         # What must be known, the question, its keys and what runs; no claim, no answer.
-        asked = "What must be known. How many? ○ 1 one ○ 2 two ○ 3 three"
+        asked = "What must be known. How many? ○ a one ○ b two ○ c three"
         assert paper(app, "step-question-text") == asked
         assert (
-            borders(app, "step-question") == "1/3 Two works | 1–3 predict · Enter run"
+            borders(app, "step-question") == "1/3 Two works | a–c predict · Enter run"
         )
         assert isinstance(app.focused, QuestionPanel)
         program = "step-explanation-text" if size == WIDE else "step-result-text"
@@ -194,14 +194,14 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
         assert "give two figures" not in app.query_one("#step-verdict-text", Paper).text
         if size == WIDE:  # by mouse: the choice, then the words of the key
             lines = app.query_one("#step-question-text", Paper).text.split("\n")
-            row = lines.index(" ○ 2  two")
+            row = lines.index(" ○ b  two")
             await pilot.click("#step-question-text", offset=(5, row))
-            await until(pilot, lambda: "● 2 two" in paper(app, "step-question-text"))
+            await until(pilot, lambda: "● b two" in paper(app, "step-question-text"))
             width, height = app.query_one(QuestionPanel).outer_size
             await pilot.click(QuestionPanel, offset=(width - 5, height - 1))
         else:
-            await pilot.press("2")
-            await until(pilot, lambda: "● 2 two" in paper(app, "step-question-text"))
+            await pilot.press("b")
+            await until(pilot, lambda: "● b two" in paper(app, "step-question-text"))
             await pilot.press("enter")
         await until_complete(pilot, app)
         assert [type(work) for work in engine.works] == [Snippet, Experiment]
@@ -221,11 +221,11 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
                 assert max(map(len, lines)) <= one.content_size.width
         if size != WIDE:
             assert paper(app, "step-result-text") == ""
-            await pilot.press("d", "d")
+            await pilot.press("g", "g")
         await until(pilot, lambda: "1 ms 269 µs" in paper(app, "step-result-text"))
         assert "in the end" in paper(app, "step-result-text")
         if size != WIDE:
-            await pilot.press("d", "d")
+            await pilot.press("g", "g")
         await until(
             pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
         )
@@ -245,7 +245,7 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
 
         # A claim that does not hold, and works that follow.
         engine.works.clear()
-        await pilot.press("n", "2", "r")
+        await pilot.press("n", "b", "r")
         await until_complete(pilot, app)
         titles = [work.title for work in engine.works if isinstance(work, Snippet)]
         assert [title.rpartition(" ")[2] for title in titles] == ["begin", *"012"]
@@ -265,7 +265,7 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         assert engine.works == []
         await pilot.press("n")
         await until(pilot, lambda: "last step" in app.state.message)
-        # Nothing is asked here, so a digit shows a tab.
+        # A digit shows a tab.
         await pilot.press("1")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "devices")
         await pilot.press("3")
@@ -295,16 +295,16 @@ async def test_sizes_and_steps_forth_and_back() -> None:
         assert "measured with 300" in paper(app, "step-verdict-text")
         await pilot.press("enter")
         await until(pilot, lambda: "Enough?" in paper(app, "step-question-text"))
-        await pilot.press("1", "b")
+        await pilot.press("a", "backspace")
         await until(pilot, lambda: "Holds here" in paper(app, "step-verdict-text"))
-        await pilot.press("b")
+        await pilot.press("backspace")
         await until(pilot, lambda: "first step" in app.state.message)
-        # The answer is there, so a digit shows a tab; the prediction stays.
+        # A digit shows a tab; the prediction stays.
         await pilot.press("2")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
         assert attempt(app).prediction == 2
         await pilot.press("escape", "3", "n")
-        await until(pilot, lambda: "● 1 yes" in paper(app, "step-question-text"))
+        await until(pilot, lambda: "● a yes" in paper(app, "step-question-text"))
 
         # The other lesson has no size and no question, and a mistake of its own.
         await to_list(pilot, app, "escape")
@@ -339,13 +339,13 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         await pilot.press("s")
         await until(pilot, lambda: not app.state.running)
 
-        await pilot.press("2", "r")
+        await pilot.press("b", "r")
         await until(pilot, lambda: len(engine.works) == 3 and app.state.running)
         assert isinstance(engine.works[-1], Experiment)
         # How far it is, and what has arrived.
         await until(pilot, lambda: "overdue" in paper(app, "step-verdict-text"))
         assert "running | s stop" in borders(app, "step-verdict")
-        assert borders(app, "step-question").endswith("1–3 predict")
+        assert borders(app, "step-question").endswith("a–c predict")
         assert "You predicted: two" in paper(app, "step-verdict-text")
         await pilot.press("s")
         await until(pilot, lambda: pane(app).course.playing is None)
@@ -354,9 +354,9 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         step = attempt(app)
         assert (step.prediction, step.complete) == (1, False)
         await until(pilot, lambda: "Stopped: " in paper(app, "step-verdict-text"))
-        assert "● 2 two" in paper(app, "step-question-text")
+        assert "● b two" in paper(app, "step-question-text")
         # What had arrived stays, and the step can be run again.
-        await pilot.press("d", "d")
+        await pilot.press("g", "g")
         await until(pilot, lambda: "1 ms" in paper(app, "step-result-text"))
         await pilot.press("r")
         await until(pilot, lambda: len(engine.works) == 5)
@@ -397,7 +397,7 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
     async with reading(engine) as (pilot, app):
         await pilot.press("n", "r")
         await until_complete(pilot, app)
-        await pilot.press("b", "2")
+        await pilot.press("backspace", "b")
         engine.answer_others(endless)
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
@@ -494,7 +494,7 @@ async def test_the_selected_device_is_the_device_of_the_lesson() -> None:
         experiment = engine.works[1]
         assert isinstance(experiment, Experiment)
         assert experiment.cases[0].device == "tpu:2"
-        await pilot.press("d")
+        await pilot.press("g")
         await until(
             pilot, lambda: "Yours: tpu:2, vm" in paper(app, "step-explanation-text")
         )

@@ -82,6 +82,16 @@ async def test_one_is_chosen_from_the_list_and_walked_through(
         await pilot.press("n", "n", "n", "n")
         await until(pilot, lambda: len(table.keys) == 8)
 
+        # Any other slice whose layout is known is found as well.
+        await pilot.press("o", *"v4-4096")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.topology == "v4-4096")
+        title = str(screen.query_one("#recorded-title", Static).content)
+        assert title.startswith("COMPUTED")
+        await pilot.press("n")
+        await until(pilot, lambda: screen.topology == "v2-8")
+
         # The table and the map move together.
         table.focus()
         await pilot.press("home", "down")

@@ -175,6 +175,9 @@ def test_a_scale_covers_a_factor_of_two() -> None:
     alike = Scale.of([95.0, 100.0])
     assert alike is not None
     assert alike.role(95.0) == alike.role(100.0) == "heat-7"
+    outlier = Scale.of([1.0, 1.1, 1.2, 1.5, 1.9, 1000.0])
+    assert outlier is not None
+    assert len({outlier.role(x) for x in (1.0, 1.5, 1.9, 1000.0)}) == 4
     apart = Scale.of([10.0, 55.0, 100.0])
     assert apart is not None
     assert [apart.role(x) for x in (10.0, 55.0, 100.0)] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -46,12 +47,20 @@ def hint(
         taken: a key of the action that does something else at present.
     """
     for place in (*node.ancestors_with_self, node.app):
-        for key, binding in place._bindings:
-            if binding.action == action and key != taken:
+        for binding in _keys(type(place)):
+            if binding.action == action and binding.key != taken:
+                key = binding.key
                 name = _NAMES.get(key) or node.app.get_key_display(binding)
                 label = words or binding.description.lower()
                 return Hint(name, label, key, about)
     raise ValueError(f"{node} has no key for {action}")
+
+
+@cache
+def _keys(kind: type[DOMNode]) -> tuple[Binding, ...]:
+    """A class's own keys, then those that it inherits."""
+    own = (vars(one).get("BINDINGS", ()) for one in kind.__mro__)
+    return tuple(key for keys in own for key in Binding.make_bindings(keys))
 
 
 Hints = Sequence["Hint | str"]
