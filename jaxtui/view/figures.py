@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis import crossover
+from jaxtui.analysis.roofline import AT_THE_ROOF
 from jaxtui.model import Interval, Measurement, Summary
 from jaxtui.plot.frame import LEVELS
 from jaxtui.state import CaseState, Job
@@ -92,16 +93,22 @@ def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
 
 
 def share_of_peak(measurement: Measurement) -> float | None:
-    """The better of the two shares, of peak FLOP/s and of peak bytes/s."""
+    """The better of the two shares, of peak FLOP/s and of peak bytes/s; ``None`` where
+    its arithmetic is impossible. What comes from a cache has no share of the memory.
+    """
     peak = measurement.peak
     if peak is None:
         return None
-    pairs = (
-        (measurement.flops_per_second, peak.flops_per_second),
-        (measurement.bytes_per_second, peak.bytes_per_second),
-    )
-    shares = [rate / most for rate, most in pairs if rate and most]
-    return max(shares, default=None)
+
+    def share(rate: float | None, most: float | None) -> float:
+        return rate / most if rate and most else 0.0
+
+    computed = share(measurement.flops_per_second, peak.flops_per_second)
+    moved = share(measurement.bytes_per_second, peak.bytes_per_second)
+    if moved > AT_THE_ROOF:
+        moved = 0.0
+    best = 0.0 if computed > AT_THE_ROOF else max(computed, moved)
+    return best or None
 
 
 def awaited(measured: Measurement) -> Measurement:

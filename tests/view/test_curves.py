@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.model import Mode
+from jaxtui.model import Mode, Peak
 from jaxtui.plot import SERIES, Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.text import PLAIN
 from jaxtui.view import curves
 from jaxtui.view.curves import METRICS, MOST, case_at, of_run, swept, tints
+from jaxtui.view.figures import share_of_peak
 from tests import records
 from tests.fake_engine import measurement, summary
 from tests.view.making import (
@@ -59,6 +60,26 @@ def test_every_curve_has_its_intervals() -> None:
     read = picture_of(run, metric="numpy").read(0).values
     assert [one.text for one in read] == ["uncertain 4.0× 1.0–8.0"]
     assert "┃" in picture_of(run).draw(60, 16)
+
+
+@pytest.mark.parametrize(
+    ("flops", "moved", "share"),
+    [
+        (80, 20, 0.8),
+        (10, 103, 1.03),
+        (10, 620, 0.1),  # from a cache
+        (None, 620, None),
+        (120, 20, None),  # impossible
+    ],
+)
+def test_no_share_is_far_beyond_its_peak(
+    flops: float | None, moved: float, share: float | None
+) -> None:
+    peak = Peak(flops_per_second=100, bytes_per_second=100, source="a datasheet")
+    rates = {"flops_per_second": flops, "bytes_per_second": moved}
+    measured = done(JIT, peak=peak, **rates).measurement
+    assert measured is not None
+    assert share_of_peak(measured) == share
 
 
 @pytest.mark.parametrize(

@@ -241,9 +241,9 @@ def places(
 
 
 def _kind(tree: Any) -> tuple[Any, list[Any]]:
+    leaves: list[Any]
     leaves, structure = jax.tree.flatten(tree)
-    arrays: Iterator[Any] = iter(leaves)
     return structure, [
         (leaf.aval, leaf.sharding) if own.is_jax(leaf) else type(leaf)
-        for leaf in arrays
+        for leaf in leaves
     ]
