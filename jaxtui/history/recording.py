@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
-from jaxtui.history.store import WAIT_SECONDS, Entry, History, HistoryError
+from jaxtui.history.store import WAIT_SECONDS, Entry, History, HistoryError, busy
 from jaxtui.model import (
     HOST,
     Case,
@@ -130,6 +130,9 @@ class Recording:
             return None
         self._queue.put(None)
         self._thread.join(patience)
+        if self._thread.is_alive() and self._history and not self._warned:
+            self._warned = True
+            self._warn(busy(self._history.path))
         self._thread = None
         count = 0 if self._homeless else self._taken - self._kept
         return Remark("not-kept", {"measurements": count}, "warning") if count else None

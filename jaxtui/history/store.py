@@ -8,7 +8,11 @@ Hosts and devices would be repeated in every row, so each has a table.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -521,12 +525,31 @@ def _text_or_bytes(value: bytes) -> str | bytes:
         return value
 
 
+def busy(path: Path, why: str = "") -> Remark:
+    """That somebody else keeps a history locked, or nobody can lock it."""
+    code = "history-no-locks" if _lacks_locks(path.parent) else "history-busy"
+    return Remark(code, {"path": str(path)}, "error", why)
+
+
+def _lacks_locks(folder: Path) -> bool:
+    """Whether its file system has none, as some of networks and of clusters."""
+    try:
+        # Not the history: closing it would give up the locks of this process.
+        with tempfile.TemporaryFile(dir=folder) as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+    return False
+
+
 def _cannot(path: Path, error: Exception) -> HistoryError:
     """What an error of SQLite or the system means."""
     facts: dict[str, Fact] = {"path": str(path)}
     why = (isinstance(error, OSError) and error.strerror) or str(error)
-    if "locked" in why:
-        return HistoryError(Remark("history-busy", facts, "error", why))
+    if "locked" in why or (
+        re.search("lock|disk I/O", why) and _lacks_locks(path.parent)
+    ):
+        return HistoryError(busy(path, why))
     # Its subclasses are what a full disk, a missing permission or a value raises.
     if type(error) is sqlite3.DatabaseError:
         return HistoryError(Remark("history-damaged", facts, "error", why))

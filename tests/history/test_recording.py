@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import random
@@ -180,6 +181,30 @@ def test_a_history_that_is_locked_has_no_past_and_delays_nobody(
     let_go()
 
 
+@pytest.mark.parametrize(
+    ("number", "code"), [(None, "history-busy"), (errno.ENOLCK, "history-no-locks")]
+)
+def test_it_is_said_why_nothing_can_be_written(
+    let_go: Callable[[], object],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int | None,
+    code: str,
+) -> None:
+    def lock(*_: object) -> None:
+        if number is not None:
+            raise OSError(number, "no locks")
+
+    monkeypatch.setattr("jaxtui.history.store.fcntl.lockf", lock)
+    warned: list[Remark] = []
+    keeper = Recording(warned.append)
+    keeper.observe(READY)
+    keeper.observe(measured(measurement()))
+    lost = keeper.close(0.1)
+    assert lost is not None
+    assert [one.code for one in warned] == [code]
+    let_go()
+
+
 # Commands and the app.
 
 
@@ -323,7 +348,8 @@ async def test_leaving_does_not_wait_for_a_history_that_is_locked(
         for observe in app.session.observers:
             observe(measured(measurement()))
         app.exit()
-    (sentence,) = keeping.close()
+    why, sentence = keeping.close()
+    assert "locked" in why
     assert sentence.count("1 measurement")
 
 

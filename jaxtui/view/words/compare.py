@@ -174,6 +174,14 @@ WORDS: dict[str, Words] = {
             " it locked."
         ),
     ),
+    "history-no-locks": Words(
+        "no locks",
+        lambda facts: (
+            f"The file system of {facts['path']} has no locks, and without them a"
+            " history would be damaged."
+        ),
+        "JAXTUI_DATA names another folder.",
+    ),
     "history-damaged": Words(
         "damaged history",
         lambda facts: f"The file {facts['path']} is damaged or not a history.",
