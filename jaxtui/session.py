@@ -346,7 +346,7 @@ class Session(Generic[_State]):
                     put(latest().stopped())
                 yield latest()
                 # The next one would hang as well, on the same chip.
-                if self._hung is not None and latest().next_work is not None:
+                if self._hung is not None:
                     raise EngineUnavailableError(self._hung)
         except (asyncio.CancelledError, GeneratorExit):
             put(latest().stopped())

@@ -16,6 +16,7 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
     CaseFailed,
     CaseMeasured,
+    EngineDied,
     Event,
     Experiment,
     Failure,
@@ -317,6 +318,27 @@ async def test_an_engine_that_cannot_come_back_leaves_what_had_arrived(
     job = session.state.jobs["bench"]
     assert (job.outcome, session.lost) == ("crashed", True)
     assert [one.status for one in job.cases] == ["done", "not run", "not run"]
+
+
+async def test_after_one_that_hung_over_our_own_work_nothing_is_run(
+    opened: Opened,
+) -> None:
+    """The chip would hang again."""
+    engine, session = opened
+    hung = Remark("engine-hung", {"seconds": 70.0}, "error")
+    dying(engine, "b")
+    answer = engine.answer
+
+    def hanging(work: Work) -> list[Event]:
+        events = answer(work)
+        return [EngineDied(returncode=-9, remark=hung), *events]
+
+    engine.answer = hanging
+    with pytest.raises(EngineUnavailableError) as caught:
+        await session.run(Experiment(cases=CASES))
+    assert caught.value.remark == hung
+    assert len(engine.works) == 1
+    assert (session.state.jobs["bench"].outcome, session.lost) == ("crashed", True)
 
 
 # Several processes.

@@ -95,7 +95,8 @@ def assert_restored(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)],
 )
 def test_signals_leave_the_terminal_as_it_was_and_no_engine(
     app: RunningApp, number: signal.Signals, code: int

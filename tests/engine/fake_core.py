@@ -111,11 +111,16 @@ class FakeCore:
     def load(self) -> tuple[OpInfo, ...]:
         return OPS
 
-    def join(self, say):
-        return None
+    launched = False
 
-    def leave(self, *, again):
+    def join(self, say):
+        pass
+
+    def leave(self):
         return False
+
+    def agree(self, work):
+        return None
 
     def start(self) -> tuple[tuple[Host, ...], tuple[Device, ...]]:
         wrong = os.environ.get("FAKE_START", "")
