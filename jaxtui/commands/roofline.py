@@ -40,7 +40,7 @@ from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
 
 ROOF_SECONDS = 10.0
-"""For the roofs, unless there is a budget for everything: then it is a third."""
+"""For the roofs, unless a budget was typed: then it is a third of that."""
 
 
 @named(
@@ -57,7 +57,8 @@ ROOF_SECONDS = 10.0
 @valued(
     "--budget",
     "SECONDS",
-    "Time for roofs and cases together.  [default: 10 for the roofs, and as bench]",
+    "Time for measuring, a third for the roofs.  [default: 10 for the roofs, and as "
+    "bench]",
     type=BUDGET,
 )
 @seed
@@ -114,14 +115,9 @@ def command(
                     say(failed)
                 if roofline.interrupted or roofline.lost:
                     return
-                spent = job.elapsed_seconds  # as all processes have it
                 sized = {one.name for one in choices if cases.size or one.sizes}
                 suited = await roofline.suited(experiment, sized, ops)
-                left = suited.budget
-                if budget is not None:
-                    # Compiling for the roofs comes on top of theirs, but never leaves
-                    # the cases less than a third of it all.
-                    left = max(budget - spent, budget / 3)
+                left = suited.budget if budget is None else 2 * budget / 3
                 suited = msgspec.structs.replace(suited, budget_seconds=left)
                 await session.run(suited)
                 # What a function of a file multiplies is known when it has run.
