@@ -34,7 +34,7 @@ _SERVICES = ("nvidia-persistenced", "nv-hostengine", "dcgm", "nvidia-fabricmanag
 
 def before(survey: Survey) -> tuple[Remark, ...]:
     """What is known before JAX starts, the worst first."""
-    return sort([*_causes(survey), *_others(survey)])
+    return sort([*_causes(survey), *_others(survey, ())])
 
 
 def after(
@@ -48,7 +48,7 @@ def after(
     causes = list(_causes(survey))
     compared = _compare(survey, devices, {one.facts["maker"] for one in causes})
     taken = _memory(memory, survey)
-    return sort([*causes, *compared, *_others(survey), *taken])
+    return sort([*causes, *compared, *_others(survey, devices), *taken])
 
 
 def sort(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
@@ -79,12 +79,12 @@ def _trouble(remark: Remark) -> tuple[str, Fact]:
     return code, remark.facts.get("maker")
 
 
-def _others(survey: Survey) -> Iterator[Remark]:
+def _others(survey: Survey, devices: Sequence[Device]) -> Iterator[Remark]:
     yield from causes.ignored_flags(survey.environment)
     yield from _versions(survey)
     yield from _users(survey)
     if survey.wanted("tpu") and PROCESSES not in survey.environment:
-        yield from _slice(survey)
+        yield from _slice(survey, devices)
 
 
 # What lies between an accelerator and JAX: package, device files, driver.
@@ -206,7 +206,7 @@ def _number(path: str) -> int | None:
     return int(digits) if digits.isdigit() else None
 
 
-def _slice(survey: Survey) -> Iterator[Remark]:
+def _slice(survey: Survey, devices: Sequence[Device]) -> Iterator[Remark]:
     environment = survey.environment
     here, workers = len(survey.of("tpu")), topologies.workers(environment)
     kind = environment.get("TPU_ACCELERATOR_TYPE", "")
@@ -215,11 +215,14 @@ def _slice(survey: Survey) -> Iterator[Remark]:
         facts: dict[str, Fact] = {"chips": here, "whole": whole, "kind": kind}
         if workers > 1:
             number = environment.get("TPU_WORKER_ID", "?")
-            facts = {"chips": here, "worker": number, "workers": workers}
+            facts = {"chips": here, "worker": number, "workers": workers, "kind": kind}
             names = names_of(environment, workers)
             facts["others"] = tuple(
                 name for index, name in enumerate(names) if str(index) != number
             )
+        hosts = {one.process_index for one in devices if one.platform == "tpu"}
+        if hosts:
+            facts["present"] = len(hosts)
         yield Remark("pod-slice", facts)
 
 

@@ -268,6 +268,27 @@ def lost_processes(log: str) -> Remark | None:
     return None
 
 
+_BUFFER = re.compile(r"Size: (\S+)\s(.*?)[Ss]hape: (\S+)", re.DOTALL)
+_LINE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
+_OPERATOR = re.compile(r'op_name="([^"]*)"')
+_MOST_BUFFERS = 3
+
+
+def largest_buffers(text: str) -> tuple[str, ...]:
+    """The largest buffers of a program that has no room, as XLA lists them for a GPU
+    and a TPU: ``1.00GiB f32[16384,16384] (train.py:12)``.
+    """
+    found = []
+    for size, between, shape in _BUFFER.findall(text)[:_MOST_BUFFERS]:
+        where = ""
+        if line := _LINE.search(between):
+            where = f" ({line[1].rpartition('/')[2]}:{line[2]})"
+        elif operator := _OPERATOR.search(between):
+            where = f" ({operator[1]})"
+        found.append(f"{size} {shape.partition('{')[0]}{where}")
+    return tuple(found)
+
+
 def kind_of(text: str) -> str:
     """The code of what a case raised; empty for what is not known."""
     remark = find(text, "case")

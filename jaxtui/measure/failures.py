@@ -44,6 +44,8 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
     text = full_text(exc)
     if (known := messages.find(text, "case")) is not None:
         facts = {**known.facts, "phase": phase}
+        if buffers := messages.largest_buffers(text):
+            facts["buffers"] = buffers
         return Failure(case=case, remark=replace(known, facts=facts, detail=text))
     facts = {"error": headline(exc), "phase": phase}
     return Failure(case=case, remark=Remark("raised", facts, "error", text))

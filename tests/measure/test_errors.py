@@ -64,6 +64,21 @@ FAILURES = [
         "out-of-memory",
         {"bytes": 4770354232},
     ),
+    (
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes."
+        "\nBufferAssignment OOM Debugging.\nPeak buffers:\n\tBuffer 1:\n\t\tSize:"
+        ' 8.00GiB\n\t\tOperator: op_name="jit(step)/dot" source_file="/ada/train.py"'
+        " source_line=12\n\t\tXLA Label: custom-call\n\t\tShape: f32[32768,65536]{1,0}"
+        "\n\t\t==========\n\n\tBuffer 2:\n\t\tSize: 4.00GiB\n\t\tEntry Parameter"
+        " Subshape: f32[32768,32768]\n\t\t==========\n",
+        "out-of-memory",
+        {
+            "buffers": (
+                "8.00GiB f32[32768,65536] (train.py:12)",
+                "4.00GiB f32[32768,32768]",
+            ),
+        },
+    ),
     ("RESOURCE_EXHAUSTED: something new", "out-of-memory", {}),
     ("MemoryError", "out-of-memory", {}),
     ("Out of memory", "out-of-memory", {}),

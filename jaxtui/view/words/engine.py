@@ -83,12 +83,16 @@ def _memory(facts: Facts) -> str:
     asked, free = facts.get("asked"), facts.get("free")
     if "bytes" in facts:
         asked = fmt.bytes_text(facts["bytes"])
+    largest = ""
+    if buffers := facts.get("buffers"):
+        largest = f" The largest buffers: {', '.join(buffers)}."
     kind = "host memory" if facts.get("found_by") == "host" else "device memory"
     if facts.get("found_by") == "compiler":
-        return f"XLA needs {asked} of device memory for it; the device has {free}."
+        needs = f"XLA needs {asked} of device memory for it; the device has {free}."
+        return needs + largest
     want = f": it asked for {asked}" if asked else ""
     left = f", {free} was free" if free else ""
-    return f"Out of {kind}{_when(facts)}{want}{left}."
+    return f"Out of {kind}{_when(facts)}{want}{left}.{largest}"
 
 
 def _memory_advice(facts: Facts) -> str:

@@ -152,9 +152,14 @@ def _slice(facts: Facts) -> str:
     where = f"This host has {facts['chips']} of the {facts.get('whole')} chips"
     where += f" of a TPU slice {facts.get('kind')}"
     if "workers" in facts:
-        where = f"This is worker {facts['worker']} of {facts['workers']} of a TPU slice"
+        slice_of = f"TPU slice {facts.get('kind') or ''}".rstrip()
+        where = (
+            f"This is worker {facts['worker']} of {facts['workers']} of a {slice_of}"
+        )
     if facts.get("others"):
         where += f" (the others: {', '.join(facts['others'])})"
+    if present := facts.get("present"):
+        return f"{where}: JAX has the chips of {fmt.plural(present, 'host')}."
     return f"{where}: JAX waits until it runs on every host."
 
 
@@ -384,7 +389,11 @@ WORDS: dict[str, Words] = {
         "If `sudo lsof /tmp/libtpu_lockfile` shows no process, run"
         " `sudo rm /tmp/libtpu_lockfile`.",
     ),
-    "pod-slice": Words("TPU slice", _slice, slice_advice),
+    "pod-slice": Words(
+        "TPU slice",
+        _slice,
+        lambda f: "" if f.get("present", 0) >= f.get("workers", 2) else slice_advice(f),
+    ),
     "slice-waits": Words(
         "TPU slice",
         lambda f: (
