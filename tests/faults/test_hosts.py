@@ -17,9 +17,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import jaxtui
+from jaxtui.model import CaseMeasured, Experiment
+from tests import records
 from tests.processes import (
     LIMIT_SECONDS,
     PROGRAM,
@@ -305,7 +308,7 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
             assert not any(map(group.out, group.processes))
         assert "node9" in alone.err("0")
         assert "process 1 (" not in dies.err("0")
-        assert "rocess 1 did not join" in dies.err("0")
+        assert re.search("rocess(es)? 1.* did not join", dies.err("0"))
         second = [name for name in ("1", "again") if "is the second" in twice.err(name)]
         assert len(second) == 1
         assert away.address in away.err("1")
@@ -313,6 +316,58 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
         for each in ("0", "1"):
             assert "0.0.7" in groups["versions"].err(each)
             assert "expects 2 processes" in groups["counts"].err(each)
+
+
+ATTACK = """\
+import os, sys, time
+from jax._src import distributed
+client = distributed._jax.get_distributed_runtime_client(
+    sys.argv[1], 7, init_timeout=5, use_compression=True
+)
+end = time.monotonic() + 5
+while time.monotonic() < end:
+    for key, value in zip(sys.argv[2::2], sys.argv[3::2]):
+        client.key_value_set_bytes("jaxtui/" + key, value.encode(), True)
+os._exit(0)
+"""
+"""A process with nothing but the client of jaxlib, which knows port and protocol."""
+
+EVIL = """\
+import pathlib
+pathlib.Path(__file__).with_suffix(".ran").touch()
+
+
+def f(x):
+    return x
+"""
+
+
+@pytest.mark.skipif(JAX >= (0, 7), reason="jaxlib's client then asks who it is")
+def test_nothing_that_is_put_into_the_store_is_run(
+    group: Group, tmp_path: Path
+) -> None:
+    file = tmp_path / "evil.py"
+    file.write_text(EVIL)
+    case = records.case(op=f"{file}:f", device=f"cpu:{SECOND}")
+    experiment = msgspec.json.encode(Experiment(cases=(case,))).decode()
+    # As a follower of 1.0 awaited it, and as an outcome, a result and a decision.
+    task = f'{{"to": [1], "work": {experiment}}}'
+    measured = CaseMeasured(index=1, measurement=records.measurement(case))
+    outcome = msgspec.json.encode([measured]).decode()
+    puts = {f"task/{number}": task for number in range(4)}
+    puts |= {f"{number}/outcome/1/9": outcome for number in (2, 3)}
+    command = ("bench", "selu:1000", "--device", "all", "--budget", "8", "--json")
+    group.start("1", *command, process=1)
+    leader = group.lead(*command)
+    pairs = [text for pair in puts.items() for text in pair]
+    subprocess.run(
+        [sys.executable, "-c", ATTACK, group.address, *pairs], check=True, timeout=60
+    )
+    code, out = leader.ended()
+    assert (code, group.code("1")) == (0, 0)
+    (found,) = documents(out)
+    assert {one["case"]["op"] for one in found["measurements"]} == {"selu"}
+    assert not file.with_suffix(".ran").exists()
 
 
 def test_who_waits_can_be_interrupted(group: Group) -> None:
