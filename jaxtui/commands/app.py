@@ -9,7 +9,6 @@ import sys
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.terminal import is_terminal
-from jaxtui.machine.hosts import is_launched
 
 
 def run(
@@ -32,8 +31,7 @@ def run(
     Raises:
         CannotRun: if there is no terminal to draw on, or no engine.
     """
-    alone = common.this_host or common.num_processes == 1
-    if not alone and (common.num_processes or is_launched(os.environ)):
+    if common.several:
         from jaxtui.view import words
 
         raise CannotRun(words.of("app-of-one-host"))

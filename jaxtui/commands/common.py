@@ -25,6 +25,7 @@ from jaxtui.engine.process import (
     EngineProcess,
     engine_command,
 )
+from jaxtui.machine.hosts import is_launched
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -80,6 +81,13 @@ class Common:
     """Makes an ``EngineClient``; ``None`` starts an engine process."""
     process: EngineProcess | None = None
     """Of the app, started before there was anything to parse."""
+
+    @property
+    def several(self) -> bool:
+        """Whether this seems to be one of several processes that work together."""
+        if self.this_host or self.num_processes:
+            return self.num_processes > 1 and not self.this_host
+        return is_launched(os.environ)
 
     @property
     def python(self) -> tuple[str, ...]:

@@ -256,7 +256,9 @@ class Cases:
     def __post_init__(self) -> None:
         for op in self.op:
             if selection.looks_own(op):
-                selection.parse_own(op)
+                # A host that lacks the file tells the others, which takes an engine.
+                if not _is_one_of_several():
+                    selection.parse_own(op)
             elif ":" in op:
                 selection.parse_sizes(op.partition(":")[2])
         if self.arg and not any(map(selection.looks_own, self.op)):
@@ -350,6 +352,11 @@ def with_cases(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*positional, cases=Cases(**typed), **options)
 
     return called
+
+
+def _is_one_of_several() -> bool:
+    context = click.get_current_context(silent=True)
+    return bool(context and getattr(context.obj, "several", False))
 
 
 def refuse_json_beside_code(code: bool, as_json: bool) -> None:

@@ -503,6 +503,7 @@ class _Course:
                 if isinstance(event, CaseFailed)
                 else ()
             )
+            event = self._named(event, self._me)
             if self._me:
                 self._send([*before, event])
             else:
@@ -540,12 +541,19 @@ class _Course:
             parts = [p for p in self._parts if p.processes[0] == process]
             if not any(index in part.indices for part in parts):
                 return None
-        event = _as_known(self._work, event)
+        event = self._named(_as_known(self._work, event), process)
         if isinstance(event, CheckRead) and event.reading.device is None:
             # Of a host as a whole there is one reading of each.
             what = f"{event.reading.what} of process {process}"
             return replace(event, reading=replace(event.reading, what=what))
         return event
+
+    def _named(self, event: RunEvent, process: int) -> RunEvent:
+        """An event with the name of the host on which it was measured."""
+        if not isinstance(event, CaseMeasured):
+            return event
+        name = self._hosts.terms.hostnames[process]
+        return replace(event, measurement=replace(event.measurement, hostname=name))
 
     def _take_in(self, event: RunEvent, *, again: bool = False) -> Iterator[RunEvent]:
         """Take in what came of a part; ``again`` where it was yielded before."""

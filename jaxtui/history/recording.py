@@ -73,6 +73,8 @@ class Recording:
         self._written = written
         self._history = history
         self._host: Host | None = None
+        self._hosts: dict[str, Host] = {}
+        """Of each process, by name, where there are several."""
         self._devices: dict[str, Device] = {}
         self._sampled: dict[int, Measurement] = {}
         """The cases of the run that are being timed, by their index."""
@@ -91,6 +93,7 @@ class Recording:
         match event:
             case Ready():
                 self._host = event.host
+                self._hosts = {host.hostname: host for host in event.hosts}
                 self._devices = {device.name: device for device in event.devices}
             case CaseStarted() | CaseFailed():
                 self._sampled.pop(event.index, None)
@@ -150,7 +153,8 @@ class Recording:
         name = measurement.case.device
         device = None if name == HOST else self._devices.get(members(name)[0])
         self._taken += 1
-        self._put((self._host, device, measurement, time.time()))
+        host = self._hosts.get(measurement.hostname or "", self._host)
+        self._put((host, device, measurement, time.time()))
 
     def _put(self, item: _Item | _Question) -> None:
         self._queue.put(item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from socket import gethostname
 
 import jax
 import msgspec
@@ -41,6 +42,7 @@ class OfProcess(msgspec.Struct, frozen=True):
     """Its median, on its own clock."""
     wrong: int | None
     """Elements of the results on its devices."""
+    hostname: str
 
 
 class Record:
@@ -108,18 +110,19 @@ class Record:
     def of_process(self) -> OfProcess:
         exchange = self.workload.exchange
         wrong = exchange.wrong if exchange is not None else None
-        return OfProcess(self.turns.interval.median, wrong)
+        return OfProcess(self.turns.interval.median, wrong, gethostname())
 
     def share(self, each: Sequence[OfProcess]) -> None:
         """Take in what the other processes have: their clocks are never compared."""
         if len(each) < 2:
             return
-        ready = [one.ready for one in each]
+        slowest = max(each, key=lambda one: one.ready)
         facts: dict[str, Fact] = {
             "process": jax.process_index(),
             "processes": len(each),
-            "low": min(ready),
-            "high": max(ready),
+            "low": min(one.ready for one in each),
+            "high": slowest.ready,
+            "slowest": slowest.hostname,
         }
         self._of_others = Remark("of-processes", facts)
         exchange = self.workload.exchange

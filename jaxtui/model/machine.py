@@ -144,6 +144,12 @@ def id_ranges(name: str) -> tuple[range, ...]:
     return tuple(range(int(low), int(high or low) + 1) for low, _, high in ends)
 
 
+def hostnames(devices: Iterable[Device]) -> tuple[str, ...]:
+    """The host of each device; none where all are on one host."""
+    names = tuple(device.hostname or "" for device in devices)
+    return names if len({*names}) > 1 else ()
+
+
 def members(name: str) -> tuple[str, ...]:
     """The devices that the device of a case names: eight of ``cpu:0-7``, one of
     ``tpu:3``; ``host`` is itself.

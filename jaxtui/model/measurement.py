@@ -252,6 +252,8 @@ class Measurement(Record, frozen=True, kw_only=True):
     """The dtype of the largest product in a function of a file, if there is one."""
     collective: CollectiveRates | msgspec.UnsetType = msgspec.UNSET
     """Of a collective."""
+    hostname: str | msgspec.UnsetType = msgspec.UNSET
+    """Of the host that timed it, where there are several processes."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
 
     @property

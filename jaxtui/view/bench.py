@@ -364,6 +364,10 @@ def names(run: Job) -> Iterator[Column]:
         yield Column("dtype", "dtype", dtypes, rank=1)
     if "device" in differing:
         yield Column("device", "device", [(Span(case.device),) for case in cases])
+    measured = [one.measurement for one in run.cases]
+    names = [(one and one.hostname) or "" for one in measured]
+    if len({*names} - {""}) > 1:
+        yield Column("host", "host", [(Span(name),) for name in names], rank=2)
     modes: list[Line] = []
     for case in cases:
         hosted = case.inputs == "host" and not case.on_host

@@ -13,7 +13,7 @@ from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import SEVERITY, Verdict, VerdictWord, judge, overall
 from jaxtui.analysis.examination import Examination, of_level
 from jaxtui.model import CHECK_TESTS, CheckTest, Device, Host, Reading, Remark, Unit
-from jaxtui.model.machine import group_name
+from jaxtui.model.machine import group_name, hostnames
 from jaxtui.model.measurement import is_vague
 from jaxtui.view import report, words
 from jaxtui.view.chipmap import Mark
@@ -576,6 +576,9 @@ def grid(check: Judgement, devices: Sequence[Device]) -> tuple[Column, ...]:
     """
     names = Column("id", "id", tuple((Span(device.name),) for device in devices))
     columns = [names]
+    if hosts := hostnames(devices):
+        cells = tuple((Span(name),) for name in hosts)
+        columns.append(Column("host", "host", cells, rank=len(CHECK_TESTS) + 2))
     for test in check.tests:
         spans = [_cell(check, device.name, test) for device in devices]
         room = max(len(test), *(len(span.text) for span in spans))

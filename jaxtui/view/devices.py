@@ -18,7 +18,7 @@ from jaxtui.model import (
     Remark,
 )
 from jaxtui.model.base import dtype_label
-from jaxtui.model.machine import chip_count
+from jaxtui.model.machine import chip_count, hostnames
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap, fleet, words
@@ -133,6 +133,7 @@ def columns(
         _column("devices", 3, counts if any(counts) else ()),
         _column("kind", 8, (one.device_kind for one in devices) if several else ()),
         _column("process", 6, map(_process, devices) if others else ()),
+        _column("host", 7, hostnames(devices)),
         _column("slice", 7, slices if len({*slices} - {""}) > 1 else ()),
         _column("coords", 4, map(_coords, devices)),
         _column("core", 5, cores if shared else ()),

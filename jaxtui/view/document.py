@@ -226,10 +226,12 @@ class DeviceRow(Record, frozen=True, kw_only=True):
     slice_index: int | None
     memory: dict[str, int] | None
     simulated: bool
+    hostname: str | msgspec.UnsetType = msgspec.UNSET
+    """Of its host, where there are several processes."""
 
     @classmethod
     def of(cls, device: Device) -> DeviceRow:
-        return msgspec.convert(device, cls, from_attributes=True)
+        return cls(**{name: getattr(device, name) for name in cls.__struct_fields__})
 
 
 class Devices(Record, frozen=True, kw_only=True):
@@ -277,6 +279,8 @@ class CheckRow(Record, frozen=True, kw_only=True):
     """The original text of an exception."""
     remarks: tuple[Remark, ...]
     """The same as codes and facts."""
+    hostname: str | msgspec.UnsetType = msgspec.UNSET
+    """Of the device's host, where there are several processes."""
 
 
 class CheckResults(Record, frozen=True, kw_only=True):
@@ -339,19 +343,22 @@ def check_results(
     outcome: Outcome,
 ) -> CheckResults:
     """A health check as far as it was run; the readings come test by test."""
+    hostnames: dict[str | None, str] = {
+        device.name: device.hostname for device in devices if device.hostname
+    }
     return CheckResults(
         host=host,
         devices=tuple(map(DeviceRow.of, devices)),
         level=level,
         baseline=baseline,
-        tests=tuple(_check_row(one) for one in verdicts),
+        tests=tuple(_check_row(one, hostnames) for one in verdicts),
         verdict=overall(verdicts),
         complete=outcome == "complete",
         outcome=outcome,
     )
 
 
-def _check_row(verdict: Verdict) -> CheckRow:
+def _check_row(verdict: Verdict, hostnames: dict[str | None, str]) -> CheckRow:
     reading, remarks = verdict.reading, verdict.remarks
     bad = [one for one in remarks if one.severity != "info"]
     if verdict.word == "skipped":
@@ -374,6 +381,7 @@ def _check_row(verdict: Verdict) -> CheckRow:
         said=" ".join(map(words.text, rest)),
         detail="\n".join(one.detail for one in remarks if one.detail),
         remarks=remarks,
+        hostname=hostnames.get(reading.device, msgspec.UNSET),
     )
 
 

@@ -237,7 +237,10 @@ def as_csv(results: Results) -> str:
     shared: dict[str, Any] = {"run_notes": _flags(results.notes)}
     if host:
         shared |= {"hostname": host.hostname, "jax": host.jax}
-    rows = [_csv_row(one) | shared for one in results.measurements]
+    rows = [
+        _csv_row(one) | shared | ({"hostname": one.hostname} if one.hostname else {})
+        for one in results.measurements
+    ]
     rows += [
         {name: getattr(failure.case, name) for name in CASE}
         | {"failure": failure.text}

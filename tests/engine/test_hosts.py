@@ -161,6 +161,12 @@ def test_each_case_is_timed_by_its_process_and_all_know_what_came_of_it():
             if isinstance(event, CaseMeasured)
         }
         assert measured == dict(enumerate(names))
+        hosts = {
+            each.index: each.measurement.hostname
+            for each in events
+            if isinstance(each, CaseMeasured)
+        }
+        assert hosts == {0: "h2", 1: "h0", 2: "h1", 3: "h0"}
     # Whoever concludes something concludes it from the same, in the same order.
     assert outcomes(results[0]) == outcomes(results[1]) == outcomes(results[2])
     assert sorted(process for process, _ in group.works) == [0, 1, 2]

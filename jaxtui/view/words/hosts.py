@@ -187,7 +187,9 @@ WORDS: dict[str, Words] = {
         lambda f: f"JAX did not start in {_host(f)}. Its output says why.",
     ),
     "host-left": Words(
-        "host left", lambda f: f"{_capital(_host(f))} left{_at(f)}.", _AGAIN
+        "host left",
+        lambda f: f"{_capital(_host(f))} left{_at(f)}. Its output says why.",
+        _AGAIN,
     ),
     "host-lost": Words(
         "host lost",
@@ -215,7 +217,7 @@ WORDS: dict[str, Words] = {
         lambda f: (
             f"Timed on process {f['process']}. By their own clocks, the"
             f" {f['processes']} processes read medians of {seconds(f['low'])} to"
-            f" {seconds(f['high'])}."
+            f" {seconds(f['high'])}, the slowest on {f['slowest']}."
         ),
     ),
     "link-across-hosts": Words(
