@@ -98,6 +98,8 @@ def join(place: Place, listens: tuple[str, int]) -> Store:
         listens: the address and port at which process 0 listens.
     """
     os.environ.update(unproxied(os.environ, place.coordinator))
+    # JAX would warn of the variable that lets it do without a proxy.
+    jax.config.update("jax_check_proxy_envs", False)
     # It would swallow SIGTERM; up to 0.7 there is no such setting.
     if hasattr(jax.config, "jax_enable_preemption_service"):
         jax.config.update("jax_enable_preemption_service", False)

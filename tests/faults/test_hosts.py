@@ -433,8 +433,24 @@ def test_open_mpi_prints_one_document(group: Group) -> None:
     command = ("devices", "--json", "--cpu-devices", "2")
     group.launch("mpi", *run, *PROGRAM, *command)
     assert group.code("mpi") == 0
+    # Version 4 and version 5, of which JAX knows the first.
     devices = group.document("mpi")["devices"]
     assert [one["id"] for one in devices] == [0, 1, SECOND, SECOND + 1]
+
+
+def test_who_works_alone_prints_whatever_its_launcher_calls_it(
+    group: Group, tmp_path: Path
+) -> None:
+    table = tmp_path / "r.csv"
+    alone = ("--num-processes", "1", "--export", str(table))
+    command = ("bench", "selu:1000", "--budget", "1", "--json", *alone)
+    group.launch("3", *PROGRAM, *command, **{**SLURM, "SLURM_PROCID": "1"})
+    group.launch("app", *PROGRAM, **{**SLURM, "SLURM_PROCID": "1"})
+    assert group.code("3") == 0
+    assert len(group.document("3")["measurements"]) == 1
+    assert table.exists()
+    assert group.code("app") == 3
+    assert "--this-host" in group.err("app")
 
 
 def test_slurm_prints_one_document(group: Group) -> None:
