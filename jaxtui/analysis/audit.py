@@ -443,7 +443,8 @@ def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
         again = count | {"is_timed_again": True}
         yield _first_call(compiling, compiling[0].compiles, again, "info")
     idle = [seen for seen in spans if seen.idle > seen.span.seconds / 2]
-    if 2 * len(idle) > len(spans):
+    # A single call may have lost its core.
+    if 2 * len(idle) > len(spans) and sum(len(seen.work) for seen in idle) > 1:
         facts = count | {
             "idle_seconds": median(seen.idle for seen in idle),
             "read_seconds": median(seen.span.read_seconds for seen in idle),

@@ -143,7 +143,9 @@ class AuditScreen(Modal):
             for task in read:
                 task.cancel()
         self._status = status
-        self._audit = judge(witness, self._program[0], status, view.source)
+        first, *others = self._program
+        name = others[0] if first == "-m" and others else first
+        self._audit = judge(witness, name, status, view.source)
         files = view.files(self._audit)
         self._file = files[0] if files else ""
         # What it printed says why there is nothing to see.

@@ -142,16 +142,20 @@ def verdict(audit: Audit) -> Line:
 
 
 def overview(audit: Audit) -> Line:
-    """Every finding by its line, in their order in the program."""
+    """Every finding and note by its line, in their order in the program."""
     places = sorted(
-        audit.findings, key=lambda finding: (finding.place.file, finding.place.line)
+        (*audit.findings, *audit.notes),
+        key=lambda finding: (finding.place.file, finding.place.line),
     )
     spans: list[Span] = []
     for finding in places:
         spans += [
             Span(" · " if spans else "", "muted"),
             Span(f"{finding.place.line} ", "muted"),
-            Span(words.label(finding.remark)),
+            Span(
+                words.label(finding.remark),
+                "muted" if finding.remark.severity == "info" else "",
+            ),
         ]
     return tuple(spans)
 

@@ -409,6 +409,7 @@ def test_a_span_in_which_the_host_does_other_work(
 ) -> None:
     runs = (run(1.0, 1.02), run(1.02, end))
     assert notes(audit(span(1.0, 1.1), executions=runs)) == remarks
+    assert "idle-device" not in notes(audit(span(1.0, 1.1), executions=runs[:1]))
 
 
 @pytest.mark.parametrize(
