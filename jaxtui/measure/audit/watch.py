@@ -193,7 +193,7 @@ class Watch:
             own = caller.f_code.co_filename.startswith(OWN)
             if place is None or own or os.getpid() != self._pid:
                 return wait(x)
-            arrays = [leaf for leaf in leaves(x) if hasattr(leaf, "is_ready")]
+            arrays = [leaf for leaf in leaves(x) if hasattr(leaf, "block_until_ready")]
             was_pending = any(map(_is_pending, arrays))
             started = self._now()
             try:

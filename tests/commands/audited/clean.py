@@ -150,6 +150,9 @@ for n in (100, 200, 300):
     small = jnp.ones((n, n))
     print(n, min(timeit.repeat(lambda x=small: cube(x).block_until_ready(), number=1)))
 
+# No array, and there is something to wait for.
+jax.block_until_ready(jax.random.key(0))
+
 
 def work():
     for _ in range(5):
