@@ -206,6 +206,8 @@ class _Run(Runner):
             # What JAX has forgotten since is compiled again, out of the rounds.
             record.turns.warm = forgotten[record.index] == coldpath.forgotten
         yield from self._take_turns(records, share)
+        if self._unfinished <= len(records) + len(slow):
+            self._measuring = 0.0  # there is no other group
         for index, planned, record in slow:
             if record is None:
                 record = yield from self._prepare(index, planned, pool)
@@ -309,11 +311,15 @@ class _Run(Runner):
     def _estimate(self, planned: PlannedCase) -> float | None:
         """Seconds of a call of NumPy, where that may be many."""
         case = planned.case
-        if case.mode != "numpy" or own.source(case.op) is not None or self.stop():
+        if case.mode != "numpy" or own.source(case.op) is not None:
             return None
-        return self._pace.decide(
-            lambda: estimate.of_case(case, None, self._experiment.seed), float | None
-        )
+
+        def seconds() -> float | None:
+            if self.stop():
+                return None
+            return estimate.of_case(case, None, self._experiment.seed)
+
+        return self._pace.decide(seconds, float | None)
 
     def _take_turns(
         self, records: Sequence[Record], share: float

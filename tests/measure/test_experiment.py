@@ -27,6 +27,7 @@ from jaxtui.model import (
     Measurement,
     PhaseStarted,
     PlannedCase,
+    Progress,
     RunEvent,
     RunFinished,
     Sampled,
@@ -355,6 +356,17 @@ def test_the_first_figure_comes_before_all_that_its_turn_does_not_need() -> None
     last = len(steps) - steps[::-1].index((0, "Sampled"))
     assert {phase for _, phase in steps[last:]} >= {"transfer", "fetch", "check"}
     assert not {"transfer", "fetch", "check"} & {phase for _, phase in steps[:last]}
+
+
+def test_what_is_left_of_a_budget_is_not_what_is_left_to_wait() -> None:
+    found = list(run(experiment(case("add", 8), budget=600.0)))
+    kinds = [type(event) for event in found]
+    last = len(kinds) - kinds[::-1].index(Sampled)
+    left = [
+        [event.remaining_seconds for event in part if isinstance(event, Progress)]
+        for part in (found[:last], found[last + 1 :])
+    ]
+    assert min(left[0]) > 100 > max(left[1])
 
 
 @pytest.mark.parametrize(("limit", "calls"), [(60.0, 3), (0.0, 2)])
