@@ -75,6 +75,9 @@ measured on a CPU with AVX-512, in one fusion with a product."""
 
 _SLICES = frozenset({"dynamic-slice", "gather", "slice"})
 
+_IN_PLACE = {"dynamic-update-slice": 1, "scatter": 2}
+"""Instructions that change their first operand in place, and which one is written."""
+
 CONTROL = frozenset({"call", "conditional", "while"})
 """Instructions that run other computations as they stand."""
 
@@ -326,23 +329,22 @@ class Program:
         """How much of a value its users read."""
         names = {value.id}
         for each in users:
-            if each.opcode == "bitcast" and names & {*each.operands}:
+            if each.opcode in ("bitcast", "convert") and names & {*each.operands}:
                 names.add(each.id)
         users = [
             each for each in users if each.id not in names and names & {*each.operands}
         ]
-        if users and all(each.opcode in _SLICES for each in users):
-            return sum(each.shape.nbytes for each in users)
-        updated = "dynamic-update-slice"
-        if users and all(
-            each.opcode == updated and each.operands[0] in names for each in users
-        ):
-            return 0.0  # it is changed in place
+        first = all(each.operands[0] in names for each in users)
+        if users and first and all(each.opcode in _SLICES for each in users):
+            part = sum(each.shape.elements for each in users)
+            return value.shape.nbytes * part / max(value.shape.elements, 1)
+        if users and first and all(each.opcode in _IN_PLACE for each in users):
+            return 0.0
         return value.shape.nbytes
 
     def _written(self, one: Instruction) -> float:
-        if one.opcode == "dynamic-update-slice":
-            return self._operand(one, 1).nbytes
+        if (update := _IN_PLACE.get(one.opcode)) is not None:
+            return self._operand(one, update).nbytes
         return _result(one).nbytes
 
     def work(self, one: Instruction) -> float:

@@ -88,7 +88,7 @@ def profiled(folder: Path, size: int, turns: int) -> Iterator[tuple[str, bool]]:
     found = [json.loads(each.printed) for each in runs]
     seconds = median(each.seconds for each in runs)
     plain = median(each["unprofiled_seconds"] for each in found)
-    traced = median(each["step_seconds"] for each in found)
+    traced = median(each["traced_seconds"] for each in found)
     yield (
         f"profile: {seconds:.2f} s from Enter to the table"
         f" ({min(each.seconds for each in runs):.2f} to"

@@ -117,6 +117,45 @@ def test_of_a_slice_only_that_is_counted(tmp_path: Path) -> None:
     assert min(map(program.bytes, updating)) < 64 * 4096 * 4 / 8
 
 
+def instruction(at: int, opcode: str, shape: str, *operands: int) -> hlo.Instruction:
+    dims = tuple(map(int, shape.split("x")))
+    empty: dict[str, Any] = dict.fromkeys(("op_name", "fusion_kind", "target"), "")
+    empty |= {"source": None, "frame": 0, "contracted": (), "precision": "default"}
+    return hlo.Instruction(
+        name=f"{opcode}.{at}",
+        opcode=opcode,
+        shape=hlo.Shape("f32", dims),
+        id=at,
+        operands=operands,
+        called=(2,) if opcode == "fusion" else (),
+        **empty,
+    )
+
+
+@pytest.mark.parametrize(
+    ("inside", "moved"),
+    [
+        # 8 of 1000 rows are read, also where another dtype is made of them.
+        ([(12, "gather", "8x10", 10, 11)], 4 * (80 + 8 + 80)),
+        (
+            [(12, "convert", "1000x10", 10), (13, "gather", "8x10", 12, 11)],
+            4 * (80 + 8 + 80),
+        ),
+        # Changed in place: what is written was read as the updates.
+        (
+            [(12, "parameter", "8x10"), (13, "scatter", "1000x10", 10, 11, 12)],
+            4 * (8 + 80 + 80),
+        ),
+    ],
+)
+def test_a_fusion_moves_what_it_touches(inside: list[Any], moved: float) -> None:
+    given = ((10, "parameter", "1000x10"), (11, "parameter", "8"))
+    fused = tuple(instruction(*one) for one in (*given, *inside))
+    fusion = instruction(1, "fusion", "8x10")
+    program = hlo.Program(1, {1: (fusion,), 2: fused}, hlo.Tables(), {})
+    assert program.bytes(fusion) == moved
+
+
 def test_shapes_have_their_bytes() -> None:
     assert hlo.Shape("f32", (8, 4)).nbytes == 128
     assert hlo.Shape("pred", (8,)).nbytes == 8
