@@ -22,6 +22,7 @@ from jaxtui.model import (
     run_notes,
 )
 from jaxtui.model.base import dtype_label
+from jaxtui.model.mesh import mesh_text
 from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import Picture, dot
 from jaxtui.state import CaseState, Job
@@ -400,11 +401,20 @@ def shared_facts(run: Job) -> str:
         "op": brief_name(first.op),
         "dtype": dtype_label(first.dtype, first.precision),
         "device": first.device,
+        "mesh": f"mesh {mesh_text(first.params)}" if first.on_mesh else "",
+        "participants": _participants(run),
         "inputs": "host inputs" if first.inputs == "host" and not first.on_host else "",
     }
     return " · ".join(
         text for name, text in facts.items() if name not in differing and text
     )
+
+
+def _participants(run: Job) -> str:
+    """``4 participants`` of every collective; empty where they differ."""
+    rates = [one.measurement.collective for one in run.cases if one.measurement]
+    counts = {one.participants for one in rates if one}
+    return fmt.plural(counts.pop(), "participant") if len(counts) == 1 else ""
 
 
 def row_label(case: CaseState, run: Job) -> str:
