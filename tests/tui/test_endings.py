@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from textual.css.query import NoMatches
 
 from jaxtui.tui import base, plain_text, run
 from jaxtui.tui.app import JaxtuiApp
@@ -73,3 +74,12 @@ async def test_an_app_whose_terminal_is_gone_ends_also_under_nohup(
             app.end_without_terminal()
             assert (app.return_code == base.HUNG_UP) is (not there)
     assert forced == [base.HUNG_UP]
+
+
+async def test_what_an_app_that_ends_no_longer_finds_is_no_crash() -> None:
+    """A signal while a screen opens takes its widgets away."""
+    app = app_on(FakeEngine())
+    async with app.run_test():
+        app.exit(return_code=143)
+        app._handle_exception(NoMatches("a widget"))
+    assert (app.return_code, app.crash) == (143, None)

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from jaxtui.measure import kernels, xspace
+from jaxtui.measure.children import signal_with_parent
 from jaxtui.measure.kernels import HOST, Kernel
 from jaxtui.measure.profile import graphs, host, steps
 from jaxtui.measure.profile.programs import Programs
@@ -221,6 +222,7 @@ def load(path: Path) -> Profile:
 
 def main() -> int:
     """Print the profile of the path on the command line, or why there is none."""
+    signal_with_parent()
     try:
         answer: Profile | WorkFailed = load(Path(sys.argv[1]))
     except NoProfileError as error:
