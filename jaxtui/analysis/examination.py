@@ -35,9 +35,9 @@ BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
     "quick": {
         "present": 0.1,
         "memory": 0.1,
-        "compute": 2.0,
-        "bandwidth": 1.2,
-        "transfer": 1.2,
+        "compute": 1.2,
+        "bandwidth": 0.6,
+        "transfer": 0.8,
         "dispatch": 0.3,
         "numerics": 1.5,
         "together": 0.8,
@@ -55,8 +55,8 @@ BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
     },
 }
 """The tests of each level, and their seconds of measuring, compiling not included.
-Those of ``quick`` add up to less than ten; compute is long at ``full`` because chips
-throttle after tens of seconds."""
+Those of ``quick`` leave half of twelve to the start and to compiling; compute is long
+at ``full`` because chips throttle after tens of seconds."""
 
 ALLOWANCE_SECONDS = 60.0
 """What a test may take beyond its budget before its devices count as hanging: XLA

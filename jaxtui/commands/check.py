@@ -53,7 +53,7 @@ def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
 @valued(
     "--level",
     "LEVEL",
-    "quick, about ten seconds, or full, some minutes.",
+    "quick, about twelve seconds, or full, some minutes.",
     "quick",
     type=one_of("level", CHECK_LEVELS),
 )

@@ -111,6 +111,11 @@ def _setting(text: str, environment: Mapping[str, str]) -> Remark | None:
     for name, value in values.items():
         if len(value) > 1 and (f"'{value}'" in text or f'"{value}"' in text):
             return _refused(name, value)
+    if re.search("no supported devices found|ERROR_NO_DEVICE|hipErrorNoDevice", text):
+        for name in ("CUDA", "HIP", "ROCR"):
+            variable = f"{name}_VISIBLE_DEVICES"
+            if variable in environment:
+                return _refused(variable, environment[variable])
     # Without a device no process has a number.
     if "Could not determine process_index" in text:
         for name in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS"):

@@ -85,6 +85,8 @@ def translate_backend(exc: BaseException) -> EngineFailed:
     if isinstance(exc, ImportError) and "No module named 'jax" in text:
         return translate_import(exc)
     remark = messages.find(text, "start") or _of_environment(exc, text)
+    if remark.code == "gpu-memory-taken" and (cause := causes.find(text, os.environ)):
+        remark = replace(cause, detail=text)
     pid = remark.facts.get("pid")
     holders = () if pid is None else (_named(pid),)
     return EngineFailed(remark=remark, holders=holders)

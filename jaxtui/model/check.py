@@ -25,7 +25,7 @@ CheckTest = Literal[
 """What is tested, each at some level; design.md and the README say how."""
 
 CheckLevel = Literal["quick", "full"]
-"""About ten seconds for a device, or some minutes."""
+"""About twelve seconds for a device, or some minutes."""
 
 Unit = Literal["", "chips", "bytes", "flop/s", "bytes/s", "seconds", "relative error"]
 """Of a reading; a ratio has none."""

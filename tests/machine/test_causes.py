@@ -86,6 +86,12 @@ FOUND = [
         "XLA_PYTHON_CLIENT_ALLOCATOR=mine",
     ),
     (
+        "INTERNAL: no supported devices found for platform CUDA",
+        {"CUDA_VISIBLE_DEVICES": "9"},
+        "setting-refused",
+        "CUDA_VISIBLE_DEVICES=9",
+    ),
+    (
         "ImportError: libjax_common.so: failed to map segment from shared object",
         {},
         "limit-reached",
