@@ -460,6 +460,11 @@ def of_function(
         # NumPy's own operators would do the work on arguments that were not sent.
         return call(*jax.device_put(args, device), **jax.device_put(keywords, device))
 
+    def copies() -> list[Any]:
+        # The arguments as they are by then: a call may have used up the first ones.
+        now = replace(made, args=there.hosts())
+        return [own.to_host(leaf) for leaf in now.arrays]
+
     there = Workload(
         case=case,
         call=call,
@@ -473,7 +478,7 @@ def of_function(
         static=own.static(made),
         remake=lambda: arguments().args,
         hosts=lambda: made.args,
-        copies=(lambda: [own.to_host(x) for x in made.arrays]) if made.arrays else None,
+        copies=copies if made.arrays else None,
         resident=lambda: made.args,
         settings=function.settings,
         # What it multiplies is seen when it is traced.

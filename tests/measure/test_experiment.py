@@ -405,6 +405,23 @@ def test_a_copy_that_cannot_be_timed_costs_no_figure(
     assert words.sentence(next(x for x in found.notes if x.code == "uncopied"))
 
 
+def test_arguments_that_a_call_uses_up_are_sent_too(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        import functools
+        import jax
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def step(x):
+            return x + 1
+        """
+    )
+    (found,) = measured(own("step", "f32[1000]", file=path))
+    assert found.phases.transfer
+    assert found.phases.fetch
+    assert not found.has("uncopied")
+
+
 def test_sizes_of_a_jitted_function_compile_once_each(
     write: Callable[..., str],
 ) -> None:
