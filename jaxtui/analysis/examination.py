@@ -252,7 +252,10 @@ def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> R
     failed, doing = exam.failed, exam.doing
     facts: dict[str, Fact] = {"doing": doing, "devices": len(exam.at_work)}
     if exam.late:
-        remark = Remark("hung", {"seconds": exam.limit_seconds, **facts}, "error")
+        # Simulated devices share the cores of a machine, which may be busy.
+        simulated = all(each.simulated for each in exam.devices)
+        code, died = ("hung-simulated", True) if simulated else ("hung", died)
+        remark = Remark(code, {"seconds": exam.limit_seconds, **facts}, "error")
     elif failed is None:
         remark = Remark("engine-ended", facts, "error")
     else:

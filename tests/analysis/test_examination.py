@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.analysis.check import judge, overall
 from jaxtui.analysis.examination import (
@@ -191,6 +192,12 @@ def test_what_is_said_of_those_who_are_to_blame() -> None:
     facts = {"seconds": limit, "doing": "measuring", "devices": 1}
     assert remark == Remark("hung", facts)
     assert overall(judge(hung.readings, hung.devices)) == "fail"
+    # Of simulated devices the machine is to blame, which others use as well.
+    simulated = tuple(replace(device, simulated=True) for device in tpus(3))
+    exam = begin(simulated, "quick")
+    busy = played("begin, on 0 1 2, through 0 2, late, cancelled", exam)
+    assert busy.readings[-2].remarks[0].code == "hung-simulated"
+    assert overall(judge(busy.readings, busy.devices)) == "pass"
     (died,) = played("begin, on 1, died, crashed").readings
     (remark,) = died.remarks
     assert (remark.code, remark.severity) == ("refused", "info")

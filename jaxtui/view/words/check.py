@@ -302,6 +302,14 @@ WORDS: dict[str, Words] = {
             f"Did not finish within {fmt.seconds(facts['seconds'])}.{_last_seen(facts)}"
         ),
     ),
+    "hung-simulated": Words(
+        "busy",
+        lambda facts: (
+            f"Did not finish within {fmt.seconds(facts['seconds'])}: simulated devices"
+            " share the cores of this machine."
+        ),
+        "Run it again with fewer devices, or while no other program is busy.",
+    ),
     "engine-ended": Words(
         "engine died",
         lambda facts: f"The engine died during the test.{_last_seen(facts)}",
