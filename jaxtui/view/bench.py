@@ -514,8 +514,9 @@ def _factor(found: Interval | None) -> Line:
         text = f"{fmt.ratio_ends(found)}×" if known else fmt.ratio(found.median)
         return (Span(text, "unknown"),)
     role = "faster" if found.median >= 1 else "slower"
-    ends = Span(f" {fmt.ratio_ends(found)}", "muted")
-    return (Span(fmt.ratio(found.median), role), ends)
+    low, _, high = fmt.ratio_ends(found).partition("–")
+    ends = (Span(f" {low}–{high}", "muted"),) if low != high else ()
+    return (Span(fmt.ratio(found.median), role), *ends)
 
 
 def _badge(case: CaseState, run: Job) -> tuple[Line, Line]:
