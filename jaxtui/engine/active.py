@@ -132,7 +132,8 @@ class ActiveRun:
         """
         work = self.work
         if isinstance(work, Inspection):
-            return Limits(work.limit_seconds, work.limit_seconds)
+            most = work.limit_seconds
+            return Limits(most if self.foreign else min(most, PATIENCE_SECONDS), most)
         if isinstance(work, Experiment):
             expected = work.share
         else:  # a profile takes what its arguments and calls take
@@ -144,7 +145,9 @@ class ActiveRun:
 
     def give_up(self, seconds: float) -> Remark:
         """Why its engine is to be ended, from which nothing has come for so long."""
-        foreign = self.foreign or isinstance(self.work, Inspection)
+        foreign = self.foreign or (
+            isinstance(self.work, Inspection) and seconds >= self.work.limit_seconds
+        )
         facts: dict[str, Fact] = {
             "seconds": seconds,
             "phase": self.phase,

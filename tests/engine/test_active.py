@@ -79,6 +79,7 @@ def test_a_work_without_cases_fails():
     [
         (Inspection(case=OWN), True, "trace", 600.0, 600.0),
         (Inspection(case=SELU, limit_seconds=2.0), False, "", 2.0, 2.0),
+        (Inspection(case=SELU), False, "", PATIENCE_SECONDS, 600.0),
         (Loop(case=OFFERED, budget_seconds=3.0), True, "", SHORT, LONG),
         (Loop(case=OFFERED, budget_seconds=3.0), True, "turn", SHORT, SHORT),
         (Loop(case=SELU, budget_seconds=3.0), False, "turn", SHORT, LONG),
