@@ -334,9 +334,9 @@ def _ends(ratio: Interval | None, most: float) -> Line:
     if ratio is None:
         return ()
     ends = "–".join(fmt.significant(end, 2) for end in (ratio.low, ratio.high))
-    if ratio.confidence != most:
-        name = fmt.interval_name(ratio.confidence).removesuffix(" interval")
-        ends += f" ({name})"
+    name = fmt.interval_name(ratio.confidence)
+    if name != fmt.interval_name(most):
+        ends += f" ({name.removesuffix(' interval')})"
     return (Span(ends, "unknown" if ratio.vague else "muted"),)
 
 

@@ -161,6 +161,16 @@ def test_a_report_fits_its_width(sides: tuple[Case, Case], width: int | None) ->
     assert "95" in shown or width == 60
 
 
+def test_the_interval_of_fewer_rounds_is_the_same_interval() -> None:
+    state = search()
+    six = measurement(state.points[0].first.case, 1e-3, rounds=6)
+    points = (replace(state.points[0], first=six), *state.points[1:])
+    found = report(replace(state, points=points), "n")
+    (column,) = [each for each in found.tables[0].columns if each.key == "interval"]
+    assert column.head == "95 %"
+    assert not any("%" in plain(cell) for cell in column.cells)
+
+
 def test_a_document_has_codes_facts_and_figures() -> None:
     document = crossover.document(None, search())
     assert document.verdict == verdict(search())
