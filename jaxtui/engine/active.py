@@ -11,6 +11,7 @@ from jaxtui.model import (
     CaseFailed,
     CaseMeasured,
     CaseStarted,
+    Check,
     Ending,
     Experiment,
     Failure,
@@ -136,6 +137,9 @@ class ActiveRun:
             return Limits(most if self.foreign else min(most, PATIENCE_SECONDS), most)
         if isinstance(work, Experiment):
             expected = work.share
+        elif isinstance(work, Check):
+            # An examination has a nearer limit, after which it leaves out the device.
+            expected = 3 * work.budget + PATIENCE_SECONDS
         else:  # a profile takes what its arguments and calls take
             expected = PROFILE_SECONDS if isinstance(work, Profiling) else work.budget
         idle = expected + PATIENCE_SECONDS

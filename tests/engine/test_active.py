@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.analysis.examination import limit_seconds
 from jaxtui.engine.active import ActiveRun
 from jaxtui.engine.silence import PATIENCE_SECONDS, WORK_SECONDS
 from jaxtui.model import (
@@ -23,6 +24,7 @@ from tests.records import told
 SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
 OWN = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
 SHORT, LONG = 3.0 + PATIENCE_SECONDS, 3.0 + WORK_SECONDS
+CHECK = Check(test="compute", devices=("cpu:0",), budget_seconds=3.0)
 CRASH = {"signal": "SIGABRT"}
 OFFERED = Case(op="our-step", size=0, dtype="", device="cpu:0", mode="jit")
 
@@ -83,13 +85,7 @@ def test_a_work_without_cases_fails():
         (Loop(case=OFFERED, budget_seconds=3.0), True, "", SHORT, LONG),
         (Loop(case=OFFERED, budget_seconds=3.0), True, "turn", SHORT, SHORT),
         (Loop(case=SELU, budget_seconds=3.0), False, "turn", SHORT, LONG),
-        (
-            Check(test="compute", devices=("cpu:0",), budget_seconds=3.0),
-            False,
-            "",
-            SHORT,
-            LONG,
-        ),
+        (CHECK, False, "", 69.0 + PATIENCE_SECONDS, 69.0 + WORK_SECONDS),
         (Experiment(cases=(OWN,), budget_seconds=3.0), True, "import", SHORT, LONG),
         (Experiment(cases=(OWN,), budget_seconds=3.0), True, "trace", SHORT, SHORT),
         (Experiment(cases=(OWN,), budget_seconds=3.0), True, "compile", SHORT, LONG),
@@ -120,3 +116,7 @@ async def test_a_forced_stop_returns_when_the_engine_is_gone(open_engine, experi
     await engine.until(PhaseStarted, when=lambda event: event.phase == "turn")
     await engine.stop()
     assert not alive(pid)
+
+
+def test_an_examination_leaves_out_a_device_before_its_engine_is_given_up():
+    assert limit_seconds(CHECK) < ActiveRun(1, CHECK).limits.idle
