@@ -39,6 +39,7 @@ from jaxtui.tui.pane import (
 )
 from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
+from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.view import words
 
@@ -264,7 +265,7 @@ class JaxtuiApp(BaseApp):
         """
         end = time.monotonic() + PATIENCE_SECONDS
         while (
-            isinstance(self.screen, (LineScreen, CommandPalette))
+            isinstance(self.screen, (LineScreen, CommandPalette, ChoicePopup))
             and self.screen.focused is None
             and time.monotonic() < end
         ):

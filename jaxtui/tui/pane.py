@@ -22,7 +22,7 @@ WIDE_COLUMNS = 100
 Key = tuple[str, str, str, str]
 """Key or keys, action, label, and what it does in a sentence."""
 
-PROMPTS = ("open_file", "export", "filter", "search", "type_command")
+PROMPTS = ("open_file", "export", "filter", "search", "type_command", "recorded")
 """Actions after which text is typed. Their keys come before those of what has the
 focus: a slow line delivers several at once, and the next one is text already."""
 

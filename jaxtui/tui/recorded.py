@@ -46,7 +46,13 @@ class RecordedScreen(Modal):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "Back"),
         Binding("enter", "open", "Open", tooltip="Open a host, or choose another TPU."),
-        Binding("o", "choose", "Recorded", tooltip="Choose another recorded TPU."),
+        Binding(
+            "o",
+            "choose",
+            "Recorded",
+            tooltip="Choose another recorded TPU.",
+            priority=True,
+        ),
         Binding("n,right_square_bracket", "step(1)", "Next"),
         Binding("b,left_square_bracket", "step(-1)", "Previous"),
         Binding("tab", "app.focus_next", "Table or map"),
