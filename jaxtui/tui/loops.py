@@ -137,6 +137,8 @@ class LoopScreen(Modal):
         """The session was asked to run it."""
         self._stopping = 0
         """The run whose end was asked for."""
+        self._latest: Job | None = None
+        """What came last of a loop that was asked for here."""
         self._settling: Timer | None = None
         """While another loop may still be asked for."""
 
@@ -230,10 +232,8 @@ class LoopScreen(Modal):
     @property
     def job(self) -> Job | None:
         """What came of the loop that was asked for; ``None`` before it has begun."""
-        job = self.state.jobs.get("loop")
-        if self._due or job is None or job.work != self.loop:
-            return None
-        return job
+        job = self._latest
+        return None if self._due or job is None or job.work != self.loop else job
 
     @property
     def measured(self) -> LoopMeasured | None:
@@ -248,6 +248,10 @@ class LoopScreen(Modal):
 
     def follow(self, state: State) -> None:
         super().follow(state)
+        job = state.jobs.get("loop")
+        # Another screen of a loop above this one has others.
+        if job is not None and job.work == self.loop:
+            self._latest = job
         self._start_if_idle()
         if self._open and self.playback is None:
             self.show_loop()

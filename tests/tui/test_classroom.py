@@ -13,6 +13,7 @@ from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
+from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.paper import Paper
 from tests.fake_engine import FakeEngine, begun, looped
 from tests.records import told
@@ -174,7 +175,7 @@ async def test_learn_opens_the_app_in_it() -> None:
         await until(pilot, lambda: not isinstance(app.screen, Classroom))
 
 
-async def test_the_program_is_chosen_in_the_class_and_digits_choose_the_stage() -> None:
+async def test_the_program_is_chosen_in_the_class() -> None:
     engine = FakeEngine()
     engine.answer_others(far_apart)
     app = app_on(engine)
@@ -196,6 +197,29 @@ async def test_the_program_is_chosen_in_the_class_and_digits_choose_the_stage() 
         assert (room(app).step, room(app).bet) == ("bet", 5)
         await pilot.press("down")
         assert room(app).step == "bet"
+
+
+async def test_leaving_the_class_begins_no_loop() -> None:
+    engine = FakeEngine()
+    engine.answer_others(far_apart)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until(pilot, lambda: app.session.state.ops)
+        await until(pilot, lambda: "p class" in text(app))
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
+        await until(pilot, lambda: app.screen.measured)  # type: ignore[attr-defined]
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        await until(pilot, lambda: room(app)._clocks)
+        await pilot.press("down", "right")
+        await until(pilot, lambda: len(engine.works) > 2 and room(app)._clocks)
+        works = len(engine.works)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
+        await pilot.pause()
+        assert len(engine.works) == works
+        assert app.screen.measured  # type: ignore[attr-defined]
 
 
 async def test_a_recorded_run_stands_in_where_nothing_runs_and_is_marked() -> None:
