@@ -65,6 +65,7 @@ from jaxtui.model import (
     Terms,
     Work,
 )
+from jaxtui.model.hosts import HOST_GONE
 from jaxtui.model.machine import members
 
 EXIT_ALONE = 4
@@ -376,6 +377,8 @@ class Hosts:
                 notice = msgspec.json.decode(data, type=Notice)
                 if notice.lost is None:
                     self._stopped = notice.done
+                elif notice.lost.code not in HOST_GONE:
+                    continue  # whoever has sent that
                 elif self._gone is None or notice.done < self._gone.done:
                     self._gone = notice
                 self._heed()

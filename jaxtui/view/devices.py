@@ -402,7 +402,7 @@ def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
     return lines
 
 
-SAID = ("hosts-awaited", "process-taken", "process-unknown")
+SAID = ("hosts-awaited",)
 """Findings that a failure repeats."""
 
 
