@@ -423,7 +423,7 @@ async def test_the_results_fit(size: tuple[int, int]) -> None:
         # Under an open form no panel is cut.
         await pilot.press("e")
         await until(pilot, lambda: not app.query_one("#spread-panel").display)
-        assert "d details" in lines(app, "#phases-panel")
+        assert "d log" in lines(app, "#phases-panel")
         await pilot.press("d", "d")
         await until(pilot, lambda: not side.display)
         # Nor are the keys of a border: they are left out where there is no room.
