@@ -349,6 +349,7 @@ class Session(Generic[_State]):
                 if self._hung is not None:
                     raise EngineUnavailableError(self._hung)
         except (asyncio.CancelledError, GeneratorExit):
+            self._end("cancelled")
             put(latest().stopped())
             raise
         except EngineUnavailableError as error:

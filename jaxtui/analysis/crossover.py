@@ -350,7 +350,14 @@ class Search(msgspec.Struct, frozen=True):
         return self
 
     def stopped(self) -> Search:
-        return replace(_with_results(self), outcome="cancelled")
+        results = {
+            index: replace(result, stopped=result.stopped or "cancelled")
+            if isinstance(result, Measurement)
+            else result
+            for index, result in self.results.items()
+        }
+        ended = replace(self, results=results)
+        return replace(_with_results(ended), outcome="cancelled")
 
     def lost(self, why: Remark | None = None) -> Search:
         return replace(_with_results(self), outcome="incomplete")

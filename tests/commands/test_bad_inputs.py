@@ -80,7 +80,7 @@ TYPED = [
     ("check --level thorough", 'no level "thorough": choose one of quick, full'),
     ("check --limit nan", 'The limit "nan" is not a time'),
     ("check --limit 0", 'The limit "0" is not a time'),
-    ("check --limit 2", "give more than 2 seconds"),
+    ("check --limit 1", "give more than 1.5 seconds"),
     ("check --level full --limit 15", "give more than 60 seconds"),
     ("check --baseline nosuch", "nosuch: No such file"),
     ("check --level", "--level"),
