@@ -175,7 +175,8 @@ class FileSettings:
 
     Within the block its settings hold, and the mesh that it has set; at the end they
     are taken back, whenever they were made (import, arguments, calls), and they hold
-    again in the next block. What JAX reads when a backend starts holds for the process.
+    again in the next block. Of blocks within each other only the outermost counts. What
+    JAX reads when a backend starts holds for the process.
     """
 
     def __init__(self, file: str) -> None:
@@ -184,8 +185,12 @@ class FileSettings:
         self._own: dict[str, object] = {}
         self._meshes: tuple[object, ...] = ()
         self._outer: tuple[object, ...] = ()
+        self._depth = 0
 
     def __enter__(self) -> FileSettings:
+        self._depth += 1
+        if self._depth > 1:
+            return self
         self._before = dict(jax.config.values)
         _update(self._own)
         self._outer = tuple(state.get_local() for state in _MESHES)
@@ -194,6 +199,9 @@ class FileSettings:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
         self._own = self._changed()
         _update({name: self._before[name] for name in self._own})
         meshes = [
