@@ -6,6 +6,7 @@ Several processes are engines beside this one: only they begin anew.
 from __future__ import annotations
 
 import asyncio
+import sys
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -192,10 +193,14 @@ def _run(experiment: Experiment, ready: Ready, events: list[Event]) -> State:
     """Run it; what is measured is put into ``events`` as well."""
     state = reduce(EMPTY, Envelope(generation=1, run=None, event=ready))
     state = begin_run(state, 1, "bench", experiment)
-    for event in _experiment.run(experiment, own_process=False):
-        state = reduce(state, Envelope(generation=1, run=1, event=event))
-        if isinstance(event, CaseMeasured):
-            events.append(event)
+    searched = [*sys.path]
+    try:
+        for event in _experiment.run(experiment, own_process=False):
+            state = reduce(state, Envelope(generation=1, run=1, event=event))
+            if isinstance(event, CaseMeasured):
+                events.append(event)
+    finally:
+        sys.path[:] = searched  # files of functions have put their folders there
     return state
 
 

@@ -7,6 +7,7 @@ import functools
 import io
 import json
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,6 +163,7 @@ def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text("def double(x):\n    return {'twice': x * 2}\n")
+    searched = [*sys.path]
     found = jaxtui.bench(
         *(f"{file}:double", "selu:64"),
         dtype="int32",
@@ -175,6 +177,7 @@ def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
     assert "int32" in failure.error
     assert failure.error in repr(found)
     assert failure.error.split()[0] in found._repr_html_()
+    assert sys.path == searched
 
 
 def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> None:
