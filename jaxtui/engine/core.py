@@ -301,7 +301,9 @@ class Core:
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
         """Run a work, on all processes that it needs."""
         if self._hosts is not None:
-            return self._hosts.run(work, stop, self._here)
+            from jaxtui.engine import course
+
+            return course.run(self._hosts, work, stop, self._here)
         return self._here(work, stop)
 
     def _here(

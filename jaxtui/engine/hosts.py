@@ -1,11 +1,7 @@
 """Engines on several hosts that do the same work, each its own part of it.
 
 Every process builds the work from its own command line, and all compare a digest of it.
-Each works out from the devices which part is its own. Cases of one process are timed by
-it: by processes on different machines at the same time, by those that share a machine
-one after the other. Then come the cases of devices of several processes, which these
-time in step while all others wait. Process 0 gathers what came of it, and tells all:
-whoever goes on with another work goes on with the same.
+Each works out from the devices which part is its own.
 
 All of this goes through the key-value store of JAX's coordination service. Nothing that
 is run, imported or opened comes out of it: only numbers, remarks, and the results of
@@ -18,27 +14,21 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui.engine.active import Ledger, files_of
+from jaxtui.engine.active import files_of
 from jaxtui.engine.protocol import encode
 from jaxtui.machine.hosts import heartbeat_seconds
 from jaxtui.measure.errors import headline
 from jaxtui.measure.hosts import Store, path
-from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.model import (
     HOST,
-    CaseFailed,
-    CaseMeasured,
-    CaseStarted,
     Check,
-    CheckRead,
     Device,
     Event,
     Experiment,
@@ -46,22 +36,11 @@ from jaxtui.model import (
     Host,
     HostLost,
     Intent,
-    LinkMeasured,
     Links,
-    LinksMeasured,
-    LoopSeen,
     Member,
     Notice,
-    PhaseMeasured,
-    PhaseStarted,
     Place,
-    ProcessWarmedUp,
-    Progress,
     Remark,
-    RunEvent,
-    RunFinished,
-    RunStarted,
-    Sampled,
     Terms,
     Work,
 )
@@ -82,34 +61,6 @@ GOODBYE_SECONDS = 10.0
 
 LEAVE_SECONDS = 1.0
 """For others to hear that process 0 breaks off."""
-
-ENTER_HEARTBEATS = 6
-"""How far a process may be behind the others in a collective before it counts as
-stuck. What keeps it may be a compile; gloo itself gives up after 30 s."""
-
-CLEAR_STEPS = 32
-"""Decisions after which all have read them, and they are deleted."""
-
-REQUEST_SECONDS = 60e-6
-"""Of process 0 for a request, measured; a turn is 20 times what a decision takes."""
-
-LIVE = (
-    CaseStarted,
-    LoopSeen,
-    PhaseMeasured,
-    PhaseStarted,
-    ProcessWarmedUp,
-    Progress,
-    Sampled,
-)
-"""Events for whoever looks on, from which nothing is concluded."""
-
-_EVENTS = msgspec.json.Decoder(list[RunEvent])
-
-_Value = TypeVar("_Value")
-
-Here = Callable[[Work, Callable[[], bool], Pace], Iterator[RunEvent]]
-"""Runs a work in this process until it is to stop, in step with others."""
 
 
 class Part(NamedTuple):
@@ -229,25 +180,6 @@ class Hosts:
         return None
 
     # Working.
-
-    def run(
-        self, work: Work, stop: Callable[[], bool], here: Here
-    ) -> Iterator[RunEvent]:
-        """Do this process's part of a work on which all agree, and tell what all did.
-
-        Args:
-            work: what to do.
-            stop: whether it is to end.
-            here: does a part in this process.
-        """
-        course = _Course(self, work, stop)
-        try:
-            yield from course.events(here)
-        # The others would wait for ever; what ended one of them is told by jaxlib.
-        except Exception as error:
-            self.fail(error)
-        self.end_work()
-        yield from course.results
 
     def split(self, work: Work) -> list[Part]:
         """The parts of a work, in the order in which their processes come in it."""
@@ -394,282 +326,6 @@ class Hosts:
             self.give_up(gone.lost)
 
 
-class _Course:
-    """A work on its way through all processes."""
-
-    def __init__(self, hosts: Hosts, work: Work, stop: Callable[[], bool]) -> None:
-        self._hosts, self._store, self._work = hosts, hosts.store, work
-        self._me, self._number = hosts.me, hosts.begun
-        self._asked, self._told_all = stop, False
-        self._began = time.perf_counter()
-        self._budget = (
-            work.share
-            if isinstance(work, Experiment)
-            else float(getattr(work, "budget", 0.0))
-        )
-        self._due = 0.0
-        self._sent = 0
-        self._running = {*range(hosts.processes)} - {0}
-        """The other processes that have not done their parts."""
-        self._phases: dict[int, tuple[RunEvent, ...]] = {}
-        """By case: how far it has come."""
-        self._remarks: dict[str, Remark] = {}
-        """On the links of all, by their codes."""
-        self._outcomes: list[RunEvent] = []
-        """Of all, as process 0 has them."""
-        self.results: list[RunEvent] = []
-        """What is left to be yielded when all have done their parts."""
-        self._parts = hosts.split(work)
-
-    def events(self, here: Here) -> Iterator[RunEvent]:
-        """What this process does, and in process 0 what came of it elsewhere."""
-        hosts, me = self._hosts, self._me
-        cases = self._work.cases if isinstance(self._work, Experiment) else ()
-        yield RunStarted(cases=cases, budget_seconds=self._budget)
-        alone = [part for part in self._parts if len(part.processes) == 1]
-        together = [part for part in self._parts if len(part.processes) > 1]
-        queues: dict[int, list[int]] = {}
-        for part in alone:
-            machine = hosts.terms.machines[part.processes[0]]
-            queues.setdefault(machine, []).append(part.processes[0])
-        turns = max(map(len, queues.values()), default=0) + len(together)
-        if not me:
-            yield from self._apart()
-        for part in alone:
-            if part.processes != (me,):
-                continue
-            queue = queues[hosts.terms.machines[me]]
-            place = queue.index(me)
-            if place:
-                yield from self._until(lambda: hosts.take(self._key("turn", me)))
-            yield from self._do(part, turns, here, ALONE)
-            if place + 1 < len(queue):
-                self._store.put(self._key("turn", queue[place + 1]), b"")
-        for place, part in enumerate(together):
-            if alone or place:
-                barrier = self._key("barrier", place)
-                yield from self._until(partial(self._store.meet, barrier))
-            if me in part.processes:
-                pace = Lockstep(hosts, self._key("step", place), part.processes)
-                yield from self._do(part, turns, here, pace)
-        yield from self._gather()
-
-    def _apart(self) -> Iterator[RunEvent]:
-        if isinstance(self._work, Links):
-            for source, target in self._work.pairs:
-                if self._hosts.owner(source) != self._hosts.owner(target):
-                    remarks = (Remark("link-across-hosts"),)
-                    yield from self._take_in(
-                        LinkMeasured(source=source, target=target, remarks=remarks)
-                    )
-
-    def _do(self, part: Part, turns: int, here: Here, pace: Pace) -> Iterator[RunEvent]:
-        """Do one part, with its share of a budget that was typed."""
-        work = part.work
-        typed = getattr(work, "budget_seconds", None)
-        if typed is not None and isinstance(work, (Experiment, Check, Links)):
-            work = replace(work, budget_seconds=typed / turns)
-        ledger = Ledger(work)
-        try:
-            for event in here(work, self._stop if pace.decides else _never, pace):
-                ledger.observe(event)
-                yield from self._tell(part, event)
-        # A mistake of jaxtui costs its case; in step, the others would wait for ever.
-        except Exception as error:
-            pace.fail(error)
-            remark = Remark("run-fault", {"error": headline(error)}, "error")
-            for event in ledger.broken_off(remark):
-                yield from self._tell(part, event)
-        if isinstance(pace, Lockstep):
-            pace.close()
-
-    def _tell(self, part: Part, event: RunEvent) -> Iterator[RunEvent]:
-        """Yield what is live, and have process 0 know what came of the part."""
-        if isinstance(event, (RunStarted, RunFinished)):
-            return
-        index: int | None = getattr(event, "index", None)
-        if index is not None and part.indices:
-            event = replace(event, index=part.indices[index])
-        if isinstance(event, CaseStarted):
-            self._phases[event.index] = (event,)
-        elif isinstance(event, PhaseStarted):
-            self._phases[event.index] = (*self._phases[event.index][:1], event)
-        if isinstance(event, Progress):
-            elapsed = time.perf_counter() - self._began
-            event = replace(event, elapsed_seconds=elapsed)
-        if isinstance(event, LIVE):
-            yield event
-        elif part.processes[0] == self._me:
-            # Of a case that has failed all are to know how far it had come.
-            before = (
-                self._phases.get(event.index, ())
-                if isinstance(event, CaseFailed)
-                else ()
-            )
-            event = self._named(event, self._me)
-            if self._me:
-                self._send([*before, event])
-            else:
-                for each in (*before, event):
-                    yield from self._take_in(each, again=each is not event)
-        if not self._me and time.perf_counter() >= self._due:
-            yield from self._harvest()
-
-    def _send(self, events: list[RunEvent]) -> None:
-        key = self._key("outcome", self._me, self._sent)
-        self._store.put(key, encode(events))
-        self._sent += 1
-
-    # As process 0.
-
-    def _harvest(self) -> Iterator[RunEvent]:
-        """Read what others have measured; one message unless there is something."""
-        self._due = time.perf_counter() + LOOK_SECONDS
-        self._stop()
-        for key, data in self._store.under(self._key("outcome")):
-            self._store.delete(key)
-            process = int(key.split("/")[-2])
-            for event in _EVENTS.decode(data):
-                if isinstance(event, RunFinished):
-                    self._running.discard(process)
-                elif (checked := self._checked(event, process)) is not None:
-                    yield from self._take_in(checked)
-
-    def _checked(self, event: RunEvent, process: int) -> RunEvent | None:
-        """An event of another process, of a case that is its part; with the case as
-        this process knows it.
-        """
-        index: int | None = getattr(event, "index", None)
-        if index is not None:
-            parts = [p for p in self._parts if p.processes[0] == process]
-            if not any(index in part.indices for part in parts):
-                return None
-        event = self._named(_as_known(self._work, event), process)
-        if isinstance(event, CheckRead) and event.reading.device is None:
-            # Of a host as a whole there is one reading of each.
-            what = f"{event.reading.what} of process {process}"
-            return replace(event, reading=replace(event.reading, what=what))
-        return event
-
-    def _named(self, event: RunEvent, process: int) -> RunEvent:
-        """An event with the name of the host on which it was measured."""
-        if not isinstance(event, CaseMeasured):
-            return event
-        name = self._hosts.terms.hostnames[process]
-        return replace(event, measurement=replace(event.measurement, hostname=name))
-
-    def _take_in(self, event: RunEvent, *, again: bool = False) -> Iterator[RunEvent]:
-        """Take in what came of a part; ``again`` where it was yielded before."""
-        if isinstance(event, LinksMeasured):
-            for remark in event.remarks:
-                self._remarks.setdefault(remark.code, remark)
-            return
-        self._outcomes.append(event)
-        if not again:
-            yield event
-
-    def _stop(self) -> bool:
-        stop = self._asked() or self._hosts.stopped
-        if stop and not self._me and not self._told_all:
-            self._told_all = True
-            self._hosts.stop_others()
-        return stop
-
-    # In the end.
-
-    def _gather(self) -> Iterator[RunEvent]:
-        elapsed = time.perf_counter() - self._began
-        if self._me:
-            over = RunFinished(outcome="complete", elapsed_seconds=elapsed)
-            self._send([over])
-            key = self._key("result")
-            data: list[bytes] = []
-            yield from self._until(lambda: data.append(self._hosts.wait(key)))
-            events = _EVENTS.decode(data[0])
-            self.results = [_as_known(self._work, event) for event in events]
-            return
-        while True:
-            yield from self._harvest()
-            if not self._running:
-                break
-            yield self._waiting()
-            time.sleep(LOOK_SECONDS)
-        if isinstance(self._work, Links):
-            self.results.append(LinksMeasured(remarks=tuple(self._remarks.values())))
-        self.results.append(
-            RunFinished(
-                outcome="cancelled" if self._stop() else "complete",
-                elapsed_seconds=time.perf_counter() - self._began,
-            )
-        )
-        told = [_without_samples(event) for event in (*self._outcomes, *self.results)]
-        self._store.put(self._key("result"), encode(told))
-
-    def _until(self, wait: Callable[[], object]) -> Iterator[RunEvent]:
-        """Wait for another process, with a sign of life now and then."""
-        fault: list[Exception] = []
-
-        def work() -> None:
-            try:
-                wait()
-            except Exception as error:
-                fault.append(error)
-
-        thread = threading.Thread(target=work, name="wait", daemon=True)
-        thread.start()
-        while thread.is_alive():
-            thread.join(LOOK_SECONDS)
-            if not self._me:
-                yield from self._harvest()
-            if time.perf_counter() >= self._due:
-                yield self._waiting()
-                self._due = time.perf_counter() + 4 * LOOK_SECONDS
-        for error in fault:
-            raise error
-
-    def _waiting(self) -> Progress:
-        elapsed = time.perf_counter() - self._began
-        first = min(self._running, default=0)
-        name = self._hosts.terms.hostnames[first]
-        return Progress(
-            elapsed_seconds=elapsed,
-            remaining_seconds=max(0.0, self._budget - elapsed),
-            doing="other-hosts",
-            about="" if self._me else f"process {first} ({name})",
-        )
-
-    def _key(self, *parts: object) -> str:
-        return path(self._number, *parts)
-
-
-def _never() -> bool:
-    return False
-
-
-def _as_known(work: Work, event: RunEvent) -> RunEvent:
-    """An event that another process has sent, of a case as it is in the work."""
-    index: int | None = getattr(event, "index", None)
-    if index is None or not isinstance(work, Experiment):
-        return event
-    case = work.cases[index]
-    if isinstance(event, CaseMeasured):
-        # A function of a file has size and dtype only once it was called.
-        there = event.measurement.case
-        case = replace(case, size=there.size, dtype=there.dtype)
-        return replace(event, measurement=replace(event.measurement, case=case))
-    if isinstance(event, CaseFailed):
-        return replace(event, failure=replace(event.failure, case=case))
-    return replace(event, case=case) if isinstance(event, CaseStarted) else event
-
-
-def _without_samples(event: RunEvent) -> RunEvent:
-    """What is printed once is sent to nobody."""
-    if not isinstance(event, CaseMeasured):
-        return event
-    measurement = replace(event.measurement, samples=msgspec.UNSET)
-    return replace(event, measurement=measurement)
-
-
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -679,80 +335,3 @@ def _digest_of(file: str) -> str:
         return _digest(Path(file).read_bytes())
     except OSError:
         return ""
-
-
-class Lockstep(Pace):
-    """Of processes that do a part in step; the first of them decides."""
-
-    shared = True
-
-    def __init__(self, hosts: Hosts, key: str, processes: Sequence[int]) -> None:
-        self._hosts, self._store, self._key = hosts, hosts.store, key
-        self._others, self._me = processes[1:], hosts.me
-        self.decides = hosts.me == processes[0]
-        self.turn_seconds = 20 * REQUEST_SECONDS * len(processes)
-        self._step, self._cleared = 0, 0
-        self._since = time.monotonic()
-        self._watching = True
-        threading.Thread(target=self._watch, name="step", daemon=True).start()
-
-    def decide(self, value: Callable[[], _Value], kind: Any) -> _Value:
-        if self._step - self._cleared >= CLEAR_STEPS:
-            self.gather(0, int)
-        key = self._next()
-        if self.decides:
-            decided = value()
-            self._store.put(key, encode(decided))
-            return decided
-        found: _Value = msgspec.json.decode(self._hosts.wait(key), type=kind)
-        return found
-
-    def gather(self, value: _Value, kind: Any) -> list[_Value]:
-        key = self._next()
-        if not self.decides:
-            self._store.put(f"{key}/{self._me}", encode(value))
-            self._cleared = self._step
-            return [value]
-        others = [self._hosts.take(f"{key}/{process}") for process in self._others]
-        # Whoever has sent this has read all that was decided before.
-        for step in range(self._cleared + 1, self._step):
-            self._store.delete(f"{self._key}/{step}")
-        self._cleared = self._step
-        return [value, *(msgspec.json.decode(data, type=kind) for data in others)]
-
-    def fail(self, error: BaseException) -> None:
-        self._hosts.fail(error)
-
-    def close(self) -> None:
-        """The end of the part: all have read what was decided."""
-        self.gather(0, int)
-        self._watching = False
-
-    def _next(self) -> str:
-        self._step, self._since = self._step + 1, time.monotonic()
-        return f"{self._key}/{self._step}"
-
-    def _watch(self) -> None:
-        """Look for a process that is behind the others for too long.
-
-        One that has waited long enough says how far it is; the first compares.
-        """
-        limit = ENTER_HEARTBEATS * heartbeat_seconds(os.environ)
-        told = -1
-        while self._watching:
-            time.sleep(LOOK_SECONDS)
-            step, seconds = self._step, time.monotonic() - self._since
-            if not self.decides:
-                if seconds >= limit / 2 and told != step:
-                    at = f"{self._key}/at/{self._me}"
-                    self._store.put(at, str(step).encode(), again=True)
-                    told = step
-                continue
-            if seconds < limit:
-                continue
-            for process in self._others:
-                data = self._store.get(f"{self._key}/at/{process}", 0.0)
-                behind = data is not None and int(data) < step
-                if behind and step == self._step and self._watching:
-                    code = "collective-not-entered"
-                    self._hosts.give_up(self._hosts.lost(process, code, seconds=limit))

@@ -19,7 +19,8 @@ import os, sys, time
 from collections import Counter
 from statistics import median
 from jaxtui.engine import meeting
-from jaxtui.engine.hosts import Hosts, Lockstep
+from jaxtui.engine.hosts import Hosts
+from jaxtui.engine.lockstep import Lockstep
 from jaxtui.measure import hosts
 from jaxtui.measure.devices import describe
 from jaxtui.measure.experiment import run

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 import pytest
 
-from jaxtui.engine import startup
+from jaxtui.engine import course, startup
 from jaxtui.engine.protocol import encode
 from jaxtui.model import (
     CaseFailed,
@@ -110,7 +110,7 @@ class Group:
             if (remark := hosts.agree(mine)) is not None:
                 return remark
             ends = stop if process == 0 else never
-            return [*hosts.run(mine, ends, partial(self.here, process))]
+            return [*course.run(hosts, mine, ends, partial(self.here, process))]
 
         results = at_once([partial(run, process) for process in range(3)])
         # What was decided and sent is deleted as it is read.

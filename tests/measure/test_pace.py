@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtui.engine.hosts import CLEAR_STEPS, Lockstep
+from jaxtui.engine.lockstep import CLEAR_STEPS, Lockstep
 from jaxtui.measure import clocks
 from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.turns import Turns, take_turns
