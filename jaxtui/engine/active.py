@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 
 from jaxtui.engine.silence import PATIENCE_SECONDS, WORK_SECONDS, Limits
 from jaxtui.model import (
@@ -103,10 +102,9 @@ class ActiveRun:
     Args:
         number: The run's.
         work: What it does.
-        offered: The ops that are not jaxtui's but of installed packages, by name.
     """
 
-    def __init__(self, number: int, work: Work, offered: Collection[str] = ()) -> None:
+    def __init__(self, number: int, work: Work) -> None:
         self.number = number
         self.work = work
         self.ledger = Ledger(work)
@@ -116,13 +114,11 @@ class ActiveRun:
         """Why its engine was ended, if that was no crash."""
         self.phase = ""
         """The phase of the current case, as it was last told."""
-        self._offered = offered
 
     @property
     def foreign(self) -> bool:
-        """Whether it runs code that is not jaxtui's: of a file, or of a package."""
-        offered = any(case.op in self._offered for case in _cases_of(self.work))
-        return offered or has_files(self.work)
+        """Runs code that is not jaxtui's."""
+        return has_files(self.work)
 
     @property
     def limits(self) -> Limits:

@@ -107,7 +107,7 @@ class EngineClient:
             await self.release()
         connection = await self._until_ready()
         self._runs += 1
-        run = self._run = ActiveRun(self._runs, work, connection.offered)
+        run = self._run = ActiveRun(self._runs, work)
         self._run_ended.clear()
         connection.send(RunRequest(run=run.number, work=work))
         self._ran = connection.generation

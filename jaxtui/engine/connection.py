@@ -91,8 +91,6 @@ class Connection:
         self.generation = process.generation
         self.ready = False
         """``Ready`` has arrived, or ``Hello`` from one that waits for its first run."""
-        self.offered: frozenset[str] = frozenset()
-        """The ops that installed packages offer, by name."""
         self.failed: EngineFailed | None = None
         """``EngineFailed``, if it has arrived, or why this side gave it up."""
         self.start = startup.NOTHING
@@ -341,7 +339,6 @@ class Connection:
                 isinstance(event, Hello) and self._process.waits
             ):
                 self.ready = True
-                self.offered = frozenset(op.name for op in event.ops if op.package)
                 self.settled.set()
                 if isinstance(event, Ready):
                     self.hosts, self.several = event.hosts, bool(self.start.joining)

@@ -332,7 +332,7 @@ def _unwaited(result: Any, args: Sequence[Any]) -> str:
 def _caught(workload: Workload) -> str:
     """What the function's own file catches in one call, or while it is traced."""
     source = own.source(workload.case.op)
-    if source is None or not source.file:
+    if source is None:
         return ""
     seen: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Functions of a file or of an installed package, timed like ops of the catalogue.
+"""Functions of a file, timed like ops of the catalogue.
 
 A function is called as its author calls it. One that its file has jitted already is
 what the mode ``jit`` times, as it is; the mode ``eager`` times the function inside.
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import inspect
 import linecache
 import math
@@ -42,7 +41,6 @@ from jaxtui.measure import devices, settings
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.errors import RefusedError, check_fault
 from jaxtui.measure.inputs import misaligned_copy
-from jaxtui.measure.ops import OPS, plugins
 from jaxtui.measure.ops.arguments import Array, draw_code
 from jaxtui.measure.settings import FileSettings
 from jaxtui.model import (
@@ -80,9 +78,7 @@ class Source:
     name: str
     """What its module calls it."""
     file: str
-    """The file to which a traceback is cut; empty if it is not known yet."""
-    module: str = ""
-    """The name of the module, for one that an installed package offers."""
+    """The file to which a traceback is cut."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +121,10 @@ def is_given(op: str) -> bool:
 
 def source(op: str) -> Source | None:
     """Where a case's function comes from; ``None`` if it is an op of the catalogue."""
-    if is_own(op):
-        path, name = parts(op)
-        return Source(op, name, path)
-    offered = None if op in OPS else plugins.offers().functions.get(op)
-    if offered is None:
+    if not is_own(op):
         return None
-    module, name = offered
-    spec = importlib.util.find_spec(module)
-    return Source(op, name, (spec and spec.origin) or "", module)
+    path, name = parts(op)
+    return Source(op, name, path)
 
 
 def load(source: Source, device: jax.Device | None) -> Function:
@@ -144,14 +135,11 @@ def load(source: Source, device: jax.Device | None) -> Function:
     """
     if (known := _given.get(source.op)) is not None:
         return known
-    own_settings = settings.of_file(source.file or source.module)
+    own_settings = settings.of_file(source.file)
     place = jax.default_device(device) if device is not None else nullcontext()
     *outer, last = source.name.split(".")
     with own_settings, place:
-        if source.module:
-            module = importlib.import_module(source.module)
-        else:
-            module = load_file(source.file)
+        module = load_file(source.file)
         holder: Any = module
         for part in outer:
             holder = getattr(holder, part, None)
@@ -414,8 +402,6 @@ def _execute(path: str, content: bytes) -> ModuleType:
 
 def module_of(source: Source) -> ModuleType | None:
     """The module of a function that was loaded."""
-    if source.module:
-        return sys.modules.get(source.module)
     return _loaded[source.file][1] if source.file in _loaded else None
 
 

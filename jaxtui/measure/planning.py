@@ -9,7 +9,7 @@ import msgspec
 
 from jaxtui.measure import devices, ops, own, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
-from jaxtui.measure.errors import RefusedError, full_text, headline
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import CHUNK, Indices
@@ -92,19 +92,10 @@ def plan(experiment: Experiment, *, recipes: bool = False) -> Plan:
 
 
 def _plan(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
-    """As ``plan_case``; an op that a package offers may be wrong in any way."""
-    try:
-        planned = plan_case(case, supply)
-        if not recipes or planned.problem is not None:
-            return planned
-        return msgspec.structs.replace(planned, recipe=recipe(case, seed))
-    except Exception as error:
-        if case.op in ops.OPS:
-            raise
-        facts: dict[str, Fact] = {"error": headline(error)}
-        return PlannedCase.refused(
-            case, Remark("plan-raised", facts, "error", full_text(error))
-        )
+    planned = plan_case(case, supply)
+    if not recipes or planned.problem is not None:
+        return planned
+    return msgspec.structs.replace(planned, recipe=recipe(case, seed))
 
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:

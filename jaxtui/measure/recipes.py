@@ -295,8 +295,6 @@ def _modules(*texts: str) -> set[str]:
 
 def _import(source: own.Source) -> str:
     """The lines that import a file as ``own``."""
-    if source.module:
-        return f"own = importlib.import_module({source.module!r})"
     if (member := own.member(source.file)) is not None:
         root, module = member
         return (
@@ -340,7 +338,7 @@ def _factory(
 def _text(source: own.Source) -> bytes:
     """The text of a file; empty if it cannot be read."""
     try:
-        return own.read(source.file) if source.file else b""
+        return own.read(source.file)
     except RefusedError:
         return b""
 

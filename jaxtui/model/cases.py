@@ -59,10 +59,6 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """How it can be executed: ``pallas`` and ``tensorflow`` where it has that form."""
     own: bool = False
     """A function whose arguments decide about size and dtype; it has no formulas."""
-    problem: Remark | None = None
-    """Why an op that a package offers cannot be run."""
-    package: str = ""
-    """The installed package that offers it; empty for one of jaxtui."""
     arithmetic: Arithmetic = "flops"
     largest: int | None = None
     """The largest size that can be; ``None`` where memory alone limits it."""
@@ -70,10 +66,8 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """It needs several devices at once; its size is in bytes."""
 
     @classmethod
-    def of_function(
-        cls, name: str, summary: str, problem: Remark | None = None, package: str = ""
-    ) -> OpInfo:
-        """A function of a file or a package, of which only its factory knows more."""
+    def of_function(cls, name: str, summary: str) -> OpInfo:
+        """A function of a file, of which only its factory knows more."""
         return cls(
             name=name,
             summary=summary,
@@ -85,8 +79,6 @@ class OpInfo(Record, frozen=True, kw_only=True):
             default=0,
             maximum=0,
             own=True,
-            problem=problem,
-            package=package,
         )
 
 
@@ -152,8 +144,6 @@ def refusal(case: Case, info: OpInfo) -> Remark | None:
     it. What a device lacks, and whether there is room, only the engine knows.
     """
     facts: dict[str, Fact] = {"op": short_name(case.op)}
-    if info.problem:
-        return info.problem
     if not info.own and case.dtype not in info.dtypes:
         facts |= {"dtype": case.dtype, "dtypes": info.dtypes}
         return Remark("dtype-missing", facts, "error")

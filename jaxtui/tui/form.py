@@ -86,16 +86,7 @@ class OpChoice(Choice):
 
     @property
     def entries(self) -> Sequence[Entry]:
-        listed = [
-            Entry(
-                op.name,
-                op.name,
-                words.text(op.problem) if op.problem else op.summary,
-                broken=bool(op.problem),
-                markable=not op.problem and not op.own,
-            )
-            for op in self.ops
-        ]
+        listed = [Entry(op.name, op.name, op.summary) for op in self.ops]
         before = [
             Entry(op, brief_name(op, 40), op, markable=False) for op in self.opened
         ]

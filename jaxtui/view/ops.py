@@ -8,7 +8,6 @@ from jaxtui import format as fmt
 from jaxtui.model import USUAL_MODES, OpInfo
 from jaxtui.model.remark import Remark
 from jaxtui.selection import DTYPE_ALIASES
-from jaxtui.view import words
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Span
 
@@ -25,7 +24,6 @@ def report(ops: Sequence[OpInfo]) -> Report:
         or "those of its arguments"
         for op in ops
     ]
-    summaries = [words.text(op.problem) if op.problem else op.summary for op in ops]
     name, means, default = columns(ops)
     table = Table(
         (
@@ -33,7 +31,7 @@ def report(ops: Sequence[OpInfo]) -> Report:
             Column(
                 "summary",
                 "what it computes",
-                [(Span(text),) for text in summaries],
+                [(Span(op.summary),) for op in ops],
                 least=LEAST_SUMMARY,
                 grows=True,
             ),
@@ -68,5 +66,3 @@ def columns(ops: Sequence[OpInfo]) -> tuple[Column, Column, Column]:
 def _remarks(op: OpInfo) -> Iterable[Remark]:
     if more := tuple(mode for mode in op.modes if mode not in USUAL_MODES):
         yield Remark("more-modes", {"modes": more})
-    if op.package and not op.problem:
-        yield Remark("offered-by", {"package": op.package})

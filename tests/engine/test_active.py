@@ -26,7 +26,6 @@ OWN = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
 SHORT, LONG = 3.0 + PATIENCE_SECONDS, 3.0 + WORK_SECONDS
 CHECK = Check(test="compute", devices=("cpu:0",), budget_seconds=3.0)
 CRASH = {"signal": "SIGABRT"}
-OFFERED = Case(op="our-step", size=0, dtype="", device="cpu:0", mode="jit")
 
 
 @pytest.fixture
@@ -82,8 +81,8 @@ def test_a_work_without_cases_fails():
         (Inspection(case=OWN), True, "trace", 600.0, 600.0),
         (Inspection(case=SELU, limit_seconds=2.0), False, "", 2.0, 2.0),
         (Inspection(case=SELU), False, "", PATIENCE_SECONDS, 600.0),
-        (Loop(case=OFFERED, budget_seconds=3.0), True, "", SHORT, LONG),
-        (Loop(case=OFFERED, budget_seconds=3.0), True, "turn", SHORT, SHORT),
+        (Loop(case=OWN, budget_seconds=3.0), True, "", SHORT, LONG),
+        (Loop(case=OWN, budget_seconds=3.0), True, "turn", SHORT, SHORT),
         (Loop(case=SELU, budget_seconds=3.0), False, "turn", SHORT, LONG),
         (CHECK, False, "", 69.0 + PATIENCE_SECONDS, 69.0 + WORK_SECONDS),
         (Experiment(cases=(OWN,), budget_seconds=3.0), True, "import", SHORT, LONG),
@@ -95,7 +94,7 @@ def test_a_work_without_cases_fails():
 def test_every_work_has_a_limit_and_code_that_runs_in_circles_a_near_one(
     work, foreign, phase, idle, working
 ):
-    run = ActiveRun(1, work, offered={"our-step"})
+    run = ActiveRun(1, work)
     run.observe(PhaseStarted(index=0, phase=phase))
     assert (run.foreign, run.limits) == (foreign, (idle, working))
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import Case, Inspected, Inspection, Loop, Ready, Remark
+from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
 from jaxtui.tui import values
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen
@@ -23,7 +22,6 @@ from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.values import Meaning, Values
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
-from jaxtui.view.words import text as text_of
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.tui.driving import app_on, plain, until, until_done, until_ready
 
@@ -128,16 +126,13 @@ def test_a_case_makes_the_round_trip(
         ("/p/a.py:f", 0, {"args": "f32[8]"}, "were typed"),
         ("/p/a.py:f", 8, None, ""),
         ("selu", 8, None, ""),
-        # Of a package, and so without sizes as those of a file.
-        ("matmul", 0, None, "takes none"),
     ],
 )
 def test_a_sweep_needs_sizes(
     op: str, size: int, params: dict[str, int | float | str] | None, words: str
 ) -> None:
     case = Case(op=op, size=size, dtype="", device="cpu:0", mode="jit", params=params)
-    theirs = msgspec.structs.replace(OPS[0], own=True)
-    why = values.why_no_sweep(case, replace(STATE, ops=(theirs, OPS[1])))
+    why = values.why_no_sweep(case, STATE)
     assert words in why
     assert bool(why) == bool(words)
 
@@ -145,16 +140,12 @@ def test_a_sweep_needs_sizes(
 # The list of ops.
 
 
-async def test_the_list_has_ops_what_cannot_be_loaded_and_choices_before() -> None:
-    facts = {"op": "theirs", "package": "p", "error": "ImportError: no such thing"}
-    remark = Remark("op-not-loaded", {**facts}, "error")
-    problem = text_of(remark)
-    broken = msgspec.structs.replace(OPS[1], name="theirs", own=True, problem=remark)
+async def test_the_list_has_ops_and_what_was_opened() -> None:
     choice = OpChoice("op")
-    choice.ops = (*OPS, broken)
+    choice.ops = OPS
     choice.opened = ("/p/train.py:a,b",)
     found = {one.name: one.about for one in choice.entries}
-    assert list(found) == ["matmul", "selu", "theirs", "train.py:a,b", OPEN]
+    assert list(found) == ["matmul", "selu", "train.py:a,b", OPEN]
     assert found["matmul"] == "Matrix product."
     assert found["train.py:a,b"] == "/p/train.py:a,b"
 
@@ -162,23 +153,11 @@ async def test_the_list_has_ops_what_cannot_be_loaded_and_choices_before() -> No
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        engine.emit(Ready(host=HOST, devices=engine.devices, ops=(*OPS, broken)))
-        await until(pilot, lambda: len(app.state.ops) == 3)
         await pilot.press("2")
         app.query_one("#op").focus()
-        await pilot.press("enter", "down", "down")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-        about = app.screen.query_one("#choice-about", Static)
-        await until(pilot, lambda: str(about.content) == problem)
-        assert about.region.bottom <= NARROW[1]
-        assert "theirs  cannot be loaded" in listed(app, "OptionList")[2]
         await pilot.press("enter")
-        line = bench(app).query_one("#meaning", Static)
-        await until(pilot, lambda: str(line.content) == problem)
-
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         # The last entry opens a file.
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         await pilot.press("end", "enter")
         await until(pilot, lambda: isinstance(app.screen, OpenFile))
 
@@ -188,11 +167,6 @@ async def test_the_list_has_ops_what_cannot_be_loaded_and_choices_before() -> No
 
 def bench(app: JaxtuiApp) -> CaseForm:
     return app.screen_stack[0].query_one(CaseForm)
-
-
-def listed(app: JaxtuiApp, name: str) -> list[str]:
-    options = app.screen.query_one(name, OptionList)
-    return [str(option.prompt) for option in options.options]
 
 
 async def opened(pilot: Pilot[None], app: JaxtuiApp, typed: str) -> Values:

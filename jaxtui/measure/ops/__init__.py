@@ -10,9 +10,7 @@ from jaxtui.measure.ops import linear_algebra as algebra
 from jaxtui.measure.ops import movement, networks, reductions
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.ops.collectives import COLLECTIVES, Collective
-from jaxtui.measure.ops.plugins import offers
 from jaxtui.model import OpInfo
-from jaxtui.model.own import is_own
 
 OPS: dict[str, Op] = {
     op.name: op
@@ -48,11 +46,9 @@ def get(name: str) -> Op:
     Raises:
         ValueError: There is none that runs on one device.
     """
-    if name in OPS:
-        return OPS[name]
-    if not is_own(name) and (op := offers().ops.get(name)) is not None:
-        return op
-    raise ValueError(name)
+    if name not in OPS:
+        raise ValueError(name)
+    return OPS[name]
 
 
 def find(name: str) -> Op | Collective:
@@ -66,10 +62,9 @@ def find(name: str) -> Op | Collective:
 
 
 def catalogue() -> tuple[OpInfo, ...]:
-    """Every op described without JAX, in catalogue order, then those of packages."""
-    infos = [op.info() for op in OPS.values()]
-    infos += [collective.info() for collective in COLLECTIVES.values()]
-    return (*infos, *offers().infos)
+    """Describe every op without JAX, in catalogue order."""
+    ops = [op.info() for op in OPS.values()]
+    return (*ops, *(collective.info() for collective in COLLECTIVES.values()))
 
 
 __all__ = ["COLLECTIVES", "OPS", "Collective", "Op", "catalogue", "find", "get"]

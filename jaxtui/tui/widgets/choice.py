@@ -35,8 +35,6 @@ class Entry(msgspec.Struct, frozen=True):
     name: str
     about: str = ""
     """What stands below the list while the cursor is here."""
-    broken: bool = False
-    """It is there and cannot be used; ``about`` says why."""
     markable: bool = True
     """It can be chosen together with others."""
 
@@ -71,7 +69,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         #choice-about {
             height: 3; color: $foreground 70%; display: none;
             border-top: solid $foreground 30%;
-            &.-problem { color: $text-error; }
         }
         .-about #choice-about { display: block; }
         #choice-buttons { height: 1; align-horizontal: right; }
@@ -151,8 +148,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
 
     def _prompt(self, entry: Entry) -> Content:
         """The name, after its mark."""
-        if entry.broken:
-            return Content.styled(f"    {entry.name}  cannot be loaded", "dim")
         if not self._multiple:
             return Content(entry.name)
         if not entry.markable:
@@ -177,7 +172,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         entry = self._current
         about = self.query_one("#choice-about", Static)
         about.update(entry.about if entry else "")
-        about.set_class(entry is not None and entry.broken, "-problem")
         names = {one.value: one.name for one in (*self._entries, *self._listed)}
         taken = ", ".join(names[value] for value in self._result)
         hints = [Hint("Enter", taken, "enter") if taken else Hint("", "no match")]

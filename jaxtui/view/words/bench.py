@@ -604,10 +604,6 @@ WORDS: dict[str, Words] = {
     "more-modes": Words(
         "more modes", lambda facts: f"Also runs as {fmt.listed(facts['modes'])}."
     ),
-    "offered-by": Words(
-        "from a package",
-        lambda facts: f"The package {facts['package']} provides this op.",
-    ),
     "few-processes": Words("few processes", _few_processes),
     "notes-in-full": Words("", "--notes prints every note in full."),
     "earlier-runs": Words(

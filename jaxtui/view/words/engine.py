@@ -436,7 +436,6 @@ WORDS: dict[str, Words] = {
     "plan-fault": Words(
         "jaxtui bug", lambda f: f"The plan failed: {ended(f['error'])}", _REPORT
     ),
-    "plan-raised": Words("failed", lambda f: f"The plan failed: {ended(f['error'])}"),
     # Cases.
     "too-large": Words(
         "too large",

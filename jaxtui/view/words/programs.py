@@ -216,18 +216,6 @@ WORDS: dict[str, Words] = {
         lambda f: f"There is no op {f['op']}.{did_you_mean(f['op'], f['ops'])}",
         "`jaxtui ops` lists them.",
     ),
-    "op-not-loaded": Words(
-        "op not loaded",
-        lambda f: (
-            f"Cannot load {f['op']} of the package {f['package']}: {ended(f['error'])}"
-        ),
-    ),
-    "op-of-other-kind": Words(
-        "not an op",
-        lambda f: f"{f['op']} of the package {f['package']} is a {f['kind']}.",
-        "An entry point of jaxtui.ops must be an Op of jaxtui.measure.ops.base or a"
-        " function.",
-    ),
     "dtype-missing": Words(
         "dtype not supported",
         lambda f: f"{f['op']} doesn't run in {f['dtype']}.",
