@@ -6,9 +6,7 @@ its rounds agree with each other and not with those of the next one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -22,38 +20,21 @@ from jaxtui.model import (
     Failure,
     Host,
     Measurement,
-    MemorySpan,
-    Phases,
     Processes,
     Remark,
     RunFinished,
     Samples,
     Stopped,
-    Summary,
 )
 from jaxtui.model.measurement import confidence
 from jaxtui.model.own import is_own
-from jaxtui.stats import MINIMUM_ROUNDS, median, rounds_interval
+from jaxtui.stats import MINIMUM_ROUNDS, rounds_interval
 
 Ended = Measurement | Failure
 """What one process made of a case."""
 
-ENDINGS: tuple[Stopped, ...] = (
-    "crashed",
-    "cancelled",
-    "budget",
-    "noise floor",
-    "target",
-)
-"""How a case may have stopped; of several processes the first of these counts."""
-
-BROKEN_OFF = ENDINGS[:2]
+BROKEN_OFF: tuple[Stopped, ...] = ("crashed", "cancelled")
 """Ends whose figure is not that of a whole process."""
-
-OF_ROUNDS = frozenset({"few-rounds"})
-"""Flags of notes on an interval that is about the rounds of one process."""
-
-_T = TypeVar("_T")
 
 
 class Repetition(msgspec.Struct, frozen=True):
@@ -90,7 +71,7 @@ class Repetition(msgspec.Struct, frozen=True):
         if budget is not None:
             budget *= len(self.left) / max(1, len(whole.cases))
         cases = tuple(whole.cases[index] for index in self.left)
-        return msgspec.structs.replace(whole, cases=cases, budget_seconds=budget)
+        return replace(whole, cases=cases, budget_seconds=budget)
 
     @property
     def limit_seconds(self) -> float | None:
@@ -130,13 +111,11 @@ class Repetition(msgspec.Struct, frozen=True):
 
 
 def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
-    """What several processes made of one case, as one measurement.
+    """Make one measurement of a case from those of several processes.
 
-    ``ready`` and ``dispatch`` have the median of the processes' medians, and the
-    interval that these have by the sign test; ``n``, ``rounds``, ``mean``, ``max`` and
-    ``outliers`` are those of all calls, and every other figure is the median of the
-    processes'. A rate is there if each process has one. The error is the largest. A
-    note is that of the process in the middle if it is there.
+    ``ready`` has the median of the processes' medians, the interval that these have by
+    the sign test, and the number of all calls and rounds; samples are those of all. All
+    else is that of the process whose median is nearest to it.
 
     Args:
         ended: of each process that is over, in their order, at least one.
@@ -148,43 +127,40 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
     """
     measured = [one for one in ended if isinstance(one, Measurement)]
     whole = [one for one in measured if one.stopped not in BROKEN_OFF]
-    usable = [one for one in whole or measured[-1:] if one.ready is not None]
+    usable = [
+        (one, one.ready) for one in whole or measured[-1:] if one.ready is not None
+    ]
+    failures = [one for one in ended if isinstance(one, Failure)]
     if not usable:
-        return next((one for one in ended if isinstance(one, Failure)), ended[0])
-    asked = experiment.processes
-    notes = _few(len(usable), asked, [one for one in ended if isinstance(one, Failure)])
+        return next(iter(failures), ended[0])
+    few = _few(len(usable), experiment.processes, failures)
     if len(usable) == 1:
-        return msgspec.structs.replace(usable[0], notes=(*usable[0].notes, *notes))
-    clocks = [one.ready for one in usable if one.ready is not None]
-    ready = _together(clocks)
-    stable = ready.half_width <= experiment.target_half_width
-    spans = [one.memory for one in usable if one.memory is not None]
-    samples = [one.samples for one in usable if one.samples]
-    middle = min(usable, key=lambda one: abs(_seconds(one) - ready.median))
-    return msgspec.structs.replace(
+        ((only, _),) = usable
+        return replace(only, notes=(*only.notes, *few))
+    medians = tuple(clock.median for _, clock in usable)
+    interval = rounds_interval(medians)
+    middle, clock = min(usable, key=lambda one: abs(one[1].median - interval.median))
+    ready = replace(
+        clock,
+        n=sum(clock.n for _, clock in usable),
+        rounds=sum(clock.rounds for _, clock in usable),
+        median=interval.median,
+        ci_low=interval.low,
+        ci_high=interval.high,
+        processes=len(usable),
+    )
+    samples = [one.samples for one, _ in usable if one.samples]
+    # That one is about an interval of rounds.
+    notes = (note for note in middle.notes if note.code != "few-rounds")
+    return replace(
         middle,
-        phases=_phases([one.phases for one in usable]),
-        dispatch=_together(_present(one.dispatch for one in usable))
-        if all(one.dispatch for one in usable)
-        else None,
         ready=ready,
-        pipelined_seconds=_median(one.pipelined_seconds for one in usable),
-        flops_per_second=_rate([one.flops_per_second for one in usable]),
-        bytes_per_second=_rate([one.bytes_per_second for one in usable]),
-        error_vs_float64=max(
-            _present(one.error_vs_float64 for one in usable), default=None
-        ),
-        stopped=min(_present(one.stopped for one in usable), key=ENDINGS.index),
-        stable=stable and all(one.stable for one in usable),
-        notes=(*_notes(usable, middle), *notes),
-        memory=_memory(spans) if spans else None,
+        stable=middle.stable and ready.half_width <= experiment.target_half_width,
+        notes=(*notes, *few),
         processes=Processes(
-            n=len(clocks),
-            medians=tuple(one.median for one in clocks),
-            low=ready.ci_low,
-            high=ready.ci_high,
+            n=len(usable), medians=medians, low=interval.low, high=interval.high
         ),
-        samples=_samples(samples) if len(samples) == len(usable) else msgspec.UNSET,
+        samples=_samples(samples) if samples else msgspec.UNSET,
     )
 
 
@@ -200,80 +176,12 @@ def turns(first: Sequence[Ended], second: Sequence[Ended]) -> list[tuple[float, 
     return [(a, b) for a, b in both if a is not None and b is not None]
 
 
-def _together(clocks: Sequence[Summary]) -> Summary:
-    interval = rounds_interval([one.median for one in clocks])
-    calls = sum(one.n for one in clocks)
-    return Summary(
-        n=calls,
-        rounds=sum(one.rounds for one in clocks),
-        median=interval.median,
-        mean=math.fsum(one.n * one.mean for one in clocks) / calls,
-        mad=median([one.mad for one in clocks]),
-        p10=median([one.p10 for one in clocks]),
-        p90=median([one.p90 for one in clocks]),
-        p99=median([one.p99 for one in clocks]),
-        max=max(one.max for one in clocks),
-        ci_low=interval.low,
-        ci_high=interval.high,
-        outliers=sum(one.outliers for one in clocks),
-        processes=len(clocks),
-    )
-
-
-def _phases(usable: Sequence[Phases]) -> Phases:
-    medians = {
-        name: _median(getattr(one, name) for one in usable)
-        for name in Phases.__struct_fields__
-    }
-    return Phases(**medians)
-
-
-def _memory(spans: Sequence[MemorySpan]) -> MemorySpan:
-    return MemorySpan(
-        fresh=median([one.fresh for one in spans]),
-        reused=median([one.reused for one in spans]),
-        page_faults=median([one.page_faults for one in spans]),
-    )
-
-
 def _samples(usable: Sequence[Samples]) -> Samples:
     """All of them, process by process."""
     calls = tuple(x for one in usable for x in one.dispatch or ())
     return Samples(
         ready=tuple(x for one in usable for x in one.ready), dispatch=calls or None
     )
-
-
-def _rate(rates: Sequence[float | None]) -> float | None:
-    """``None`` where a process has none: a note of its says why."""
-    return None if None in rates else _median(rates)
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    present = _present(values)
-    return median(present) if present else None
-
-
-def _present(values: Iterable[_T | None]) -> list[_T]:
-    return [value for value in values if value is not None]
-
-
-def _seconds(one: Measurement) -> float:
-    return one.ready.median if one.ready is not None else math.inf
-
-
-def _notes(usable: Sequence[Measurement], middle: Measurement) -> Iterable[Remark]:
-    """One note of each code; where not all processes have it, it says how many."""
-    for code in dict.fromkeys(note.code for one in usable for note in one.notes):
-        if code in OF_ROUNDS:
-            continue
-        having = [one for one in usable if one.has(code)]
-        one = middle if middle in having else having[0]
-        note = next(note for note in one.notes if note.code == code)
-        if len(having) < len(usable):
-            share = {"processes_with": len(having), "processes": len(usable)}
-            note = msgspec.structs.replace(note, facts={**note.facts, **share})
-        yield note
 
 
 def _few(usable: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remark]:

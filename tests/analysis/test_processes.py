@@ -12,7 +12,6 @@ from jaxtui.model import (
     Experiment,
     Failure,
     Measurement,
-    MemorySpan,
     Phases,
     Processes,
     Remark,
@@ -54,7 +53,6 @@ def test_the_interval_is_about_the_medians_of_the_processes() -> None:
     assert ready is not None
     assert (ready.ci_low, ready.median, ready.ci_high) == (0.0031, 0.0085, 0.01)
     assert (ready.processes, ready.confidence) == (3, 0.75)
-    assert (ready.n, ready.rounds) == (300, 24)
     assert not found.stable
 
 
@@ -72,7 +70,7 @@ def test_it_is_as_sure_as_the_sign_test_makes_so_many_processes(
     assert again == found
 
 
-def test_figures_are_the_processes_medians_and_counts_their_sums() -> None:
+def test_other_figures_are_those_of_the_process_in_the_middle() -> None:
     parts = [
         measurement(
             CASE,
@@ -80,53 +78,29 @@ def test_figures_are_the_processes_medians_and_counts_their_sums() -> None:
             dispatch=records.summary(each / 2),
             phases=Phases(compile=each, fetch=None),
             pipelined_seconds=each,
-            flops=6.0,
             flops_per_second=6.0 / each,
             error_vs_float64=each,
-            memory=MemorySpan(fresh=each, reused=each / 3, page_faults=each),
+            notes=(Remark("few-rounds"), Remark("drift", {"first": each})),
             samples=Samples(ready=(each,), dispatch=(each,)),
         )
         for each in (1.0, 3.0, 2.0)
     ]
     found = folded(*parts)
-    assert found.dispatch is not None
-    assert (found.dispatch.median, found.dispatch.processes) == (1.0, 3)
-    assert found.phases == Phases(compile=2.0)
+    assert (found.dispatch, found.phases) == (parts[2].dispatch, parts[2].phases)
     assert (found.pipelined_seconds, found.flops_per_second) == (2.0, 3.0)
-    assert found.error_vs_float64 == 3.0
-    assert found.memory is not None
-    assert found.memory.fresh == 2.0
+    assert found.error_vs_float64 == 2.0
+    assert [note.code for note in found.notes] == ["drift", "few-processes"]
+    assert found.notes[0].facts == {"first": 2.0}
+    # What is counted or listed is that of all.
     assert found.samples == Samples(ready=(1.0, 3.0, 2.0), dispatch=(1.0, 3.0, 2.0))
     assert found.ready is not None
-    # A process with more calls counts more.
-    assert found.ready.mean == pytest.approx(14 / 6)
-    assert (found.ready.n, found.ready.max) == (600, 3.0)
-    # A rate that one process may not show is not shown.
-    parts[1] = msgspec.structs.replace(parts[1], flops_per_second=None)
-    assert folded(*parts).flops_per_second is None
+    assert (found.ready.n, found.ready.rounds) == (600, 24)
 
 
 def test_processes_that_agree_to_the_target_are_stable() -> None:
     assert folded(*of(1.0, 1.01, 1.02)).stable
     assert not folded(*of(1.0, 1.01, 1.2)).stable
     assert not folded(*of(1.0, 1.01, 1.02, stable=False)).stable
-
-
-def test_one_note_of_a_flag_is_that_of_the_middle_and_says_who_has_it() -> None:
-    slow, fast, middle = of(3.0, 1.0, 2.0)
-    rounds = Remark("few-rounds", {"rounds": 3, "confidence": 0.75})
-
-    def noted(one: Measurement, **speeds: str) -> Measurement:
-        remarks = (Remark(code, {"is": speed}) for code, speed in speeds.items())
-        return msgspec.structs.replace(one, notes=(rounds, *remarks))
-
-    found = folded(
-        noted(slow, a="slow", b="slow"), noted(fast, a="fast"), noted(middle, a="2")
-    )
-    assert found.notes[:2] == (
-        Remark("a", {"is": "2"}),
-        Remark("b", {"is": "slow", "processes_with": 1, "processes": 3}),
-    )
 
 
 @pytest.mark.parametrize("last", ["cancelled", "crashed"])

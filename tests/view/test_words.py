@@ -60,13 +60,6 @@ def test_labels_are_short():
     ] == []
 
 
-def test_a_remark_of_some_processes_says_of_how_many():
-    remark = Remark("drift", {"first": 1.0, "last": 2.0})
-    some = Remark("drift", {**remark.facts, "processes_with": 3, "processes": 8})
-    rest = words.sentence(some).removeprefix(words.sentence(remark))
-    assert re.findall(r"\d+", rest) == ["3", "8"]
-
-
 def test_a_document_has_the_words(monkeypatch):
     late = Words("late", lambda facts: f"{facts['seconds']} s late.", "Wait.")
     monkeypatch.setitem(words.TABLE, "late", late)

@@ -105,13 +105,7 @@ def sentence(remark: Remark) -> str:
     if remark.text is not msgspec.UNSET:
         return remark.text
     words = TABLE.get(remark.code)
-    said = _written(words.text, remark) if words else remark.detail or remark.code
-    if "processes_with" in remark.facts:
-        having, processes = (
-            remark.facts[name] for name in ("processes_with", "processes")
-        )
-        said += f" In {having} of {processes} processes."
-    return said
+    return _written(words.text, remark) if words else remark.detail or remark.code
 
 
 def advice(remark: Remark) -> str:
