@@ -248,7 +248,9 @@ def _differences(first: Side, second: Side) -> Iterator[Difference]:
     facts: list[tuple[str, object, object]] = [
         (name, getattr(a, name), getattr(b, name)) for name in a.__struct_fields__
     ]
-    facts += _source_facts(first.measurement, second.measurement)
+    sources = (side.measurement.source or None for side in (first, second))
+    before, after = (source and source.digest for source in sources)
+    facts.append(("source", before, after))
     ours, theirs = (side.device and side.device.device_kind for side in (first, second))
     facts.append(("chip", ours, theirs))
     if first.host is not None and second.host is not None:
@@ -260,16 +262,6 @@ def _differences(first: Side, second: Side) -> Iterator[Difference]:
 
 def _text(value: object) -> str | None:
     return None if value in (None, "") else str(value)
-
-
-def _source_facts(
-    first: Measurement, second: Measurement
-) -> Iterator[tuple[str, object, object]]:
-    ours, theirs = first.source or None, second.source or None
-    yield "source", ours and ours.digest, theirs and theirs.digest
-    if ours and theirs:
-        for name in sorted({*ours.packages, *theirs.packages}):
-            yield name, ours.packages.get(name), theirs.packages.get(name)
 
 
 def host_facts(first: Host, second: Host) -> Iterator[tuple[str, object, object]]:

@@ -19,7 +19,7 @@ from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
 
 Bound = Literal["memory", "compute"]
 
-UNRATED = ("host-bound", "folded", "interpreted", "own")
+UNRATED = ("host-bound", "folded", "kept", "interpreted", "own")
 """Codes of the notes that say why a measurement has no rate."""
 
 AT_THE_ROOF = 1.05

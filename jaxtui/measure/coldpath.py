@@ -14,12 +14,9 @@ copy. So every repetition uses a new buffer, and pointers tell whether it was co
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
 from functools import partial
 from time import perf_counter
-from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -263,10 +260,9 @@ class Stages:
         """Do one, after those before it; returns its seconds."""
         first = self._latest is None
         step = self._first(stage) if first else getattr(self._latest, stage)
-        with preserved(self._workload) if first else nullcontext():
-            start = perf_counter()
-            self._latest = step()
-            self.seconds[stage] = perf_counter() - start
+        start = perf_counter()
+        self._latest = step()
+        self.seconds[stage] = perf_counter() - start
         done = {"trace": "traced", "lower": "lowered", "compile": "compiled"}[stage]
         setattr(self, done, inner(self._latest))
         return self.seconds[stage]
@@ -297,7 +293,8 @@ def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
             if jaxpr is not None:
                 workload.see(jaxpr)
         elif stage == "lower" and workload.own:
-            workload.written_flops = programs.counted_flops(stages.lowered)
+            written = programs.counted_flops(stages.lowered) or 0.0
+            workload.written_flops = max(workload.written_flops, written)
         elif stage == "compile":
             workload.cached_compile = len(runtime.cache_hits()) > hits
             _look_at_program(workload, stages.compiled)
@@ -314,8 +311,6 @@ def _look_at_program(workload: Workload, compiled: Any) -> None:
     """What XLA says of what was compiled."""
     if not workload.catalogued:
         workload.xla_count = count(compiled)
-    if workload.own and (text := programs.text_of(compiled)) is not None:
-        workload.computes = programs.computes(text)
     if workload.case.mode == "jit":
         # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
         workload.compiled_flops = programs.counted_flops(compiled)
@@ -331,23 +326,9 @@ def _transfer(workload: Workload) -> Transfer:
 
 
 def _count_kernels(workload: Workload) -> None:
-    """How many computations an eager call puts in flight, and XLA's count of it."""
-    if not all(map(own.takes, jax.tree.leaves((workload.args, workload.keywords)))):
-        # Tracing could leave its tracers in an object of the file.
-        return
-    try:
-        with workload.scope(), preserved(workload):
-            args, keywords = workload.resident(), workload.keywords
-            traced = workload.jitted().trace(*args, **keywords)
-            workload.kernels = max(1, len(traced.jaxpr.eqns))
-            if workload.own:
-                workload.see(traced.jaxpr)
-    # What cannot be traced, because it decides on values, still runs eagerly.
-    except Exception:
-        workload.kernels = 1
-    else:
-        if workload.op is None:
-            workload.xla_count = _as_written(workload)
+    """How many computations an eager call of an op puts in flight."""
+    traced = workload.jitted().trace(*workload.resident(), **workload.keywords)
+    workload.kernels = max(1, len(traced.jaxpr.eqns))
 
 
 def _as_written(workload: Workload) -> Count:
@@ -362,53 +343,8 @@ def _as_written(workload: Workload) -> Count:
         with jax.default_device(jax.devices("cpu")[0]):
             return count(workload.jitted().trace(*args, **keywords).lower())
 
-    with workload.scope(), preserved(workload):
+    with workload.scope():
         return probe(counted) or programs.NOTHING
-
-
-@contextmanager
-def preserved(workload: Workload) -> Iterator[None]:
-    """Put back what tracing a function leaves of tracers in the variables of its file.
-
-    A function that keeps its state there would find one at its next call. Looked after
-    are global variables, and what their lists, dicts and objects hold.
-    """
-    call = inspect.unwrap(workload.fresh()) if workload.own and workload.fresh else None
-    names: dict[str, Any] = getattr(call, "__globals__", {})
-    held: list[Any] = [names]
-    held += [
-        value if isinstance(value, list) else _variables(value)
-        for value in names.values()
-        if not isinstance(value, (type, ModuleType, jax.Array))
-    ]
-    before = [
-        (holder, holder.copy()) for holder in held if isinstance(holder, (dict, list))
-    ]
-    try:
-        yield
-    finally:
-        for holder, content in before:
-            if isinstance(holder, list):
-                if any(map(_is_traced, holder)):
-                    holder[:] = content
-                continue
-            for key in [key for key, value in [*holder.items()] if _is_traced(value)]:
-                if key in content:
-                    holder[key] = content[key]
-                else:
-                    del holder[key]
-
-
-def _is_traced(value: Any) -> bool:
-    try:
-        leaves = jax.tree.leaves(value)
-    except ValueError:  # a dict whose keys have no order, which JAX does not take
-        return False
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
-
-
-def _variables(value: Any) -> Any:
-    return value if isinstance(value, dict) else getattr(value, "__dict__", None)
 
 
 def _first_call(workload: Workload) -> Transfer:
@@ -418,8 +354,7 @@ def _first_call(workload: Workload) -> Transfer:
     seconds = perf_counter() - start
     if not workload.catalogued:
         workload.devices = max(workload.devices, spread(result))
-    if workload.case.mode == "eager":
-        # What a function makes at its first call and keeps is no tracer then.
+    if workload.op is not None and workload.case.mode == "eager":
         _count_kernels(workload)
     _look_at(workload, result)
     if not (workload.catalogued or workload.on_return):
@@ -451,15 +386,13 @@ def _look_at(workload: Workload, result: Any) -> None:
 
 def _count(workload: Workload) -> None:
     """Take the work of a function of a file from XLA, where XLA counts all of it."""
-    if workload.devices > 1 and workload.case.mode == "eager":
-        # Op by op XLA counts the work of all of them, however they share it.
-        workload.xla_count = programs.NOTHING
     counted = workload.xla_count
     if workload.group:  # it is that of one device's program
         counted = workload.xla_count = counted.times(len(workload.group))
     if counted.is_whole:
         workload.flops, workload.bytes = counted.flops, counted.bytes
-    workload.compiled_flops = counted.flops
+    if counted.flops is not None:
+        workload.compiled_flops = counted.flops
 
 
 def _fetch(workload: Workload) -> Transfer:

@@ -402,10 +402,10 @@ class _Run(Runner):
                 continue
             # What a side raises is told when its result is checked.
             with suppress(Exception, SystemExit):
-                agreement = sides.compare(record.workload, other.workload)
-                record.agreement = agreement
-                if other.agreement is None or other.agreement.ok:
-                    other.agreement = agreement
+                differs = sides.compare(record.workload, other.workload)
+                for side in (record, other):
+                    side.compared = True
+                    side.differs = side.differs or differs
 
     def _take_span(self, record: Record) -> Iterator[RunEvent]:
         """Both ends of the case's memory, where that is known and matters."""

@@ -28,7 +28,10 @@ FAULTS = (BaseException,)
 INSTALLED = ("site-packages", "dist-packages")
 """Folders whose files are not one's own, even where they lie beside the file."""
 
-_UNTRACED = re.compile(r"^\w*(Tracer|Concret)\w*Error|Non-hashable static arguments")
+_UNTRACED = re.compile(
+    r"^\w*(Tracer|Concret)\w*Error|Non-hashable static arguments"
+    r"|Error interpreting argument"
+)
 """What JAX says of code that needs values, under a ``jit`` that its file lacks."""
 
 _FILTERED = re.compile("-{20}\nFor simplicity, JAX has removed its internal frames")

@@ -15,7 +15,6 @@ from jax.sharding import Sharding, SingleDeviceSharding
 
 from jaxtui.measure import ahead, devices, ops, own, planning, programs
 from jaxtui.measure.coldpath import Stages
-from jaxtui.measure.dataflow import dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
@@ -186,8 +185,8 @@ class _Run(Runner):
             with workload.scope(), ahead.as_if_on(self._device, case):
                 stages.run(stage)
         if source is not None and stages.traced is not None:
-            seen = dataflow(stages.traced.jaxpr)
-            workload.peak = seen.peak(self._device.device_kind)
+            product = programs.largest_product(stages.traced.jaxpr)
+            workload.peak = programs.peak(product, self._device.device_kind)
         if case.mode == "eager":
             yield from self._each_step()
         elif here and case.mode == "jit" and len(group) == 1:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from socket import gethostname
+from typing import Any
 
 import jax
 import msgspec
 
-from jaxtui.measure import activity, notes, sources
+from jaxtui.measure import notes, own
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
-from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
-from jaxtui.measure.workload import all_finite, arrays_of
+from jaxtui.measure.workload import Workload, all_finite, arrays_of
 from jaxtui.model import (
     CollectiveRates,
     Fact,
@@ -58,11 +59,14 @@ class Record:
         slows down what allocates afterwards."""
         self.memory: MemorySpan | Remark | None = None
         """Known after the turns, too; a remark says why it is not."""
-        self._source = sources.of_op(turns.workload.case.op)
-        self.agreement: Agreement | None = None
-        """Of a function of a file with its other side, where both were timed."""
-        self.behaviour = activity.Behaviour()
-        """Of a function of a file, known after the turns as well."""
+        self._source = own.source_code(turns.workload.case.op)
+        self.compared = False
+        """A function of a file was held against its other side, and both were timed."""
+        self.differs: Remark | None = None
+        """How the two sides differ."""
+        self.kept = False
+        """Of a function of a file: its result was there before the call, as is known
+        after the turns."""
         self._runtime = runtime
         self._finite = True
         self._of_others: Remark | None = None
@@ -94,13 +98,9 @@ class Record:
         workload = self.workload
         with workload.scope():
             if workload.own:
-                decide = self.turns.pace.decide
-                seconds = decide(lambda: self.turns.call_seconds, float)
-                holds = decide(lambda: self.turns.holds_two, bool)
-                self.behaviour, result = activity.look(workload, seconds, holds=holds)
+                self.kept, result = _call_twice(workload)
             else:
-                result = workload.call(*workload.args)
-                workload.wait(result)
+                result, _ = _call(workload)
         if workload.accuracy_of is not None:
             self.accuracy = workload.accuracy_of(result)
         else:
@@ -139,19 +139,17 @@ class Record:
         workload, turns = self.workload, self.turns
         ready, dispatch = turns.summaries()
         doubts = [*notes.of_turns(turns, self._runtime, dispatch)]
-        if not turns.pace.shared:  # what it waits for and writes to are the others
-            doubts += notes.of_function(turns, self.behaviour)
+        if workload.own:
+            doubts += notes.of_function(turns, kept=self.kept)
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)
         doubts += notes.of_freeing(turns.free_seconds, ready.median)
         fixed = notes.of_workload(
-            workload, self.accuracy, self.agreement, finite=self._finite
+            workload, self.accuracy, compared=self.compared, finite=self._finite
         )
         codes = {remark.code for remark in doubts}
-        if self._of_others is not None:
-            doubts.append(self._of_others)
-        product = workload.dataflow.product if workload.dataflow else None
+        doubts += filter(None, [self._of_others, self.differs])
         made = Measurement(
             case=workload.case,
             phases=workload.phases,
@@ -172,7 +170,7 @@ class Record:
             xla_flops=workload.compiled_flops,
             memory=None if isinstance(self.memory, Remark) else self.memory,
             source=self._source or msgspec.UNSET,
-            multiplies=product.dtype if product else msgspec.UNSET,
+            multiplies=workload.product.dtype if workload.product else msgspec.UNSET,
             free_seconds=turns.free_seconds,
             collective=self._collective(),
         )
@@ -231,6 +229,30 @@ class Record:
             workload.flops / seconds if workload.flops else None,
             workload.bytes / seconds if workload.bytes else None,
         )
+
+
+def _call(workload: Workload) -> tuple[Any, tuple[Any, ...]]:
+    """A result, which is ready, and the arguments of its call."""
+    args = tuple(workload.args)
+    result = workload.call(*args)
+    workload.wait(result)
+    return result, args
+
+
+def _call_twice(workload: Workload) -> tuple[bool, Any]:
+    """Whether the second result was there before its call, and that result.
+
+    What the function does not keep of the first one is gone by then.
+    """
+    first = [weakref.ref(leaf) for leaf in _on_devices(_call(workload)[0])]
+    result, args = _call(workload)
+    there = [*_on_devices(args), *(ref() for ref in first)]
+    arrays = {id(leaf) for leaf in _on_devices(result)}
+    return bool(arrays) and arrays <= {*map(id, there)}, result
+
+
+def _on_devices(tree: Any) -> Iterator[jax.Array]:
+    return (leaf for leaf in arrays_of(tree) if isinstance(leaf, jax.Array))
 
 
 def thin(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

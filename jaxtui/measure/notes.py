@@ -12,17 +12,14 @@ from collections.abc import Iterator, Sequence
 from jaxtui.machine import malloc
 from jaxtui.measure import devices, settings
 from jaxtui.measure.accuracy import Accuracy
-from jaxtui.measure.activity import Activity, Behaviour
 from jaxtui.measure.contention import Usage
-from jaxtui.measure.dataflow import Dataflow
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.collectives import Exchange
 from jaxtui.measure.own import Renewed
 from jaxtui.measure.runtime import Runtime
-from jaxtui.measure.sides import Agreement
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
-from jaxtui.model import COMPILED_MODES, Fact, MemorySpan, Remark, Summary
+from jaxtui.model import Fact, MemorySpan, Remark, Summary
 from jaxtui.model.measurement import SPREAD, Interval, confidence
 from jaxtui.stats import MINIMUM_ROUNDS, median, quantile
 
@@ -82,7 +79,6 @@ def of_turns(
         yield Remark(
             "folded",
             {
-                "by": "count",
                 "counted": workload.compiled_flops or 0.0,
                 "expected": _expected_flops(workload),
             },
@@ -95,110 +91,23 @@ def of_turns(
         yield Remark("host-bound", {"dispatch": dispatch.median, "queued": per_call})
 
 
-UNRATED = frozenset({"folded", "kept", "unchanged", "unfinished", "unwaited"})
+UNRATED = frozenset({"folded", "kept"})
 """The codes under which what was timed is not the work, so that no rate is shown."""
 
-LEFT_SHARE = 1 / 3
-"""Of the work of a function: with less left, most was removed. The gradient of a
-product does not need the product itself, which is a half or a third of its work."""
 
-IDLE_AT_MOST = 0.25
-"""Share of the calls on a CPU in which no thread ran or waited for a core: none in
-products, sorts and elementwise ops of 6 µs to 9 ms, half in one of 50 µs of sleep."""
+def of_function(turns: Turns, *, kept: bool) -> Iterator[Remark]:
+    """Why the time of a function of a file is another one than it seems to be.
 
-READ_AT_MOST = 256
-"""Bytes per call: those of a product read 28, for what threads ask of the system."""
-
-QUEUED_AT_MOST = 1.5
-"""A queued call lacks the hand-over, so it should take no longer than a blocked one."""
-
-
-def of_function(turns: Turns, behaviour: Behaviour) -> Iterator[Remark]:
-    """What makes the time of a function of a file another one than it seems to be."""
-    workload = turns.workload
-    if turns.activity is not None and turns.activity.calls:
-        usage = turns.meter.usage
-        yield from _of_activity(turns.activity, workload, usage.steal * usage.cores)
-    if workload.dataflow is not None:
-        yield from _of_dataflow(workload.dataflow, workload, behaviour)
-    if behaviour.kept:
-        yield Remark("kept", severity="warning")
-    if behaviour.returns_arguments:
-        yield Remark("unchanged", {"by": "argument"}, "warning")
-    if behaviour.unwaited:
-        yield Remark("unwaited", {"type": behaviour.unwaited}, "warning")
-    if note := _of_leftovers(turns, behaviour):
-        yield note
-    if behaviour.caught:
-        yield Remark("caught", {"exception": behaviour.caught}, "warning")
-
-
-def _of_leftovers(turns: Turns, behaviour: Behaviour) -> Remark | None:
-    """Work that goes on when the result is ready."""
-    left, alone, queued = (
-        behaviour.left_seconds,
-        behaviour.alone_seconds,
-        turns.pipelined,
-    )
-    if behaviour.left_threads:
-        facts: Facts = {"by": "threads", "threads": behaviour.left_threads}
-    elif left > alone / 2:
-        facts = {"by": "device", "seconds": left}
-    elif (
-        turns.workload.own
-        and queued is not None
-        and len(turns.slopes) >= MINIMUM_ROUNDS
-        and queued.low > QUEUED_AT_MOST * turns.interval.high
-    ):
-        facts = {"by": "queue", "queued": queued.median}
-    else:
-        return None
-    return Remark("unfinished", facts, "warning")
-
-
-def _of_activity(seen: Activity, workload: Workload, stolen: float) -> Iterator[Remark]:
-    """``stolen`` is the share of the time of a core that the hypervisor took."""
-    if seen.compiles:
-        facts: Facts = {"programs": seen.compiles, "calls": seen.calls}
+    Args:
+        turns: Of the function.
+        kept: Every array of its result was there before the call.
+    """
+    if turns.compiles:
+        calls = sum(len(block.ready) for block in turns.rounds)
+        facts: Facts = {"programs": turns.compiles, "calls": calls}
         yield Remark("recompiled", facts, "warning")
-    elif seen.traces:
-        facts = {"functions": seen.traces, "calls": seen.calls}
-        yield Remark("retraced", facts, "warning")
-    here = workload.on_return or workload.on_cpu
-    # The driver of an accelerator writes as well, to wake its threads.
-    if here and seen.written >= seen.calls:
-        each = seen.written / seen.calls
-        yield Remark("side-effects", {"by": "write", "bytes": each}, "warning")
-    elif here and seen.read > READ_AT_MOST * seen.calls:
-        each = seen.read / seen.calls
-        yield Remark("side-effects", {"by": "read", "bytes": each}, "warning")
-    idle = median(seen.idle) if seen.idle else 0.0
-    if here and idle > IDLE_AT_MOST + stolen:
-        yield Remark("idle", {"share": idle}, "warning")
-
-
-def _of_dataflow(
-    flow: Dataflow, workload: Workload, behaviour: Behaviour
-) -> Iterator[Remark]:
-    if flow.callbacks:
-        yield Remark("callback", {"primitives": tuple(flow.callbacks)}, "warning")
-    compiled = workload.case.mode in COMPILED_MODES
-    counted, written = workload.compiled_flops, workload.written_flops
-    computed_once = (
-        counted is not None and written is not None and counted < LEFT_SHARE * written
-    )
-    if behaviour.kept or behaviour.returns_arguments:
-        return
-    if flow.returns_given or 2 * flow.kept_share > 1:
-        yield Remark("unchanged", {"by": "copy"}, "warning")
-    elif compiled and flow.work and not workload.computes:
-        yield Remark("folded", {"by": "nothing left"}, "warning")
-    elif compiled and flow.dead > 1 - LEFT_SHARE:
-        yield Remark("folded", {"by": "dead code", "share": flow.dead}, "warning")
-    elif compiled and flow.dead + flow.constant > 1 - LEFT_SHARE and computed_once:
-        yield Remark("folded", {"by": "constant", "share": flow.constant}, "warning")
-    elif flow.repeats and not (compiled and computed_once):
-        yield Remark("unchanged", {"by": "constant"}, "warning")
+    if kept:
+        yield Remark("kept", severity="warning")
 
 
 def of_rate(workload: Workload, flops_per_second: float | None) -> Iterator[Remark]:
@@ -254,8 +163,8 @@ def of_freeing(seconds: float | None, ready: float) -> Iterator[Remark]:
 def of_workload(
     workload: Workload,
     accuracy: Accuracy | None,
-    agreement: Agreement | None = None,
     *,
+    compared: bool,
     finite: bool,
 ) -> Iterator[Remark]:
     """What the cold path and the result say."""
@@ -278,9 +187,7 @@ def of_workload(
     elif accuracy is not None:
         yield from _of_accuracy(accuracy)
     if not workload.catalogued:
-        if agreement is not None:
-            yield from _of_agreement(agreement)
-        yield own(workload, agreement)
+        yield own(workload, compared=compared)
         yield from _as_is(workload)
     if workload.interpreted:
         yield Remark("interpreted", severity="warning")
@@ -434,6 +341,8 @@ def is_inline(turns: Turns) -> bool:
     A device may be as fast as that, too, and so may be a short product on a CPU.
     """
     workload = turns.workload
+    if workload.own and workload.compiled_flops is None:
+        return False
     counted = workload.compiled_flops or _expected_flops(workload)
     small = counted < INLINE_FLOPS * max(1, workload.kernels)
     return workload.on_cpu and small and turns.ready_share > INLINE_SHARE
@@ -457,20 +366,25 @@ def _is_host_bound(turns: Turns, runtime: Runtime, dispatch: float) -> bool:
 FOLDED_SHARE = 0.5
 """XLA's count below half of the formula: work is missing from the executable."""
 
+LEFT_SHARE = 0.1
+"""Of the work that a function was traced with: XLA simplifies small programs a lot."""
+
 
 def is_folded(workload: Workload) -> bool:
-    """Whether XLA compiled clearly less work than the op has."""
+    """Whether XLA compiled clearly less work than the op, or the function, has."""
     expected = _expected_flops(workload)
     counted = workload.compiled_flops
     if workload.case.mode != "jit" or expected <= 0 or counted is None:
         return False
-    return counted < FOLDED_SHARE * expected
+    return counted < (FOLDED_SHARE if workload.op else LEFT_SHARE) * expected
 
 
 def _expected_flops(workload: Workload) -> float:
     """What XLA should count, or 0 where that says nothing."""
-    op = workload.op
-    return (op.counted_flops(workload.case.size) if op else None) or 0.0
+    if workload.op is not None:
+        return workload.op.counted_flops(workload.case.size) or 0.0
+    # Of a program of several devices XLA counts what one of them does.
+    return workload.written_flops if workload.devices == 1 else 0.0
 
 
 # The cold path.
@@ -525,20 +439,7 @@ def _of_accuracy(accuracy: Accuracy) -> Iterator[Remark]:
     yield Remark("inaccurate", {"by": "reference", **facts}, "error")
 
 
-def _of_agreement(agreement: Agreement) -> Iterator[Remark]:
-    """The two sides of a function of a file do not do the same."""
-    if agreement.finite_differs:
-        yield Remark("wrong-result", {"by": "finite"}, "error")
-    elif agreement.shapes:
-        ours, theirs = agreement.shapes
-        shapes: Facts = {"jax": ours, "numpy": theirs}
-        yield Remark("wrong-result", {"by": "shapes", **shapes}, "error")
-    elif not agreement.ok:
-        facts: Facts = {"error": agreement.error, "tolerance": agreement.tolerance}
-        yield Remark("inaccurate", {"by": "sides", **facts}, "error")
-
-
-def own(workload: Workload, agreement: Agreement | None = None) -> Remark:
+def own(workload: Workload, *, compared: bool = False) -> Remark:
     """What there is of a function of a file instead of formulas and a reference."""
     count = workload.xla_count
     counted = "xla"
@@ -548,8 +449,7 @@ def own(workload: Workload, agreement: Agreement | None = None) -> Remark:
         counted = "loop"
     elif count.flops is None and count.bytes is None:
         counted = "host" if workload.case.on_host else "nothing"
-    compared = "nothing" if agreement is None else agreement.incomparable or "values"
-    facts: Facts = {"counted": counted, "compared": compared}
+    facts: Facts = {"counted": counted, "compared": "values" if compared else "nothing"}
     return Remark("own", {**facts, "libraries": count.libraries})
 
 

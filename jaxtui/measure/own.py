@@ -53,6 +53,7 @@ from jaxtui.model import (
     Profiling,
     RunEvent,
     RunStarted,
+    SourceCode,
 )
 from jaxtui.model.mesh import mesh_of
 from jaxtui.model.own import (
@@ -66,10 +67,12 @@ from jaxtui.model.own import (
     parts,
     short_name,
 )
-from jaxtui.model.remark import Fact
 from jaxtui.places import read_whole
 
 MODES = ("jit", "eager", "numpy")
+
+DIGITS = 16
+"""Of a digest: enough for billions of versions."""
 
 
 @dataclass(frozen=True)
@@ -144,16 +147,13 @@ def load(source: Source, device: jax.Device | None) -> Function:
         for part in outer:
             holder = getattr(holder, part, None)
         call = getattr(holder, last, None)
-    if not callable(call) or isinstance(call, type):
-        facts: dict[str, Fact] = {
-            "name": source.name,
-            "file": str(module.__file__),
-            "functions": tuple(_function_names(module)),
-        }
-        if call is None:
-            raise RefusedError.of("function-missing", **facts)
-        facts["type"] = "class" if isinstance(call, type) else type(call).__name__
-        raise RefusedError.of("not-a-function", **facts)
+    if not callable(call):
+        raise RefusedError.of(
+            "function-missing",
+            name=source.name,
+            file=str(module.__file__),
+            functions=tuple(_function_names(module)),
+        )
     return Function(
         name=last,
         call=call,
@@ -359,25 +359,22 @@ def _import_member(path: str) -> ModuleType | None:
     """The module of a file of a package; ``None`` if it is of none.
 
     Raises:
-        RefusedError: Another package of that name is in use here.
+        ImportError: Another package of that name is in use here.
     """
     found = member(path)
     if found is None:
         return None
     root, name = found
-    package = os.path.join(root, name.partition(".")[0])
-    there = sys.modules.get(name.partition(".")[0])
-    of = str(getattr(there, "__file__", None) or package)
-    if not os.path.realpath(of).startswith(os.path.realpath(package)):
-        facts = {"package": name.partition(".")[0], "folder": os.path.dirname(of)}
-        raise RefusedError.of("package-name-taken", **facts)
     # What lies beside it is found as well, if nothing else has that name.
     for place, folder in ((0, root), (len(sys.path) + 1, os.path.dirname(path))):
         if folder not in sys.path:
             sys.path.insert(place, folder)
     if path in _loaded:
         sys.modules.pop(name, None)
-    return importlib.import_module(name)
+    module = importlib.import_module(name)
+    if os.path.realpath(str(module.__file__)) != os.path.realpath(path):
+        raise ImportError(f"{name}: {module.__file__}")
+    return module
 
 
 def _execute(path: str, content: bytes) -> ModuleType:
@@ -400,14 +397,12 @@ def _execute(path: str, content: bytes) -> ModuleType:
     return module
 
 
-def module_of(source: Source) -> ModuleType | None:
-    """The module of a function that was loaded."""
-    return _loaded[source.file][1] if source.file in _loaded else None
-
-
-def content_of(path: str) -> bytes:
-    """What a file held when it was loaded; empty if it was not loaded as such."""
-    return _loaded[path][0] if path in _loaded else b""
+def source_code(op: str) -> SourceCode | None:
+    """A digest of the file of a function as it was loaded; ``None`` for other ops."""
+    path, _ = parts(op) if is_own(op) else ("", "")
+    if op in _given or path not in _loaded:
+        return None
+    return SourceCode(digest=hashlib.sha256(_loaded[path][0]).hexdigest()[:DIGITS])
 
 
 def read(path: str) -> bytes:
@@ -594,20 +589,10 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
 def settle(
     function: Function, case: Case, made: Arguments, device: jax.Device
 ) -> Arguments:
-    """The arguments where calls of a case find them.
-
-    Raises:
-        RefusedError: The case wants them elsewhere than the file has put them.
-    """
-    name = function.name
-    there = _placed(made, name, device)
-    wrapped = case.mode == "jit" and jitted(function.call) is None
-    if wrapped:
-        _refuse_mixed(made, name)
+    """The arguments where calls of a case find them."""
     if case.inputs == "host":
-        if there or any(not takes(leaf) for leaf in made.leaves):
-            raise RefusedError.of("no-host-inputs", name=name, placed=bool(there))
         return made.map(lambda leaf: to_host(leaf) if is_array(leaf) else leaf)
+    wrapped = case.mode == "jit" and jitted(function.call) is None
 
     def placed(leaf: Any) -> Any:
         if isinstance(leaf, np.ndarray) and is_array(leaf):
@@ -615,54 +600,13 @@ def settle(
             return jax.device_put(misaligned_copy(leaf))
         if wrapped and isinstance(leaf, NUMBERS):
             return jax.device_put(leaf)
-        if is_jax(leaf) and _devices(leaf) not in ({device}, there):
+        there = leaf.sharding.device_set if is_jax(leaf) else ()
+        # What its file has spread over devices stays there.
+        if len(there) == 1 and device not in there:
             return jax.device_put(leaf, device)
         return leaf
 
     return made.map(placed)
-
-
-def _devices(leaf: jax.Array) -> set[jax.Device]:
-    return set(leaf.sharding.device_set)
-
-
-def _placed(made: Arguments, name: str, device: jax.Device) -> set[jax.Device]:
-    """The devices over which the file has spread its arguments; empty for one.
-
-    Raises:
-        RefusedError: The case is for another device than that, or than the first of
-            them.
-    """
-    arrays = [leaf for leaf in made.leaves if is_jax(leaf)]
-    spread: set[jax.Device] = set()
-    for leaf in arrays:
-        there = _devices(leaf)
-        if len(there) > 1:
-            spread |= there
-        elif getattr(leaf, "committed", False) and there != {device}:
-            (other,) = map(devices.name, there)
-            facts: dict[str, Fact] = {"name": name, "there": other}
-            facts["device"] = devices.name(device)
-            raise RefusedError.of("argument-elsewhere", **facts)
-    first = min(spread, key=lambda one: int(one.id), default=device)
-    if first != device:
-        facts = {"name": name, "count": len(spread), "device": devices.name(device)}
-        facts["first"] = devices.name(first)
-        raise RefusedError.of("not-first-device", **facts)
-    return spread
-
-
-def _refuse_mixed(made: Arguments, name: str) -> None:
-    """Refuse what ``jax.jit`` takes neither as arrays nor as static arguments."""
-    for place, arg in (*enumerate(made.args), *made.keywords.items()):
-        for path, leaf in jax.tree_util.tree_flatten_with_path(arg)[0]:
-            if takes(leaf) or (not path and _is_hashable(leaf)):
-                continue
-            facts: dict[str, Fact] = {"name": name, "type": type(leaf).__name__}
-            facts["argument"] = f"[{place!r}]{jax.tree_util.keystr(path)}"
-            if isinstance(leaf, np.ndarray):
-                facts["dtype"] = str(leaf.dtype)
-            raise RefusedError.of("argument-type", **facts)
 
 
 def static(made: Arguments) -> dict[str, Any]:
@@ -680,14 +624,6 @@ def static(made: Arguments) -> dict[str, Any]:
 def _is_static(arg: Any) -> bool:
     leaves, structure = jax.tree.flatten(arg)
     return jax.tree_util.treedef_is_leaf(structure) and not takes(leaves[0])
-
-
-def _is_hashable(leaf: Any) -> bool:
-    try:
-        hash(leaf)
-    except TypeError:
-        return False
-    return True
 
 
 def takes(leaf: Any) -> bool:
@@ -722,28 +658,17 @@ def is_key(leaf: Any) -> bool:
 def _from_factory(function: Function, size: int, seed: int) -> Arguments:
     factory = function.factory
     if factory is None:
-        return _without_factory(function, size)
-    name = getattr(factory, "__name__", function.name + ARGS)
+        return _without_factory(function)
     known = {one.name: one for one in parameters(factory) or ()}
-    if seed and "seed" not in known:
-        raise RefusedError.of("no-seed", name=name)
-    given = {"seed": seed} if known.pop("seed", None) else {}
-    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-    sized = next((one for one in known.values() if one.kind in kinds), None)
-    positional: tuple[int, ...] = (size,) if size else ()
-    if sized is None and size:
-        raise RefusedError.of("no-size", name=name)
-    if sized is not None and not size:
-        if sized.default is inspect.Parameter.empty:
-            raise RefusedError.of("size-needed", name=name)
-        size = sized.default if isinstance(sized.default, int) else 0
-    made = factory(*positional, **given)
+    given = {"seed": seed} if known.pop("seed", None) or seed else {}
+    made = factory(*([size] if size else ()), **given)
+    first = next(iter(known.values()), None)
+    if first and first.kind != first.KEYWORD_ONLY and isinstance(first.default, int):
+        size = size or first.default
     if isinstance(made, dict) and all(isinstance(one, str) for one in made):
         args, keywords = by_name(function, made)
         return Arguments(args, keywords, size)
-    if not isinstance(made, tuple):
-        raise RefusedError.of("factory-result", name=name, type=type(made).__name__)
-    return Arguments(made, {}, size)
+    return Arguments(made if isinstance(made, tuple) else (made,), {}, size)
 
 
 def by_name(
@@ -760,17 +685,15 @@ def by_name(
     return tuple(args), left
 
 
-def _without_factory(function: Function, size: int) -> Arguments:
+def _without_factory(function: Function) -> Arguments:
     required = [
         one.name
         for one in parameters(function.call) or ()
         if one.default is inspect.Parameter.empty
         and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
-    if not required and jitted(function.call) is not None and not size:
-        return Arguments((), {}, size)
     if not required:
-        raise RefusedError.of("no-arguments", name=function.name)
+        return Arguments((), {}, 0)
     raise RefusedError.of(
         "arguments-missing", name=function.name, required=tuple(required)
     )

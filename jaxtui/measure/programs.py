@@ -15,7 +15,7 @@ from jax.sharding import SingleDeviceSharding
 from jaxtui.measure import peaks
 from jaxtui.measure.devices import probe
 from jaxtui.measure.ops.base import Op
-from jaxtui.model import Case
+from jaxtui.model import Case, Peak, Precision
 from jaxtui.model.own import XLA_DTYPES, itemsize
 from jaxtui.model.programs import Exchanged, Fusion, Program, ProgramMemory
 
@@ -212,6 +212,74 @@ def _memory(compiled: Any, device_kind: str) -> ProgramMemory | None:
     )
 
 
+# What a function of a file multiplies, by its jaxpr.
+
+
+class Product(NamedTuple):
+    """A product of matrices, or a convolution."""
+
+    work: float
+    """Operations of all of its runs in a call."""
+    once: float
+    """As XLA counts it: a loop's body once. 0 of a convolution, where XLA leaves the
+    padding out."""
+    dtype: str
+    """Of its first operand."""
+    precision: Precision
+
+
+def largest_product(jaxpr: Any) -> Product | None:
+    """The one with the most work; ``None`` where nothing is multiplied.
+
+    Args:
+        jaxpr: A ``jax.core.ClosedJaxpr``.
+    """
+    return max(_products(jaxpr.jaxpr), default=None)
+
+
+def peak(product: Product | None, device_kind: str) -> Peak | None:
+    """The peak of one device for what is multiplied."""
+    if product is None:
+        return peaks.peak(device_kind, "", matrix=False)
+    return peaks.peak(device_kind, product.dtype, product.precision)
+
+
+def _products(jaxpr: Any) -> Iterator[Product]:
+    for equation in jaxpr.eqns:
+        runs = float(equation.params.get("length", 1))
+        for inner in _inner(equation):
+            for product in _products(inner):
+                yield product._replace(work=runs * product.work)
+        name = equation.primitive.name
+        if name not in ("dot_general", "conv_general_dilated"):
+            continue
+        first, second = (variable.aval for variable in equation.invars)
+        size = 2.0 * math.prod(equation.outvars[0].aval.shape)
+        if name == "dot_general":
+            (contracted, _), _ = equation.params["dimension_numbers"]
+            work = once = size * math.prod(first.shape[axis] for axis in contracted)
+        else:
+            features = second.shape[equation.params["dimension_numbers"].rhs_spec[0]]
+            work, once = size * math.prod(second.shape) / max(1, features), 0.0
+        wanted = equation.params["precision"]
+        wanted = wanted[0] if isinstance(wanted, tuple) else wanted
+        precision = _PRECISIONS.get(str(getattr(wanted, "name", "")), "default")
+        yield Product(work, once, str(first.dtype), precision)
+
+
+_PRECISIONS: dict[str, Precision] = {"HIGH": "high", "HIGHEST": "highest"}
+"""By the names of ``jax.lax.Precision``."""
+
+
+def _inner(equation: Any) -> Iterator[Any]:
+    """The jaxprs among the parameters of an equation: bodies, branches, conditions."""
+    for value in equation.params.values():
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            jaxpr = getattr(part, "jaxpr", part)
+            if hasattr(jaxpr, "eqns"):
+                yield jaxpr
+
+
 class Instruction(NamedTuple):
     name: str
     opcode: str
@@ -255,24 +323,6 @@ def instructions(text: str) -> dict[str, int] | None:
         one.opcode.removesuffix("-start") for one in _working(program, program.entry)
     )
     return dict(counted.most_common())
-
-
-_COPYING = frozenset({"broadcast", "call", "copy", "fusion", "iota", "reshape"})
-"""Instructions that fill or copy memory, or only hold others."""
-
-
-def computes(text: str) -> bool:
-    """Whether any instruction of a program computes something, wherever it stands.
-
-    True also where the program cannot be read.
-    """
-    program = module(text)
-    opcodes = {
-        one.opcode.removesuffix("-start").removesuffix("-done")
-        for each in program.computations.values()
-        for one in each
-    }
-    return program.entry is None or not opcodes <= IDLE | _COPYING
 
 
 def fusions(text: str) -> tuple[Fusion, ...]:

@@ -55,13 +55,12 @@ def cache_hits() -> list[str]:
 
 
 class Compilations:
-    """How often this process has traced and compiled, as ``jax.monitoring`` says."""
+    """How often this process has compiled, as ``jax.monitoring`` says."""
 
     def __init__(self) -> None:
-        self.traces = self.compiles = 0
+        self.compiles = 0
 
     def __call__(self, event: str, duration_secs: float, **_: Any) -> None:
-        self.traces += event.endswith("jaxpr_trace_duration")
         self.compiles += event.endswith("backend_compile_duration")
 
 

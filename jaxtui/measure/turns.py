@@ -22,8 +22,7 @@ from typing import Literal
 import jax
 
 from jaxtui import stats
-from jaxtui.measure import clocks
-from jaxtui.measure.activity import Activity
+from jaxtui.measure import clocks, runtime
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.pace import ALONE, Pace
@@ -152,7 +151,8 @@ class Turns:
         """Minor page faults per blocked call, one per round."""
         self.freeing: list[float] = []
         """Seconds to give back a result, of a call now and then."""
-        self.activity = Activity() if workload.own else None
+        self.compiles = 0
+        """Programs that were compiled in the rounds."""
         self.meter = Meter()
         self.warm = False
         """The warm-up is over."""
@@ -179,11 +179,6 @@ class Turns:
         self.apart = False
         """Its few calls are timed after all turns, because each takes a second."""
         self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
-
-    @property
-    def holds_two(self) -> bool:
-        """Whether there is memory for two results at once."""
-        return self._results_at_most is None or self._results_at_most > 1
 
     @property
     def overfull(self) -> int:
@@ -348,10 +343,9 @@ class Turns:
         if self._settles and not count and 2 * self.call_seconds < seconds:
             self._calls(seconds)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        if self.activity is None:
-            block = self._calls(seconds, count=count)
-        else:
-            block = self.activity.watch(lambda: self._calls(seconds, count=count))
+        compiled = runtime.compilations().compiles
+        block = self._calls(seconds, count=count)
+        self.compiles += runtime.compilations().compiles - compiled
         after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         if self.provisional:
             self._forget_first()

@@ -26,12 +26,12 @@ from jaxtui.measure import (
     ops,
     own,
     peaks,
+    programs,
     settings,
     tensorflow_numpy,
 )
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_array, wait_for_tree
-from jaxtui.measure.dataflow import Dataflow, dataflow
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.ops.collectives import Collective, Exchange, device_mesh
@@ -45,12 +45,12 @@ from jaxtui.measure.own import (
     is_key,
     specs,
 )
-from jaxtui.measure.programs import NOTHING, Count
+from jaxtui.measure.programs import NOTHING, Count, Product
 from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 from jaxtui.model.mesh import mesh_of
-from jaxtui.model.own import WHOLE, short_name
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.model.own import WHOLE
+from jaxtui.model.remark import Remark
 
 Scope = Callable[[], AbstractContextManager[Any]]
 """Makes the contexts in which calls run: x64, default device."""
@@ -165,12 +165,10 @@ class Workload:
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
     xla_count: Count = NOTHING
     """XLA's count of a function of a file."""
-    dataflow: Dataflow | None = None
-    """Of a function of a file; ``None`` where it could not be traced."""
-    written_flops: float | None = None
-    """XLA's count before it optimised the program of a function of a file."""
-    computes: bool = True
-    """XLA left something to compute, as far as its program can be read."""
+    product: Product | None = None
+    """What a function of a file multiplies most, as far as it was traced."""
+    written_flops: float = 0.0
+    """What XLA should count of a function of a file, as it was traced and lowered."""
     result_bytes: int = 0
     """Of all arrays of a result."""
     devices: int = 1
@@ -184,12 +182,12 @@ class Workload:
     """Computations that one call puts in flight."""
 
     def see(self, jaxpr: Any) -> None:
-        """Take from a traced function of a file what reaches its result, and its peak
-        from what it multiplies.
-        """
-        self.dataflow = dataflow(jaxpr)
+        """Take from a traced function of a file what it multiplies, and its peak."""
+        self.product = programs.largest_product(jaxpr)
+        if self.product is not None:
+            self.written_flops = self.product.once
         if self.device is not None:
-            peak = self.dataflow.peak(self.device.device_kind)
+            peak = programs.peak(self.product, self.device.device_kind)
             self.peak = peaks.of_group(peak, max(1, len(self.group)))
 
     def jitted(self) -> Any:
@@ -203,20 +201,11 @@ class Workload:
         self.call = partial(jitted, **self.keywords) if self.keywords else jitted
 
     def renew(self) -> None:
-        """After a call: see to it that the next one has arguments as well.
-
-        Raises:
-            RefusedError: It uses up an argument that it is given by name alone.
-        """
+        """After a call: see to it that the next one has arguments as well."""
         used = own.used_up(tuple(self.args))
         if used and self.remake is not None:
             originals = self.remake()
             self.args, self.hosts = Renewed(originals, used), lambda: originals
-        for name, arg in self.keywords.items():
-            if own.used_up((arg,)):
-                facts: dict[str, Fact] = {"name": short_name(self.case.op)}
-                facts["argument"] = name
-                raise RefusedError.of("donates-by-name", **facts)
 
     @property
     def call_bytes(self) -> int:
@@ -447,8 +436,6 @@ def of_function(
     # Of each case its own: a call may change what it is given, or use it up.
     made = arguments()
     as_is = own.jitted(function.call) if case.mode == "jit" else None
-    if not made.leaves and case.mode == "jit" and as_is is None:
-        raise RefusedError.of("no-arguments", name=function.name)
     dtype = dtype_of(made.leaves)
     if not dtype and made.leaves and all(map(own.takes, made.leaves)):
         with scope():
@@ -538,8 +525,6 @@ def _of_numpy_function(
 
 def for_numpy(leaf: Any) -> Any:
     """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
-    if is_key(leaf):
-        raise RefusedError.of("key-in-numpy")
     if not own.is_array(leaf):
         return leaf
     leaf = np.asarray(leaf)

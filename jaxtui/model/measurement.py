@@ -163,10 +163,7 @@ class SourceCode(Record, frozen=True, kw_only=True):
     """What a function of a file was made from, wherever that lies."""
 
     digest: str
-    """Of the file and of the local ones that it imported; another one after an edit."""
-    packages: dict[str, str]
-    """The versions of the installed packages that they imported, by name; empty where
-    a package does not say. Those of JAX and NumPy are facts of the host."""
+    """Of the file; another one after an edit."""
 
 
 class MemorySpan(Record, frozen=True, kw_only=True):

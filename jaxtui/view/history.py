@@ -248,10 +248,7 @@ def _row(cells: Mapping[str, str]) -> Table:
 
 
 def _source(one: Measurement) -> str:
-    if not one.source:
-        return ""
-    packages = (f"{name} {version}" for name, version in one.source.packages.items())
-    return ", ".join((f"source {one.source.digest}", *packages))
+    return f"source {one.source.digest}" if one.source else ""
 
 
 # Files.

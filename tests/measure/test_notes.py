@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.measure import notes
-from jaxtui.measure.activity import Activity
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
@@ -52,29 +51,6 @@ def test_two_groups_have_a_gap_between_them(
 
 
 @pytest.mark.parametrize(
-    ("platform", "written", "noted"),
-    [
-        (None, 1, True),
-        ("cpu", 1, True),
-        ("cpu", 0, False),
-        ("gpu", 1229, False),
-    ],
-)
-def test_what_the_driver_of_an_accelerator_writes_is_no_side_effect(
-    platform: str | None, written: int, noted: bool
-) -> None:
-    seen = Activity()
-    seen.calls, seen.written = 10, 10 * written
-    device = None if platform is None else SimpleNamespace(platform=platform)
-    on_cpu = platform == "cpu"
-    workload = SimpleNamespace(
-        device=device, on_cpu=on_cpu, on_return=platform is None, kernels=1
-    )
-    found = notes._of_activity(seen, cast("Workload", workload), 0.0)
-    assert [remark.code for remark in found] == ["side-effects"] * noted
-
-
-@pytest.mark.parametrize(
     ("on_cpu", "mode", "kernels", "flops", "share", "inline"),
     [
         (True, "jit", 1, 0.0, 1.0, True),
@@ -92,6 +68,7 @@ def test_only_a_cpu_computes_small_programs_in_the_caller(
 ) -> None:
     workload = SimpleNamespace(
         on_cpu=on_cpu,
+        own=False,
         kernels=kernels,
         compiled_flops=flops if mode == "jit" else None,
         op=SimpleNamespace(counted_flops=lambda size: flops),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -76,9 +78,8 @@ def test_pytrees_go_in_and_come_out_in_every_mode(
     # Two products of 32 × 8 × 16, forwards and for the weights, and what is around it.
     assert 2 * 2 * 32 * 8 * 16 < (jit.flops or 0) < 10 * 32 * 8 * 16
     assert jit.xla_flops == jit.flops
-    assert (eager.flops or 0) > 2 * 2 * 32 * 8 * 16
-    assert (eager.bytes or 0) > (jit.bytes or 0)
-    assert numpy.flops is None
+    # Op by op nothing counts it.
+    assert eager.flops is numpy.flops is None
     assert jit.phases.compile is not None
     assert eager.phases.compile is None
     assert numpy.phases.fetch is None
@@ -101,6 +102,16 @@ def test_arguments_decide_the_size_and_the_dtype(
     assert found.case.size == size
     assert dtype is None or found.case.dtype == dtype
     assert found.output_dtype == output
+
+
+def test_a_measurement_of_a_function_has_a_digest_of_its_file(
+    usual: dict[str, Measurement],
+) -> None:
+    content = Path(running.FUNCTIONS).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    assert usual["jit"].source is not msgspec.UNSET
+    assert digest.startswith(usual["jit"].source.digest)
+    assert usual["op"].source is msgspec.UNSET
 
 
 def test_what_is_not_known_is_noted(usual: dict[str, Measurement]) -> None:
@@ -246,11 +257,9 @@ def test_what_a_factory_raises(write: Callable[..., str], text: str, code: str) 
     ("text", "size", "code"),
     [
         ("", 0, "arguments-missing"),
-        ("def f():\n    return 1\n", 0, "no-arguments"),
-        ("def f_args():\n    return [1]\n", 0, "factory-result"),
-        ("def f_args(n):\n    return (n,)\n", 0, "size-needed"),
-        ("def f_args():\n    return (1,)\n", 7, "no-size"),
-        ("def make_args():\n    return ({1: ''},)\n", 0, "argument-type"),
+        ("def f_args(n):\n    return (n,)\n", 0, "function-raised"),
+        ("def f_args():\n    return (1,)\n", 7, "function-raised"),
+        ("def make_args():\n    return ({1: ''},)\n", 0, "function-raised"),
         ("make_args = 3\n", 0, "arguments-missing"),
     ],
 )
@@ -265,7 +274,7 @@ def test_arguments_that_are_none(
     ("text", "code"),
     [
         ("def ff(x): 0\ndef g_args(): 0", "function-missing"),
-        ("f = 3\n", "not-a-function"),
+        ("f = 3\n", "function-missing"),
         ("def f(x):\n    return None\n", "no-jax-array"),
     ],
 )

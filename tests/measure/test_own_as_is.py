@@ -12,7 +12,8 @@ from jaxtui.measure import coldpath, experiment, inspection, programs
 from jaxtui.measure import own as files
 from jaxtui.measure.settings import of_file
 from jaxtui.measure.workload import Pool, Workload, of_function
-from jaxtui.model import Case, Failure, Inspected, Inspection, Measurement, Remark
+from jaxtui.model import Case, Failure, Inspected, Inspection, Measurement
+from jaxtui.view import words
 from tests.measure import running
 from tests.measure.running import measured, outcomes, own, refusal
 
@@ -276,27 +277,21 @@ def test_arguments_of_any_kind_are_left_alone(
     assert not found.has("implicit-transfer") or name == "keyword"
 
 
-@pytest.mark.parametrize(
-    ("name", "more", "code"),
-    [
-        ("mixed", {}, "argument-type"),
-        ("plain", {"inputs": "host"}, "no-host-inputs"),
-        ("plain", {"size": 3}, "no-size"),
-    ],
-)
-def test_what_jit_cannot_take_is_refused(
-    write: Write, name: str, more: dict[str, Any], code: str
-) -> None:
-    remark = refusal(own(name, file=write(ARGUMENTS), **more))
-    assert remark.code == code
-    assert remark.facts.get("argument", "[0]['f']") == "[0]['f']"
+def test_what_jit_cannot_take_is_an_error_of_jax(write: Write) -> None:
+    remark = refusal(own("mixed", file=write(ARGUMENTS)))
+    assert remark.code == "function-raised"
+    assert "Error interpreting argument" in str(remark.facts["error"])
+    assert "Choose mode eager" in words.text(remark)
 
 
-def test_a_seed_that_nobody_takes_is_refused(write: Write) -> None:
-    one = running.experiment(own("plain", file=write(ARGUMENTS)), seed=3)
-    (failed,) = running.endings(experiment.run(one))
-    assert isinstance(failed, Failure)
-    assert failed.remark == Remark("no-seed", {"name": "plain_args"})
+def test_what_a_factory_does_not_take_is_an_error_of_python(write: Write) -> None:
+    path = write(ARGUMENTS)
+    seeded = running.experiment(own("plain", file=path), seed=3)
+    sized = running.experiment(own("plain", file=path, size=3))
+    for asked in (seeded, sized):
+        (failed,) = running.endings(experiment.run(asked))
+        assert isinstance(failed, Failure)
+        assert "plain_args() " in str(failed.remark.facts["error"])
 
 
 # Many devices.
@@ -363,18 +358,9 @@ def test_shardings_are_kept(write: Write) -> None:
     assert eager.flops is eager.flops_per_second is None
 
 
-@pytest.mark.parametrize(
-    ("name", "more", "code"),
-    [
-        ("product", {"device": "cpu:1"}, "not-first-device"),
-        ("product", {"inputs": "host"}, "no-host-inputs"),
-        ("elsewhere", {}, "argument-elsewhere"),
-    ],
-)
-def test_a_device_that_the_file_has_not_chosen_is_refused(
-    write: Write, name: str, more: dict[str, Any], code: str
-) -> None:
-    assert refusal(own(name, file=write(SHARDED), **more)).code == code
+def test_what_lies_on_another_device_comes_to_that_of_the_case(write: Write) -> None:
+    _, made = prepared(own("elsewhere", file=write(SHARDED)))
+    assert made.args[0].devices() == {jax.devices()[0]}
 
 
 def test_a_mesh_that_a_file_sets_holds_for_its_cases_alone(write: Write) -> None:
@@ -421,15 +407,13 @@ def test_a_call_of_a_library_has_no_rate(write: Write) -> None:
             return x @ x
         """
     )
-    jit, eager, product = measured(
+    found, product = measured(
         own("qr", "f32[64,64]", file=path),
-        own("qr", "f32[64,64]", "eager", file=path),
         own("product", "f32[64,64]", file=path),
     )
-    for found in (jit, eager):
-        assert found.flops is found.bytes is found.flops_per_second is None
-        libraries = running.facts(found.notes)["own"]["libraries"]
-        assert any("geqrf" in library for library in libraries)
+    assert found.flops is found.bytes is found.flops_per_second is None
+    libraries = running.facts(found.notes)["own"]["libraries"]
+    assert any("geqrf" in library for library in libraries)
     assert product.flops
 
 

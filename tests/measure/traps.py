@@ -1,26 +1,19 @@
 """Functions that fool a stopwatch, and honest ones that look like some of them."""
 
 import concurrent.futures
-import dataclasses
 import functools
 import itertools
-import os
 import threading
-import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.experimental import io_callback
 
 LARGE = jnp.asarray(np.random.default_rng(0).random((400, 400), np.float32))
 LARGE_NUMPY = np.asarray(LARGE)
-HUGE = jnp.ones((900, 900))
-NULL = os.open(os.devnull, os.O_WRONLY)
 
 numbers = itertools.count()
-kept = []
 
 
 @jax.jit
@@ -28,18 +21,7 @@ def heavy(x):
     return LARGE @ LARGE @ (x[0] + LARGE)
 
 
-@jax.jit
-def huge(x, y):
-    return y @ y @ (x[0] + y)
-
-
-def spin(seconds):
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
-
-
-# Compiled or traced again.
+# Compiled again.
 
 
 def jits_inside(x):
@@ -55,33 +37,14 @@ def changes_a_static_argument(x):
     return add_static(x, next(numbers))
 
 
-def clears_caches(x):
-    jax.clear_caches()
-    return x + 1
-
-
 def compiles_at_times(x):
     if next(numbers) % 20 == 0:
         return jax.jit(lambda y: y + 1)(x)
     return x + 1
 
 
-def changes_shape(x):
-    return jnp.sum(jnp.ones(next(numbers) % 5000)) + x
-
-
 def loops_over_a_new_body(x):
     return lax.fori_loop(0, 3, lambda i, y: y + i, x)
-
-
-def lowers_inside(x):
-    jax.jit(lambda y: y * 2).lower(x).compile()
-    return x + 1
-
-
-def traces_inside(x):
-    jax.eval_shape(lambda y: y * 2, x)
-    return x + 1
 
 
 # Nothing, or little, of which is left by XLA.
@@ -93,7 +56,7 @@ def drops_its_work(x):
 
 
 def drops_a_loop(x):
-    lax.fori_loop(0, 50, lambda _, y: jnp.sin(y), x)
+    lax.fori_loop(0, 50, lambda _, y: y @ LARGE[:8, :8], x)
     return x + 1
 
 
@@ -105,29 +68,8 @@ def adds_to_constants(x):
     return x[0] + LARGE @ LARGE
 
 
-def subtracts_itself(n):
-    return n - n
-
-
-def multiplies_by_one(x):
-    return x * 1
-
-
-def reverses_twice(x):
-    return x[::-1][::-1]
-
-
 def uses_the_shape(x):
     return jnp.sum(jnp.ones(x.shape) * 3)
-
-
-def multiplies_in_numpy_first(x):
-    return jnp.asarray(LARGE_NUMPY @ LARGE_NUMPY)
-
-
-def evaluates_early(x):
-    with jax.ensure_compile_time_eval():
-        return LARGE @ LARGE
 
 
 # The same array again.
@@ -141,10 +83,6 @@ def remembers(x):
     return memory["result"]
 
 
-def remembers_beside(x):
-    return remembers(x), x.sum()
-
-
 @functools.lru_cache
 def computed(size):
     return jax.block_until_ready(heavy(jnp.ones(size)))
@@ -152,25 +90,6 @@ def computed(size):
 
 def uses_an_lru_cache(x):
     return computed(x.size)
-
-
-def alternates(x):
-    while len(kept) < 2:
-        kept.append(jax.block_until_ready(heavy(jnp.ones(8))))
-    kept.reverse()
-    return kept[0]
-
-
-by_turns = {}
-
-
-def keeps_four(x):
-    number = next(numbers) % 4
-    if isinstance(x, jax.core.Tracer):
-        return heavy(x)
-    if number not in by_turns:
-        by_turns[number] = heavy(x)
-    return by_turns[number]
 
 
 def returns_its_argument(x):
@@ -182,151 +101,9 @@ def computes_another(x):
     return (x, x) if y.shape else x
 
 
-def remembers_a_copy(x):
-    return remembers(x) + 0
-
-
-def cached(x):
-    return x + 1
-
-
-@functools.lru_cache
-def computed_by_numpy(size):
-    return LARGE_NUMPY @ LARGE_NUMPY
-
-
-def cached_numpy(x):
-    return computed_by_numpy(x.size)
-
-
-# Work goes on.
+# Honest.
 
 pool = concurrent.futures.ThreadPoolExecutor(1)
-task = None
-
-
-def leaves_it_to_a_pool(x):
-    global task
-    if task is None or task.done():
-        task = pool.submit(spin, 0.1)
-    return x + 1
-
-
-def leaves_sleeping_threads(x):
-    threading.Thread(target=time.sleep, args=(0.3,), daemon=True).start()
-    return x + 1
-
-
-def leaves_it_to_the_device(x):
-    y = x + 1
-    huge(x, HUGE)
-    return y
-
-
-def leaves_it_to_another_device(x):
-    device = jax.devices()[-1]
-    huge(*jax.device_put((x, HUGE), device))
-    return x + 1
-
-
-def returns_a_future(x):
-    return x + 1, pool.submit(spin, 0.0)
-
-
-def returns_a_generator(x):
-    return x + 1, (heavy(x) for _ in range(3))
-
-
-@dataclasses.dataclass
-class State:
-    weights: jax.Array
-
-
-def returns_an_unknown_class(x):
-    return x.sum(), State(heavy(x))
-
-
-def lazy(x):
-    return x + 1
-
-
-def lazy_numpy(x):
-    return (LARGE_NUMPY @ LARGE_NUMPY for _ in range(3))
-
-
-# Side effects.
-
-
-def calls_back(x):
-    shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
-    return jax.pure_callback(lambda a: np.asarray(a) + 1, shape, x)
-
-
-def calls_back_in_a_loop(x):
-    return lax.fori_loop(0, 3, lambda _, y: calls_back(y), x)
-
-
-def does_io(x):
-    io_callback(lambda a: None, None, x)
-    return x + 1
-
-
-def debugs(x):
-    jax.debug.callback(lambda a: None, x)
-    return x + 1
-
-
-def prints_when_run(x):
-    lax.cond(x[0] > 2, lambda: jax.debug.print("{}", x[0]), lambda: None)
-    return x + 1
-
-
-def sleeps(x):
-    time.sleep(0.01)
-    return x + 1
-
-
-def sleeps_beside_work(x):
-    time.sleep(0.05)  # long beside the work, also where others use the cores
-    return heavy(x)
-
-
-def waits_for_a_lock(x):
-    threading.Event().wait(0.01)
-    return x + 1
-
-
-def writes(x):
-    os.write(NULL, b"called\n")
-    return x + 1
-
-
-def reads(x):
-    with open(__file__, "rb") as file:
-        file.read()
-    return x + 1
-
-
-def sleeping(x):
-    return x + 1
-
-
-def sleeping_numpy(x):
-    time.sleep(0.01)
-    return x + 1
-
-
-# Caught.
-
-
-def falls_back(x):
-    try:
-        return heavy(x) @ jnp.ones((7, 7))
-    except TypeError:
-        return x + 1
-
-
-# Honest.
 
 
 def adds(x):
@@ -443,15 +220,7 @@ def uses_a_pool(x):
     return pool.submit(heavy, x).result()
 
 
-def in_place(x):
-    return x + 1
-
-
 buffer = np.zeros(8, np.float32)
-
-
-def in_place_numpy(x):
-    return np.add(x, 1, out=buffer)
 
 
 def product(x):
@@ -511,19 +280,6 @@ def draws_both(x):
 
 def draws_both_numpy(x):
     return x + np.random.default_rng(0).standard_normal(x.shape)
-
-
-total = jnp.zeros(8)
-
-
-def adds_up(x):
-    global total
-    total = total + x
-    return total
-
-
-def adds_up_numpy(x):
-    return x
 
 
 def is_in_place(x):

@@ -82,35 +82,6 @@ def _queue_full(facts: Facts) -> str:
     )
 
 
-def _folded(facts: Facts) -> str:
-    match facts["by"]:
-        case "count":
-            counted = facts["counted"]
-            left = f"{counted:.2g} flops" if counted else "no flops"
-            return (
-                f"The compiled program has {left}, the op {facts['expected']:.2g}: XLA"
-                " computed the rest at compile time or removed it. No rate is shown."
-            )
-        case "nothing left":
-            return (
-                "XLA left nothing to compute: the result does not depend on the"
-                " function's work, or XLA computed it at compile time."
-            )
-        case "dead code":
-            share = fmt.percent(facts["share"])
-            return f"{share} of the work is dead code, which XLA removed."
-    share = fmt.percent(facts["share"])
-    return f"{share} of the work depends on no argument: XLA did it at compile time."
-
-
-def _folded_advice(facts: Facts) -> str:
-    advice = {
-        "dead code": "Return what the function computes.",
-        "constant": "Pass the data as arguments.",
-    }
-    return advice.get(facts["by"], "")
-
-
 def _host_bound(facts: Facts) -> str:
     dispatch, queued = fmt.seconds(facts["dispatch"]), fmt.seconds(facts["queued"])
     return (
@@ -119,62 +90,11 @@ def _host_bound(facts: Facts) -> str:
     )
 
 
-def _unchanged(facts: Facts) -> str:
-    match facts["by"]:
-        case "argument":
-            return "The function returns an argument unchanged."
-        case "copy":
-            return (
-                "The result existed before the call: the function returns an argument"
-                " or an array that it keeps, or a copy of one."
-            )
-    return "The result depends on no argument: every call computes the same values."
-
-
-def _unfinished(facts: Facts) -> str:
-    match facts["by"]:
-        case "threads":
-            threads = fmt.plural(facts["threads"], "thread")
-            rest = f"{threads} of the function kept running"
-        case "device":
-            seconds = fmt.seconds(facts["seconds"])
-            rest = f"the device kept working for {seconds}"
-        case _:
-            queued = fmt.seconds(facts["queued"])
-            rest = f"a queued call takes {queued}, longer than a single one"
-    return f"Work continues after the result is ready: {rest}."
-
-
 def _recompiled(facts: Facts) -> str:
     programs = fmt.plural(facts["programs"], "program")
     return (
         f"JAX compiled {programs} in {fmt.plural(facts['calls'], 'call')} after the"
         " warm-up, so the time includes compilation."
-    )
-
-
-def _retraced(facts: Facts) -> str:
-    functions = fmt.plural(facts["functions"], "function")
-    return (
-        f"JAX traced {functions} in {fmt.plural(facts['calls'], 'call')} after the"
-        " warm-up, so the time includes tracing."
-    )
-
-
-def _side_effects(facts: Facts) -> str:
-    size = fmt.bytes_text(facts["bytes"])
-    if facts["by"] == "write":
-        what = f"Each call writes {size} to files or the terminal"
-    else:
-        what = f"Each call reads {size} from files, pipes or sockets"
-    return f"{what}, and the time includes that."
-
-
-def _callback(facts: Facts) -> str:
-    names = ", ".join(facts["primitives"])
-    return (
-        f"The function calls back into Python ({names}), and the time includes what"
-        " the host does there."
     )
 
 
@@ -263,10 +183,7 @@ def _rows_sampled(facts: Facts) -> str:
 def _wrong_result(facts: Facts) -> str:
     match facts["by"]:
         case "shapes":
-            jax, numpy = facts["jax"] or "nothing", facts["numpy"] or "nothing"
-            return f"JAX returns {jax}, NumPy returns {numpy}."
-        case "finite":
-            return "JAX and NumPy disagree on which values are finite."
+            return f"JAX returns {facts['jax']}, NumPy returns {facts['numpy']}."
         case "participants":
             wrong = fmt.plural(facts["wrong"], "element")
             return f"{wrong} of the result are wrong, so its speed means nothing."
@@ -283,8 +200,11 @@ def _inaccurate(facts: Facts) -> str:
 
 
 def _two_sides(facts: Facts) -> str:
-    of_sides = facts["by"] in ("sides", "shapes", "finite")
-    return "Do not compare their times." if of_sides else ""
+    advice = {
+        "shapes": "Do not compare their times.",
+        "sides": "Do not compare their times, unless both draw random numbers.",
+    }
+    return advice.get(facts["by"], "")
 
 
 _COUNTED = {
@@ -294,17 +214,6 @@ _COUNTED = {
     "xla": "Flops and bytes are XLA's count",
 }
 
-_COMPARED = {
-    "nothing": "jaxtui has nothing to check its result against",
-    "random": "jaxtui compares only the shapes of JAX's and NumPy's results,"
-    " because the function draws random numbers",
-    "no numbers": "jaxtui compares only the shapes of JAX's and NumPy's results,"
-    " because NumPy's isn't numeric",
-    "unsteady": "jaxtui compares only the shapes of JAX's and NumPy's results,"
-    " because every call returns a different one",
-    "values": "jaxtui compares the shapes and values of JAX's and NumPy's results",
-}
-
 
 def _own(facts: Facts) -> str:
     if facts["counted"] == "library":
@@ -312,7 +221,10 @@ def _own(facts: Facts) -> str:
         counted = f"XLA does not count the work of {libraries}, so no rate is shown"
     else:
         counted = _COUNTED[facts["counted"]]
-    return f"{counted}; {_COMPARED[facts['compared']]}."
+    compared = "has nothing to check its result against"
+    if facts["compared"] == "values":
+        compared = "compares the shapes and values of JAX's and NumPy's results"
+    return f"{counted}; jaxtui {compared}."
 
 
 def _donated(facts: Facts) -> str:
@@ -464,8 +376,9 @@ WORDS: dict[str, Words] = {
     ),
     "folded": Words(
         "constant folding",
-        _folded,
-        _folded_advice,
+        "XLA computed most of the work at compile time, or removed it. No rate is"
+        " shown.",
+        "Return what the function computes, and pass its data as arguments.",
         "XLA removed work, or did it at compile time",
     ),
     "host-bound": Words(
@@ -473,25 +386,8 @@ WORDS: dict[str, Words] = {
     ),
     "kept": Words(
         "cached result",
-        "The function returns an array that it keeps from an earlier call: this is the"
-        " time of a lookup, not of the computation.",
-    ),
-    "unchanged": Words("same result again", _unchanged),
-    "unwaited": Words(
-        "result not awaited",
-        lambda facts: (
-            f"The result holds a {facts['type']}, which is not an array, so jaxtui"
-            " cannot wait for it."
-        ),
-        "Return arrays, or register its class as a pytree.",
-    ),
-    "unfinished": Words("unfinished work", _unfinished, "Return what it computes."),
-    "caught": Words(
-        "caught exception",
-        lambda facts: (
-            f"The function raised and caught {facts['exception']}: this may be the time"
-            " of its error path."
-        ),
+        "The result existed before the call: the function returns an array that it"
+        " keeps, or an argument. This is the time of a lookup, not of the work.",
     ),
     "recompiled": Words(
         "",
@@ -500,18 +396,6 @@ WORDS: dict[str, Words] = {
         " the same.",
         "JAX compiled again after the warm-up",
     ),
-    "retraced": Words("", _retraced, "", "JAX traced again after the warm-up"),
-    "side-effects": Words(
-        "side effects", _side_effects, "", "each call reads or writes files"
-    ),
-    "idle": Words(
-        "",
-        lambda facts: (
-            f"Nothing ran for {fmt.percent(facts['share'])} of the time: the function"
-            " slept, or waited for a lock, a file or another process."
-        ),
-    ),
-    "callback": Words("Python callback", _callback),
     "impossible": Words("", _impossible),
     "no-span": Words(
         "unknown memory range",

@@ -522,10 +522,10 @@ WORDS: dict[str, Words] = {
     "arguments-donated": Words(
         "donated",
         lambda f: (
-            f"{f['function']} donates its arguments, and every call gets the same ones:"
-            f" they were deleted{_when(f)}."
+            f"{f['function']} got an argument that an earlier call had"
+            f" deleted{_when(f)}."
         ),
-        "Time it in mode jit, where jaxtui leaves donation out.",
+        "jaxtui copies what is donated by position: make the argument positional.",
     ),
     # Settings of files.
     "variable-too-late": Words(

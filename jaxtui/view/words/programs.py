@@ -49,24 +49,6 @@ def _functions(facts: Facts) -> str:
     return f"The file defines {', '.join(names)}.{near}"
 
 
-def _argument_type(facts: Facts) -> str:
-    dtype = facts.get("dtype")
-    what = f"a NumPy array of {dtype}" if dtype else f"a {facts['type']}"
-    return (
-        f"Argument {facts['argument']} of {facts['name']} is {what}, which jax.jit"
-        " doesn't accept."
-    )
-
-
-def _no_host_inputs(facts: Facts) -> str:
-    why = (
-        "its file places them on devices"
-        if facts["placed"]
-        else "some of them aren't arrays"
-    )
-    return f"{facts['name']} can't take its arguments from the host: {why}."
-
-
 def _elsewhere(facts: Facts) -> str:
     return (
         f"{_TOOLS[facts['mode']]} runs on the host with inputs on the host, not on"
@@ -305,18 +287,8 @@ WORDS: dict[str, Words] = {
     ),
     "function-missing": Words(
         "no such function",
-        lambda f: f"{f['file']} has no {f['name']}.",
+        lambda f: f"{f['file']} has no function {f['name']}.",
         _functions,
-    ),
-    "not-a-function": Words(
-        "not a function",
-        lambda f: f"{f['name']} is a {f['type']}, not a function.",
-        _functions,
-    ),
-    "package-name-taken": Words(
-        "package name taken",
-        lambda f: f"{f['package']} is already imported from {f['folder']}.",
-        "Time functions of two packages with one name in separate runs.",
     ),
     "changes-arguments": Words(
         "changes its arguments",
@@ -350,57 +322,6 @@ WORDS: dict[str, Words] = {
         lambda f: f"The typed arguments of {f['op']} decide its size.",
         "Leave out the size, or the arguments.",
     ),
-    "no-host-inputs": Words(
-        "device inputs only", _no_host_inputs, "Leave out inputs on the host."
-    ),
-    "argument-elsewhere": Words(
-        "wrong device",
-        lambda f: (
-            f"The file places an argument of {f['name']} on {f['there']}; this case is"
-            f" for {f['device']}."
-        ),
-        lambda f: f"Choose device {f['there']}.",
-    ),
-    "not-first-device": Words(
-        "wrong device",
-        lambda f: (
-            f"The file spreads the arguments of {f['name']} over {f['count']} devices,"
-            f" and {f['device']} is not the first."
-        ),
-        lambda f: f"Leave out the device, or choose {f['first']}.",
-    ),
-    "argument-type": Words(
-        "argument of jit",
-        _argument_type,
-        lambda f: (
-            f"Jit {f['name']} in its file, with eqx.filter_jit, nnx.jit or static"
-            " arguments; bind it with functools.partial; or choose mode eager."
-        ),
-    ),
-    "no-seed": Words(
-        "no seed", lambda f: f"{f['name']} takes no seed.", "Leave out the seed."
-    ),
-    "no-size": Words(
-        "no size", lambda f: f"{f['name']} takes no size.", "Leave out the size."
-    ),
-    "size-needed": Words(
-        "size needed",
-        lambda f: f"{f['name']} needs a size.",
-        "Give one, such as 1024.",
-    ),
-    "factory-result": Words(
-        "wrong result",
-        lambda f: f"{f['name']} returned a {f['type']}.",
-        "Return a tuple of all arguments, `return (x,)` for one, or a dict by name.",
-    ),
-    "no-arguments": Words(
-        "no arguments",
-        lambda f: (
-            f"{f['name']} takes no arguments, so XLA could compute its result while"
-            " compiling."
-        ),
-        "Pass its data as arguments.",
-    ),
     "arguments-missing": Words(
         "arguments missing",
         lambda f: (
@@ -412,11 +333,6 @@ WORDS: dict[str, Words] = {
             " the tuple of its arguments, or type each like"
             " f32[1024,1024]."
         ),
-    ),
-    "donates-by-name": Words(
-        "donation by name",
-        lambda f: f"{f['name']} donates {f['argument']}, which it takes only by name.",
-        "Make its donated arguments positional.",
     ),
     "no-numpy-form": Words(
         "no NumPy form",
@@ -433,11 +349,6 @@ WORDS: dict[str, Words] = {
         lambda f: (
             f"{f['device']} exists only with JAX_NUM_CPU_DEVICES={f['count']} or more."
         ),
-    ),
-    "key-in-numpy": Words(
-        "random key",
-        "NumPy can't take a key of jax.random.",
-        "Pass a seed, or the words of the key.",
     ),
     "no-jax-array": Words(
         "no JAX array",

@@ -25,6 +25,7 @@ _BELOW = {
 _NO_RATE = {
     "host-bound": "dispatch takes longer than the work",
     "folded": "XLA did part of the work at compile time",
+    "kept": "the result existed before the call",
     "interpreted": "it runs in an interpreter",
     "own": "jaxtui doesn't know the flops of your function",
 }
