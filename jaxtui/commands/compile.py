@@ -22,7 +22,7 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import close, folded, rendered
-from jaxtui.machine.topologies import REFUSALS, parse
+from jaxtui.machine.topologies import parse
 from jaxtui.model import (
     COMPILED_MODES,
     Inspection,
@@ -79,7 +79,7 @@ def command(
     if mode not in COMPILED_MODES:
         choices = " or ".join(COMPILED_MODES)
         raise rejection("mode-compiles-nothing", mode=mode, choices=choices)
-    compiling = _Compilation(common, topology)
+    compiling = Inspecting(common, topology=topology)
 
     async def run() -> None:
         async with compiling.started() as session, compiling.progress():
@@ -97,7 +97,7 @@ def command(
         refused_topology(compiling, error)
         raise
     state = compiling.state
-    row = program.row_of(topology.strip(), compiling.topology, state.devices)
+    row = program.row_of(topology.strip(), parse(topology), state.devices)
     inspected, failed = compiling.answer(quiet=as_json, where=f" of {row.asked}")
 
     def text() -> str:
@@ -126,12 +126,6 @@ def command(
     )
 
 
-class _Compilation(Inspecting):
-    def __init__(self, common: Common, typed: str) -> None:
-        self.topology = parse(typed)
-        super().__init__(common, topology=self.topology)
-
-
 def refused_topology(driver: Driver, error: CannotRun) -> None:
     """Tell a topology that libtpu does not have from an engine that cannot run.
 
@@ -139,5 +133,5 @@ def refused_topology(driver: Driver, error: CannotRun) -> None:
         UsageError: There is no such topology.
     """
     failed = driver.state.failed
-    if failed is not None and failed.remark.code in REFUSALS:
+    if failed is not None and failed.remark.code == "topology-refused":
         raise click.UsageError(str(error)) from error

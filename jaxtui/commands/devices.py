@@ -14,7 +14,6 @@ from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.machine import topologies
-from jaxtui.model import Device
 from jaxtui.view import words
 from jaxtui.view.devices import finding_text, report
 from jaxtui.view.document import Devices
@@ -63,20 +62,17 @@ def command(common: Common, topology: str | None, as_json: bool) -> int:
 def _describe(common: Common, name: str, *, as_json: bool) -> int:
     """Print the devices of a topology, and return the exit code.
 
-    A recorded name needs nothing. libtpu describes every other one; where it is missing
-    the list is worked out from the layout.
+    A recorded name needs nothing; libtpu describes every other one.
 
     Raises:
         CannotRun: if libtpu cannot be used.
-        SelectionError: if there is no topology of this name.
+        UsageError: if libtpu has no topology of this name.
     """
-    devices: tuple[Device, ...] = ()
-    source = words.of("recorded", name=name)
-    if name in topologies.names():
-        devices = topologies.devices(name)
+    if (recorded := name.strip().lower()) in topologies.names():
+        devices = topologies.devices(recorded)
+        source = words.of("recorded", name=recorded)
     else:
-        topology = topologies.parse(name)
-        driver = Driver(common, topology=topology)
+        driver = Driver(common, topology=name)
 
         async def ready() -> None:
             async with driver.started() as session, driver.progress():
@@ -84,17 +80,12 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
 
         try:
             driver.drive(ready())
-            state = driver.state
-            libtpu = state.host.platform_version if state.host else ""
-            source = words.of("described", name=topology.label, version=libtpu)
-            devices = state.devices
         except CannotRun as error:
             refused_topology(driver, error)
-            failed = driver.state.failed
-            if failed is None or failed.remark.code != "libtpu-missing":
-                raise
-            devices = topologies.compute(topology)
-            source = words.of("computed", name=topology.label)
+            raise
+        devices, host = driver.state.devices, driver.state.host
+        libtpu = host.platform_version if host else ""
+        source = words.of("described", name=name, version=libtpu)
     if as_json and devices:
         say(source)
     built = report(None, devices, source=f"{source} ") if devices else None

@@ -21,7 +21,6 @@ from jaxtui.model import (
     Experiment,
     Joining,
     Remark,
-    Topology,
     Waiting,
 )
 from jaxtui.model.hosts import HOST_GONE
@@ -42,7 +41,7 @@ class Driver:
     Args:
         common: how to start the engine.
         environment: variables to set for it; ``None`` takes one away.
-        topology: a TPU that is not here, to compile for.
+        topology: the name of a TPU that is not here, to compile for.
         record: keep what is measured in the history, unless ``--no-history``.
     """
 
@@ -51,12 +50,12 @@ class Driver:
         common: Common,
         *,
         environment: Mapping[str, str | None] | None = None,
-        topology: Topology | None = None,
+        topology: str | None = None,
         record: bool = False,
     ) -> None:
         self._factory = common.factory
         self._options = common.engine_options(environment)
-        self._options.topology = topology.label if topology else None
+        self._options.topology = topology
         self._record = record and common.record
         self._session: Session[State] | None = None
         self._lost = False

@@ -12,13 +12,13 @@ import numpy as np
 from jax.experimental import topologies
 from jax.sharding import Mesh, SingleDeviceSharding
 
-from jaxtui.machine.topologies import refusal
 from jaxtui.measure import devices, programs
 from jaxtui.measure.errors import RefusedError, full_text
 from jaxtui.measure.own import Jitted
 from jaxtui.measure.workload import Workload, spread
-from jaxtui.model import Case, Device, Topology
+from jaxtui.model import Case, Device, Remark, Topology
 from jaxtui.model.own import short_name
+from jaxtui.model.remark import Fact
 
 
 def describe(topology: Topology) -> tuple[Device, ...]:
@@ -37,7 +37,9 @@ def describe(topology: Topology) -> tuple[Device, ...]:
             platform="tpu", topology_name=topology.name, **topology.options
         ).devices
     except Exception as error:  # whatever libtpu raises
-        raise RefusedError(refusal(full_text(error), topology)) from error
+        facts: dict[str, Fact] = {"topology": topology.name}
+        remark = Remark("topology-refused", facts, "error", full_text(error))
+        raise RefusedError(remark) from error
     devices.described = tuple(described)
     return devices.describe()
 

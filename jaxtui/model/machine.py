@@ -193,7 +193,7 @@ class Topology(Record, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Name and options as they can be typed: ``v5e:2x4,num_slices=2``."""
+        """Name and options in one text: ``v5e:2x4,num_slices=2``."""
         pairs = (f",{key}={_typed(value)}" for key, value in self.options.items())
         return self.name + "".join(pairs)
 

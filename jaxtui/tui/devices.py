@@ -193,9 +193,7 @@ class DevicesPane(CasePane):
         if self.size.area:
             panel = self.query_one("#details-panel")
             findings = () if panel.display else _urgent(self.state)
-            # Where Enter opens a host, another key of a run is named.
-            opens = bool(self._hardware.check_action("open", ()))
-            self._first.show(self.state, self.offer, findings, opens)
+            self._first.show(self.state, self.offer, findings)
 
     def take_focus(self) -> None:
         self._hardware.table.focus()
@@ -442,7 +440,6 @@ class FirstMinute(Panel):
         state: State,
         offer: Experiment | None,
         findings: Sequence[Remark],
-        opens: bool,
     ) -> None:
         """Draw what differs.
 
@@ -450,13 +447,11 @@ class FirstMinute(Panel):
             state: what is on screen.
             offer: what is run next.
             findings: of the machine, told here until there are figures.
-            opens: whether Enter opens a host, and runs nothing.
         """
         case = _shown_case(state)
-        self._entitle(state, offer, case, opens)
+        self._entitle(state, offer, case)
         height = self.content_size.height
-        key = "r" if opens else "Enter"
-        self._words.show(partial(_lines, state, offer, key, findings, case, height))
+        self._words.show(partial(_lines, state, offer, findings, case, height))
         said = stopwatch.of_case(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
         off_by = stopwatch.off_by(case) if case is not None else None
@@ -478,7 +473,6 @@ class FirstMinute(Panel):
         state: State,
         offer: Experiment | None,
         case: CaseState | None,
-        opens: bool,
     ) -> None:
         offered = offer.cases[0] if offer else None
         named = case.case if case else offered
@@ -497,7 +491,7 @@ class FirstMinute(Panel):
             if len(state.chosen) > 1:
                 run = f"run on {len(state.chosen)} devices"
             hints = [
-                hint(self, "run", run, taken="enter" if opens else ""),
+                hint(self, "run", run),
                 hint(self, "timeline", "calls, one by one"),
                 hint(self, "class"),
                 hint(self, "edit"),
@@ -508,14 +502,13 @@ class FirstMinute(Panel):
 def _lines(
     state: State,
     offer: Experiment | None,
-    key: str,
     findings: Sequence[Remark],
     case: CaseState | None,
     height: int,
     width: int,
 ) -> list[Line]:
     if case is None or state.run is None:
-        return _before(state, offer, key, findings, height, width)
+        return _before(state, offer, findings, height, width)
     if case.failure is not None:
         return devices.failure_lines(case.failure, width)
     numpy = figures.numpy_of(case, state.run)
@@ -530,17 +523,16 @@ def _lines(
 def _before(
     state: State,
     offer: Experiment | None,
-    key: str,
     findings: Sequence[Remark],
     height: int,
     width: int,
 ) -> list[Line]:
-    """What the key of a run does, or why nothing can be done yet."""
+    """What Enter does, or why nothing can be done yet."""
     lines: list[Line] = []
     if state.engine == "failed" and state.failed is not None:
         lines = devices.failure_lines(state.failed, width)
     else:
-        line = Span(f"{key} ", "title"), Span(_offer_text(state, offer))
+        line = Span("Enter ", "title"), Span(_offer_text(state, offer))
         lines = fold(line, width)
         room = 0 if findings else height - len(lines) - 1
         drawn = stopwatch.sketch(width, room)

@@ -14,7 +14,6 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from jaxtui.machine import topologies
-from jaxtui.model import SelectionError
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.modal import Modal, modal_keys
 from jaxtui.tui.widgets.chip_map import ChipMap
@@ -22,7 +21,7 @@ from jaxtui.tui.widgets.choice import ChoicePopup, Entry
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint, hints_width
-from jaxtui.view import chipmap, devices, fleet
+from jaxtui.view import chipmap, devices
 from jaxtui.view.text import fit
 from jaxtui.view.words.machine import explain
 
@@ -30,24 +29,19 @@ _PLACE = Offset(1, 2)
 """Of the list: under the tabs."""
 
 
-SHOWN = (*topologies.names(), *topologies.LARGE)
-"""What can be chosen: recorded ones, and large ones that are worked out."""
-
-
 class RecordedScreen(Modal):
     """Nothing here is the machine's own, and nothing can be run on it.
 
     Args:
-        topology: what to begin with, one of ``SHOWN``.
+        topology: what to begin with, one of ``topologies.names()``.
     """
 
     HELP: ClassVar[str] = "On a recorded TPU"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "Back"),
-        Binding("enter", "open", "Open", tooltip="Open a host, or choose another TPU."),
+        Binding("escape,q", "dismiss", "Back"),
         Binding(
-            "o",
+            "o,enter",
             "choose",
             "Recorded",
             tooltip="Choose another recorded TPU.",
@@ -78,7 +72,6 @@ class RecordedScreen(Modal):
         super().__init__()
         self.set_reactive(RecordedScreen.topology, topology)
         self._devices = topologies.devices(topology)
-        self._level = fleet.level(self._devices)
         self.set_reactive(RecordedScreen.selected, self._devices[0].name)
         self._table = DeviceTable()
         self._map = ChipMap()
@@ -102,7 +95,8 @@ class RecordedScreen(Modal):
 
     def watch_topology(self, name: str) -> None:
         self._devices = topologies.devices(name)
-        self._show(())
+        self.selected = self._devices[0].name
+        self._draw()
 
     def watch_selected(self) -> None:
         self._draw()
@@ -115,52 +109,25 @@ class RecordedScreen(Modal):
     @on(DeviceTable.Chosen)
     def _enter(self, event: DeviceTable.Chosen) -> None:
         event.stop()
-        self.action_open()
-
-    def action_open(self) -> None:
-        """Open a slice or a host, or else choose another TPU."""
-        if self.selected in self._level.members:
-            self._show((*self._level.inside, self.selected))
-        else:
-            self.action_choose()
-
-    def action_leave(self) -> None:
-        """Back to all hosts, or to the tabs."""
-        if self._level.inside:
-            self._show(self._level.inside[:-1])
-        else:
-            self.dismiss()
-
-    def _show(self, inside: tuple[str, ...]) -> None:
-        """Show the devices, or what stands for several, of what was opened."""
-        left = self._level.inside[len(inside) :]
-        self._level = fleet.level(self._devices, inside)
-        names = [tile.name for tile in self._level.tiles]
-        self.selected = next((one for one in left if one in names), names[0])
-        self._draw()
+        self.action_choose()
 
     def action_choose(self) -> None:
         choose(self.base, self.topology)
 
     def action_step(self, by: int) -> None:
-        here = SHOWN.index(self.topology) if self.topology in SHOWN else -1
-        self.topology = SHOWN[(here + by) % len(SHOWN)]
+        names = topologies.names()
+        self.topology = names[(names.index(self.topology) + by) % len(names)]
 
     def _draw(self) -> None:
         width = self.size.width
         if not self.is_mounted or not width:
             return
-        found = self._level.tiles
-        shown = fit(devices.columns(found), width // 2 - 2).columns
-        self._table.show([one.name for one in found], shown, self.selected)
-        self._map.show(found, self.selected, {})
+        shown = fit(devices.columns(self._devices), width // 2 - 2).columns
+        self._table.show([one.name for one in self._devices], shown, self.selected)
+        self._map.show(self._devices, self.selected, {})
         panel = self.query_one("#recorded-devices", Panel)
-        named = devices.title(self._devices)
-        title = " · ".join(("devices", named, *self._level.inside))
-        actions = ("choose", "step(1)", "step(-1)")
-        hints = [hint(self, action) for action in actions]
-        if self._level.members:
-            hints.insert(0, hint(self, "open"))
+        title = f"devices · {devices.title(self._devices)}"
+        hints = [hint(self, one) for one in ("choose", "step(1)", "step(-1)")]
         panel.entitle(title, hints)
         natural = sum(one.width + 2 for one in shown) + 3
         panel.styles.width = min(
@@ -168,12 +135,10 @@ class RecordedScreen(Modal):
         )
         self.query_one("#recorded-title", Static).update(
             Content.assemble(
-                (
-                    "RECORDED" if self.topology in topologies.names() else "COMPUTED",
-                    "bold reverse $text-warning",
-                ),
+                ("RECORDED", "bold reverse $text-warning"),
                 (f" {self.topology}", "bold"),
-                f" · {found[0].device_kind}, as JAX lists it there; not this machine",
+                f" · {self._devices[0].device_kind}, as JAX lists it there;"
+                " not this machine",
             )
         )
         self.query_one("#recorded-words", Static).update(explain(self._devices))
@@ -196,21 +161,11 @@ def choose(app: BaseApp, shown: str | None) -> None:
             app.push_screen(RecordedScreen(chosen[0]))
 
     def entry(name: str) -> Entry:
-        found = topologies.devices(name)
-        return Entry(name, name, f"{devices.title(found)}: {chipmap.summary(found)}")
+        listed = topologies.devices(name)
+        return Entry(name, name, f"{devices.title(listed)}: {chipmap.summary(listed)}")
 
-    def unlisted(typed: str) -> Entry | None:
-        """Any other slice whose layout is known, such as ``v4-4096``."""
-        try:
-            return entry(typed)
-        except SelectionError:
-            return None
-
+    names = topologies.names()
     popup = ChoicePopup(
-        [*map(entry, SHOWN)],
-        (shown or SHOWN[0],),
-        _PLACE,
-        multiple=False,
-        unlisted=unlisted,
+        [*map(entry, names)], (shown or names[0],), _PLACE, multiple=False
     )
     app.push_screen(popup, show)

@@ -32,8 +32,6 @@ class State(state.State, frozen=True):
     minute."""
     cursor: str | None = None
     """Name of the device that is selected; ``None`` for the first."""
-    inside: tuple[str, ...] = ()
-    """The slice and the host whose devices are shown, where there are very many."""
     marked: tuple[str, ...] = ()
     """Names of the devices that the next run is for; none for the selected one."""
     heat: Shown | None = None

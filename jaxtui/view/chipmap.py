@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -19,14 +20,10 @@ from jaxtui.format import plural, runs
 from jaxtui.machine.topologies import SLICE_IDS
 from jaxtui.model import Device
 from jaxtui.model.machine import chip_count
-from jaxtui.view import fleet
 from jaxtui.view.text import Line, Span, words, wrap_spans
 
 PROCESS_ROLES = 8
 """How many processes have a role of their own before the roles repeat."""
-
-MOST_PROCESSES = 64
-"""Of more the ids are not spelled out."""
 
 CHOSEN = "*"
 """Behind the id of a device that is marked for the next run."""
@@ -144,54 +141,17 @@ def _grid(devices: Sequence[Device]) -> tuple[Panel, ...]:
     return (Panel("", tuple(range(across)), tuple(range(down)), chips),)
 
 
-class _Style(msgspec.Struct, frozen=True):
-    """One way to draw; the later ones take less room."""
+Style = Literal["large", "small", "dots"]
+"""A chip with its ids above its figures, its ids in brackets, or its colour alone."""
 
-    gap: int
-    """Blanks between chips."""
-    spelled: bool
-    """Whether each process is spelled out, and the counts are given."""
-    describe: bool = True
-    """Whether the selected device is described."""
-    brackets: bool = True
-    more: int = 0
-    """Cells that a chip is wider than its numbers need."""
-    dense: bool = False
-    """Whether chips are tiles without numbers, and axes without heads."""
-    tall: int = 1
-    """Lines of a chip; its numbers stand in the middle one, figures below them."""
+_GAPS: dict[Style, int] = {"large": 2, "small": 1, "dots": 1}
+"""Blanks between chips."""
 
-
-_TALLEST = 12
-"""Lines of a chip where there is room for them."""
-
-_ROOMY = (
-    # Square, as a cell is twice as high as it is wide.
-    *(_Style(2, True, more=2 * tall, tall=tall) for tall in range(_TALLEST, 2, -1)),
-    _Style(1, True, more=4, tall=3),
-    _Style(1, True, more=4, tall=2),
-    _Style(1, True, more=2, tall=2),
-    _Style(1, True, more=4),
-    _Style(1, True, more=2),
-)
-"""Where a screen has more room than the map needs."""
-
-_STYLES = (
-    _Style(1, True),
-    _Style(0, True),
-    _Style(0, False),
-    _Style(0, False, describe=False),
-)
-_DENSE = tuple(
-    _Style(0, False, brackets=False, dense=True, more=more) for more in (1, 0)
-)
-"""For more chips than can be read, in colours alone."""
+_PADDING = 4
+"""Cells that a large chip is wider than its text."""
 
 CROWDED = 64
-"""More devices than this may be drawn without their numbers."""
-
-_NARROW = _Style(1, False, describe=False, brackets=False)
-"""For panels that are wider than the lines with brackets."""
+"""More devices than this are drawn as dots."""
 
 
 def render(
@@ -202,7 +162,7 @@ def render(
     *,
     roomy: bool = False,
 ) -> list[Line]:
-    """Draw the map in the roomiest style that fits.
+    """Draw the map.
 
     Args:
         chipmap: What to draw.
@@ -210,116 +170,70 @@ def render(
         height: Lines that are there; more are returned where the map needs them, so
             that it can be scrolled.
         selected: The name of the device to highlight and to describe.
-        roomy: Let chips grow with the room.
+        roomy: Draw large chips where there is room for them.
     """
     if not chipmap.devices:
         return [(Span("no devices"[:width], "muted"),)]
-    figures = [len(mark.figure) for mark in chipmap.marks.values()]
-    extent = _Extent(
-        digits=max(len(chipmap.drawn(device)) for device in chipmap.devices),
-        figures=max(figures, default=0),
-        cores=max(
-            len(chip) for panel in chipmap.panels for chip in panel.chips.values()
-        ),
+    captions = _captions(chipmap, width, selected)
+    crowded = len(chipmap.devices) > CROWDED
+    if roomy and not crowded:
+        lines = _Drawing(chipmap, width, "large", selected).lines()
         # The style must not change while the selection moves.
-        widest=max(len(where(device)) for device in chipmap.devices),
-    )
-    # Two lines are for figures alone.
-    styles = [style for style in _ROOMY * roomy if extent.figures or style.tall != 2]
-    dense = _DENSE * (roomy and len(chipmap.devices) > CROWDED)
-    best, captions = None, dict[tuple[bool, bool], int]()
-    for style in (*styles, *_STYLES, *dense):
-        drawing = _Drawing(chipmap, extent, width, style, selected)
-        # Words stand below in a few ways only.
-        said = style.spelled, style.describe
-        if said not in captions:
-            captions[said] = drawing.captions
-        lines = drawing.height(captions[said])
-        if lines is not None and (lines <= height or style not in styles):
-            best = drawing
-        if lines is not None and lines <= height:
-            break
-    if best is None:
-        best = _Drawing(chipmap, extent, width, _NARROW, selected)
-    return best.lines() or best.boxes()
-
-
-class _Extent(msgspec.Struct, frozen=True):
-    """How much there is to write, whatever the style."""
-
-    digits: int
-    """Of the longest id, marks included."""
-    figures: int
-    """Cells of the longest figure."""
-    cores: int
-    """Devices of a chip."""
-    widest: int
-    """Cells of the longest description of a device."""
+        widest = max(len(where(device)) for device in chipmap.devices)
+        below = len(_captions(chipmap, width, None)) - (-widest // max(1, width))
+        if lines is not None and len(lines) + below <= height:
+            return lines + captions
+    drawing = _Drawing(chipmap, width, "dots" if crowded else "small", selected)
+    lines = drawing.lines()
+    return (drawing.boxes() if lines is None else lines) + captions
 
 
 class _Drawing(msgspec.Struct, frozen=True):
     chipmap: ChipMap
-    extent: _Extent
     width: int
-    style: _Style
+    style: Style
     selected: str | None
 
     @property
-    def captions(self) -> int:
-        """Lines of the words below the chips, whatever is selected."""
-        lines = len(replace(self, selected=None)._captions())
-        if self.selected is not None and self.style.describe:
-            lines += -(-self.extent.widest // max(1, self.width))
-        return lines
-
-    def height(self, captions: int) -> int | None:
-        """How many lines there are; ``None`` where a panel is wider than the lines."""
-        widths = self._widths()
-        if widths is None:
-            return None
-        rows, tall = len(self.chipmap.panels[0].rows), self.style.tall
-        body = rows * tall + (rows - 1) * (tall > 2)
-        body += any(panel.title for panel in self.chipmap.panels)
-        body += self.chipmap.placed and not self.style.dense
-        bands = list(_bands(widths, self.width - self._margin - 1))
-        return len(bands) * body + captions
+    def _cores(self) -> int:
+        """Devices of a chip."""
+        panels = self.chipmap.panels
+        return max(len(chip) for panel in panels for chip in panel.chips.values())
 
     @property
     def _cell(self) -> int:
         """Cells of a chip."""
-        style, extent = self.style, self.extent
-        digits = 0 if style.dense else extent.digits
-        if style.tall > 1:
-            digits = max(digits, extent.figures)
-        if style.dense:
-            return extent.cores * (1 + style.more)
-        return extent.cores * (digits + 1) - 1 + 2 * style.brackets + style.more
+        cores = self._cores
+        if self.style == "dots":
+            return cores
+        texts = [len(self.chipmap.drawn(device)) for device in self.chipmap.devices]
+        if self.style == "small":
+            return cores * (max(texts) + 1) + 1
+        texts += [len(mark.figure) for mark in self.chipmap.marks.values()]
+        return cores * (max(texts) + 1) + 1 + _PADDING
 
     @property
     def _margin(self) -> int:
-        if not self.chipmap.placed or self.style.dense:
+        """Cells of the names of rows."""
+        if not self.chipmap.placed or self.style == "dots":
             return 0
         return 2 + max(len(str(y)) for panel in self.chipmap.panels for y in panel.rows)
 
-    def _widths(self) -> list[int] | None:
-        """Of the panels; ``None`` where one is wider than the lines."""
-        cell, gap = self._cell, self.style.gap
+    def lines(self) -> list[Line] | None:
+        """The panels, or ``None`` when one of them is wider than the lines."""
+        panels, margin, cell = self.chipmap.panels, self._margin, self._cell
+        gap = _GAPS[self.style]
         widths = [
             max(len(panel.columns) * (cell + gap) - gap, len(panel.title))
-            for panel in self.chipmap.panels
+            for panel in panels
         ]
-        return None if self._margin + 1 + max(widths) > self.width else widths
-
-    def lines(self) -> list[Line] | None:
-        """The whole drawing, or ``None`` when a panel is wider than the lines."""
-        widths, panels = self._widths(), self.chipmap.panels
-        if widths is None:
+        room = self.width - margin - 1
+        if max(widths) > room:
             return None
-        margin, cell = self._margin, self._cell
         lines: list[Line] = []
-        for band in _bands(widths, self.width - margin - 1):
+        for band in _bands(widths, room):
             lines += self._band([(panels[i], widths[i]) for i in band], margin, cell)
-        return lines + self._captions()
+        return lines
 
     def _band(
         self, panels: Sequence[tuple[Panel, int]], margin: int, cell: int
@@ -329,28 +243,27 @@ class _Drawing(msgspec.Struct, frozen=True):
         if any(panel.title for panel, _ in panels):
             titles = "  ".join(panel.title.ljust(room) for panel, room in panels)
             lines.append((Span(" " * (margin + 1) + titles.rstrip()),))
-        gap = " " * self.style.gap
-        heads = "  ".join(
-            gap.join(str(x).center(cell) for x in panel.columns).ljust(room)
-            for panel, room in panels
-        )
-        if self.chipmap.placed and not self.style.dense:
+        gap = " " * _GAPS[self.style]
+        if margin:
+            heads = "  ".join(
+                gap.join(str(x).center(cell) for x in panel.columns).ljust(room)
+                for panel, room in panels
+            )
             lines.append((Span(f"{'x':>{margin}} {heads}".rstrip(), "muted"),))
-        tall = self.style.tall
+        tall = 2 if self.style == "large" else 1
         for row, y in enumerate(panels[0][0].rows):
-            if row and tall > 2:
+            if row and tall > 1:
                 lines.append(())
             for part in range(tall):
-                middle = part == (tall - 1) // 2
                 name = ("y" if row == 0 else "").ljust(margin - len(str(y))) + str(y)
-                name = name if middle and margin else ""
+                name = name if part == 0 and margin else ""
                 spans = [Span(name.ljust(margin + 1), "muted")]
                 for place, (panel, room) in enumerate(panels):
                     if place:
                         spans.append(Span("  "))
                     cells: list[Span] = []
                     for column, x in enumerate(panel.columns):
-                        if column and gap:
+                        if column:
                             cells.append(Span(gap))
                         chip = panel.chips.get((x, y), ())
                         cells += self._chip(chip, cell, part)
@@ -360,25 +273,23 @@ class _Drawing(msgspec.Struct, frozen=True):
 
     def _chip(self, chip: tuple[Device, ...], width: int, part: int) -> list[Span]:
         """One line of ``[0]``, or of ``[0 1]`` for a chip with two devices; blank for
-        none. The name stands in the middle, a figure below it.
+        none. A large one has a second line for figures.
         """
-        brackets, spans = self.style.brackets, list[Span]()
-        middle = (self.style.tall - 1) // 2
-        if self.style.dense:
-            text = " " * (width // self.extent.cores)
-            return [self._device(text, device) for device in chip] + [
-                _blank(width, [Span(text)] * len(chip))
-            ]
+        spans = list[Span]()
+        if self.style == "dots":
+            spans += [self._device(" ", device) for device in chip]
+            return [*spans, _blank(width, spans)]
+        large = self.style == "large"
         for core, device in enumerate(chip):
-            room = (width - 2 * brackets - len(chip) + 1) // len(chip)
+            room = (width - 1 - len(chip)) // len(chip)
             mark = self.chipmap.marks.get(device.name)
-            text = self.chipmap.drawn(device) if part == middle else ""
-            if mark is not None and part == middle + 1:
+            text = self.chipmap.drawn(device) if part == 0 else ""
+            if mark is not None and part == 1:
                 text = mark.figure
-            text = text.center(room) if self.style.more else text.rjust(room)
-            if brackets and core == 0:
+            text = text.center(room) if large else text.rjust(room)
+            if core == 0:
                 text = "[" + text
-            if brackets and core == len(chip) - 1:
+            if core == len(chip) - 1:
                 text += "]"
             if core:
                 spans.append(Span(" ", "muted"))
@@ -389,77 +300,75 @@ class _Drawing(msgspec.Struct, frozen=True):
         return Span(text, self.chipmap.role(device, self.selected), device.name)
 
     def boxes(self) -> list[Line]:
-        """A row of boxes in the order of ids, wrapped."""
-        placed = self.chipmap.placed
-        reason = "too wide to draw by coords" if placed else "no coords"
-        whole = replace(
-            self,
-            chipmap=replace(self.chipmap, panels=(), offsets={}),
-            style=_STYLES[-1],
-        )
-        names = [whole.chipmap.drawn(device) for device in self.chipmap.devices]
+        """A row of boxes, or of dots, in the order of ids, wrapped."""
+        if self.style == "dots":
+            dots = [self._device(" ", device) for device in self.chipmap.devices]
+            return wrap_spans(dots, self.width, " ")
+        whole = replace(self.chipmap, offsets={})
+        names = [whole.drawn(device) for device in whole.devices]
         room = max(map(len, names))
         boxes = [
-            whole._device(f"[{name:>{room}}]"[: self.width], device)
-            for name, device in zip(names, self.chipmap.devices, strict=True)
+            self._device(f"[{name:>{room}}]"[: self.width], device)
+            for name, device in zip(names, whole.devices, strict=True)
         ]
         lines = wrap_spans(boxes, self.width, "")
-        lines += wrap_spans(words(f"{reason}: drawn in id order"), self.width, " ")
-        return lines + whole._captions()
-
-    def _captions(self) -> list[Line]:
-        """What the drawing cannot say: offsets, processes, counts, the selected device.
-
-        The meaning of the marks comes first, each once.
-        """
-        chipmap, width, style = self.chipmap, self.width, self.style
-        marks = dict.fromkeys(
-            (mark.text, mark.word, mark.role)
-            for mark in chipmap.marks.values()
-            if mark.word
-        )
-        legend = [Span(f"{text} {word}", role) for text, word, role in marks]
-        lines = wrap_spans(legend, width, "  ")
-        for line in chipmap.legend:
-            # Colours stand together, words apart.
-            between = " " if line[0].role.startswith("check") else ""
-            lines += wrap_spans(line, width, between)
-        if not chipmap.placed and style.spelled:
-            lines += wrap_spans(words("no coords: drawn in id order"), width, " ")
-        offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]
-        if offsets:
-            text = "ids in slice " + ", ".join(offsets)
-            lines += wrap_spans(words(text), width, " ")
-        if 1 < len(chipmap.processes) <= MOST_PROCESSES:
-            between = "  " if style.spelled else " "
-            lines += wrap_spans(self._processes(), width, between)
-        for device in chipmap.devices:
-            if device.name == self.selected and style.describe:
-                lines += wrap_spans(words(where(device)), width, " ")
-        simulated = any(device.simulated for device in chipmap.devices)
-        if style.spelled or simulated or not chipmap.placed:
-            mark = [Span("SIMULATED", "simulated")] * simulated
-            lines += wrap_spans([*mark, *words(summary(chipmap.devices))], width, " ")
+        if self.chipmap.placed:
+            note = words("too wide to draw by coords: drawn in id order")
+            lines += wrap_spans(note, self.width, " ")
         return lines
 
-    def _processes(self) -> list[Span]:
-        """Which ids belong to which process: ``process 0: 0-3, 8-11``."""
-        chipmap, spelled, spans = self.chipmap, self.style.spelled, []
-        by_process: dict[int, list[Device]] = {}
-        for device in chipmap.devices:
-            by_process.setdefault(device.process_index, []).append(device)
-        for place, process in enumerate(chipmap.processes):
-            members = by_process[process]
-            numbers = runs([int(chipmap.short(device)) for device in members])
-            if chipmap.offsets:
-                slices = runs([*{device.slice_index or 0 for device in members}])
-                numbers = f"{'slice ' if spelled else 's'}{slices} {numbers}"
-            noun = "process " if spelled or place == 0 else ""
-            end = "" if spelled or process == chipmap.processes[-1] else ";"
-            # Where colours tell verdicts they do not tell processes.
-            role = "muted" if chipmap.marks else process_role(place)
-            spans.append(Span(f"{noun}{process}: {numbers}{end}", role))
-        return spans
+
+def _captions(chipmap: ChipMap, width: int, selected: str | None) -> list[Line]:
+    """What the drawing cannot say: offsets, processes, the selected device.
+
+    The meaning of the marks comes first, each once.
+    """
+    marks = dict.fromkeys(
+        (mark.text, mark.word, mark.role)
+        for mark in chipmap.marks.values()
+        if mark.word
+    )
+    legend = [Span(f"{text} {word}", role) for text, word, role in marks]
+    lines = wrap_spans(legend, width, "  ")
+    for line in chipmap.legend:
+        # Colours stand together, words apart.
+        between = " " if line[0].role.startswith("check") else ""
+        lines += wrap_spans(line, width, between)
+    if not chipmap.placed:
+        lines += wrap_spans(words("no coords: drawn in id order"), width, " ")
+    offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]
+    if offsets:
+        text = "ids in slice " + ", ".join(offsets)
+        lines += wrap_spans(words(text), width, " ")
+    if len(chipmap.processes) > 1:
+        lines += wrap_spans(_processes(chipmap), width, " ")
+    for device in chipmap.devices:
+        if device.name == selected:
+            lines += wrap_spans(words(where(device)), width, " ")
+    if any(device.simulated for device in chipmap.devices):
+        mark = Span("SIMULATED", "simulated")
+        lines += wrap_spans([mark, *words(summary(chipmap.devices))], width, " ")
+    return lines
+
+
+def _processes(chipmap: ChipMap) -> list[Span]:
+    """Which ids belong to which process: ``process 0: 0-3, 8-11; 1: 4-7``."""
+    spans = []
+    by_process: dict[int, list[Device]] = {}
+    for device in chipmap.devices:
+        by_process.setdefault(device.process_index, []).append(device)
+    for place, process in enumerate(chipmap.processes):
+        members = by_process[process]
+        numbers = runs([int(chipmap.short(device)) for device in members])
+        if chipmap.offsets:
+            slices = runs([*{device.slice_index or 0 for device in members}])
+            numbers = f"s{slices} {numbers}"
+        noun = "process " if place == 0 else ""
+        end = "" if process == chipmap.processes[-1] else ";"
+        # Where colours tell verdicts they do not tell processes.
+        role = "muted" if chipmap.marks else process_role(place)
+        spans.append(Span(f"{noun}{process}: {numbers}{end}", role))
+    return spans
 
 
 def _bands(widths: Sequence[int], room: int) -> Iterator[list[int]]:
@@ -480,10 +389,7 @@ def _blank(width: int, used: Sequence[Span]) -> Span:
 
 
 def summary(devices: Sequence[Device]) -> str:
-    """The counts in one phrase: ``8 chips, 1 process``; ``512 hosts, 4096 devices``."""
-    if devices and (noun := fleet.NOUNS.get(devices[0].platform)):
-        count = sum(map(fleet.size, devices))
-        return f"{plural(len(devices), noun)}, {plural(count, 'device')}"
+    """The counts in one phrase: ``8 chips, 1 process``."""
     parts = [plural(len(devices), "device")]
     if all(device.coords for device in devices):
         count = chip_count(devices)
@@ -494,8 +400,6 @@ def summary(devices: Sequence[Device]) -> str:
 
 def where(device: Device) -> str:
     """One device and its place: ``tpu:3 at 1,0,0 core 1, process 0``."""
-    if device.platform in fleet.NOUNS:
-        return f"{device.label}: {plural(fleet.size(device), 'device')}"
     slices = "" if device.slice_index is None else f", slice {device.slice_index}"
     return f"{device.label}{slices}, process {device.process_index}"
 

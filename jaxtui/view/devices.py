@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import Examination
 from jaxtui.machine import processes
@@ -21,7 +23,7 @@ from jaxtui.model.base import dtype_label
 from jaxtui.model.machine import chip_count, hostnames
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
-from jaxtui.view import chipmap, fleet, words
+from jaxtui.view import chipmap, words
 from jaxtui.view.document import machine
 from jaxtui.view.load import NEARLY_FULL
 from jaxtui.view.report import Report, Table, gather
@@ -31,6 +33,9 @@ from jaxtui.view.words.machine import explain, process
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
+
+MOST = 64
+"""Devices in a report; of more, those of a host are one row."""
 
 _BYTES = ("bytes", "size", "limit", "reserved")
 """In the names of statistics that count bytes."""
@@ -57,8 +62,11 @@ def report(
         hosts: of each process, where there are several.
     """
     kinds = "" if devices[0].platform == "cpu" else f"{title(devices)}. "
-    tables = [Table(columns(devices))]
-    if any(device.coords for device in devices):
+    several = len({device.process_index for device in devices}) > 1
+    many = len(devices) > MOST
+    shown = _by_host(devices) if several and many else columns(devices)
+    tables = [Table(shown)]
+    if not many and any(device.coords for device in devices):
         drawn = chipmap.render(chipmap.layout(devices), MAP_COLUMNS, MAP_LINES)
         tables.append(Table((Column("map", "", drawn, grows=True),)))
     simulated = any(device.simulated for device in devices)
@@ -125,12 +133,8 @@ def columns(
     shared = chip_count(devices) < len(devices)
     cores = (_text(one.core_on_chip) for one in devices)
     slices = [_text(one.slice_index) for one in devices]
-    counts = [
-        str(fleet.size(one)) if one.platform in fleet.NOUNS else "" for one in devices
-    ]
     possible = [
         _column("id", 0, (_marked(one.name, marked) for one in devices)),
-        _column("devices", 3, counts if any(counts) else ()),
         _column("kind", 8, (one.device_kind for one in devices) if several else ()),
         _column("process", 6, map(_process, devices) if others else ()),
         _column("host", 7, hostnames(devices)),
@@ -142,6 +146,35 @@ def columns(
         check,
     ]
     return tuple(column for column in possible if column)
+
+
+def _by_host(devices: Sequence[Device]) -> tuple[Column, ...]:
+    """A row for each host, with what its devices have together."""
+    members: dict[int, list[Device]] = {}
+    for device in devices:
+        members.setdefault(device.process_index, []).append(device)
+    groups = members.values()
+    hosts = [replace(group[0], memory=_total(group)) for group in groups]
+    slices = [_text(one.slice_index) for one in hosts]
+    possible = [
+        _column("process", 0, (str(one.process_index) for one in hosts)),
+        _column("host", 1, hostnames(hosts)),
+        _column("slice", 4, slices if len({*slices}) > 1 else ()),
+        _column("devices", 0, (str(len(group)) for group in groups)),
+        _column("ids", 3, (fmt.runs([one.id for one in group]) for group in groups)),
+        _memory(hosts),
+    ]
+    return tuple(column for column in possible if column)
+
+
+def _total(devices: Sequence[Device]) -> dict[str, int] | None:
+    """The memory of all of them together; ``None`` if one of them does not tell."""
+    total: Counter[str] = Counter()
+    for device in devices:
+        if device.memory is None:
+            return None
+        total.update(device.memory)
+    return dict(total)
 
 
 def _column(name: str, rank: int, texts: Iterable[str]) -> Column | None:

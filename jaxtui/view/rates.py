@@ -13,7 +13,6 @@ from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates, Straggler, stragglers
 from jaxtui.model import Case, Device, Fact, Remark
 from jaxtui.state import Job
-from jaxtui.stats import median
 from jaxtui.view import words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.heat import Scale
@@ -81,7 +80,6 @@ def heat(
     rates: Sequence[Rates],
     shown: Shown,
     devices: Sequence[Device],
-    members: Mapping[str, Sequence[Device]] = {},
 ) -> Heat | None:
     """A map of what is shown; ``None`` where there is nothing of it.
 
@@ -89,7 +87,6 @@ def heat(
         rates: that are known.
         shown: which of them.
         devices: of the machine.
-        members: of what stands for several devices, by its name: it has their median.
     """
     if shown not in choices(rates):
         return None
@@ -97,10 +94,6 @@ def heat(
     figures = {name: rate.per_second for name, rate in of.by_device.items()}
     if shown == "deviation":
         figures = {name: value / of.median for name, value in figures.items()}
-    for name, group in members.items():
-        known = [figures[one.name] for one in group if one.name in figures]
-        if known:
-            figures[name] = median(known)
     scale = Scale.of(figures.values())
     if scale is None:
         return None

@@ -24,7 +24,6 @@ TYPED = [
     ("devices --python ''", "'' is not a command: name a Python"),
     ("--start-limit soon devices", "'soon' is not a valid number."),
     ("--cpu-devices two devices", "'two' is not a valid whole number."),
-    ("devices --topology v5litpod-16", "Did you mean v5litepod-16?"),
     ("schema nonsense", '"nonsense" prints no document'),
     # bench
     ("bench", "Name an op, as in `jaxtui bench matmul`"),
@@ -87,8 +86,6 @@ TYPED = [
     # compile and hlo
     ("compile", "Name an op"),
     ("compile matmul", "Name a topology"),
-    ("compile matmul --topology hello", 'no topology "hello"'),
-    ("compile matmul --topology v5e:0x1", '"0x1" is not a layout'),
     (f"{COMPILE} --size 0", "write a positive"),
     (f"{COMPILE} --size 256..1024", "One size at a time"),
     (f"{COMPILE} --dtype bf16,f32", "One dtype at a time"),

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.machine import topologies
 from jaxtui.model import (
     EngineFailed,
     Event,
@@ -146,7 +145,6 @@ def test_an_engine_that_is_lost_is_a_failure(
         ("compile selu --precision highest --topology v5e:2x4", 64),
         ("compile selu --mode numpy --topology v5e:2x4", 64),
         ("compile selu", 64),
-        ("compile selu --topology nowhere", 64),
     ],
 )
 def test_a_mistake_is_answered_before_anything_is_compiled(
@@ -163,19 +161,15 @@ def test_a_mistake_is_answered_before_anything_is_compiled(
         ("compile matmul --topology v5e:2x4", "topology-refused", 64),
         ("devices --topology v5e:4x8", "topology-refused", 64),
         ("compile matmul --topology v5e:2x4", "libtpu-missing", 3),
-        # Where the layout says it all, nobody asks libtpu.
-        ("devices --topology v5e:4x8", "libtpu-missing", 0),
-        ("devices --topology v5e:2x4", "libtpu-missing", 0),
+        ("devices --topology v5e:4x8", "libtpu-missing", 3),
     ],
 )
 def test_what_libtpu_cannot_do(
     words: str, reason: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(words.split(), engine=refusing(reason)) == code
-    said = capsys.readouterr()
     # libtpu keeps its own words.
-    assert ("INVALID: x" in said.err) == (code != 0)
-    assert said.out.startswith("COMPUTED: v5e:") == (code == 0)
+    assert "INVALID: x" in capsys.readouterr().err
 
 
 def test_a_topology_is_described_by_libtpu(capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +185,7 @@ def test_a_topology_is_described_by_libtpu(capsys: pytest.CaptureFixture[str]) -
     ("topology", "kind", "devices", "chips"),
     [
         ("v5e:2x4", "TPU v5 lite", 8, 8),
-        ("v4", "TPU v4", 4, 4),
+        ("v4:2x2x1", "TPU v4", 4, 4),
         ("TPU7x:2x2x1", "TPU7x", 8, 4),
     ],
 )
@@ -216,25 +210,15 @@ def test_a_product_has_two_n_cubed_flops(
 def test_what_does_not_fit_keeps_the_compilers_words(
     document: Callable[..., Any],
 ) -> None:
-    found = document("compile", "matmul:128k", "--topology", "v5e", code=1)
+    found = document("compile", "matmul:128k", "--topology", "v5e:2x2", code=1)
     assert "E1000" in found["failure"]["detail"]
 
 
 @needs_libtpu
 def test_a_kernel_of_pallas_is_compiled(document: Callable[..., Any]) -> None:
     words = ("compile", "selu", "--mode", "pallas", "--dtype", "float32")
-    found = document(*words, "--topology", "v5e")
+    found = document(*words, "--topology", "v5e:2x2")
     assert "custom-call" in found["instructions"]
-
-
-@needs_libtpu
-@pytest.mark.parametrize("name", ["v5litepod-16", "v4-16", "tpu7x-8", "2x-v5litepod-8"])
-def test_libtpu_describes_what_was_recorded(
-    document: Callable[..., Any], name: str
-) -> None:
-    label = topologies.topology_of(name).label
-    described = document("devices", "--topology", label)["devices"]
-    assert described == document("devices", "--topology", name)["devices"]
 
 
 @needs_libtpu
@@ -245,10 +229,7 @@ def test_libtpu_describes_what_was_recorded(
         ("v5e:3x5", 64, "chips_per_host_bounds"),
         ("v5e:8", 64, "Invalid topology layout"),
         ("v4:4x4x4_twisted", 64, "Twisted-torus"),
-        ("v5e:2x4,bogus=1", 64, "Unexpected arguments"),
-        ("v3:2x2,chip_config_name=megacore", 64, "Failed to obtain chip config"),
-        # Check failed: Init(sizes, enable_route_cache) is OK.
-        ("v4:4x4x4_twisted,wrap=1x1x1", 3, "Check failed"),
+        ("v4-4096", 64, "v4-4096"),
     ],
 )
 def test_what_libtpu_says_to_a_topology_is_kept(

@@ -18,7 +18,7 @@ def test_a_recorded_topology_needs_no_engine(capsys, name) -> None:
     assert run(FakeEngine(opening=()), "devices", "--topology", name) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"RECORDED: {name}")
-    assert "16 chips" in out
+    assert "16 × TPU v5 lite" in out
     assert run(FakeEngine(opening=()), "devices", "--topology", name, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert len(document["devices"]) == 16

@@ -9,8 +9,8 @@ import pytest
 
 from jaxtui.engine.server import LIBTPU_DEFAULTS, engine_environment
 from jaxtui.machine.packages import libtpu_version
-from jaxtui.machine.topologies import REFUSALS, refusal
-from jaxtui.measure import devices
+from jaxtui.measure import ahead, devices
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.inspection import run_inspection
 from jaxtui.model import Case, Inspected, Inspection, Peak, Topology, WorkFailed
 from jaxtui.view import words
@@ -161,45 +161,18 @@ def test_libtpu_is_looked_for_where_jax_looks(
     assert libtpu_version() == f"of {library}" != without
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "found"),
-    [
-        (
-            "INVALID_ARGUMENT: Invalid TPU external name: TPU v9",
-            "topology-unknown",
-            "v9",
-        ),
-        (
-            'INVALID_ARGUMENT: Topology layout "v5e:3x5" is not divisible by the given '
-            '(or default) chips_per_host_bounds "2x2x1"',
-            "topology-hosts",
-            "2x2x1",
-        ),
-        (
-            "INVALID_ARGUMENT: Invalid topology layout for a single slice: 8",
-            "topology-dimensions",
-            "8",
-        ),
-        (
-            "INVALID_ARGUMENT: Twisted-torus requires wrapping in all dimensions.",
-            "topology-twisted",
-            "",
-        ),
-        (
-            "NOT_FOUND: embed://x does not exist.; Failed to obtain chip config "
-            '"megacore" for version dragonfish, variant ""',
-            "topology-configuration",
-            "megacore",
-        ),
-        ("INVALID_ARGUMENT: Unexpected arguments: bogus", "topology-option", "bogus"),
-        ("INTERNAL: something new", "topology-refused", None),
-    ],
-)
-def test_refusals_of_libtpu_are_known_and_kept(
-    text: str, code: str, found: str | None
+def test_what_libtpu_says_to_a_topology_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    remark = refusal(text, V5E)
-    assert (remark.code, remark.facts.get("value")) == (code, found)
-    assert words.text(remark)
-    assert remark.code in REFUSALS
-    assert remark.detail == text
+    text = "INVALID_ARGUMENT: Invalid TPU external name: TPU v9"
+
+    def refuse(**_: object) -> None:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(ahead.topologies, "get_topology_desc", refuse)
+    with pytest.raises(RefusedError) as raised:
+        ahead.describe(V5E)
+    remark = raised.value.remark
+    assert remark.code == "topology-refused"
+    assert text in remark.detail
+    assert '"v5e:2x4"' in words.text(remark)

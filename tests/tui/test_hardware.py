@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.machine import topologies
 from jaxtui.model import Experiment
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
-from tests.fake_engine import FakeEngine, tpu_devices
+from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.tui.driving import app_on, border, until, until_done, until_ready
 
 WIDE = (120, 40)
@@ -88,47 +87,17 @@ async def test_a_check_has_rates_too() -> None:
         await pilot.pause()
 
 
-async def test_of_thousands_hosts_are_shown_and_opened() -> None:
-    app = app_on(FakeEngine(devices=topologies.devices("tpu7x:8x16x16")))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        table = app.query_one(DeviceTable)
-        assert len(table.keys) == 512
-        assert border(app, "#first-minute")[1].startswith("r run")
-        place = app.query_one("#map-panel").region
-        await pilot.press("down", "down")
-        await until(pilot, lambda: app.state.cursor == "tpu:8")
-        await pilot.press("enter")
-        await until(pilot, lambda: app.state.inside == ("process:2",))
-        await until(pilot, lambda: len(table.keys) == 8)
-        assert table.has_focus
-        assert border(app, "#first-minute")[1].startswith("Enter run")
-        assert app.query_one("#map-panel").region == place
-        assert "process:2" in border(app, "#devices-panel")[0]
-        await pilot.press("down")
-        await until(pilot, lambda: app.state.cursor == "tpu:9")
-        await pilot.press("escape")
-        await until(pilot, lambda: app.state.inside == () and len(table.keys) == 512)
-        assert table.cursor_row == 2
-        # On the map, too.
-        app.query_one(ChipMap).focus()
-        await pilot.press("right")
-        await until(pilot, lambda: app.state.cursor == "tpu:12")
-        await pilot.press("enter")
-        await until(pilot, lambda: app.state.inside == ("process:3",))
-
-
-async def test_a_cursor_among_thousands_lays_nothing_out_anew() -> None:
-    app = app_on(FakeEngine(devices=topologies.devices("tpu7x:8x16x16")))
+async def test_a_cursor_among_hundreds_lays_nothing_out_anew() -> None:
+    app = app_on(FakeEngine(devices=cpu_devices(512)))
     async with app.run_test(size=WIDE) as pilot:
         await until_ready(pilot, app)
         await pilot.press("down")
-        await until(pilot, lambda: app.state.cursor == "tpu:4")
+        await until(pilot, lambda: app.state.cursor == "cpu:1")
         await pilot.pause()
         layouts: list[object] = []
         app.screen.screen_layout_refresh_signal.subscribe(app, layouts.append)
         await pilot.press("down")
-        await until(pilot, lambda: app.state.cursor == "tpu:8")
-        await until(pilot, lambda: "tpu:8" in border(app, "#details-panel")[0])
+        await until(pilot, lambda: app.state.cursor == "cpu:2")
+        await until(pilot, lambda: "cpu:2" in border(app, "#details-panel")[0])
         await pilot.pause()
         assert not layouts

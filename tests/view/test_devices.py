@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from jaxtui.machine import topologies
-from jaxtui.model import Device, EngineFailed, Holder
+from jaxtui.model import Device, EngineFailed, Holder, Topology
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import devices as view
 from jaxtui.view.devices import Product
@@ -153,3 +153,23 @@ def test_titles_details_and_failures() -> None:
     assert lines.startswith("The TPU is held.\nEnd it.\n")
     assert "4242" in lines
     assert lines.endswith("  libtpu: [busy]\n  more")
+
+
+def test_many_devices_are_listed_by_host() -> None:
+    memory = {"bytes_in_use": 2**30, "bytes_limit": 4 * 2**30}
+    devices = [
+        replace(one, hostname=f"w{one.process_index}", memory=memory)
+        for one in topologies.compute(Topology(name="tpu7x:4x4x4"))
+    ]
+    (table,) = view.report(None, devices).tables
+    shown = {column.key: rows(column) for column in table.columns}
+    assert list(shown) == ["process", "host", "devices", "ids", "memory"]
+    assert [column[3] for column in shown.values()] == [
+        *("3", "w3", "8", "20-23, 28-31"),
+        "██░░░░░░ 8.0/32.0G",
+    ]
+    assert len(shown["host"]) == 16
+    # Half of them are listed one by one, and drawn.
+    table, drawn = view.report(None, devices[:64]).tables
+    assert len(table.columns[0].cells) == 64
+    assert drawn.columns[0].key == "map"

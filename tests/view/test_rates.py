@@ -68,7 +68,7 @@ def drawn(devices: tuple[Device, ...], width: int, height: int) -> str:
 
 def test_figures_stand_in_the_chips_where_there_is_room() -> None:
     for devices in (tpu_devices(), cpu_devices(8, simulated=True)):
-        roomy = drawn(devices, 60, 14)
+        roomy = drawn(devices, 60, 16)
         assert roomy.count("190") >= 7
         assert "95.0" in roomy
         assert "95.0" not in drawn(devices, 30, 6)

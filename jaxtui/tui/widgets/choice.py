@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
@@ -50,7 +50,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         chosen: what is chosen already.
         place: where the button is that opened it.
         multiple: whether several can be marked.
-        unlisted: the entry of a text that none of them has.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -83,10 +82,8 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         place: Offset,
         *,
         multiple: bool,
-        unlisted: Callable[[str], Entry | None] = lambda _: None,
     ) -> None:
         super().__init__()
-        self._unlisted = unlisted
         self._entries = tuple(
             Entry(one, one) if isinstance(one, str) else one for one in entries
         )
@@ -135,8 +132,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         found = [one for one in self._entries if typed in one.name.lower()]
         if typed:
             found.sort(key=lambda one: not one.name.lower().startswith(typed))
-        if not found and (typed_out := self._unlisted(typed)):
-            found = [typed_out]
         self._listed = tuple(found)
         listing = self.query_one(OptionList)
         listing.clear_options()

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec.structs import replace
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -17,11 +16,11 @@ from jaxtui.tui.base import base
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
+from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
-from jaxtui.view import chipmap, devices, fleet, rates, words
+from jaxtui.view import chipmap, devices, rates, words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import Column, fit, plain
 
@@ -31,9 +30,6 @@ LOW = 14
 LEAST = 12
 """Lines below this: four for figures, six for calls, two of border; where there is less
 room, it has none for calls."""
-
-CROWDED_WIDTH = 60
-"""Cells of the map of very many chips."""
 
 MOST = 20
 """Lines of this at most: a table of many devices scrolls."""
@@ -47,8 +43,6 @@ _KEYS = (
         "Map",
         "Colour the map by FLOP/s, bytes/s or the deviation from the median.",
     ),
-    ("enter", "open", "Open", "Show the devices of the selected slice or host."),
-    ("escape", "leave", "Back", "Back from the devices of a host to all hosts."),
     ("space", "mark", "Mark", "Mark or unmark the device for the next run."),
 )
 
@@ -74,13 +68,9 @@ class Hardware(Horizontal):
         self._map = ChipMap()
         self._machine = Paper(id="machine")
         self._drawn: tuple[object, ...] = ()
-        self._columns: dict[bool, tuple[tuple[object, ...], tuple[Column, ...]]] = {}
-        """What the columns were made from, and they; of what was opened, and of all."""
-        self._widest = 0
-        """Cells of the panel that hosts need, while one is opened."""
-        self._levels: dict[tuple[str, ...], fleet.Level] = {}
-        """By what was opened, of the devices that are drawn."""
-        self._every: tuple[Device, ...] = ()
+        self._source: tuple[object, ...] = ()
+        self._columns: tuple[Column, ...] = ()
+        """Made from the source."""
         self.is_single = False
         """Whether there is one device without a place, and so no map: the machine
         stands below it, and there is room beside both."""
@@ -89,50 +79,6 @@ class Hardware(Horizontal):
         from jaxtui.tui.links import open_links
 
         open_links(base(self))
-
-    def level(self, state: State) -> fleet.Level:
-        """What is shown: the devices, or slices and hosts where there are very many."""
-        if state.devices != self._every:
-            self._every, self._levels = state.devices, {}
-        if state.inside not in self._levels:
-            self._levels[state.inside] = fleet.level(state.devices, state.inside)
-        return self._levels[state.inside]
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc is the tab's where nothing was opened."""
-        state = base(self).session.state
-        if action == "leave":
-            return bool(self.level(state).inside) and not state.check_shown
-        if action == "open":
-            return bool(self.level(state).members) and not state.check_shown
-        return super().check_action(action, parameters)
-
-    @on(DeviceMoved)
-    def _select(self, event: DeviceMoved) -> None:
-        """What stands for several devices is selected by its first one."""
-        level = self.level(base(self).session.state)
-        if event.name in level.members:
-            event.stop()
-            base(self).session.update(cursor=level.first(event.name))
-
-    @on(DeviceTable.Chosen)
-    def _entered(self, event: DeviceTable.Chosen) -> None:
-        if self.check_action("open", ()):
-            event.stop()
-            self.action_open()
-
-    def action_open(self) -> None:
-        """Show the devices of what stands for several."""
-        session = base(self).session
-        level, device = self.level(session.state), session.state.device
-        if device is not None:
-            opened = level.tile_of(device).name
-            session.update(inside=(*level.inside, opened))
-
-    def action_leave(self) -> None:
-        """Show again what the devices are part of."""
-        session = base(self).session
-        session.update(inside=self.level(session.state).inside[:-1])
 
     def action_colour(self) -> None:
         """What the map shows next: each rate that there is, and then none."""
@@ -180,22 +126,16 @@ class Hardware(Horizontal):
         products, marked = devices.product_rates(state), state.chosen
         drawn = (
             *(every, device, checked, judged, state.host, state.engine, products),
-            *(state.rates, state.heat, state.inside, marked, room),
+            *(state.rates, state.heat, marked, room),
         )
         if drawn == self._drawn:
             return
         self._drawn = drawn
-        level = self.level(state)
-        found = level.tiles
-        if checked and level.members:
-            found = judged.devices
-        elif device is not None:
-            device = level.tile_of(device)
         heat = None
         if state.heat:
-            heat = rates.heat(state.rates, state.heat, every, level.members)
+            heat = rates.heat(state.rates, state.heat, every)
         self.table.pages_below = checked
-        mapped = len(found) > 1 or (device is not None and device.coords is not None)
+        mapped = len(every) > 1 or (device is not None and device.coords is not None)
         roomy = room.height >= LOW and (room.width >= WIDE_COLUMNS or not checked)
         self.is_single = roomy and device is not None and not mapped
         self._machine.display = self.is_single
@@ -211,44 +151,33 @@ class Hardware(Horizontal):
             hint(self, "recorded", "recorded TPUs"),
             hint(self, "details"),
         ]
-        title = " · ".join(("devices", *level.inside, devices.title(every)))
-        if level.members or level.inside:
-            hints = [hint(self, "open" if level.members else "leave"), *hints[1:]]
+        title = f"devices · {devices.title(every)}"
         words = 6 + max(len(title), hints_width(hints))
         width = room.width
         if beside.display or self.is_single:
-            beside_width = 36
-            if level.members or level.inside or len(found) > chipmap.CROWDED:
-                beside_width = CROWDED_WIDTH
-            elif mapped:
-                beside_width = _width_beside(found)
+            beside_width = _width_beside(every) if mapped else 36
             width = max(words, width - beside_width)
-        source = found, checked, judged, products, marked, width
         gap = 1 if checked else 2
-        before, columns = self._columns.get(bool(level.inside), ((), ()))
-        if source != before:
+        source = every, checked, judged, products, marked, width
+        if source != self._source:
             if checked:
-                grid = check_view.grid(judged, found)
+                grid = check_view.grid(judged, every)
                 columns = fit(grid, width - 4, 1).columns
             else:
-                badges = None
-                if judged.exam and not level.members:
-                    badges = check_view.badges(judged, found)
-                every_column = devices.columns(found, products, badges, marked)
+                badges = check_view.badges(judged, every) if judged.exam else None
+                every_column = devices.columns(every, products, badges, marked)
                 columns = fit(every_column, width - 6).columns
-            self._columns[bool(level.inside)] = source, columns
-        names = tuple(one.name for one in found)
+            self._source, self._columns = source, columns
+        columns = self._columns
+        names = tuple(one.name for one in every)
         self.table.show(names, columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
         panel.entitle(title, hints)
-        # Nothing else moves when a host is opened.
         wide = max(sum(one.width + gap for one in columns) - gap + 5, words)
-        wide = max(wide, self._widest) if level.inside else wide
-        self._widest = wide if level.inside or level.members else 0
         fitted = min(wide, width)
         alone = not beside.display and not self.is_single
         panel.styles.width = "1fr" if alone else fitted
-        rows = MOST if level.inside else len(found) + 1
+        rows = len(every) + 1
         if self.is_single:
             summary = devices.host_summary(state.host, fitted - 4) if state.host else []
             self._machine.show(lambda _: summary)
@@ -257,17 +186,17 @@ class Hardware(Horizontal):
             inside = room.width - fitted - 4
             marks: Mapping[str, Mark] = {}
             if checked:
-                marks = check_view.marks(judged, found)
+                marks = check_view.marks(judged, every)
             legend = heat.legend if heat else ()
             marks = heat.marks if heat else marks
-            self._map.show(found, device.name, marks, legend, marked)
-            keys = [hint(self, "links"), hint(self, "mark")] if len(found) > 1 else []
+            self._map.show(every, device.name, marks, legend, marked)
+            keys = [hint(self, "links"), hint(self, "mark")] if len(every) > 1 else []
             if state.rates:
                 keys.append(hint(self, "colour", "rates"))
-            shown = f"map · {heat.title}" if heat else _map_title(found, checked)
+            shown = f"map · {heat.title}" if heat else _map_title(every, checked)
             beside.entitle(shown, keys)
             if beside.display and rows < MOST:
-                chips = replace(chipmap.layout(found), marks=marks, legend=legend)
+                chips = replace(chipmap.layout(every), marks=marks, legend=legend)
                 drawing = chipmap.render(chips, inside, 4, device.name)
                 rows = max(rows, min(len(drawing), 2 * rows))
         below = 7 if checked else 6 if room.height < LOW else LEAST
@@ -276,7 +205,8 @@ class Hardware(Horizontal):
 
 def _width_beside(found: tuple[Device, ...]) -> int:
     """Cells for the panel beside the table, borders included."""
-    drawn = chipmap.render(chipmap.layout(found), 40, 4)
+    most = 40 if len(found) <= chipmap.CROWDED else 66
+    drawn = chipmap.render(chipmap.layout(found), most, 4)
     return max(26, *(len(plain(line)) + 5 for line in drawn))
 
 

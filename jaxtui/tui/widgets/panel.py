@@ -34,9 +34,7 @@ class Hint(NamedTuple):
     """What the key acts on, in front of its words."""
 
 
-def hint(
-    node: DOMNode, action: str, words: str = "", about: str = "", taken: str = ""
-) -> Hint:
+def hint(node: DOMNode, action: str, words: str = "", about: str = "") -> Hint:
     """What a key does, from its binding.
 
     Args:
@@ -44,11 +42,10 @@ def hint(
         action: of the binding.
         words: instead of the label of the binding.
         about: what the key acts on.
-        taken: a key of the action that does something else at present.
     """
     for place in (*node.ancestors_with_self, node.app):
         for binding in _keys(type(place)):
-            if binding.action == action and binding.key != taken:
+            if binding.action == action:
                 key = binding.key
                 name = _NAMES.get(key) or node.app.get_key_display(binding)
                 label = words or binding.description.lower()

@@ -190,7 +190,6 @@ _TEXTS = {
     # Where devices come from that are not here.
     "recorded": "RECORDED: {name}, not this machine.",
     "described": "{name}, from libtpu {version}; not this machine.",
-    "computed": "COMPUTED: {name} by its layout, not this machine.",
 }
 
 WORDS = {

@@ -99,82 +99,10 @@ WORDS: dict[str, Words] = {
         lambda f: f"jaxtui doesn't know how much memory a {f['device_kind']} has.",
     ),
     # Topologies.
-    "topology-name": Words(
-        "unknown topology",
-        lambda f: (
-            f'There is no topology "{f["typed"]}".'
-            f"{did_you_mean(f['typed'].lower(), f['known'], cutoff=0.7)}"
-        ),
-        lambda f: (
-            f"Choose one of {', '.join(f['known'])}, or a family and a shape, such as"
-            " v5e:2x4, v4:2x2x1 or tpu7x:2x2x1."
-        ),
-    ),
-    "topology-layout": Words(
-        "wrong layout",
-        lambda f: f'"{f["layout"]}" is not a layout.',
-        "Write the chips per dimension, as in v5e:2x4 or v4:2x2x1.",
-    ),
-    "topology-too-large": Words(
-        "layout too large",
-        lambda f: (
-            f'The layout "{f["layout"]}" has {f["chips"]:,} chips; no TPU has more than'
-            f" {f['most']:,}."
-        ),
-    ),
-    "topology-option-typed": Words(
-        "wrong option",
-        lambda f: f'"{f["option"]}" in "{f["typed"]}" is not an option.',
-        "Write it as in v5e:2x4,num_slices=2 or v5e:2x4,chips_per_host_bounds=2x4x1.",
-    ),
-    "accelerator-type": Words(
-        "unknown accelerator type",
-        lambda f: f'There is no accelerator type "{f["typed"]}".',
-        lambda f: (
-            f"The number after {f['family']} is one of"
-            f" {', '.join(map(str, f['counts']))}."
-        ),
-    ),
-    "topology-unknown": Words(
-        "unknown TPU",
-        lambda f: f'libtpu knows no TPU "{f["value"]}".',
-        "Choose one of v2, v3, v4, v5e, v5p, v6e and tpu7x.",
-    ),
-    "topology-hosts": Words(
-        "chips per host",
-        lambda f: f'"{f["topology"]}" has no whole hosts of {f["value"]} chips.',
-        lambda f: (
-            "Set how many chips a host has, as in"
-            f" {f['topology']},chips_per_host_bounds=1x1x1."
-        ),
-    ),
-    "topology-dimensions": Words(
-        "wrong dimensions",
-        lambda f: f'The layout "{f["value"]}" has the wrong number of dimensions.',
-        "v2, v3, v5e and v6e have two, as in v5e:2x4; the others three, as in"
-        " v4:2x2x1.",
-    ),
-    "topology-twisted": Words(
-        "twisted torus",
-        lambda f: (
-            f'The torus of "{f["topology"]}" can be twisted only if it wraps in every'
-            " dimension."
-        ),
-        "Add ,wrap=1x1x1.",
-    ),
-    "topology-configuration": Words(
-        "unknown configuration",
-        lambda f: f'"{f["topology"]}" has no configuration "{f["value"]}".',
-        "Leave chip_config_name out.",
-    ),
-    "topology-option": Words(
-        "unknown option",
-        lambda f: f'libtpu has no topology option "{f["value"]}".',
-        "Choose one of chips_per_host_bounds, num_slices, chip_config_name and wrap.",
-    ),
     "topology-refused": Words(
         "topology refused",
         lambda f: f'libtpu rejects the topology "{f["topology"]}".',
+        "Write a family and its chips per dimension, as in v5e:2x4 or v4:2x2x1.",
     ),
     "arguments-spread": Words(
         "several devices",
