@@ -290,7 +290,7 @@ class Connection:
         """Say that a start takes long, and end one that takes too long."""
         limit, began = self._options.start_limit_seconds, _loop().time()
         early = self._options.hosts_seconds
-        for seconds in sorted({early, *self._options.slow_seconds, limit} - {0.0}):
+        for seconds in sorted({early, self._options.slow_seconds, limit} - {0.0}):
             settled = await _wait(self.settled, began + seconds - _loop().time())
             if settled or self.ending:
                 return

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from jaxtui.engine.process import MOST_CPU_DEVICES
-from jaxtui.machine import (
-    findings,
-    gpu_memory,
-    hosts,
-    malloc,
-    packages,
-    processes,
-    topologies,
-)
+from jaxtui.machine import findings, hosts, malloc, packages, processes, topologies
 from jaxtui.machine.survey import Survey, blocking, survey
 from jaxtui.measure.errors import translate_backend, translate_import
 from jaxtui.model import (
@@ -51,9 +43,6 @@ if TYPE_CHECKING:
     from jaxtui.measure.pace import Pace
 
 MINIMUM_JAX = (0, 6, 2)
-
-ANSWER_SECONDS = 1.0
-"""How long a question that was asked before JAX started is awaited after it has."""
 
 
 class CannotServeError(Exception):
@@ -98,17 +87,12 @@ class Core:
         """The devices as this process lists them."""
         self._libtpu = ""
         self._seen: Survey | None = None
-        self._cards: list[gpu_memory.GpuMemory] = []
-        self._smi: gpu_memory.Smi | None = None
 
     def look(self) -> Noticed:
-        """Survey the machine once; nvidia-smi answers while JAX starts."""
+        """Survey the machine once."""
         if self._topology is not None:
             return Noticed(findings=(), hardware=self._topology)
         seen = self._survey()
-        nvidia = seen.present("cuda") and seen.wanted("cuda")
-        self._cards = [*gpu_memory.amd(seen.chips, self._root / "sys")]
-        self._smi = gpu_memory.Smi(gpu_memory.CARDS) if nvidia else None
         return Noticed(
             findings=findings.before(seen),
             hardware=seen.hardware,
@@ -123,11 +107,9 @@ class Core:
         seen = self._survey()
         if seen.packages is None:
             seen = replace(seen, packages=packages.installed())
-        answer = self._smi.answer(ANSWER_SECONDS) if self._smi else None
-        cards = [*self._cards, *gpu_memory.nvidia(answer)]
         from jaxtui.measure import settings
 
-        known = findings.after(seen, self._own or devices, cards)
+        known = findings.after(seen, self._own or devices)
         others = *malloc.remarks(), *settings.remarks(), *self._unclear
         return findings.sort([*known, *others])
 

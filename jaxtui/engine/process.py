@@ -36,8 +36,8 @@ MOST_CPU_DEVICES = 1024
 START_LIMIT_SECONDS = 180.0
 """A start takes seconds, on a large TPU slice a minute or two."""
 
-SLOW_SECONDS = (20.0, 60.0)
-"""When people begin to wonder, and when JAX does."""
+SLOW_SECONDS = 20.0
+"""When people begin to wonder."""
 
 KILL_SECONDS = 30.0
 """A driver may keep even a killed process for a while, until the chips are free; one
@@ -60,7 +60,7 @@ class EngineOptions:
         topology: str | None = None,
         grace_seconds: float = 2.0,
         start_limit_seconds: float = START_LIMIT_SECONDS,
-        slow_seconds: tuple[float, ...] = SLOW_SECONDS,
+        slow_seconds: float = SLOW_SECONDS,
         hosts_seconds: float = 5.0,
         coordinator: str = "",
         processes: int = 0,
@@ -74,7 +74,7 @@ class EngineOptions:
         self.cpu_devices = cpu_devices
         """Simulate this many CPU devices and use no accelerator."""
         self.topology = topology
-        """The label of a TPU topology that is not here: it is compiled for, and nothing
+        """The name of a TPU topology that is not here: it is compiled for, and nothing
         runs."""
         self.grace_seconds = grace_seconds
         """How long a stop or a goodbye may take before the engine is killed."""
@@ -150,7 +150,7 @@ class EngineProcess:
         if options.cpu_devices is not None:
             command += ["--cpu-devices", str(options.cpu_devices)]
         if options.topology is not None:
-            command += ["--topology", options.topology]
+            command.append(f"--topology={options.topology}")
         if options.processes:
             command += ["--num-processes", str(options.processes)]
             command += ["--process-id", str(options.process)]

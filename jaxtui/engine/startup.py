@@ -27,10 +27,6 @@ from jaxtui.signals import signal_name
 KEPT_LINES = 200
 """The last lines of the log, which explain an end; a crash of libtpu prints fifty."""
 
-SLICE_SECONDS = 60.0
-"""From when on JAX itself says that a TPU may be one host of a slice."""
-
-
 ENDING = ("package-missing",)
 """What the log says of an end better than the status does."""
 
@@ -78,9 +74,6 @@ def observe(start: Start, event: Event) -> Start:
             if remark.code == "cuda-failed":
                 cause = causes.find(event.line, os.environ)
                 remark = replace(cause, detail=remark.detail) if cause else remark
-            if remark.code == "slice-waits":
-                facts = {**remark.facts, "chips": start.tpu_chips}
-                remark = replace(remark, facts=facts)
             if remark in start.logged:
                 return start
             return replace(start, logged=(*start.logged, remark))
@@ -94,8 +87,7 @@ def slow(start: Start, elapsed_seconds: float) -> Remark:
         facts = {**others(start), "seconds": elapsed_seconds}
         return Remark("hosts-awaited", facts, "warning")
     facts = {**_facts(start), "seconds": elapsed_seconds}
-    severe = elapsed_seconds >= SLICE_SECONDS
-    return Remark("slow-start", facts, "warning" if severe else "info")
+    return Remark("slow-start", facts, "warning")
 
 
 def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
@@ -179,7 +171,6 @@ def _facts(start: Start) -> dict[str, Fact]:
         "imported": start.imported,
         "hardware": start.hardware,
         "makers": start.makers,
-        "chips": start.tpu_chips,
         "slice": is_slice(start),
         "others": next(
             (one.facts.get("others", ()) for one in start.findings if _is_slice(one)),

@@ -6,17 +6,12 @@ The message comes from Python, XLA or the system and seldom names it.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 
 from jaxtui import child
-from jaxtui.machine import limits
+from jaxtui.machine import limits, messages
 from jaxtui.model import Remark
 from jaxtui.model.remark import Fact
-
-_OF_LIBTPU = re.compile(
-    r"-*(xla_tpu_|xla_jf_|xla_sc_|xla_enable_async_|megascale_|tpu_)"
-)
 
 _PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 """Whose values are checked as names of platforms."""
@@ -30,48 +25,19 @@ def find(text: str, environment: Mapping[str, str]) -> Remark | None:
         environment: of the process.
     """
     return (
-        _flag(text, environment)
+        messages.find(text, "flag")
         or _module(text, environment)
         or _limit(text)
         or _setting(text, environment)
     )
 
 
-def _flag(text: str, environment: Mapping[str, str]) -> Remark | None:
-    if unknown := re.search(r"Unknown flags? in (\w+): (.*)", text):
-        variable, flags = unknown[1], unknown[2].split()
-    elif unknown := re.search(r"Unknown command line flag '(\S+?)'", text):  # of absl
-        flags = [f"--{unknown[1]}"]
-        variable = next((k for k, v in environment.items() if unknown[1] in v), "")
-    elif unread := re.search(
-        r'Could not open file "(.*?)" to read flags.*?"(\w+)"', text
-    ):
-        return Remark(
-            "flag-unreadable", {"variable": unread[2], **odd(unread[1])}, "error"
-        )
-    elif bad := re.search(r"Couldn't interpret value (.*) for flag (\w+)", text):
-        facts: dict[str, Fact] = {"flag": f"--{bad[2]}", "value": bad[1]}
-        return Remark("flag-value", facts, "error")
-    else:
-        return None
-    facts = {"variable": variable, "flags": tuple(flags)}
-    facts["of_libtpu"] = tuple(flag for flag in flags if _OF_LIBTPU.match(flag))
-    return Remark("flag-unknown", facts, "error")
-
-
 def ignored_flags(environment: Mapping[str, str]) -> Iterator[Remark]:
     """What XLA passes over in silence: a flag after the first without two hyphens."""
     for word in environment.get("XLA_FLAGS", "").split()[1:]:
         if re.match(r"[^\w-]*-?xla_", word):
-            facts = {"variable": "XLA_FLAGS", **odd(word)}
+            facts: dict[str, Fact] = {"variable": "XLA_FLAGS", "flag": word}
             yield Remark("flag-ignored", facts, "warning")
-
-
-def odd(flag: str) -> dict[str, Fact]:
-    """A flag, and the first of its characters that no flag has, if any."""
-    character = next((each for each in flag if not each.isascii()), "")
-    name = unicodedata.name(character, "").lower() if character else ""
-    return {"flag": flag, "character": character, "name": name}
 
 
 def _module(text: str, environment: Mapping[str, str]) -> Remark | None:

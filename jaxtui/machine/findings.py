@@ -1,8 +1,7 @@
 """What a survey means for whoever wants to use the machine: codes and facts.
 
-Only what a first day meets: an accelerator that somebody holds, a plugin that is
-missing or does not fit, a fallback to the CPU, permission, memory that is taken, other
-hosts of a slice. What else JAX, CUDA or libtpu say is shown as they say it.
+Two questions: who holds an accelerator, and why JAX uses the CPU although there is
+some. What else JAX, CUDA or libtpu say is shown as they say it.
 """
 
 from __future__ import annotations
@@ -12,18 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from jaxtui.machine import causes, hardware, processes, topologies
-from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.hardware import Maker, maker_of
 from jaxtui.machine.hosts import names_of
 from jaxtui.machine.processes import Lock
-from jaxtui.machine.survey import GPU_PLATFORMS, MAKERS, PLATFORMS, PROCESSES, Survey
+from jaxtui.machine.survey import MAKERS, PLATFORMS, PROCESSES, Survey
 from jaxtui.model import Device, Holder, Remark, Severity
 from jaxtui.model.remark import Fact
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
-
-MUCH = 0.5
-"""The part of a GPU's memory from which on others are said to have much of it."""
 
 CAUSES = frozenset({"plugin-missing", "no-device-file", "permission"})
 """Why JAX falls back, where that can be seen."""
@@ -37,18 +32,15 @@ def before(survey: Survey) -> tuple[Remark, ...]:
     return sort([*_causes(survey), *_others(survey, ())])
 
 
-def after(
-    survey: Survey, devices: Sequence[Device], memory: Sequence[GpuMemory] = ()
-) -> tuple[Remark, ...]:
+def after(survey: Survey, devices: Sequence[Device]) -> tuple[Remark, ...]:
     """The same, and how it compares with the devices that JAX has.
 
-    Survey and memory of the GPUs are as they were before JAX was touched; a machine
-    without accelerators needs its packages too.
+    The survey is as it was before JAX was touched; a machine without accelerators needs
+    its packages too.
     """
     causes = list(_causes(survey))
     compared = _compare(survey, devices, {one.facts["maker"] for one in causes})
-    taken = _memory(memory, survey)
-    return sort([*causes, *compared, *_others(survey, devices), *taken])
+    return sort([*causes, *compared, *_others(survey, devices)])
 
 
 def sort(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
@@ -110,30 +102,26 @@ def _way_to_jax(survey: Survey, maker: Maker) -> Iterator[Remark]:
     if closed:
         paths = tuple(node.path for node in closed)
         more: dict[str, Fact] = {"paths": paths, "owner": closed[0].owner}
-        yield Remark("permission", {**facts, **more}, "error")
+        yield Remark("permission", {**facts, **more}, severity)
 
 
 def _severity(survey: Survey, maker: Maker) -> Severity:
-    """An error, unless it may be there for a screen alone."""
-    chips = survey.of(maker)
-    screen = maker == "rocm" and chips and all(chip.display for chip in chips)
-    return "info" if screen else "error"
+    """AMD makes the graphics of many computers whose owners never think of ROCm."""
+    packages = survey.packages
+    bare = packages is not None and not packages.for_maker(maker)
+    return "info" if maker == "rocm" and bare else "error"
 
 
 def _versions(survey: Survey) -> Iterator[Remark]:
-    """A plugin was made for another JAX than the one that is installed."""
-    if survey.packages is None:
-        return
-    for name, wanted in survey.packages.mismatches().items():
-        partner = "jax" if name == "libtpu" else "jaxlib"
+    """Libtpu was made for another JAX than the installed one, which does not look."""
+    packages = survey.packages
+    if packages is not None and packages.libtpu_wanted:
         facts: dict[str, Fact] = {
-            "plugin": name,
-            "version": survey.packages.plugins[name],
-            "partner": partner,
-            "partner_version": getattr(survey.packages, partner),
-            "wanted": wanted,
+            "version": packages.plugins["libtpu"],
+            "jax": packages.jax,
+            "wanted": packages.libtpu_wanted,
         }
-        yield Remark("plugin-mismatch", facts, "warning")
+        yield Remark("libtpu-mismatch", facts, "warning")
 
 
 # Who else uses the accelerators.
@@ -156,27 +144,8 @@ def lock(seen: Lock) -> Iterator[Remark]:
     """Who has libtpu's lock. Only a lock without a holder may be deleted."""
     for holder in seen.holders:
         yield Remark("tpu-locked", processes.facts(holder), "error")
-    if seen.unseen:
-        yield Remark("tpu-locked", severity="error")
     if seen.closed_by:
         yield Remark("stale-lock", {"owner": seen.closed_by}, "error")
-
-
-def _memory(cards: Sequence[GpuMemory], survey: Survey) -> Iterator[Remark]:
-    """GPUs for JAX whose memory others have taken, as it was before JAX started."""
-    for card in cards:
-        used, total = card.used_bytes, card.total_bytes
-        if used is None or total is None or used < MUCH * total:
-            continue
-        if not survey.uses(card.maker, card.index, card.uuid):
-            continue
-        facts: dict[str, Fact] = {
-            "gpu": card.index,
-            "used": used,
-            "total": total,
-            "pids": tuple(one.pid for one in gpu_holders(survey, card.index)),
-        }
-        yield Remark("gpu-memory-taken", facts, "warning")
 
 
 def _gpu_files(holder: Holder, survey: Survey) -> list[str]:
@@ -247,10 +216,9 @@ def _compare(
             continue
         if not platforms.isdisjoint(PLATFORMS[maker]):
             yield from _too_few(survey, maker, devices)
-        elif limits := survey.limits(maker, 0):
-            name, _, value = limits[0].partition("=")
-            facts |= {"variable": name, "value": value}
-            severity: Severity = "info" if name.startswith("JAX_") else "warning"
+        elif variable := survey.hidden_by(maker):
+            facts["variable"] = variable
+            severity: Severity = "info" if variable.startswith("JAX_") else "warning"
             yield Remark("hidden-by-environment", facts, severity)
         elif maker not in explained:
             yield Remark("fallback", facts, _severity(survey, maker))
@@ -260,34 +228,21 @@ def _compare(
 
 
 def _without(survey: Survey, platforms: set[str]) -> Iterator[Remark]:
-    """That a platform is absent that was asked for, or that there is only a CPU."""
-    absent = [
-        name
-        for name in survey.platforms
-        if name != "cpu"
-        and platforms.isdisjoint(GPU_PLATFORMS if name in GPU_PLATFORMS else {name})
-    ]
-    uses = tuple(sorted(platforms))
-    if absent:
-        facts: dict[str, Fact] = {"asked": tuple(absent), "uses": uses}
-        yield Remark("platform-absent", facts, "warning")
-    elif platforms == {"cpu"} and not survey.platforms:
-        if survey.wsl:
-            yield Remark("wsl-driver", {}, "warning")
-            return
-        plugins = survey.packages.plugins if survey.packages else {}
-        names = tuple(f"{name} {version}" for name, version in plugins.items())
-        yield Remark("cpu-only", {"plugins": names})
+    """That there is only a CPU, unless nothing else was asked for."""
+    if platforms != {"cpu"} or survey.platforms == ("cpu",):
+        return
+    if survey.wsl:
+        yield Remark("wsl-driver", {}, "warning")
+        return
+    plugins = survey.packages.plugins if survey.packages else {}
+    names = tuple(f"{name} {version}" for name, version in plugins.items())
+    yield Remark("cpu-only", {"plugins": names})
 
 
 def _too_few(
     survey: Survey, maker: Maker, devices: Sequence[Device]
 ) -> Iterator[Remark]:
     count = survey.count(maker, devices)
-    for variable, entry in survey.unlisted(maker):
-        value = survey.environment[variable]
-        named = {"variable": variable, "value": value, "entry": entry}
-        yield Remark("entry-unknown", {**named, "chips": count.given}, "warning")
     if count.missing:
         chips = hardware.in_words(survey.of(maker)[: count.given])
         facts: dict[str, Fact] = {"seen": count.found, "of": chips}

@@ -1,12 +1,10 @@
 """How much of each GPU's memory is in use, from outside JAX.
 
-The kernel reports it for AMD's cards, ``nvidia-smi`` for NVIDIA's, which takes up to a
-second for each card: it starts early, and its answer is awaited later.
+The kernel reports it for AMD's cards, ``nvidia-smi`` for NVIDIA's.
 """
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,8 +13,12 @@ from jaxtui.machine.hardware import Chip, Maker, read_text
 from jaxtui.machine.survey import Survey
 from jaxtui.model import Record
 
-CARDS = "--query-gpu=index,uuid,memory.used,memory.total"
-"""The question for all of NVIDIA's cards."""
+_SMI = (
+    *("nvidia-smi", "--query-gpu=index,uuid,memory.used,memory.total"),
+    "--format=csv,noheader,nounits",
+)
+
+_SMI_SECONDS = 2.0
 
 
 class GpuMemory(Record, frozen=True):
@@ -36,42 +38,26 @@ class GpuMemory(Record, frozen=True):
         return max(0, self.total_bytes - self.used_bytes)
 
 
-class Smi:
-    """A question to ``nvidia-smi``, which answers meanwhile.
-
-    Args:
-        question: ``CARDS``.
-        program: what to ask; there need not be any.
-    """
-
-    def __init__(self, question: str, program: str = "nvidia-smi") -> None:
-        self._process: subprocess.Popen[str] | None = None
-        with contextlib.suppress(OSError):
-            self._process = subprocess.Popen(
-                [program, question, "--format=csv,noheader,nounits"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                errors="replace",
-            )
-
-    def answer(self, within_seconds: float) -> str | None:
-        """What it has said by then; ``None`` if it is not there, fails or hangs."""
-        if self._process is None:
-            return None
-        try:
-            output, _ = self._process.communicate(timeout=max(0.0, within_seconds))
-        except subprocess.TimeoutExpired:
-            # A driver that hangs keeps even a killed process, so it is not awaited.
-            self._process.kill()
-            return None
-        return output if self._process.returncode == 0 else None
-
-
-def nvidia(output: str | None) -> Iterator[GpuMemory]:
-    """Its answer to ``CARDS``."""
-    for line in (output or "").splitlines():
+def nvidia() -> Iterator[GpuMemory]:
+    """NVIDIA's cards; none where ``nvidia-smi`` is not there, fails or hangs."""
+    try:
+        process = subprocess.Popen(
+            _SMI,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+        )
+    except OSError:
+        return
+    try:
+        output, _ = process.communicate(timeout=_SMI_SECONDS)
+    except subprocess.TimeoutExpired:
+        # A driver that hangs keeps even a killed process, so it is not awaited.
+        process.kill()
+        return
+    for line in output.splitlines() if process.returncode == 0 else ():
         cells = [cell.strip() for cell in line.split(",")]
         # Lines that say something else are left out.
         if len(cells) == 4 and cells[0].isdigit():
@@ -79,12 +65,16 @@ def nvidia(output: str | None) -> Iterator[GpuMemory]:
             yield GpuMemory(int(cells[0]), used, total, uuid=cells[1])
 
 
-def of(seen: Survey, within_seconds: float = 2.0) -> Iterator[GpuMemory]:
+def of(seen: Survey) -> Iterator[GpuMemory]:
     """The cards that JAX may use, as of now, in the order in which it numbers them."""
     cards = [*amd(seen.chips)]
     if not cards and seen.present("cuda") and seen.wanted("cuda"):
-        cards = [*nvidia(Smi(CARDS).answer(within_seconds))]
-    for name in seen.visible(cards[0].maker) if cards else ():
+        cards = [*nvidia()]
+    chosen = seen.visible(cards[0].maker) if cards else ()
+    if chosen is None:
+        yield from cards
+        return
+    for name in chosen:
         for card in cards:
             if name == str(card.index) or (card.uuid and card.uuid.startswith(name)):
                 yield card

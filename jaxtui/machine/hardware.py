@@ -35,9 +35,7 @@ vendor and another device id."""
 _SUBSYSTEMS = {"0x004e": "TPU v2", "0x004f": "TPU v3"}
 """What tells v2 from v3, as Google's tpu-info knows them."""
 
-_VGA = "0x0300"
-
-_COMPUTE_CLASSES = (_VGA, "0x0302", "0x0380", "0x1200")
+_COMPUTE_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
 """VGA and 3D controllers, other displays, processing accelerators: the PCI classes that
 GPUs have, and their sound or USB functions do not."""
 
@@ -59,8 +57,6 @@ class Chip(Record, frozen=True):
     maker: Maker
     kind: str
     """``TPU v5e``; for a GPU the maker and its PCI id."""
-    display: bool = False
-    """A VGA controller: it may be there for a screen alone."""
 
 
 def chips(sys: Path = Path("/sys")) -> tuple[Chip, ...]:
@@ -93,7 +89,7 @@ def _chip(device: Path) -> Chip | None:
     if maker is None or not kind.startswith(_COMPUTE_CLASSES):
         return None
     name = "NVIDIA" if maker == "cuda" else "AMD"
-    return Chip(device.name, maker, f"{name} {number}", kind.startswith(_VGA))
+    return Chip(device.name, maker, f"{name} {number}")
 
 
 def _word(path: Path) -> str:

@@ -8,221 +8,164 @@ nothing here, and is shown as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
-
-import msgspec
 
 from jaxtui.model import Remark
 from jaxtui.model.remark import Fact
 
-Source = Literal["log", "start", "case"]
-"""A line that the engine printed, an exception of JAX's start, or one of a case."""
+Source = Literal["log", "start", "flag", "case"]
+"""A line that the engine printed, an exception of JAX's start, what XLA says of its
+flags wherever that is, an exception of a case."""
 
-TRANSIENT = ("hosts-awaited", "slice-waits", "slow-start")
+TRANSIENT = ("hosts-awaited", "slow-start")
 """Codes of what is over when JAX is up."""
 
-UNSUPPORTED = ("unsupported", "precision-unsupported")
-"""Codes of what a compiler or runtime cannot do at all."""
+UNSUPPORTED = "unsupported"
+"""The code of what a compiler or runtime cannot do at all."""
 
 
 class Message(NamedTuple):
+    code: str
     sources: tuple[Source, ...]
-    remark: Remark
-    """With the facts that every such text has."""
     pattern: str
-    """Compiled when it is first looked for: most never are."""
-    names: tuple[str, ...] = ()
-    """The facts that its groups are; digits alone are a number."""
+    """Its groups are facts; compiled when it is first looked for: most never are."""
+    facts: Mapping[str, Fact] = {}
+    """Those of every such text."""
 
 
 LOG: tuple[Source, ...] = ("log",)
 START: tuple[Source, ...] = ("start",)
 BOTH: tuple[Source, ...] = ("log", "start")
+FLAG: tuple[Source, ...] = ("flag",)
 CASE: tuple[Source, ...] = ("case",)
 
 MESSAGES = (
     Message(
+        "package-missing",
         LOG,
-        Remark("package-missing", severity="error"),
-        r"ModuleNotFoundError: No module named '(msgspec)\b",
-        ("package",),
+        r"ModuleNotFoundError: No module named '(?P<package>msgspec)\b",
     ),
     Message(
+        "fallback",
         LOG,
-        Remark("fallback", {"maker": "tpu"}, "error"),
-        r"A Google TPU may be present.*Falling back to (\w+)",
-        ("uses",),
+        r"A Google TPU may be present.*Falling back to (?P<uses>\w+)",
+        {"maker": "tpu"},
     ),
     Message(
+        "fallback",
         LOG,
-        Remark("fallback", {"maker": "cuda"}, "error"),
-        r"An NVIDIA GPU may be present.*Falling back to (\w+)",
-        ("uses",),
+        r"An NVIDIA GPU may be present.*Falling back to (?P<uses>\w+)",
+        {"maker": "cuda"},
     ),
     Message(
+        "gpu-memory-taken",
         BOTH,
-        Remark("gpu-memory-taken", severity="error"),
         r"CUDA_ERROR_OUT_OF_MEMORY|no supported devices found for platform CUDA",
     ),
     Message(
+        "cuda-failed",
         LOG,
-        Remark("cuda-failed", severity="error"),
-        r"CUDA backend failed to initialize: (.*)",
-        ("error",),
+        r"(?:CUDA backend failed to initialize|failed call to cuInit): (?P<error>.*)",
     ),
     Message(
-        LOG,
-        Remark("cuda-failed", severity="error"),
-        r"failed call to cuInit: (.*)",
-        ("error",),
-    ),
-    Message(
+        "cuda-library",
         BOTH,
-        Remark("cuda-library", severity="error"),
-        r"Unable to load (\w+)\. Is it installed\?",
-        ("library",),
+        r"(?P<error>Unable to load \w+\. Is it installed\?"
+        r"|Found \w+ version \S+, but JAX was built against version \w[\w.]*)",
     ),
     Message(
+        "plugin-mismatch",
         BOTH,
-        Remark("cuda-library", severity="error"),
-        r"Found (\w+) version (\S+), but JAX was built against version ([\w.]+)",
-        ("library", "version", "needed"),
-    ),
-    Message(
-        LOG,
-        Remark("plugin-mismatch", {"partner": "jaxlib"}, "error"),
-        (
-            r"JAX plugin (\S+) version (\S+) is installed, but it is not compatible"
-            r" with the installed jaxlib version ([\w.]+)"
-        ),
-        ("plugin", "version", "partner_version"),
-    ),
-    Message(
-        BOTH,
-        Remark("plugin-api-mismatch", severity="error"),
-        (
-            r"Mismatched PJRT plugin PJRT API version \(?([\d.]+)\)? and framework"
-            r" PJRT API version \(?([\d.]+)"
-        ),
-        ("plugin_api", "jaxlib_api"),
-    ),
-    Message(
-        LOG,
-        Remark("slice-waits", severity="warning"),
-        r"TPU backend initialization is taking more than (\d+)[\d.]* seconds",
-        ("seconds",),
+        r"(?P<error>JAX plugin \S+ version \S+ is installed, but it is not compatible"
+        r" with the installed jaxlib version [\w.]+"
+        r"|Mismatched PJRT plugin PJRT API version .* and framework PJRT API"
+        r" version \(?[\d.]+)",
     ),
     # Of a start that ends.
     Message(
+        "held",
         START,
-        Remark("held", severity="error"),
-        r"already in use by process with pid (\d+)",
-        ("pid",),
+        r"already in use(?: by process with pid (?P<pid>\d+))?",
     ),
-    Message(START, Remark("held", severity="error"), r"already in use"),
-    Message(START, Remark("held", {"lock": True}, "error"), r"lockfile"),
+    Message("held", START, r"lockfile", {"lock": True}),
     Message(
-        START,
-        Remark("libtpu-missing", severity="error"),
-        r"libtpu\.so.*cannot open|Failed to open libtpu\.so",
+        "libtpu-missing", START, r"libtpu\.so.*cannot open|Failed to open libtpu\.so"
     ),
+    Message("no-tpu", START, r"No \w+ device found|No TPU devices? found"),
     Message(
+        "permission",
         START,
-        Remark("no-tpu", severity="error"),
-        r"No \w+ device found|No TPU devices? found",
+        r"(?:(?P<path>/dev/[\w/]+)[^/]*)?"
+        r"(?:Operation not permitted|Permission denied)",
     ),
+    # Of a flag.
     Message(
-        START,
-        Remark("permission", severity="error"),
-        r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)",
-        ("path",),
+        "flag-unknown",
+        FLAG,
+        r"Unknown flags? in (?P<variable>\w+): (?P<flags>.*)",
     ),
     Message(
-        START,
-        Remark("permission", severity="error"),
-        r"Operation not permitted|Permission denied",
+        "flag-unknown",
+        FLAG,
+        r"Unknown command line flag '(?P<flags>\S+?)'",
+        {"variable": "LIBTPU_INIT_ARGS"},
+    ),
+    Message(
+        "flag-unreadable",
+        FLAG,
+        r'Could not open file "(?P<flag>.*?)" to read flags.*?"(?P<variable>\w+)"',
     ),
     # Of a case.
     Message(
+        "out-of-memory",
         CASE,
-        Remark("out-of-memory", {"found_by": "compiler"}, "error"),
-        (
-            r"(?s)CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
-            r" available HBM \(([^)]+)\)"
-        ),
-        ("asked", "free"),
+        r"(?s)CompileTimeHbmOom.*?(?:required for \S+ ?\w* ?\(|Used )(?P<asked>[^) ]+)"
+        r"(?:\) exceeds available HBM \(| of )(?P<free>[^) ]+)",
+        {"found_by": "compiler"},
     ),
     Message(
+        "out-of-memory",
         CASE,
-        Remark("out-of-memory", {"found_by": "compiler"}, "error"),
-        r"(?s)CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
-        ("asked", "free"),
+        r"(?s)Attempting to allocate (?P<asked>\S+?)\. .*?There are (?P<free>\S+) free",
     ),
     Message(
+        "out-of-memory",
         CASE,
-        Remark("out-of-memory", {"found_by": "device"}, "error"),
-        r"(?s)Attempting to allocate (\S+?)\. .*?There are (\S+) free",
-        ("asked", "free"),
+        r"Out of memory (?:while trying to allocate|allocating) (?P<bytes>\d+) bytes",
     ),
     Message(
+        "out-of-memory",
         CASE,
-        Remark("out-of-memory", severity="error"),
-        r"(?s)Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
-        ("bytes",),
+        r"Unable to allocate (?P<asked>[\d.]+ \w+)",
+        {"found_by": "host"},
     ),
     Message(
+        "out-of-memory",
         CASE,
-        Remark("out-of-memory", {"found_by": "host"}, "error"),
-        r"(?s)Unable to allocate ([\d.]+ \w+)",
-        ("asked",),
+        r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
+        r"|Attempting to allocate|Unable to allocate",
     ),
     Message(
+        "dtype-unsupported",
         CASE,
-        Remark("out-of-memory", severity="error"),
-        (
-            r"(?s)CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
-            r"|Attempting to allocate|Unable to allocate"
-        ),
+        r"(?s)^(?:TypeError|ValueError|TypePromotionError):"
+        r" (?=.*dtype)(?P<error>[^\n]*)",
     ),
     Message(
+        "unsupported",
         CASE,
-        Remark("dtype-unsupported", severity="error"),
-        (
-            r"(?s)^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*?"
-            r" are (?:subtypes of )?([^.]+)\."
-        ),
-        ("function", "dtype", "accepted"),
+        r"precision '\w+' is not supported|Mosaic failed to compile TPU kernel"
+        r"|UNIMPLEMENTED|NotImplementedError",
     ),
     Message(
+        "no-kernel-image",
         CASE,
-        Remark("dtype-unsupported", severity="error"),
-        r"(?s)^(?:TypeError|ValueError|TypePromotionError): .*dtype",
+        r"no kernel image is available|cudaErrorNoKernelImageForDevice",
     ),
     Message(
+        "array-deleted",
         CASE,
-        Remark("precision-unsupported", severity="error"),
-        r"(?s)precision '(\w+)' is not supported by dot_general on (\w+)",
-        ("precision", "platform"),
-    ),
-    Message(
-        CASE,
-        Remark("no-kernel-image", severity="error"),
-        r"(?s)no kernel image is available|cudaErrorNoKernelImageForDevice",
-    ),
-    Message(
-        CASE,
-        Remark("unsupported", {"by": "mosaic"}, "error"),
-        r"(?s)Mosaic failed to compile TPU kernel",
-    ),
-    Message(
-        CASE,
-        Remark("unsupported", severity="error"),
-        r"(?s)UNIMPLEMENTED|NotImplementedError",
-    ),
-    Message(
-        CASE,
-        Remark("array-deleted", severity="error"),
         r"(?s)has been (?:deleted|donated)|buffer.*donated",
     ),
 )
@@ -238,15 +181,11 @@ def find(text: str, source: Source) -> Remark | None:
     """
     for message in MESSAGES:
         if source in message.sources and (found := re.search(message.pattern, text)):
-            facts: dict[str, Fact] = {
-                name: int(group) if group.isdigit() else group
-                for name, group in zip(message.names, found.groups(), strict=True)
-            }
-            return msgspec.structs.replace(
-                message.remark,
-                facts={**message.remark.facts, **facts},
-                detail=text.strip(),
-            )
+            facts = dict(message.facts)
+            for name, group in found.groupdict().items():
+                if group is not None:
+                    facts[name] = int(group) if group.isdigit() else group
+            return Remark(message.code, facts, "error", text.strip())
     return None
 
 

@@ -41,30 +41,12 @@ class Packages(Record, frozen=True):
             and (maker == "tpu" or maker in name)
         }
 
-    def mismatches(self) -> dict[str, str]:
-        """The version that each plugin ought to have, where it has another.
-
-        JAX uses a plugin for CUDA only if all numbers of its version are those of
-        jaxlib (``jaxlib.plugin_support.check_plugin_version``); the library beside it,
-        ``-pjrt``, is built from the same release. Plugins for ROCm are released on
-        their own schedule. libtpu has versions of its own, and the installed jax says
-        which it was made for.
-        """
-        wanted = {}
-        for name, version in self.plugins.items():
-            if name == "libtpu" and self.libtpu_pin:
-                wide = self.libtpu_pin.endswith(".*")
-                fits = f"{version}.".startswith(self.libtpu_pin.removesuffix("*"))
-                if not (fits if wide else version == self.libtpu_pin):
-                    wanted[name] = self.libtpu_pin
-            elif name.startswith("jax-cuda") and self.jaxlib:
-                length = 3 if name.endswith("-pjrt") else None
-                if (
-                    version_numbers(version)[:length]
-                    != version_numbers(self.jaxlib)[:length]
-                ):
-                    wanted[name] = self.jaxlib
-        return wanted
+    @property
+    def libtpu_wanted(self) -> str:
+        """The version of libtpu that jax asks for; empty if it has it, or none."""
+        version, pin = self.plugins.get("libtpu"), self.libtpu_pin or ""
+        wide = f"{version}.".startswith(pin.removesuffix("*")) and pin.endswith(".*")
+        return "" if version in (None, pin) or wide else pin
 
 
 def installed(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import field
@@ -20,11 +19,7 @@ VISIBLE: dict[Maker, tuple[str, ...]] = {
     "cuda": ("CUDA_VISIBLE_DEVICES",),
     "rocm": ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
 }
-"""Variables that list the chips which JAX may use; each chooses among those that the
-one before has left."""
-
-MOST_CHIPS = 64
-"""Of one host, where it does not show how many it has."""
+"""Variables that list the chips which JAX may use; the first one counts."""
 
 PROCESSES, CHIPS_OF_PROCESS = "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS"
 """Variables that give a process a part of a slice and of a host's chips, by shape."""
@@ -74,7 +69,7 @@ class Count(Record, frozen=True):
     """Those that programs here can have: a container sees the whole bus of its host,
     and the device files of its share."""
     limits: tuple[str, ...] = ()
-    """The variables that ask for no more: ``CUDA_VISIBLE_DEVICES=0``."""
+    """The variables that choose among them: ``CUDA_VISIBLE_DEVICES=0``."""
     processes: int = 1
     """With a process for each GPU, the others of the host belong to the others."""
     missing: int = 0
@@ -151,56 +146,33 @@ class Survey(Record, frozen=True):
         shares = any(name in self.environment for name in VISIBLE["tpu"])
         return self.wanted("tpu") and not shares
 
-    def limits(self, maker: Maker, found: int) -> tuple[str, ...]:
-        """The variables that ask for so few of a maker's chips: ``NAME=value``."""
-        names = [
-            name
-            for name in _CHOOSING
-            if (words := self._words(name)) and not {*words} & {*PLATFORMS[maker]}
-        ]
-        names += [
-            name
-            for name in VISIBLE[maker]
-            if name in self.environment and len(self._listed(maker, name)) == found
-        ]
-        shape = self._words(CHIPS_OF_PROCESS) if maker == "tpu" else []
-        if (
-            all(map(str.isdigit, shape))
-            and shape
-            and math.prod(map(int, shape)) == found
-        ):
-            names.append(CHIPS_OF_PROCESS)
-        return tuple(f"{name}={self.environment[name]}" for name in names)
+    def limits(self, maker: Maker) -> tuple[str, ...]:
+        """The variables that choose among a maker's chips: ``NAME=value``."""
+        names = [*VISIBLE[maker], *[CHIPS_OF_PROCESS] * (maker == "tpu")]
+        return tuple(
+            f"{name}={self.environment[name]}"
+            for name in names
+            if name in self.environment
+        )
 
-    def _listed(self, maker: Maker, variable: str) -> list[str]:
-        """The chips that a variable lists, up to the first that there cannot be."""
-        chips = len(self.of(maker)) or MOST_CHIPS
-        listed: list[str] = []
-        for word in self._words(variable):
-            if word.startswith("-") or (word.isdigit() and int(word) >= chips):
-                break
-            listed.append(word)
-        return listed
+    def hidden_by(self, maker: Maker) -> str:
+        """The variable that leaves JAX none of a maker's chips: ``NAME=value``."""
+        for name in _CHOOSING:
+            words = self._words(name)
+            if words and not {*words} & {*PLATFORMS[maker]}:
+                return f"{name}={self.environment[name]}"
+        chosen = self.visible(maker)
+        if chosen is not None and not [word for word in chosen if word[0] != "-"]:
+            return self.limits(maker)[0]
+        return ""
 
-    def unlisted(self, maker: Maker) -> Iterator[tuple[str, str]]:
-        """The first entry of each variable that names no chip, and so ends its list;
-        a negative one does so on purpose.
+    def visible(self, maker: Maker) -> list[str] | None:
+        """The chips that JAX may use, in its order, as numbers or names; ``None`` where
+        the environment does not choose.
         """
-        for name in VISIBLE[maker]:
-            rest = self._words(name)[len(self._listed(maker, name)) :]
-            if rest and not rest[0].startswith("-"):
-                yield name, rest[0]
-
-    def visible(self, maker: Maker) -> tuple[str, ...]:
-        """The chips that JAX may use, in its order: numbers, or names of GPUs."""
-        left = tuple(map(str, range(MOST_CHIPS)))
-        for name in filter(self.environment.__contains__, VISIBLE[maker]):
-            places = dict(enumerate(left))
-            left = tuple(
-                places.get(int(word), word) if word.isdigit() else word
-                for word in self._listed(maker, name)
-            )
-        return left
+        names = filter(self.environment.__contains__, VISIBLE[maker])
+        name = next(names, None)
+        return None if name is None else self._words(name)
 
     def uses(self, maker: Maker, number: int, uuid: str = "") -> bool:
         """Whether JAX may use a chip, as far as the environment tells.
@@ -210,10 +182,11 @@ class Survey(Record, frozen=True):
             number: among those of its maker, in the order of the bus.
             uuid: of a GPU, where it is known.
         """
-        return any(
+        words = self.visible(maker)
+        return words is None or any(
             word == str(number)
-            or not (word.isdigit() or (uuid and not uuid.startswith(word)))
-            for word in self.visible(maker)
+            or not (word.lstrip("-").isdigit() or (uuid and not uuid.startswith(word)))
+            for word in words
         )
 
     def count(self, maker: Maker, devices: Sequence[Device]) -> Count:
@@ -224,7 +197,7 @@ class Survey(Record, frozen=True):
         # The chips that have a device file of their own.
         files = sum(node.path[-1].isdigit() for node in self.nodes_of(maker))
         given = files if 0 < files < len(chips) else len(chips)
-        limits, processes, missing = self.limits(maker, found), 1, 0
+        limits, processes, missing = self.limits(maker), 1, 0
         if maker != "tpu":
             processes = len({one.process_index for one in mine})
         parts = any(" MIG " in one.device_kind for one in mine)

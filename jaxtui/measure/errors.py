@@ -6,7 +6,6 @@ environment. The original text always stays whole in ``detail``.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import signal
@@ -18,9 +17,6 @@ from jaxtui.format import shorten
 from jaxtui.machine import causes, messages, packages
 from jaxtui.model import EngineFailed, Holder, Remark
 from jaxtui.model.remark import Fact, RemarkError
-
-PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
-"""Names that JAX_PLATFORMS understands, with the right plugin."""
 
 HEADLINE_CHARACTERS = 300
 
@@ -129,12 +125,4 @@ def _unknown_platform(name: str, facts: dict[str, Fact], text: str) -> Remark:
     asked = str(facts["asked"]).split(",")
     if name not in asked and "gpu" in asked:
         name = "gpu"  # stands for cuda and rocm
-    near = difflib.get_close_matches(name.lower(), PLATFORMS, n=1)
-    known = name in (*PLATFORMS, "gpu")
-    facts = {
-        **facts,
-        "platform": name,
-        "near": near[0] if near and not known else "",
-        "platforms": PLATFORMS,
-    }
-    return Remark("platform-unknown", facts, "error", text)
+    return Remark("platform-unknown", {**facts, "platform": name}, "error", text)

@@ -75,12 +75,12 @@ RECORDED = [
     (
         "RuntimeError: Unable to load cuDNN. Is it installed?",
         "cuda-library",
-        {"library": "cuDNN"},
+        {"error": "Unable to load cuDNN. Is it installed?"},
     ),
     (
         "RuntimeError: Unable to load CUDA. Is it installed?",
         "cuda-library",
-        {"library": "CUDA"},
+        {"error": "Unable to load CUDA. Is it installed?"},
     ),
     (
         (
@@ -89,7 +89,10 @@ RECORDED = [
             " must be at least as new as the version against which JAX was built."
         ),
         "cuda-library",
-        {"library": "cuBLAS", "version": 120205, "needed": 120304},
+        {
+            "error": "Found cuBLAS version 120205, but JAX was built against version"
+            " 120304"
+        },
     ),
     (
         (
@@ -99,10 +102,8 @@ RECORDED = [
         ),
         "plugin-mismatch",
         {
-            "partner": "jaxlib",
-            "plugin": "jax_cuda12_plugin",
-            "version": "0.11.2",
-            "partner_version": "0.12.0.1",
+            "error": "JAX plugin jax_cuda12_plugin version 0.11.2 is installed, but it"
+            " is not compatible with the installed jaxlib version 0.12.0.1"
         },
     ),
     (
@@ -110,18 +111,11 @@ RECORDED = [
             "INVALID_ARGUMENT: Mismatched PJRT plugin PJRT API version (0.54) and"
             " framework PJRT API version 0.51)"
         ),
-        "plugin-api-mismatch",
-        {"plugin_api": "0.54", "jaxlib_api": "0.51"},
-    ),
-    (
-        (
-            "xla_bridge.py:225: UserWarning: TPU backend initialization is taking"
-            " more than 60.0 seconds. Did you run your code on all TPU hosts? See"
-            " https://docs.jax.dev/en/latest/501/multiprocess.html for more"
-            " information."
-        ),
-        "slice-waits",
-        {"seconds": 60},
+        "plugin-mismatch",
+        {
+            "error": "Mismatched PJRT plugin PJRT API version (0.54) and framework PJRT"
+            " API version 0.51"
+        },
     ),
 ]
 

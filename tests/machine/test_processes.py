@@ -75,7 +75,6 @@ def test_a_lock_of_a_real_process_is_told_with_it(file, tmp_path):
         assert child.stdout is not None
         child.stdout.readline()
         assert [one.pid for one in lock(tmp_path).holders] == [child.pid]
-        assert processes.kernel_holder(file) == child.pid
         failed = core._explained(refused)
         child.communicate()
     assert failed.remark.code == "tpu-locked"
@@ -103,8 +102,6 @@ def test_what_can_be_seen_of_a_lock(machine, monkeypatch):
     assert [one.pid for one in lock(machine.root).holders] == [4242]
     machine.lock(os.getpid())
     assert lock(machine.root) == Lock()
-    monkeypatch.setattr(processes, "kernel_holder", lambda file: 0)
-    assert lock(machine.root) == Lock(unseen=True)  # in another container
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     owner = (machine.root / processes.LOCK_FILE).owner()
     assert lock(machine.root) == Lock(closed_by=owner)

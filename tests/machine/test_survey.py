@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from email.message import Message
 
 import pytest
 from msgspec.structs import replace
 
 from jaxtui.machine import findings, gpu_memory, hardware
-from jaxtui.machine.gpu_memory import CARDS, GpuMemory, Smi
+from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.hardware import Chip
 from jaxtui.machine.packages import Packages, installed, version_numbers
 from jaxtui.machine.survey import Survey, blocking, survey
@@ -84,26 +83,25 @@ def test_what_jax_is_about_to_initialise(machine, platforms, makers, hardware):
 # Memory of GPUs.
 
 
-def test_nvidia_smi_answers_meanwhile(tmp_path):
+def test_nvidia_smi_is_asked_and_not_awaited_for_ever(tmp_path, monkeypatch):
     program = tmp_path / "nvidia-smi"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(gpu_memory, "_SMI_SECONDS", LIMIT_SECONDS)
 
-    def asked(script):
+    def answer(script):
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        return Smi(CARDS, str(program))
+        return tuple(gpu_memory.nvidia())
 
-    assert Smi(CARDS, str(program)).answer(30) is None  # there is none
+    assert tuple(gpu_memory.nvidia()) == ()  # there is none
     rows = "0, GPU-a, 61440, 81920", "2, GPU-b, [N/A], [N/A]", "No devices were found"
-    answer = asked("\n".join(f"echo '{row}'" for row in rows)).answer(30)
-    assert tuple(gpu_memory.nvidia(answer)) == (
+    assert answer("\n".join(f"echo '{row}'" for row in rows)) == (
         GpuMemory(0, 60 * GIBIBYTE, 80 * GIBIBYTE, uuid="GPU-a"),
         GpuMemory(2, None, None, uuid="GPU-b"),
     )
-    assert asked("echo 0, 1, 2; exit 9").answer(30) is None
-    # One that hangs is ended.
-    hangs = asked("exec sleep 3600")
-    assert hangs.answer(0.01) is None
-    assert hangs._process.wait(LIMIT_SECONDS) == -signal.SIGKILL
+    assert answer("echo 0, 1, 2, 3; exit 9") == ()
+    monkeypatch.setattr(gpu_memory, "_SMI_SECONDS", 0.01)
+    assert answer("exec /bin/sleep 3600") == ()
 
 
 def test_the_driver_of_amd_tells_by_files(machine):
@@ -155,22 +153,20 @@ def test_what_is_installed_is_told_by_name():
 
 
 @pytest.mark.parametrize(
-    ("plugins", "wanted"),
+    ("version", "pin", "wanted"),
     [
-        ({"libtpu": "0.0.5"}, {"libtpu": "0.0.50.*"}),
-        ({"libtpu": "0.0.50"}, {}),
-        # JAX compares all numbers of a CUDA plugin with jaxlib's.
-        ({"jax-cuda12-plugin": "0.12.0"}, {"jax-cuda12-plugin": "0.12.0.1"}),
-        ({"jax-cuda12-plugin": "0.12.0.1rc2"}, {}),
-        ({"jax-cuda12-pjrt": "0.12.0.7"}, {}),
-        ({"jax-cuda12-pjrt": "0.11.2"}, {"jax-cuda12-pjrt": "0.12.0.1"}),
-        ({"jax-rocm7-plugin": "0.11.2"}, {}),
-        ({"some-pjrt": "1"}, {}),
+        ("0.0.5", "0.0.50.*", "0.0.50.*"),
+        ("0.0.50", "0.0.50.*", ""),
+        ("0.0.50.1", "0.0.50.*", ""),
+        ("0.0.50", "0.0.51", "0.0.51"),
+        ("0.0.51", "0.0.51", ""),
+        ("0.0.51", None, ""),
+        (None, "0.0.51", ""),
     ],
 )
-def test_versions_that_do_not_belong_together(plugins, wanted):
-    found = Packages("0.12.0.1", "0.12.0.1", plugins, "0.0.50.*")
-    assert found.mismatches() == wanted
+def test_the_libtpu_that_jax_asks_for(version, pin, wanted):
+    plugins = {"libtpu": version} if version else {}
+    assert Packages("0.12.0.1", "0.12.0.1", plugins, pin).libtpu_wanted == wanted
 
 
 def test_only_the_packages_that_matter_are_opened(tmp_path, monkeypatch):
@@ -239,15 +235,9 @@ def test_vfio_counts_only_where_a_tpu_is(machine):
         ("cuda", {"CUDA_VISIBLE_DEVICES": "7,6"}, (7, 6)),
         ("cuda", {"CUDA_VISIBLE_DEVICES": ""}, ()),
         ("cuda", {"CUDA_VISIBLE_DEVICES": "-1"}, ()),
-        ("cuda", {"CUDA_VISIBLE_DEVICES": "0,9,1"}, (0,)),
         ("cuda", {"CUDA_VISIBLE_DEVICES": "GPU-5"}, (5,)),
         ("cuda", {"HIP_VISIBLE_DEVICES": "1"}, range(8)),
-        # Chosen among what was chosen before.
-        (
-            "rocm",
-            {"ROCR_VISIBLE_DEVICES": "4,5,6", "HIP_VISIBLE_DEVICES": "2,0"},
-            (6, 4),
-        ),
+        ("rocm", {"ROCR_VISIBLE_DEVICES": "4,5"}, (4, 5)),
     ],
 )
 def test_the_gpus_that_jax_may_use(maker, environment, visible):
@@ -255,9 +245,6 @@ def test_the_gpus_that_jax_may_use(maker, environment, visible):
     seen = Survey(chips=chips, environment=environment)
     used = [n for n in range(8) if seen.uses(maker, n, f"GPU-{n}aa")]
     assert used == sorted(visible)
-    names = [*map(str, visible)]
-    if "GPU-5" not in environment.values():
-        assert [*seen.visible(maker)][: len(names)] == names
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ FAILURES = [
         "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate"
         " 4.39G. That was not possible. There are 2.30G free.; (0x0x0_HBM0)",
         "out-of-memory",
-        {"asked": "4.39G", "free": "2.30G", "found_by": "device"},
+        {"asked": "4.39G", "free": "2.30G"},
     ),
     (
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4770354232 bytes.",
@@ -96,7 +96,7 @@ FAILURES = [
     (
         "INTERNAL: Mosaic failed to compile TPU kernel: bad layout",
         "unsupported",
-        {"by": "mosaic"},
+        {},
     ),
     (
         "INVALID_ARGUMENT: Array has been deleted with shape=f32[4].",
@@ -108,7 +108,11 @@ FAILURES = [
         " dtypes at position 0 are subtypes of float32, complex128, complex64,"
         " float64.",
         "dtype-unsupported",
-        {"function": "cholesky", "dtype": "float16"},
+        {
+            "error": "cholesky does not accept dtype float16 at position 0. Accepted"
+            " dtypes at position 0 are subtypes of float32, complex128, complex64,"
+            " float64."
+        },
     ),
     (
         "TypeError: grad requires real- or complex-valued inputs (input dtype …)",
@@ -118,8 +122,8 @@ FAILURES = [
     (
         "ValueError: The precision 'F16_F16_F32' is not supported by dot_general on"
         " CPU",
-        "precision-unsupported",
-        {"precision": "F16_F16_F32", "platform": "CPU"},
+        "unsupported",
+        {},
     ),
     (
         "NotImplementedError: MLIR translation rule for primitive 'eig' not found",
@@ -238,7 +242,13 @@ STARTS = [
         "Unable to initialize backend 'rocm': Backend 'rocm' is not in the list of"
         " known backends: ['cpu', 'tpu', 'proxy']. (set JAX_PLATFORMS='' …)",
         "platform-unknown",
-        {"platform": "gpu", "asked": "gpu", "near": "", "jax": JAX},
+        {"platform": "gpu", "asked": "gpu", "jax": JAX},
+    ),
+    (
+        "tup",
+        "Backend 'tup' is not in the list of known backends: ['cpu']",
+        "platform-unknown",
+        {"platform": "tup", "asked": "tup"},
     ),
     ("cuda", "AssertionError", "no-gpu", {"asked": "cuda"}),
     ("", "AssertionError", "backend-failed", {}),
@@ -255,7 +265,7 @@ STARTS = [
         "",
         "Unable to load cuDNN. Is it installed?",
         "cuda-library",
-        {"library": "cuDNN"},
+        {"error": "Unable to load cuDNN. Is it installed?"},
     ),
     # As a driver that is too old has it.
     (
@@ -263,15 +273,15 @@ STARTS = [
         "RuntimeError: Found CUDA version 12010, but JAX was built against version"
         " 12080, which is newer.",
         "cuda-library",
-        {"library": "CUDA", "version": 12010, "needed": 12080},
+        {"error": "Found CUDA version 12010, but JAX was built against version 12080"},
     ),
     ("", "CUDA_ERROR_OUT_OF_MEMORY: out of memory", "gpu-memory-taken", {}),
     (
         "",
         "Mismatched PJRT plugin PJRT API version (0.54) and framework PJRT API version"
         " 0.51)",
-        "plugin-api-mismatch",
-        {"plugin_api": "0.54"},
+        "plugin-mismatch",
+        {},
     ),
     ("", "ModuleNotFoundError: No module named 'jax'", "jax-missing", {}),
 ]
@@ -287,19 +297,6 @@ def test_backends_that_do_not_start(monkeypatch, platforms, text, code, facts) -
     assert words.text(failed.remark)
     pids = [int(pid) for pid in re.findall(r"with pid (\d+)", text)]
     assert [holder.pid for holder in failed.holders] == pids
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [("tup", "tpu"), ("cudaa", "cuda"), ("CPU", "cpu"), ("metal", "")],
-)
-def test_the_nearest_platform_is_offered(monkeypatch, typed, meant):
-    monkeypatch.setenv("JAX_PLATFORMS", typed)
-    failed = translate_backend(
-        RuntimeError(f"Backend '{typed}' is not in the list of known backends: ['cpu']")
-    )
-    facts = failed.remark.facts
-    assert (facts["near"], facts["asked"]) == (meant, typed)
 
 
 IMPORTS = [

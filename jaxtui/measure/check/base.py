@@ -196,7 +196,7 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
     except Exception as error:
         failure = translate(error, case, phase)
         remark = failure.remark
-        if remark.code in messages.UNSUPPORTED:  # no fault of a device
+        if remark.code == messages.UNSUPPORTED:  # no fault of a device
             remark = replace(remark, severity="info")
         raise TroubleError(what, remark) from error
 

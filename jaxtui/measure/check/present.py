@@ -103,8 +103,8 @@ def _unused(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
         "platform": platform,
         "lacking": "" if plugin else hardware.PLUGINS[maker],
     }
-    if limits := seen.limits(maker, 0):
-        remarks = Remark("unused-chips", facts), _asked(len(seen.of(maker)), limits)
+    if hidden := seen.hidden_by(maker):
+        remarks = Remark("unused-chips", facts), _asked(len(seen.of(maker)), [hidden])
         return _chips(what, 0, remarks=remarks)
     # AMD makes the graphics of many computers whose owners never think of ROCm.
     if platform != "cpu" or (maker == "rocm" and not plugin):

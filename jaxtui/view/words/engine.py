@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 from jaxtui import child
 from jaxtui import format as fmt
 from jaxtui.machine import topologies
 from jaxtui.view.words.base import Facts, Words, ended
-from jaxtui.view.words.machine import install, slice_advice
+from jaxtui.view.words.machine import SLICE_ADVICE, install
+
+_OF_LIBTPU = re.compile(
+    r"-*(xla_tpu_|xla_jf_|xla_sc_|xla_enable_async_|megascale_|tpu_)"
+)
 
 PHASES = {
     "import": "while Python imported its file",
@@ -101,15 +108,6 @@ def _memory_advice(facts: Facts) -> str:
     return "Choose a smaller size or a narrower dtype, or free memory on the device."
 
 
-def _dtype(facts: Facts) -> str:
-    if "dtype" not in facts:
-        return "JAX refuses its dtype."
-    return (
-        f"JAX's {facts['function']} does not accept {facts['dtype']}, only"
-        f" {facts['accepted']}."
-    )
-
-
 def _ended(facts: Facts) -> str:
     """``was killed (SIGKILL)``."""
     match facts.get("signal"):
@@ -170,18 +168,16 @@ def _slow_advice(facts: Facts) -> str:
     if facts["slice"]:
         others = ", ".join(facts["others"])
         text = "JAX waits until every host of the slice runs it"
-        return f"{text}{others and f': {others}'}. {slice_advice(facts)}"
+        return f"{text}{others and f': {others}'}. {SLICE_ADVICE}"
     if not facts["imported"]:
         return (
             "The first import after an installation is slow, and so is one from a"
             " network file system or on a busy machine."
         )
-    if "tpu" in makers and facts["seconds"] < 60:
-        return "A TPU takes seconds, or a minute after a restart of the machine."
     if "tpu" in makers:
         return (
-            "On one host of a TPU slice JAX waits for the others."
-            f" {slice_advice(facts)} Otherwise restart the machine."
+            "A TPU takes up to a minute after a restart of the machine; on a host of a"
+            f" slice JAX waits for the others. {SLICE_ADVICE}"
         )
     if makers:
         tool = "nvidia-smi" if "cuda" in makers else "rocm-smi"
@@ -212,12 +208,10 @@ def _environment(facts: Facts) -> str:
 def _platform_advice(facts: Facts) -> str:
     if " " in facts["platform"]:
         return f"Commas without blanks separate platforms: {facts['variable']}=tpu,cpu."
-    if facts["near"]:
-        return f"Did you mean {facts['near']}? {_environment(facts)}"
     if facts["platform"] in ("rocm", "cuda", "gpu"):
         maker = "rocm" if facts["platform"] == "rocm" else "cuda"
         return f"{install(maker, facts['jax'])} {_environment(facts)}"
-    return f"JAX knows {', '.join(facts['platforms'])}. {_environment(facts)}"
+    return f"JAX knows cpu, tpu, cuda and rocm. {_environment(facts)}"
 
 
 def _versions(facts: Facts) -> str:
@@ -228,22 +222,32 @@ def _versions(facts: Facts) -> str:
 
 def _character(facts: Facts) -> str:
     """The character that a flag begins with, by name if it is no plain one."""
-    if facts["character"]:
-        return f"“{facts['character']}” ({facts['name']})"
-    return f"{facts['flag'][0]!r}"
+    odd = next((each for each in facts["flag"] if not each.isascii()), "")
+    name = unicodedata.name(odd, "").lower() if odd else ""
+    return f"“{odd}” ({name})" if odd else repr(facts["flag"][0])
+
+
+def _flags(facts: Facts) -> list[str]:
+    """The flags; libtpu names them without their hyphens."""
+    hyphens = "--" * (facts["variable"] == "LIBTPU_INIT_ARGS")
+    return [hyphens + flag for flag in facts["flags"].split()]
 
 
 def _flag_unknown(facts: Facts) -> str:
-    flags = fmt.listed(facts["flags"])
-    where = f" in {facts['variable']}" if facts["variable"] else ""
-    whose = "libtpu" if facts["variable"] == "LIBTPU_INIT_ARGS" else "This jaxlib's XLA"
-    return f"{whose} has no flag {flags}{where}, and ends every program for that."
+    variable = facts["variable"]
+    whose = "libtpu" if variable == "LIBTPU_INIT_ARGS" else "This jaxlib's XLA"
+    flags = fmt.listed(_flags(facts))
+    return (
+        f"{whose} has no flag {flags} in {variable}, and ends every program for that."
+    )
 
 
 def _flag_advice(facts: Facts) -> str:
-    if (of_libtpu := facts["of_libtpu"]) and facts["variable"] == "XLA_FLAGS":
-        return f"Move {fmt.listed(of_libtpu)} to LIBTPU_INIT_ARGS: libtpu has its own."
-    if any(not flag.startswith("--") for flag in facts["flags"]):
+    flags = _flags(facts)
+    theirs = [flag for flag in flags if _OF_LIBTPU.match(flag)]
+    if theirs and facts["variable"] == "XLA_FLAGS":
+        return f"Move {fmt.listed(theirs)} to LIBTPU_INIT_ARGS: libtpu has its own."
+    if any(not flag.startswith("--") for flag in flags):
         return "A flag begins with two hyphens."
     return "Take it out: it is misspelt, or XLA has removed it."
 
@@ -289,11 +293,6 @@ WORDS: dict[str, Words] = {
         lambda f: f"Unset {f['variable']}, or give it a value that JAX knows.",
     ),
     "flag-unknown": Words("unknown flag", _flag_unknown, _flag_advice),
-    "flag-value": Words(
-        "flag's value",
-        lambda f: f"XLA does not take {f['value']!r} as a value of {f['flag']}.",
-        "Correct it in XLA_FLAGS, or unset XLA_FLAGS.",
-    ),
     "flag-unreadable": Words(
         "bad flags",
         lambda f: (
@@ -475,20 +474,13 @@ WORDS: dict[str, Words] = {
     ),
     "out-of-memory": Words("out of memory", _memory, _memory_advice),
     "dtype-unsupported": Words(
-        "dtype", _dtype, "Choose another dtype; `jaxtui ops` lists those of each op."
-    ),
-    "precision-unsupported": Words(
-        "precision",
-        lambda f: f"{f['platform']} has no precision {f['precision']}.",
-        "Choose the precision default.",
+        "dtype",
+        lambda f: f"JAX refuses its dtype: {ended(f['error'])}",
+        "Choose another dtype; `jaxtui ops` lists those of each op.",
     ),
     "unsupported": Words(
         "unsupported",
-        lambda f: (
-            "Mosaic, the TPU's kernel compiler, rejects it."
-            if f.get("by") == "mosaic"
-            else "The device's compiler or runtime does not implement it."
-        ),
+        "The device's compiler or runtime does not implement it.",
         "Choose another dtype, precision, mode or device.",
     ),
     "no-kernel-image": Words(

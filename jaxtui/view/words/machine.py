@@ -124,30 +124,6 @@ def _permission_advice(facts: Facts) -> str:
     return f"{cure}; in a container: {_IN_CONTAINER[facts['maker']]}."
 
 
-def _memory_taken(facts: Facts) -> str:
-    if "gpu" not in facts:
-        return "JAX could not start on the GPU: it may have no memory left."
-    pids = facts["pids"]
-    holders = f" Processes with a GPU open: {fmt.listed(map(str, pids))}." * bool(pids)
-    used, total = fmt.bytes_text(facts["used"]), fmt.bytes_text(facts["total"])
-    return (
-        f"Before JAX started, other processes used {used} of the {total} of GPU"
-        f" {facts['gpu']}.{holders}"
-    )
-
-
-def _library(facts: Facts) -> str:
-    name = facts["library"]
-    if "version" not in facts:
-        return (
-            f"JAX's CUDA plugin could not load {name}: it is missing or does not fit."
-        )
-    return (
-        f"{name} is version {facts['version']}; JAX's CUDA plugin needs"
-        f" {facts['needed']} or newer."
-    )
-
-
 def _slice(facts: Facts) -> str:
     where = f"This host has {facts['chips']} of the {facts.get('whole')} chips"
     where += f" of a TPU slice {facts.get('kind')}"
@@ -163,24 +139,17 @@ def _slice(facts: Facts) -> str:
     return f"{where}: JAX waits until it runs on every host."
 
 
-def slice_advice(facts: Facts) -> str:
-    """What to do on one host of a slice."""
-    return (
-        "Run the same command on every host (`gcloud compute tpus tpu-vm ssh NAME"
-        " --worker=all --command=...`), run `jaxtui follow` on the others, or use this"
-        " host alone with --this-host."
-    )
+SLICE_ADVICE = (
+    "Run the same command on every host (`gcloud compute tpus tpu-vm ssh NAME"
+    " --worker=all --command=...`), or use this host alone with --this-host."
+)
+"""What to do on one host of a slice."""
 
 
 def _cpu_only(facts: Facts) -> str:
     plugins = facts["plugins"]
     installed = f"installed: {', '.join(plugins)}" if plugins else "no plugin installed"
     return f"No TPU or GPU found ({installed})."
-
-
-def _lock(facts: Facts) -> str:
-    holder = process(facts) if "pid" in facts else "a process outside this container"
-    return f"The TPU library is locked by {holder}."
 
 
 def _held(facts: Facts) -> str:
@@ -301,18 +270,9 @@ WORDS: dict[str, Words] = {
     "hidden-by-environment": Words(
         "hidden",
         lambda f: (
-            f"JAX uses {_uses(f)} and not {f['hardware']}, because"
-            f" {f['variable']}={f['value']}."
+            f"JAX uses {_uses(f)} and not {f['hardware']}, because {f['variable']}."
         ),
-        lambda f: f"Unset {f['variable']} to use it.",
-    ),
-    "platform-absent": Words(
-        "platform skipped",
-        lambda f: (
-            f"JAX skipped {fmt.listed(f['asked'])} and uses {_uses(f)}:"
-            " it sees no such hardware."
-        ),
-        "Check `nvidia-smi` or `rocm-smi`, or take it out of JAX_PLATFORMS.",
+        lambda f: f"Unset {f['variable'].partition('=')[0]} to use it.",
     ),
     "cpu-only": Words(
         "CPU only",
@@ -325,37 +285,20 @@ WORDS: dict[str, Words] = {
         "In a container pass all device files; otherwise restart the machine, and"
         " report the chip if that does not help.",
     ),
-    "entry-unknown": Words(
-        "unknown GPU",
+    "libtpu-mismatch": Words(
+        "libtpu mismatch",
         lambda f: (
-            f"{f['variable']}={f['value']} names {f['entry']}, which isn't one of the"
-            f" {f['chips']} here, so that and what follows is ignored."
+            f"libtpu {f['version']} does not fit jax {f['jax']}, which asks for"
+            f" {f['wanted']}."
         ),
-        "Count from 0, or give the names that `nvidia-smi -L` lists.",
+        lambda f: f'Run `pip install "libtpu=={f["wanted"]}"`.',
     ),
     "plugin-mismatch": Words(
-        "plugin mismatch",
-        lambda f: (
-            f"{f['plugin']} {f['version']} does not fit {f['partner']}"
-            f" {f['partner_version']}."
-        ),
-        lambda f: (
-            f'Run `pip install "{f["plugin"]}=={f["wanted"]}"`.'
-            if "wanted" in f
-            else ONE_VERSION
-        ),
-    ),
-    "plugin-api-mismatch": Words(
-        "plugin mismatch",
-        lambda f: (
-            f"A plugin uses PJRT API {f['plugin_api']}, and jaxlib uses"
-            f" {f['jaxlib_api']}."
-        ),
-        ONE_VERSION,
+        "plugin mismatch", lambda f: ended(f["error"]), ONE_VERSION
     ),
     "cuda-library": Words(
         "CUDA library",
-        _library,
+        lambda f: ended(f["error"]),
         lambda _: (
             "`unset LD_LIBRARY_PATH`, so that JAX finds the libraries of the Python"
             f" packages. {install('cuda')}"
@@ -367,7 +310,11 @@ WORDS: dict[str, Words] = {
         "Check that `nvidia-smi` lists the GPU; after an update of the driver, restart"
         " the machine.",
     ),
-    "gpu-memory-taken": Words("GPU memory", _memory_taken, _GPU_MEMORY),
+    "gpu-memory-taken": Words(
+        "GPU memory",
+        "JAX could not start on the GPU: it may have no memory left.",
+        _GPU_MEMORY,
+    ),
     "gpu-shared": Words(
         "shared GPU",
         lambda f: f"{_paths(f['paths'])} is also in use by {process(f)}.",
@@ -376,7 +323,7 @@ WORDS: dict[str, Words] = {
     "held": Words("TPU in use", _held, _held_advice),
     "tpu-locked": Words(
         "TPU locked",
-        _lock,
+        lambda f: f"The TPU library is locked by {process(f)}.",
         "End it or wait for it. Deleting /tmp/libtpu_lockfile while it is alive does"
         " not free the TPU.",
     ),
@@ -392,15 +339,7 @@ WORDS: dict[str, Words] = {
     "pod-slice": Words(
         "TPU slice",
         _slice,
-        lambda f: "" if f.get("present", 0) >= f.get("workers", 2) else slice_advice(f),
-    ),
-    "slice-waits": Words(
-        "TPU slice",
-        lambda f: (
-            f"JAX has been waiting for the TPU for {f['seconds']} s; on a slice it"
-            " waits until it runs on every host."
-        ),
-        slice_advice,
+        lambda f: "" if f.get("present", 0) >= f.get("workers", 2) else SLICE_ADVICE,
     ),
     "package-missing": Words(
         "missing package",
