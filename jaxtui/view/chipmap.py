@@ -153,6 +153,8 @@ _PADDING = 4
 CROWDED = 64
 """More devices than this are drawn as dots."""
 
+DOT = "▆"
+
 
 def render(
     chipmap: ChipMap,
@@ -277,7 +279,7 @@ class _Drawing(msgspec.Struct, frozen=True):
         """
         spans = list[Span]()
         if self.style == "dots":
-            spans += [self._device(" ", device) for device in chip]
+            spans += [self._device(DOT, device) for device in chip]
             return [*spans, _blank(width, spans)]
         large = self.style == "large"
         for core, device in enumerate(chip):
@@ -302,7 +304,7 @@ class _Drawing(msgspec.Struct, frozen=True):
     def boxes(self) -> list[Line]:
         """A row of boxes, or of dots, in the order of ids, wrapped."""
         if self.style == "dots":
-            dots = [self._device(" ", device) for device in self.chipmap.devices]
+            dots = [self._device(DOT, device) for device in self.chipmap.devices]
             return wrap_spans(dots, self.width, " ")
         whole = replace(self.chipmap, offsets={})
         names = [whole.drawn(device) for device in whole.devices]

@@ -161,6 +161,8 @@ def _tile(span: Span) -> list[tuple[str, str]]:
     plain = "$background", _COLORS.get(role, "$foreground")
     written, color = _HEAT.get(role, plain)
     chosen = span.role.endswith("selected")
+    if text == chipmap.DOT:
+        return [(text, "" if chosen else color)]
     inside = "bold reverse" if chosen else f"bold {written} on {color}"
     parts = []
     if text.startswith("["):
