@@ -197,7 +197,6 @@ def measurement(case: Case, stopped: str | None = "target") -> Measurement:
 
 RECIPE = Recipe(
     modules=("np",),
-    name="shape",
     function="def shape(shape):\n    return shape",
     arguments=("args = [3]",),
     call="np.zeros",

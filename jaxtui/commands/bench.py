@@ -48,7 +48,7 @@ from jaxtui.commands.output import NOTES, Exports, close, export_flags, rendered
 from jaxtui.commands.progress import progress
 from jaxtui.commands.terminal import is_terminal
 from jaxtui.machine import malloc
-from jaxtui.model import Case, Experiment, PlannedCase
+from jaxtui.model import Case, Experiment, SelectionError
 from jaxtui.model.machine import device_of
 from jaxtui.model.remark import rejection
 from jaxtui.plot import COLORS
@@ -56,12 +56,12 @@ from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
 from jaxtui.stats import MINIMUM_ROUNDS
 from jaxtui.view import bench as view
-from jaxtui.view import scripts
 from jaxtui.view.compare import LABELS, Turns, turns_report
 from jaxtui.view.curves import of_run
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
-from jaxtui.view.export import FORMATS, Contents
+from jaxtui.view.export import FORMATS, Contents, ExportError
 from jaxtui.view.report import Report
+from jaxtui.view.scripts import case_script
 
 
 @named(
@@ -124,7 +124,7 @@ from jaxtui.view.report import Report
 @sure_flag
 @own_arguments
 @mesh
-@export_flags("the results", tuple(FORMATS))
+@export_flags("the results", FORMATS)
 @no_history
 @engine_flags
 @click.pass_obj
@@ -178,7 +178,10 @@ def command(
             async with bench.progress():
                 if exports.wants(".py"):
                     plan = await session.plan(experiment, recipes=True)
-                    bench.planned = plan.cases
+                    try:
+                        bench.script = case_script(plan.cases)
+                    except ExportError as error:
+                        raise SelectionError(error.remark) from error
                 await session.run(experiment)
 
     bench.drive(run(), limit=limit)
@@ -193,9 +196,9 @@ def command(
         return rendered(report, notes=notes)
 
     def contents(job: Job) -> Contents:
-        script = partial(scripts.of_cases, bench.planned)
         picture = of_run(job, bench.state.ops, COLORS)
-        return view.files(results, job, picture, script)
+        files = view.files(results, job, picture)
+        return {**files, ".py": lambda: bench.script}
 
     return close(
         document=results,
@@ -214,8 +217,8 @@ ROOM = 8
 
 class _Bench(Driver):
     cases: tuple[Case, ...] = ()
-    planned: tuple[PlannedCase, ...] = ()
-    """The cases as the engine planned them, if a script is to be written."""
+    script: str = ""
+    """Of the only case, if it is to be written."""
 
     @property
     def results(self) -> Results:

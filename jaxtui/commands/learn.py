@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import click
-from msgspec.structs import replace
 
 from jaxtui import lessons
 from jaxtui.commands import CASE_FAILED, FINE, app
@@ -16,7 +15,6 @@ from jaxtui.commands.common import (
     Common,
     Whole,
     engine_flags,
-    flag,
     named,
     no_history,
     valued,
@@ -27,7 +25,6 @@ from jaxtui.commands.options import (
     SIZE,
     Parsed,
     json_flag,
-    refuse_json_beside_code,
 )
 from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
@@ -52,7 +49,6 @@ from jaxtui.view.document import (
     StepRow,
     problem,
 )
-from jaxtui.view.scripts import Script, code_parts, joined
 from jaxtui.view.text import COLUMNS, Line, ansi
 
 
@@ -79,7 +75,6 @@ def _lesson(name: str) -> Lesson:
     type=DEVICE,
 )
 @valued("--step", "N", "Only this step.", type=Whole(1))
-@flag("--code", "Print plain Python instead of running.")
 @click.option(
     "--class",
     "classroom",
@@ -98,20 +93,18 @@ def command(
     size: int | None,
     device: str | None,
     step: int | None,
-    code: bool,
     classroom: bool,
     as_json: bool,
 ) -> int:
     """List the lessons, or run one as text."""
     if classroom:
-        if any((lesson, size, device, step, code, as_json)):
+        if any((lesson, size, device, step, as_json)):
             raise rejection("class-alone")
         return app.run(common, classroom=True)
     if lesson is None:
-        if code or any(value is not None for value in (size, device, step)):
+        if any(value is not None for value in (size, device, step)):
             raise rejection("name-lesson")
         return _list(as_json=as_json)
-    refuse_json_beside_code(code, as_json)
     if size is not None:
         lesson.check_size(size)
     numbers: Sequence[int] = range(1, len(lesson.steps) + 1)
@@ -131,23 +124,6 @@ def command(
         state = course.state
         return setting(lesson, state.devices, state.host, state.ops, size, device)
 
-    async def script() -> str:
-        """Everything that the steps run, as one file."""
-        async with course.started():
-            here = await where()
-            plan = partial(course.session.plan, recipes=True)
-            parts: list[Script] = []
-            for number in numbers:
-                each = lesson.steps[number - 1]
-                scripts = await code_parts(each.works(here), plan)
-                if step is not None:
-                    return joined(scripts, each.title)
-                parts += [
-                    replace(part, title=f"step {number}: {part.title}")
-                    for part in scripts
-                ]
-        return joined(parts, lesson.title)
-
     async def run() -> None:
         async with course.started():
             here = await where()
@@ -155,10 +131,6 @@ def command(
                 if not course.interrupted:
                     here = await course.play_step(number, here)
 
-    if code:
-        if (text := course.drive(script())) is not None:
-            put(text.rstrip("\n"))
-        return FINE
     course.drive(run())
 
     steps = tuple(map(_results, course.played))

@@ -357,13 +357,3 @@ def with_cases(command: Callable[..., Any]) -> Callable[..., Any]:
 def _is_one_of_several() -> bool:
     context = click.get_current_context(silent=True)
     return bool(context and getattr(context.obj, "several", False))
-
-
-def refuse_json_beside_code(code: bool, as_json: bool) -> None:
-    """Refuse JSON beside ``--code``, which prints Python.
-
-    Raises:
-        SelectionError: both were typed.
-    """
-    if code and as_json:
-        raise rejection("code-json")

@@ -303,12 +303,8 @@ class Recipe(Record, frozen=True, kw_only=True):
 
     modules: tuple[str, ...]
     """What these texts call the modules that they use."""
-    remarks: tuple[Remark, ...] = ()
-    """What must be known before it runs."""
-    settings: tuple[tuple[str, str], ...] = ()
-    """Names of ``jax.config``, and the values as Python writes them."""
-    name: str
-    """What the function is called, or ``own`` for a file."""
+    x64: bool = False
+    """JAX's 64 bits are switched on for it."""
     function: str
     """The source of the op's form, or the lines that import a file as ``own``."""
     arguments: tuple[str, ...]
@@ -317,8 +313,6 @@ class Recipe(Record, frozen=True, kw_only=True):
     """An expression: what is called with ``args``."""
     wait: str = ""
     """An expression: the function that waits for a result."""
-    donates: bool = False
-    """A call may use its arguments up."""
     tree: bool = False
     """It is a function of a file, whose result may be a tree of arrays."""
 
@@ -337,7 +331,7 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     problem: Failure | None = None
     """Set when the case cannot run here."""
     recipe: Recipe | None = None
-    """How to do it without jaxtui, where that was asked for."""
+    """How to do it without jaxtui, where that was asked for and a template fits."""
 
     @classmethod
     def refused(cls, case: Case, remark: Remark) -> PlannedCase:

@@ -182,7 +182,8 @@ class BaseApp(App[None]):
         """Let a request take its time; an engine that is gone is said to be.
 
         Args:
-            request: raises ``RunRefusedError`` or ``EngineUnavailableError`` at most.
+            request: raises ``RunRefusedError``, ``ExportError`` or
+                ``EngineUnavailableError`` at most.
             group: of workers.
             exclusive: supersede the requests of the group.
         """
@@ -194,7 +195,7 @@ class BaseApp(App[None]):
     async def _guarded(self, request: Request) -> None:
         try:
             await request()
-        except RunRefusedError as error:
+        except (RunRefusedError, ExportError) as error:
             self.session.say(error.remark, "key")
         except EngineUnavailableError as error:
             self.session.unavailable(error)

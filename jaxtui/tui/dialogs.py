@@ -18,7 +18,7 @@ from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.panel import ScrollPanel, hint
 from jaxtui.tui.widgets.paper import content
 from jaxtui.view import words
-from jaxtui.view.scripts import of_cases
+from jaxtui.view.scripts import case_script
 from jaxtui.view.text import Line, plain
 
 
@@ -88,13 +88,7 @@ def show_code(app: BaseApp, case: Case) -> None:
 
     async def show() -> None:
         plan = await app.session.plan(Experiment(cases=(case,)), recipes=True)
-        planned = plan.cases[0]
-        if planned.recipe:
-            app.push_screen(CodeScreen(case.label, of_cases(plan.cases)))
-            return
-        # It may have been measured on another machine.
-        why = words.why(planned.problem)
-        app.say(words.of("no-code-here", case=case.label, why=why))
+        app.push_screen(CodeScreen(case.label, case_script(plan.cases)))
 
     app.background(show)
 

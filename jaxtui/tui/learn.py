@@ -28,8 +28,7 @@ from jaxtui.lessons.play import StepRun
 from jaxtui.model import SelectionError, Work
 from jaxtui.session import RunRefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
-from jaxtui.tui.colors import look_of, series_colors
-from jaxtui.tui.dialogs import CodeScreen
+from jaxtui.tui.colors import series_colors
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.learn_step import DETAILS, Detail, QuestionPanel, StepView
 from jaxtui.tui.pane import Pane, bindings
@@ -38,9 +37,9 @@ from jaxtui.tui.widgets.panel import Hint, Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
 from jaxtui.view import words
+from jaxtui.view.export import file_stem
 from jaxtui.view.lesson import Page, PageFigures
-from jaxtui.view.offers import of_step
-from jaxtui.view.scripts import code_parts, joined
+from jaxtui.view.render import plot_svg
 from jaxtui.view.text import Line
 
 
@@ -165,14 +164,13 @@ _KEYS = (
     ("g", "detail", "View", "Show the explanation, then the figures, or the plot."),
     ("plus,equals_sign", "resize(1)", "More", "Double the size of the lesson."),
     ("minus", "resize(-1)", "Less", "Halve the size of the lesson."),
-    ("v", "code", "Code", "Show plain Python that does what the step runs."),
     (
         "y",
         "copy",
         "Copy",
         "Copy the step as text, also to a file next to the history.",
     ),
-    ("u", "export", "Export", "Write the step to a file: text, script or plot."),
+    ("u", "export", "Export", "Write the step to a file: text or plot."),
     ("escape", "back", "Back", "Close the explanation; then back to the lessons."),
 )
 """Of an open lesson: keys, action, label, and what it does."""
@@ -476,28 +474,18 @@ class LearnPane(Pane):
 
     # Showing and taking away.
 
-    def action_code(self) -> None:
-        if (page := self._page()) is None:
-            return
-        if page.setting is None:
-            self.base.say(self.session.state.no_jax)
-            return
-        self.base.background(partial(self._show_code, page))
-
-    async def _show_code(self, page: Page) -> None:
-        plan = partial(self.session.plan, recipes=True)
-        parts = await code_parts(page.works, plan)
-        title = page.step.title
-        self.app.push_screen(CodeScreen(title, joined(parts, title)))
-
     def action_copy(self) -> None:
         if (page := self._page()) is not None:
             self.base.take_away(page.text(), "lesson.txt")
 
     def action_export(self) -> None:
         if (page := self._page()) is not None:
-            offer = of_step(page, look_of(self.app), self.base.recipes)
-            self.app.push_screen(ExportScreen(offer))
+            stem = file_stem(page.lesson.name, f"step{page.number + 1}")
+            contents = {".md": page.text}
+            if (picture := page.figures.picture) is not None:
+                title = f"{page.lesson.title}: {page.step.title}"
+                contents[".svg"] = partial(plot_svg, picture, title)
+            self.app.push_screen(ExportScreen(stem, contents))
 
 
 def _machine(state: State) -> tuple[object, ...]:

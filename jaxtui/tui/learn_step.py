@@ -197,9 +197,8 @@ class StepView(Container):
         results = "figures" if page.figures.picture is not None else "result"
         other = {"result": "explain", "text": results}.get(detail, "plot")
         switch = [] if wide and done else [hint(self, "detail", other)]
-        program = [hint(self, "code")]
-        if asks and page.lesson.size_means:
-            program.append(Hint("+ −", "size"))
+        sized = asks and page.lesson.size_means
+        program = [Hint("+ −", "size")] if sized else []
 
         ran = not asks or bool(page.attempt.trouble)
         verdict = {"before": "steps", "broken": "no result", "done": "verdict"}

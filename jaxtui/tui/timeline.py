@@ -219,7 +219,7 @@ class TimelineScreen(LoopScreen):
     async def _show_code(self, loop: Loop) -> None:
         experiment = Experiment(cases=(loop.case,))
         plan = await self.base.session.plan(experiment, recipes=True)
-        script = scripts.loop_script(loop, plan.cases[0]).text
+        script = scripts.loop_script(loop, plan.cases)
         if self.is_current:  # an engine that is busy answers late
             self.app.push_screen(CodeScreen(view.label(loop), script))
 

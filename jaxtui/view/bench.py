@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ from jaxtui.view.figures import (
     sparkline,
     speed_text,
 )
-from jaxtui.view.render import DARK, Look, markdown
+from jaxtui.view.render import markdown
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.text import (
     Column,
@@ -602,16 +602,11 @@ def title(run: Job) -> str:
     return " and ".join(dict.fromkeys(short_name(one.case.op) for one in run.cases))
 
 
-def files(
-    results: Results,
-    run: Job,
-    picture: Picture | None,
-    script: Callable[[], str],
-    look: Look = DARK,
-) -> Contents:
+def files(results: Results, run: Job, picture: Picture | None) -> Contents:
+    """Every kind of file but a script."""
     host = machine(results.host, *MACHINE, by=" · ")
-    written = of_report(results, results, report(run, host, picture=picture), look)
-    return {**written, ".md": lambda: markdown(report(run, host)), ".py": script}
+    written = of_report(results, results, report(run, host, picture=picture))
+    return {**written, ".md": lambda: markdown(report(run, host))}
 
 
 # The document.
@@ -622,6 +617,18 @@ def collect(host: Host | None, cases: Sequence[Case], run: Job | None) -> Result
     missing: Outcome = "incomplete" if run and run.outcome == "crashed" else "cancelled"
     outcome = "complete" if run and run.outcome == "complete" else missing
     return Results.of(host, *endings(cases, run), outcome)
+
+
+def so_far(host: Host | None, run: Job) -> Results:
+    """A run as a document; while it is running, only what has arrived."""
+    if run.outcome is None:
+        arrived = (
+            case
+            for case in run.cases
+            if case.failure or (case.measurement and case.measurement.ready)
+        )
+        run = msgspec.structs.replace(run, cases=tuple(arrived))
+    return collect(host, (), run)
 
 
 def endings(

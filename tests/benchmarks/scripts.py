@@ -1,11 +1,10 @@
 """Does "Show code" give the figure that jaxtui gives?
 
     python tests/benchmarks/scripts.py [--pairs 7] [--budget SECONDS] [--seed N]
-        [--lesson NAME[:STEP]]... [--loops] [--op NAME[:SIZE]|all]... [--python PYTHON]
-        [--control]
+        [--loops] [--op NAME[:SIZE]|all]... [--python PYTHON] [--control]
 
-For each lesson, each style of loop, and each op of the catalogue in the modes jit and
-numpy, fresh processes alternate: the exported scripts in plain Python, and jaxtui with
+For each style of loop, and each op of the catalogue in the modes jit and numpy, fresh
+processes alternate: the exported scripts in plain Python, and jaxtui with
 an engine of its own. Each figure that a script prints is divided by jaxtui's of the
 same name. A ``ready`` is accepted when the median of its ratios is off by no more than
 15 %, or when the script's median lies inside the memory span that jaxtui gives with its
@@ -33,7 +32,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -42,7 +41,6 @@ from typing import Any, NamedTuple
 import msgspec
 from sign_test import sign_test_interval
 
-from jaxtui import lessons
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import (
     LOOP_STYLES,
@@ -54,7 +52,7 @@ from jaxtui.model import (
 )
 from jaxtui.session import Session, following
 from jaxtui.state import EMPTY
-from jaxtui.view.scripts import loop_script, of_cases
+from jaxtui.view.scripts import case_script, loop_script
 from jaxtui.view.timeline import label
 
 ACCEPTED = 0.15
@@ -78,9 +76,6 @@ MODES = ("jit", "numpy")
 
 BENCH_SECONDS = 4
 """For one case; its script samples for two seconds after compiling."""
-
-STEP = re.compile(r"^step \d+: ")
-"""Before the names of a lesson with several steps."""
 
 FIGURE = re.compile(r"(?:(dispatch|ready|stopwatch|true) )?(\d\.\d+e[+-]\d+) s(?:, |$)")
 
@@ -157,18 +152,12 @@ def printed(scripts: Sequence[tuple[str, str]], python: str) -> Figures:
     return figures
 
 
-def read(text: str, title: str = "") -> Figures:
-    """The figures of an output, by the name on their line or else the last title."""
-    figures: Figures = {}
-    for line in text.splitlines():
-        found = list(FIGURE.finditer(line))
-        if not found:
-            title = STEP.sub("", line)
-        for one in found:
-            name = STEP.sub("", line[: found[0].start()]).rstrip(": ") or title
-            clock = one[1] or ""
-            figures[f"{name} {clock}".strip()] = Figure(float(one[2]))
-    return figures
+def read(text: str, title: str) -> Figures:
+    """The figures of an output, by the title and their clock."""
+    return {
+        f"{title} {one[1] or ''}".strip(): Figure(float(one[2]))
+        for one in FIGURE.finditer(text)
+    }
 
 
 # jaxtui's side.
@@ -185,18 +174,6 @@ def run_cli(*arguments: str) -> str:
     if done.returncode not in (0, 1):
         raise RuntimeError(done.stderr)
     return done.stdout
-
-
-def measured_lesson(name: str, *step: str) -> Figures:
-    """The figures of a lesson, or of one of its steps, by a fresh jaxtui."""
-    figures: Figures = {}
-    for found in json.loads(run_cli("learn", name, *step, "--json"))["steps"]:
-        for part, one in found["timings"].items():
-            figures[part] = Figure(one["seconds"]["median"])
-        figures |= of_measurements(found["measurements"])
-        for one in found["loops"]:
-            figures |= of_loop(msgspec.convert(one, LoopMeasured))
-    return figures
 
 
 def of_measurements(measurements: Sequence[dict[str, Any]]) -> Figures:
@@ -244,12 +221,6 @@ async def engine_loop(loop: Loop) -> Figures:
 # Both.
 
 
-def of_lesson(name: str, *step: str) -> Subject:
-    script = run_cli("learn", name, *step, "--code")
-    measure = partial(measured_lesson, name, *step)
-    return Subject(" ".join((name, *step[1:])), [("", script)], measure)
-
-
 async def of_loops() -> list[Subject]:
     case = Case(
         op="matmul", size=LOOP_SIZE, dtype="float32", device="cpu:0", mode="jit"
@@ -260,7 +231,7 @@ async def of_loops() -> list[Subject]:
     subjects: list[Subject] = []
     for style, chained in itertools.product(LOOP_STYLES, (False, True)):
         loop = Loop(case=case, calls=CALLS, style=style, chained=chained)
-        script = loop_script(loop, plan.cases[0]).text
+        script = loop_script(loop, plan.cases)
         title = label(loop)
         measure = partial(lambda loop: asyncio.run(engine_loop(loop)), loop)
         subjects.append(Subject(title, [(title, script)], measure))
@@ -280,7 +251,7 @@ async def of_ops(asked: Sequence[str]) -> list[Subject]:
                     cases = of_op(op, int(typed or SIZES.get(op.name, op.default)))
                     experiment = Experiment(cases=cases)
                     plan = await session.plan(experiment, recipes=True)
-                    scripts = [(x.case.label, of_cases([x])) for x in plan.cases]
+                    scripts = [(x.case.label, case_script([x])) for x in plan.cases]
                     measure = partial(measured_cases, cases)
                     subjects.append(
                         Subject(f"{op.name} {cases[0].size}", scripts, measure)
@@ -319,14 +290,7 @@ def compared(subject: Subject, pairs: int, end: float, python: str) -> list[Rati
             ours = subject.measure()
             script = printed(subject.scripts, python)
         found.append((script, ours))
-    return [
-        ratio(name, found) for name in found[0][0] if not on_host(name, found[0][1])
-    ]
-
-
-def on_host(name: str, ours: Figures) -> bool:
-    """Whether it is a ``dispatch`` of NumPy, which a script of several cases prints."""
-    return "numpy on host" in name and name.endswith("dispatch") and name not in ours
+    return [ratio(name, found) for name in found[0][0]]
 
 
 def ratio(name: str, found: Sequence[tuple[Figures, Figures]]) -> Ratio:
@@ -371,17 +335,13 @@ def line(row: Ratio) -> str:
     )
 
 
-def subjects_of(options: Any) -> Iterator[Callable[[], Subject]]:
-    """Makers of subjects: the script of a lesson takes an engine, too."""
-    chosen = bool(options.lesson or options.loops or options.op)
-    for asked in options.lesson or ([] if chosen else list(lessons.NAMES)):
-        name, _, step = asked.partition(":")
-        yield partial(of_lesson, name, *(("--step", step) if step else ()))
-    if options.loops or not chosen:
-        yield from (partial(lambda x: x, one) for one in asyncio.run(of_loops()))
-    if options.op or not chosen:
-        found = asyncio.run(of_ops(options.op or ["all"]))
-        yield from (partial(lambda x: x, one) for one in found)
+def subjects_of(options: Any) -> list[Subject]:
+    subjects: list[Subject] = []
+    if options.loops or not options.op:
+        subjects += asyncio.run(of_loops())
+    if options.op or not options.loops:
+        subjects += asyncio.run(of_ops(options.op or ["all"]))
+    return subjects
 
 
 def main() -> int:
@@ -390,26 +350,24 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--budget", type=float, metavar="SECONDS", default=float("inf"))
     parser.add_argument("--seed", type=int, default=0, help="of the order")
-    parser.add_argument("--lesson", action="append", metavar="NAME[:STEP]")
     parser.add_argument("--loops", action="store_true", help="the loops")
     parser.add_argument("--op", action="append", metavar="NAME[:SIZE]|all")
     parser.add_argument("--python", default=sys.executable, help="runs the scripts")
     parser.add_argument("--control", action="store_true", help="script / script")
     options: Any = parser.parse_args()
     end = perf_counter() + options.budget
-    makers = list(subjects_of(options))
+    subjects = subjects_of(options)
     if options.budget < float("inf"):
-        random.Random(options.seed).shuffle(makers)
+        random.Random(options.seed).shuffle(subjects)
     judged = "script" if options.control else "jaxtui"
     print(f"script / {judged}, {options.pairs} alternating pairs at most")
     right = True
-    for done, maker in enumerate(makers):
+    for done, subject in enumerate(subjects):
         now = perf_counter()
         if now >= end:
-            print(f"\n{len(makers) - done} of {len(makers)} had no turn")
+            print(f"\n{len(subjects) - done} of {len(subjects)} had no turn")
             break
-        share = now + (end - now) / (len(makers) - done)
-        subject = maker()
+        share = now + (end - now) / (len(subjects) - done)
         if options.control:
             again = partial(printed, subject.scripts, options.python)
             subject = subject._replace(measure=again)

@@ -137,7 +137,7 @@ def test_a_step_without_a_result_claims_nothing(capsys) -> None:
     assert len(second["measurements"]) == 2
 
 
-# What another machine measured, and the code.
+# What another machine measured.
 
 
 def test_a_document_has_each_case_once_as_it_was_timed_last(tmp_path: Path) -> None:
@@ -147,16 +147,6 @@ def test_a_document_has_each_case_once_as_it_was_timed_last(tmp_path: Path) -> N
     path = tmp_path / "twice.json"
     path.write_bytes(encode(twice))
     assert read(path) == (None, (again,))
-
-
-def test_the_code_runs_nothing_but_the_plan(capsys) -> None:
-    fake = engine()
-    assert run(fake, "clock", "--code") == 0
-    out = capsys.readouterr().out
-    compile(out, "clock.py", "exec")
-    assert "step 1: The product of an n×n" in out
-    assert "2 cases of matmul, taking turns" in out
-    assert not fake.works
 
 
 # Real engines.

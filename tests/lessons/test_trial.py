@@ -1,9 +1,8 @@
-"""The frame: texts, figures, settings, doubts, and scripts."""
+"""The frame: texts, figures, settings and doubts."""
 
 from __future__ import annotations
 
 import math
-from itertools import zip_longest
 
 import msgspec
 import pytest
@@ -32,9 +31,6 @@ from jaxtui.lessons.trial import Code, Lesson, Step, Trial, setting, size
 from jaxtui.model import (
     Device,
     Experiment,
-    Failure,
-    Loop,
-    Plan,
     Remark,
     RunFinished,
     SelectionError,
@@ -44,10 +40,8 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
-from jaxtui.view.scripts import Planner, code_parts
-from tests.fake_engine import RECIPE
 from tests.lessons.figures import after, cases, failed, figures, measured, ms, on, sec
-from tests.records import case, planned, summary, told
+from tests.records import case, summary, told
 
 
 def given(before: Outcome = NOTHING, **figures_: object) -> Outcome:
@@ -381,50 +375,6 @@ def test_what_was_broken_off_is_no_verdict() -> None:
     lost = conclude(step, there, after(ended, before=outcome(*CONFIRMING)))
     assert (lost.holds, lost.sentences) == (None, ())
     assert [doubt.code for doubt in lost.doubts] == ["step-incomplete"]
-
-
-# Scripts.
-
-
-def answered(*able: bool, grouped: bool = False) -> Planner:
-    """A plan in which some cases cannot be run; by default all of them can."""
-
-    async def plan(experiment: Experiment) -> Plan:
-        cases = zip_longest(experiment.cases, able, fillvalue=True)
-        made = (
-            planned(
-                case,
-                recipe=RECIPE if able else None,
-                problem=None
-                if able
-                else Failure(case=case, remark=told("No room.", "Go\nsmaller.")),
-            )
-            for case, able in cases
-        )
-        return Plan(cases=tuple(made), budget_seconds=1.0, grouped=grouped)
-
-    return plan
-
-
-async def test_the_cases_of_an_experiment_take_turns_in_one_script() -> None:
-    one, other = case(), case(op="sum")
-    both = Experiment(cases=(one, other))
-    (part,) = await code_parts((both,), answered())
-    assert part.title == "2 cases of selu and sum, taking turns"
-    assert "take_turns(" in part.body
-    # Where memory is short, sizes do not.
-    sizes = (case(mode, size=n) for mode in ("jit", "eager") for n in (64, 128))
-    grouped = Experiment(cases=tuple(sizes))
-    parts = await code_parts((grouped,), answered(grouped=True))
-    assert ["128" in part.body for part in parts] == [False, True]
-    # What cannot run here is a comment that says why.
-    able, missing = await code_parts((both,), answered(False))
-    assert able.title == other.label
-    why = "# It does not run here. No room. Go smaller.\n"
-    assert missing.text == f"# {one.label}\n{why}"
-    for work in (Experiment(cases=(one,)), Loop(case=one)):
-        (part,) = await code_parts((work,), answered(False))
-        assert part.body == why
 
 
 def test_a_budget_of_each_case_is_for_as_many_as_this_machine_can_run() -> None:

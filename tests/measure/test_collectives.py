@@ -13,9 +13,7 @@ from jaxtui.measure.inspection import run_inspection
 from jaxtui.measure.ops.collectives import Exchange
 from jaxtui.measure.own import specs as own_specs
 from jaxtui.model import Case, Experiment, Inspection, WorkFailed
-from jaxtui.model.machine import members
 from jaxtui.model.mesh import parse_mesh
-from jaxtui.view import scripts
 from tests.measure.running import case, measured, own
 
 DEVICES = "cpu:0-3"
@@ -252,31 +250,7 @@ def test_what_cannot_be_divided_is_refused(asked, code):
     assert planned.problem.remark.code == code
 
 
-# In plain Python, and as programs.
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        *(collective(op, mesh="2x2@y") for op in ops.COLLECTIVES),
-        collective("all_reduce", dtype="bfloat16"),
-        case("matmul", 16, device="cpu:1,3"),
-        sharded("f32[64,32]@x,y f32[32,16]@-,y"),
-    ],
-    ids=str,
-)
-def test_plain_python_does_the_same(asked):
-    (planned,) = planning.plan(Experiment(cases=(asked,)), recipes=True).cases
-    recipe = planned.recipe
-    names: dict[str, object] = {}
-    lines = [scripts.IMPORTS[module] for module in recipe.modules]
-    lines += [recipe.function, *recipe.arguments]
-    lines += [f"f, wait = {recipe.call}, {recipe.wait}", "wait(f(*args))"]
-    lines += ["result = f(*args)"]
-    exec("\n".join(lines), names)
-    leaves = jax.tree.leaves(names["result"])
-    group = {each for leaf in leaves for each in leaf.devices()}
-    assert len(group) == len(members(asked.device))
+# As programs.
 
 
 @pytest.mark.parametrize("op", ops.COLLECTIVES)

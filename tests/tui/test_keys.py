@@ -285,7 +285,7 @@ BENCH: Effects = {
 }
 
 LEARN: Effects = {
-    **{one: CASE[one] for one in ("code", "copy", "export")},
+    **{one: CASE[one] for one in ("copy", "export")},
     **dict.fromkeys(("run", "proceed"), lambda s: s.begun(Snippet)),
     **dict.fromkeys(
         (

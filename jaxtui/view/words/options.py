@@ -35,7 +35,6 @@ _TEXTS = {
         " 1970-01-01 selects all of them."
     ),
     "option-empty": "The {noun} is empty: give {examples}.",
-    "export-empty": "The name of a file is empty: give --export a file.",
     "unconfirmed": "{what}: add --yes to go on.",
     # What does not go together.
     "one-at-a-time": "One {noun} at a time: choose one of {names}.",
@@ -59,10 +58,8 @@ _TEXTS = {
         "The limit of {seconds:g} s is reached: the results are those that arrived."
     ),
     "yes-alone": "--yes works only with --delete.",
-    "force-alone": "--force works only with --export.",
     "delete-json": "--delete prints one line: leave --json out with it.",
     "delete-export": "--delete lists nothing: leave --export out with it.",
-    "code-json": "--code prints Python: leave --json out with it.",
     "class-alone": "--class opens the app: leave everything else out.",
     "load-alone": '--load reads a trace: leave out "{typed}", or --load.',
     "other-target": "--{option} belongs to {what}: leave it out here.",
@@ -75,7 +72,6 @@ _TEXTS = {
         " bench all_reduce --mesh 2x4`."
     ),
     "export-exists": "{path} already exists: add --force to replace it.",
-    "export-twice": "{path} is named twice: once is enough.",
     "place-incomplete": (
         "--coordinator, --num-processes and --process-id belong together: give all"
         " three, or none where a launcher starts the processes."

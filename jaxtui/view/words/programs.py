@@ -58,8 +58,6 @@ def _elsewhere(facts: Facts) -> str:
 
 WORDS: dict[str, Words] = {
     "bound": Words("", "A call takes at least {seconds} ({by}).".format_map),
-    "no-script-here": Words("", "It does not run here. {why}".format_map),
-    "no-scripts": Words("", "{title}: nothing runs here.".format_map),
     "lower-bound": Words("lower bound", _lower_bound),
     "compute-peak-unknown": Words(
         "no compute peak",
@@ -271,12 +269,6 @@ WORDS: dict[str, Words] = {
         "precision lost",
         lambda f: f"The case asks for float64, and JAX computed in {f['dtype']}.",
         "Leave jax_enable_x64 to jaxtui.",
-    ),
-    "simulated-devices-needed": Words(
-        "simulated devices",
-        lambda f: (
-            f"{f['device']} exists only with JAX_NUM_CPU_DEVICES={f['count']} or more."
-        ),
     ),
     "no-jax-array": Words(
         "no JAX array",

@@ -70,7 +70,6 @@ _TEXTS = {
     "step-stopped": "Stopped: r runs the step again.",
     "work-stopped": "You stopped it.",
     "lesson-bug": "{lesson} has a bug: {why}. Your figures are not the reason.",
-    "no-code-here": "jaxtui cannot write {case} as code here. {why}",
     "leaving-early": "{taking} is not finished yet.",
     "crash": "jaxtui: internal error: {why}.",
     "crash-kept": "The traceback is in {path}.",

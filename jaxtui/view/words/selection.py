@@ -296,9 +296,6 @@ WORDS = {
         ),
     ),
     "file-exists": Words("file exists", lambda f: f"{f['path']} already exists."),
-    "file-irregular": Words(
-        "not a file", lambda f: f"{f['path']} is not a regular file."
-    ),
     "file-unwritable": Words(
         "not written", lambda f: f"Cannot write {f['path']}: {ended(f['why'])}"
     ),
@@ -311,7 +308,7 @@ WORDS = {
     ),
     "no-script": Words(
         "no script",
-        "No case of this run can be written as plain Python.",
+        "A script measures one case: jit, eager or numpy on JAX's default device.",
         lambda f: f["why"],
     ),
     "script-needs-jax": Words(
