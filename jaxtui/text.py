@@ -10,7 +10,6 @@ import codecs
 import difflib
 import json
 import re
-import unicodedata
 from collections.abc import Iterable
 
 HIDDEN = re.compile(
@@ -29,30 +28,22 @@ _HIDDEN_IN_LINES = re.compile(rf"(?![\t\n]){HIDDEN.pattern}")
 
 PLAIN = "jaxtui-plain"
 """Name of the way to encode what an encoding lacks, for ``errors=`` of a stream: plots
-are drawn in ASCII, and any other character is a question mark for each of its cells."""
+are drawn in ASCII, and any other character is a question mark."""
 
-_PLAIN_INK = str.maketrans("•◆▪▴×○◇▫▵┈░µ·–—…", "o&%@x$snw.-u---.")
+_INK: dict[int, str | int] = {
+    **dict.fromkeys(range(0x2800, 0x2900), "*"),  # braille
+    **dict.fromkeys(range(0x2500, 0x2580), "+"),  # corners and crossings of lines
+    **dict.fromkeys(range(0x2580, 0x25A0), "#"),  # blocks
+    **str.maketrans("─━┄┅┈┉╌╍│┃┆┇┊┋╎╏", "--------||||||||"),
+    **str.maketrans("•◆▪▴×○◇▫▵░µ·–—…", "o&%@x$snw-u---."),
+}
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    lost = error.object[error.start : error.end].translate(_PLAIN_INK)
-    return "".join(map(_plain_character, lost)), error.end
-
-
-def _plain_character(char: str) -> str:
-    if char.isascii():
-        return char
-    if "\u2800" <= char <= "\u28ff":  # braille
-        return "*"
-    if "\u2580" <= char <= "\u259f":  # blocks
-        return "#"
-    if "\u2500" <= char <= "\u257f":  # lines and their corners
-        return "-" if char in "─━┄┅┈┉╌╍" else "|" if char in "│┃┆┇┊┋╎╏" else "+"
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return ""
-    return "?" * (1 + (unicodedata.east_asian_width(char) in "WF"))
+    lost = error.object[error.start : error.end].translate(_INK)
+    return lost.encode("ascii", "replace").decode(), error.end
 
 
 codecs.register_error(PLAIN, _plain)

@@ -13,8 +13,8 @@ def test_colours_of_jaxtui_s_own_stay_and_those_of_others_are_shown() -> None:
     assert visible(joined) is joined
 
 
-def test_what_ascii_lacks_keeps_its_cells() -> None:
-    assert "計ä e\u0301".encode("ascii", PLAIN) == b"??? e"
+def test_what_ascii_lacks_is_drawn_in_ascii() -> None:
+    assert "⣿█┈┤┃ 2 µs ä".encode("ascii", PLAIN) == b"*#-+| 2 us ?"
 
 
 def test_delete_is_no_character_of_a_document() -> None:

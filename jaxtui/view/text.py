@@ -101,7 +101,7 @@ def words(text: str) -> list[Span]:
 
 
 def wrap_spans(spans: Sequence[Span], width: int, between: str) -> list[Line]:
-    """Spans in lines that are at most ``width`` long; what is longer is broken up."""
+    """Spans in lines that are at most ``width`` long; a longer word is cut."""
     lines: list[list[Span]] = []
     used = width
     for span in spans:

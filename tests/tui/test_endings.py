@@ -48,9 +48,9 @@ def test_what_cannot_be_encoded_keeps_its_width(encoding: str) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace")
     plain_text.prepare(stream)
-    stream.write("0.17 ms ▶ 漢 ⣿")
+    stream.write("0.17 ms ▶ ⣿")
     stream.flush()
-    assert raw.getvalue().decode(encoding) == "0.17 ms ? ?? *"
+    assert raw.getvalue().decode(encoding) == "0.17 ms ? *"
 
 
 def test_utf8_is_left_alone() -> None:
