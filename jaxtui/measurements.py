@@ -68,9 +68,9 @@ class Measurements(Sequence[Measurement]):
         shown = report(self._run, full=False)
         return visible(terminal(shown, None, colour=False, full=False)).rstrip("\n")
 
-    def _repr_html_(self) -> str:
-        """The same for Jupyter; colours are the notebook's own, dark or light."""
-        return render.html(report(self._run))
+    def _repr_markdown_(self) -> str:
+        """The same for Jupyter."""
+        return self.to_markdown()
 
     def to_json(self) -> str:
         """The document that ``jaxtui bench --json`` prints."""

@@ -64,20 +64,16 @@ def test_a_sequence_of_what_was_measured_in_this_process(results: Measurements) 
     assert "matmul" in {op.name for op in jaxtui.ops()}
 
 
-def test_as_html_it_is_an_escaped_table_without_colours_of_its_own(
-    results: Measurements,
-) -> None:
-    shown = results._repr_html_()
-    assert shown.count("<tr>") == 5
-    assert "matmul · float32" in shown
-    assert "color" not in shown
+def test_in_a_notebook_it_is_a_table_that_passes_no_html(results: Measurements) -> None:
+    shown = results._repr_markdown_()
+    assert shown.count("\n| ") == 6
     (case, *rest) = results._run.cases
     odd = msgspec.structs.replace(case.case, op="<script>&")
     cases = (msgspec.structs.replace(case, case=odd), *rest)
     run = msgspec.structs.replace(results._run, cases=cases)
-    shown = Measurements(results._results, run)._repr_html_()
+    shown = Measurements(results._results, run)._repr_markdown_()
     assert "<script>" not in shown
-    assert "&lt;script&gt;&amp;" in shown
+    assert "&lt;script>&" in shown
 
 
 def test_what_can_be_taken_away(results: Measurements) -> None:
@@ -176,7 +172,7 @@ def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
     (failure,) = found.failures
     assert "int32" in failure.error
     assert failure.error in repr(found)
-    assert failure.error.split()[0] in found._repr_html_()
+    assert failure.error.split()[0] in found._repr_markdown_()
     assert sys.path == searched
 
 

@@ -140,10 +140,6 @@ def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(ExportError) as refused:
-        write(tmp_path / "pipe.csv", "", replace=True)
-    assert refused.value.remark.code == "file-irregular"
     with pytest.raises(ExportError) as refused:
         write(tmp_path / "nul\0.csv", "")
     assert refused.value.remark.code == "file-unwritable"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,6 @@ from jaxtui.view.export import (
     Contents,
     ExportError,
     check,
-    here,
     write,
 )
 from jaxtui.view.report import Report, terminal
@@ -51,28 +49,21 @@ class Exports:
         paths: Sequence[str],
         *,
         force: bool,
-        endings: Collection[str] = tuple(FORMATS),
+        endings: Collection[str] = FORMATS,
     ) -> Exports:
         """Read the options of a command line.
 
         Raises:
             SelectionError: if one of them cannot be written.
         """
-        if force and not paths:
-            raise rejection("force-alone")
-        if "" in paths:
-            raise rejection("export-empty")
-        found = tuple(Path(path) for path in paths)
-        whole = [os.path.realpath(here() / path) for path in found]
-        for index, path in enumerate(found):
-            try:
+        found = tuple(map(Path, paths))
+        try:
+            for path in found:
                 check(path, endings, replace=force)
-            except ExportError as error:
-                if error.remark.code == "file-exists":
-                    raise rejection("export-exists", path=str(path)) from error
-                raise SelectionError(error.remark) from error
-            if whole[index] in whole[:index]:
-                raise rejection("export-twice", path=str(path))
+        except ExportError as error:
+            if error.remark.code == "file-exists":
+                raise rejection("export-exists", **error.remark.facts) from error
+            raise SelectionError(error.remark) from error
         return cls(found, force)
 
     def wants(self, ending: str) -> bool:

@@ -19,9 +19,8 @@ from jaxtui.model import Case, Experiment, OpInfo
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui.bench_plot import Pictures
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
-from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
-from jaxtui.tui.export import ExportScreen
+from jaxtui.tui.export import run_screen
 from jaxtui.tui.form import CaseForm, Field
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
@@ -30,7 +29,7 @@ from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.panel import hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, crossover, offers, ops, report, roofline, words
+from jaxtui.view import bench, crossover, ops, report, roofline, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.progress import extent_text
 from jaxtui.view.text import whole
@@ -410,9 +409,7 @@ class BenchPane(CasePane):
         if state.run is None:
             return
         picture = self._pictures.on_paper(state)
-        look, plan = look_of(self.app), self.base.recipes
-        offer = offers.of_run(state.host, state.run, picture, look, plan)
-        self.app.push_screen(ExportScreen(offer))
+        self.app.push_screen(run_screen(self.base, state.run, picture))
 
     # What happens in the parts.
 

@@ -12,7 +12,6 @@ from textual.color import Color
 from jaxtui import plot
 from jaxtui.plot import Picture, Row
 from jaxtui.tui.themes import SERIES_COLORS
-from jaxtui.view.render import DARK, Look
 
 
 def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:
@@ -54,12 +53,3 @@ def warm_up() -> None:
     """Load what the first plot needs, so that it does not have to wait for it."""
     line = plot.Series("", (0.0, 1.0), (0.0, 1.0))
     plot.Picture((line,)).rows(20, 5)
-
-
-def look_of(app: App[Any]) -> Look:
-    """The colours of the theme; where it leaves them to the terminal, dark ones."""
-    variables = app.theme_variables
-    found = [Color.parse(variables[name]) for name in ("background", "foreground")]
-    if any(color.ansi is not None for color in found):
-        return DARK
-    return Look(*(color.rgb for color in found))

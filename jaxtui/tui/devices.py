@@ -22,7 +22,7 @@ from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.check import CheckPanel
-from jaxtui.tui.colors import drawing, look_of, series_colors
+from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
@@ -308,18 +308,16 @@ class DevicesPane(CasePane):
             self.base.take_away(report.text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
-        from jaxtui.tui.export import ExportScreen
-        from jaxtui.view import offers
+        from jaxtui.tui.export import check_screen, devices_screen, run_screen
 
-        state, look = self.session.state, look_of(self.app)
+        state = self.session.state
         if (judged := self.shown_check) is not None:
-            offer = offers.of_check(state, judged, look)
+            screen = check_screen(state, judged)
         elif state.run is None:
-            offer = offers.of_devices(state)
+            screen = devices_screen(state)
         else:
-            picture, plan = self._first.picture, self.base.recipes
-            offer = offers.of_run(state.host, state.run, picture, look, plan)
-        self.app.push_screen(ExportScreen(offer))
+            screen = run_screen(self.base, state.run, self._first.picture)
+        self.app.push_screen(screen)
 
     def action_check(self, level: CheckLevel) -> None:
         """Check all devices that this process can use, or say why not."""

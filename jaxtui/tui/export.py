@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -11,22 +12,40 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from jaxtui import format as fmt
+from jaxtui.model import Experiment
+from jaxtui.plot import Picture
+from jaxtui.state import Job, State
 from jaxtui.text import visible
-from jaxtui.tui.base import base
+from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
 from jaxtui.tui.widgets.panel import Hint
-from jaxtui.view import words
-from jaxtui.view.export import ExportError, check, here, write
-from jaxtui.view.offers import Offer
+from jaxtui.view import bench, links, words
+from jaxtui.view.check import Judgement, build
+from jaxtui.view.document import Devices, Outcome, check_results, encode
+from jaxtui.view.export import (
+    ExportError,
+    check,
+    file_stem,
+    here,
+    of_cases,
+    stamp,
+    write,
+)
+from jaxtui.view.render import markdown, svg
+from jaxtui.view.scripts import case_script
+
+Contents = Mapping[str, Callable[[], "str | Awaitable[str]"]]
+"""What a file with this ending holds, made at once or when the engine has answered."""
 
 
 class ExportScreen(LineScreen):
     """Writes a file.
 
     Args:
-        offer: what there is.
+        stem: what its name begins with.
+        contents: called in a thread; the first ending is suggested.
     """
 
     HELP = "Export"
@@ -36,12 +55,13 @@ class ExportScreen(LineScreen):
         Binding("down", "turn(1)", "Ending", tooltip="Another file type.", show=False),
     ]
 
-    def __init__(self, offer: Offer) -> None:
-        self._contents = offer.contents
-        first, *others = offer.contents
-        hints = [Hint("↑↓", " ".join(offer.contents), "down")] if others else []
+    def __init__(self, stem: str, contents: Contents) -> None:
+        self._contents = contents
+        first, *others = contents
+        hints = [Hint("↑↓", " ".join(contents), "down")] if others else []
         title = f"export to a file in {here()}"
-        super().__init__(title, "write", offer.stem + first, hints=hints)
+        name = f"{stem}-{stamp()}{first}"
+        super().__init__(title, "write", name, hints=hints)
 
     def action_turn(self, by: int) -> None:
         """Give the name another ending."""
@@ -81,3 +101,57 @@ def _checked(typed: str, endings: tuple[str, ...]) -> tuple[Path, ExportError | 
             raise
         return path, error
     return path, None
+
+
+def devices_screen(state: State) -> ExportScreen:
+    found = Devices.of(state.host, state.devices, state.hosts)
+    return ExportScreen(_here("devices", state), {".json": lambda: _json(found)})
+
+
+def check_screen(state: State, judged: Judgement) -> ExportScreen:
+    exam, told = judged.exam, partial(build, judged, state.host)
+    results = check_results(
+        state.host,
+        state.devices,
+        judged.verdicts,
+        level=exam.level if exam else "quick",
+        baseline=None,
+        outcome=(exam.outcome if exam else None) or "cancelled",
+    )
+    contents: Contents = {
+        ".json": lambda: _json(results),
+        ".md": lambda: markdown(told()),
+        ".svg": lambda: svg(told()),
+    }
+    return ExportScreen(_here("check", state), contents)
+
+
+def links_screen(state: State, found: links.Links) -> ExportScreen:
+    """The links as far as they are known."""
+    job = state.jobs.get("links")
+    outcome: Outcome = "complete"
+    if job is not None and job.outcome != "complete":
+        outcome = "incomplete" if job.outcome == "crashed" else "cancelled"
+    failed = job.failed if job is not None else None
+    document = links.document(state.host, found, failed, outcome)
+    files = links.files(document, found.report(state.host))
+    return ExportScreen(_here("links", state), files)
+
+
+def _here(name: str, state: State) -> str:
+    return file_stem(name, state.host.hostname if state.host else "")
+
+
+def _json(document: object) -> str:
+    return encode(document).decode()
+
+
+def run_screen(app: BaseApp, run: Job, picture: Picture | None) -> ExportScreen:
+    """The screen for a run of cases as far as it has come, with its plot."""
+    cases = tuple(case.case for case in run.cases)
+
+    async def script() -> str:
+        return case_script((await app.recipes(Experiment(cases=cases))).cases)
+
+    files = bench.files(bench.so_far(app.session.state.host, run), run, picture)
+    return ExportScreen(of_cases(cases), {**files, ".py": script})

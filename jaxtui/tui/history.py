@@ -20,7 +20,6 @@ from textual.widgets import Input, Static
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Pair, Side, pairs
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
-from jaxtui.tui.colors import look_of
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.pane import Pane, bindings
@@ -33,8 +32,7 @@ from jaxtui.view import compare, words
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
-from jaxtui.view.export import ExportError, file_stem, stamp
-from jaxtui.view.offers import Offer
+from jaxtui.view.export import ExportError, file_stem
 from jaxtui.view.render import markdown, svg
 from jaxtui.view.report import lines
 from jaxtui.view.text import COLUMNS, Column, Line, Span, Table, fit
@@ -424,26 +422,20 @@ class HistoryPane(Pane):
             self.base.to_form(of_case(row.case))
 
     def action_export(self) -> None:
-        self.app.push_screen(ExportScreen(self.exports()))
-
-    def exports(self) -> Offer:
-        """The two that are marked, or else all that the words mean."""
         past = self.past
-        if (pair := past.pair) is not None:
-            return Offer(
-                file_stem("compare", *map(str, past.marked), stamp()),
-                {
-                    ".json": partial(_document, past),
-                    ".md": partial(markdown, compare.report([pair])),
-                    ".svg": partial(svg, compare.report([pair]), look_of(self.app)),
-                },
-            )
         # It may be a hundred thousand rows, and not all of them are on the list.
-        endings = (".csv", ".md", ".json")
-        return Offer(
-            file_stem("history", *past.text.split(), stamp()),
-            {ending: partial(self._file, ending) for ending in endings},
-        )
+        stem = file_stem("history", *past.text.split())
+        contents = {
+            ending: partial(self._file, ending) for ending in (".csv", ".md", ".json")
+        }
+        if (pair := past.pair) is not None:
+            stem = file_stem("compare", *map(str, past.marked))
+            contents = {
+                ".json": partial(_document, past),
+                ".md": partial(markdown, compare.report([pair])),
+                ".svg": partial(svg, compare.report([pair])),
+            }
+        self.app.push_screen(ExportScreen(stem, contents))
 
     def _file(self, ending: str) -> str:
         try:

@@ -22,7 +22,6 @@ from jaxtui.model import Remark
 from jaxtui.model import links as model
 from jaxtui.state import RUNNING
 from jaxtui.tui.base import BaseApp
-from jaxtui.tui.colors import look_of
 from jaxtui.tui.modal import Modal, modal_keys
 from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
@@ -32,7 +31,7 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import links as view
-from jaxtui.view import offers, report, words
+from jaxtui.view import report, words
 from jaxtui.view.links import FIGURES, Cell, Figure, Links
 from jaxtui.view.report import statement_lines
 from jaxtui.view.text import Line, Span, fold
@@ -278,10 +277,9 @@ class LinksScreen(Modal):
         self.base.take_away(report.text(built), "links.txt")
 
     def action_export(self) -> None:
-        from jaxtui.tui.export import ExportScreen
+        from jaxtui.tui.export import links_screen
 
-        state, look = self.base.session.state, look_of(self.app)
-        self.app.push_screen(ExportScreen(offers.of_links(state, self.links, look)))
+        self.app.push_screen(links_screen(self.base.session.state, self.links))
 
     def _draw(self) -> None:
         if not self.is_mounted or not self.size.area:

@@ -22,19 +22,13 @@ from jaxtui.places import write_whole
 from jaxtui.text import visible
 from jaxtui.view import render
 from jaxtui.view.document import Results, encode
-from jaxtui.view.render import Look
 from jaxtui.view.report import Report
 
-FORMATS = {
-    ".json": "every figure",
-    ".csv": "a row per case, in base units",
-    ".md": "the report",
-    ".svg": "the report as a picture",
-    ".py": "a plain Python script, without jaxtui",
-}
-"""What can be written, by the ending of a file's name."""
+FORMATS = (".json", ".csv", ".md", ".svg", ".py")
+"""The endings of files: every figure, a row per case in base units, the report, the
+report as a picture, and plain Python that measures the case without jaxtui."""
 
-PICTURES = tuple(ending for ending in FORMATS if ending != ".py")
+PICTURES = FORMATS[:-1]
 """What can be written of results that no single script would give again."""
 
 Contents = Mapping[str, Callable[[], str]]
@@ -114,7 +108,7 @@ def here() -> Path:
 
 
 def check(
-    path: Path, endings: Collection[str] = tuple(FORMATS), *, replace: bool = False
+    path: Path, endings: Collection[str] = FORMATS, *, replace: bool = False
 ) -> None:
     """Nothing, if the file can be written as far as that can be known beforehand.
 
@@ -125,30 +119,24 @@ def check(
 
     Raises:
         ExportError: the file exists, there is no such ending, the folder does not exist
-            or may not be written to, or there is something else with that name.
+            or may not be written to.
     """
     with _system_refusals(path):
         if not path.is_dir() and path.suffix.lower() not in endings:
-            means = tuple(f"{ending} ({FORMATS[ending]})" for ending in endings)
-            raise ExportError.of("ending-unknown", path=str(path), endings=means)
+            facts: dict[str, Fact] = {"path": str(path), "endings": tuple(endings)}
+            raise ExportError.of("ending-unknown", **facts)
         _check(path, replace=replace)
 
 
 def _check(path: Path, *, replace: bool) -> None:
-    file: dict[str, Fact] = {"path": str(path)}
-    folder: dict[str, Fact] = {"folder": str(path.parent)}
     if path.is_dir():
-        raise ExportError.of("is-folder", **file)
+        raise ExportError.of("is-folder", path=str(path))
     if not path.parent.is_dir():
-        raise ExportError.of("folder-missing", **folder)
+        raise ExportError.of("folder-missing", folder=str(path.parent))
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ExportError.of("folder-denied", **folder)
-    if not path.exists():
-        return
-    if not path.is_file():
-        raise ExportError.of("file-irregular", **file)
-    if not replace:
-        raise ExportError.of("file-exists", **file)
+        raise ExportError.of("folder-denied", folder=str(path.parent))
+    if path.exists() and not replace:
+        raise ExportError.of("file-exists", path=str(path))
 
 
 def write(path: Path, text: str, *, replace: bool = False) -> None:
@@ -181,22 +169,19 @@ def _system_refusals(path: Path) -> Iterator[None]:
         ) from error
 
 
-def of_report(
-    document: object, results: Results, report: Report, look: Look | None = None
-) -> Contents:
+def of_report(document: object, results: Results, report: Report) -> Contents:
     """Every kind of file but a script.
 
     Args:
         document: the record of the JSON.
         results: for the figures of the CSV, in base units.
         report: for people.
-        look: the colours of the picture.
     """
     return {
         ".json": lambda: encode(document).decode(),
         ".csv": lambda: as_csv(results),
         ".md": lambda: render.markdown(report),
-        ".svg": lambda: render.svg(report, look),
+        ".svg": lambda: render.svg(report),
     }
 
 

@@ -39,7 +39,7 @@ from jaxtui.view.document import (
 )
 from jaxtui.view.export import Contents
 from jaxtui.view.heat import Scale
-from jaxtui.view.render import Look, markdown, svg
+from jaxtui.view.render import markdown, svg
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.text import Column, Line, Span, columns, fold
 
@@ -510,10 +510,10 @@ def document(
     )
 
 
-def files(document: Document, report: Report, look: Look | None = None) -> Contents:
+def files(document: Document, report: Report) -> Contents:
     """Every kind of file that there is of links."""
     return {
         ".json": lambda: encode(document).decode(),
         ".md": lambda: markdown(report),
-        ".svg": lambda: svg(report, look),
+        ".svg": lambda: svg(report),
     }

@@ -14,7 +14,6 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
-from jaxtui.view import words
 from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import RECIPE, FakeEngine, began
@@ -104,7 +103,9 @@ def test_a_run_without_a_plot_is_a_picture_of_its_table() -> None:
     assert "not run" in texts(Path("nothing.svg").read_text())
 
 
-def test_one_case_is_its_script_and_several_take_turns() -> None:
+def test_one_case_is_its_script_and_several_have_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def engine() -> FakeEngine:
         return FakeEngine(complete, plan=lambda case: planned(case, recipe=RECIPE))
 
@@ -112,23 +113,24 @@ def test_one_case_is_its_script_and_several_take_turns() -> None:
     script = Path("one.py").read_text()
     assert script.startswith("# selu 1000000 float32 jit on cpu:0\n")
     assert "\nf, wait = np.zeros, str\n" in script
-    assert run(engine(), *BOTH, *to("both.py")) == 0
-    script = Path("both.py").read_text()
-    compile(script, "both.py", "exec")
-    assert "def take_turns(cases, seconds):" in script
-    assert '"selu 1000000 float32 numpy on host"' in script
+    capsys.readouterr()
 
-
-def test_no_case_that_can_run_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
     def unable(case: Case) -> PlannedCase:
         return planned(case, problem=Failure(case=case, remark=told("No.")))
 
-    engine = FakeEngine(complete, plan=unable)
-    assert run(engine, "bench", "selu", *to("out.py", "out.csv")) == 3
-    out, err = capsys.readouterr()
-    assert "selu" in out
-    assert words.text(told("No.")) in err
-    assert os.listdir() == ["out.csv"]
+    # Said before anything is measured.
+    for refusing, typed, why in (
+        (engine(), BOTH, ""),
+        (FakeEngine(complete, plan=unable), ("bench", "selu"), " No."),
+    ):
+        assert run(refusing, *typed, *to("out.py", "out.csv")) == 64
+        out, err = capsys.readouterr()
+        assert f"A script measures one case: {ONE}{why}" in " ".join(err.split())
+        assert (out, refusing.works) == ("", [])
+    assert os.listdir() == ["one.py"]
+
+
+ONE = "jit, eager or numpy on JAX's default device."
 
 
 def test_what_cannot_be_written_at_the_end_is_still_printed(
