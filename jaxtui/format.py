@@ -12,7 +12,6 @@ from typing import Literal
 from jaxtui.model import (
     Interval,
     Measurement,
-    MemorySpan,
     Processes,
     Record,
     Summary,
@@ -325,20 +324,6 @@ def rate(value: float | None, quantity: Quantity = "FLOP/s") -> str:
     return str(figure(value, quantity))
 
 
-def span(memory: MemorySpan | None) -> str:
-    """With reused memory and with fresh, in one unit: ``0.24–7.69 ms``."""
-    if memory is None:
-        return ABSENT
-    return _span(memory, _fitting(memory.fresh, _SECONDS, 3))
-
-
-def _span(memory: MemorySpan, unit: Unit | OwnUnits) -> str:
-    fresh = unit.whole(memory.fresh)
-    if isinstance(unit, OwnUnits) or _too_small(unit, (memory.reused,)):
-        return f"{seconds(memory.reused, 2)}–{fresh}"
-    return f"{unit.text(memory.reused, 2)}–{fresh}"
-
-
 def speed(flops: float | None, bytes_: float | None) -> Cell:
     """FLOP/s, or bytes/s of what only moves data."""
     return figure(flops, "FLOP/s") if flops else figure(bytes_ or None, "B/s")
@@ -553,14 +538,12 @@ class Units(Record, frozen=True):
 
     ready: Unit | OwnUnits
     dispatch: Unit | OwnUnits
-    memory: Unit | OwnUnits
     flops: Unit | OwnUnits
     bytes: Unit | OwnUnits
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> Units:
         """Those that suit all of them."""
-        spans = [one.memory for one in measurements if one.memory]
         flops = [one.flops_per_second or 0.0 for one in measurements]
         moved = [one.bytes_per_second or 0.0 for one in measurements]
         ready = [one.ready for one in measurements if one.ready]
@@ -572,7 +555,6 @@ class Units(Record, frozen=True):
             dispatch=shared(
                 one.dispatch.median for one in measurements if one.dispatch
             ),
-            memory=shared(end for span in spans for end in (span.reused, span.fresh)),
             flops=shared(flops, "FLOP/s"),
             bytes=shared(moved, "B/s"),
         )

@@ -11,12 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxtui.model import Case, Failure, MemorySpan
+from jaxtui.model import Case, Failure
 from jaxtui.view import render
 from jaxtui.view.document import Results
 from jaxtui.view.export import CSV as COLUMNS
 from jaxtui.view.export import (
-    MEMORY,
     ExportError,
     as_csv,
     check,
@@ -64,13 +63,6 @@ def test_markdown_passes_no_html() -> None:
     assert render.escaped(text) == (
         'a < b &lt;img src=x onerror="y"> &lt;/td> &lt;!-- c'
     )
-
-
-def test_the_memory_span_has_columns_of_its_own() -> None:
-    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
-    spanned = Results.of(HOST, [msgspec.structs.replace(ONES[0], memory=span)], ())
-    (row,) = csv.DictReader(io.StringIO(as_csv(spanned)))
-    assert [row[name] for name in MEMORY] == ["0.0017", "0.00042", "980.25"]
 
 
 def lacking(*_: object) -> None:

@@ -100,18 +100,14 @@ def ratio_of(
 ) -> Interval | None:
     """The first one's seconds per call over the second one's; see ``stats.ratio``.
 
-    Where a result is wrong there is no ratio, and of that of a figure outside of its
-    own memory span nothing is known.
+    Where a result is wrong there is no ratio.
     """
     both = first, second
     if first.ready is None or second.ready is None:
         return None
     if any(side.has("wrong-result") or side.has("inaccurate") for side in both):
         return None
-    ratio = stats.ratio(first.ready.interval, second.ready.interval, rounds)
-    if ratio and any(side.has("outside-span") for side in both):
-        return replace(ratio, confidence=0.0)
-    return ratio
+    return stats.ratio(first.ready.interval, second.ready.interval, rounds)
 
 
 def last_crossing(ratios: Sequence[tuple[int, Interval]]) -> Crossing | None:

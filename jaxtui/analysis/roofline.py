@@ -294,9 +294,7 @@ def _cause_below(place: Place) -> str:
     measured = place.measurement
     if measured.has("contended"):
         return "contended"
-    span, ready = measured.memory, measured.ready
-    fresh = span and ready and 2 * ready.median > span.reused + span.fresh
-    if fresh or measured.has("page-faults"):
+    if measured.has("page-faults"):
         return "page-faults"
     if place.bound == "memory" and measured.case.mode in OP_BY_OP:
         return "op-by-op"

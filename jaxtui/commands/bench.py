@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ import msgspec
 
 from jaxtui import experiments, selection
 from jaxtui.analysis import processes
-from jaxtui.analysis.comparison import Pair, Side, compare_turns
+from jaxtui.analysis.comparison import Pair, Side, compare, compare_turns
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import (
     Common,
@@ -113,9 +113,9 @@ from jaxtui.view.scripts import case_script
 @valued(
     "--memory",
     "END",
-    "On a CPU: fresh or reused memory for every result.  [default: as in a "
-    "plain program; a note gives both]",
-    type=click.Choice(["fresh", "reused"]),
+    "On a CPU: fresh or reused memory for every result, or both and their ratio.  "
+    "[default: as in a plain program]",
+    type=click.Choice(["fresh", "reused", "fresh,reused"]),
 )
 @seed
 @json_flag
@@ -135,7 +135,7 @@ def command(
     *,
     cases: Cases,
     limit: float | None,
-    memory: malloc.End | None,
+    memory: str | None,
     as_json: bool,
     notes: bool,
     yes: bool,
@@ -149,19 +149,21 @@ def command(
     """
     if not cases.op:
         raise rejection("name-op", command="bench")
-    environment = malloc.environment(memory) if memory else None
-    if len(common.pythons) > 1:
-        return _two_pythons(
+    ends: list[Any] = memory.split(",") if memory else [None]
+    if len(common.pythons) > 1 and len(ends) > 1:
+        raise rejection("two-of-both")
+    if len(common.pythons) > 1 or len(ends) > 1:
+        return _two_sides(
             common,
             cases,
-            environment,
+            ends,
             limit=limit,
             sure=yes,
             notes=notes,
             as_json=as_json,
             exports=exports,
         )
-    bench = _Bench(common, environment=environment, record=True)
+    bench = _Bench(common, environment=_environment(ends[0]), record=True)
 
     async def run() -> None:
         async with bench.started() as session:
@@ -235,16 +237,20 @@ class _Bench(Driver):
         return None
 
 
-# Two Pythons, whose engines take turns.
+def _environment(end: malloc.End | None) -> Mapping[str, str | None] | None:
+    return malloc.environment(end) if end else None
+
+
+# Two Pythons or both ends of memory, whose engines take turns.
 
 ORDER = (1, 0, 0, 1)
 """Whose turn it is, over and over. The second begins: its engine is up already."""
 
 
-def _two_pythons(
+def _two_sides(
     common: Common,
     cases: Cases,
-    environment: Mapping[str, str | None] | None,
+    ends: Sequence[malloc.End | None],
     *,
     limit: float | None,
     sure: bool,
@@ -252,24 +258,26 @@ def _two_pythons(
     as_json: bool,
     exports: Exports,
 ) -> int:
-    """Time cases in fresh processes of two Pythons, in turn; one engine at a time.
+    """Time cases in fresh processes of two kinds, in turn; one engine at a time.
 
     Raises:
         SelectionError: one pair tells nothing, and files are those of one Python.
     """
-    count = MINIMUM_ROUNDS if cases.processes is None else cases.processes
-    if count == 1:
+    count = cases.processes or (1 if len(ends) > 1 else MINIMUM_ROUNDS)
+    if count == 1 and len(common.pythons) > 1:
         raise rejection("one-pair", processes=MINIMUM_ROUNDS)
     if exports.paths:
         raise rejection("export-of-two")
-    run = _Pythons(common, environment)
+    run = _Sides(common, ends)
     run.drive(replace(cases, processes=2 * count), sure=sure, limit=limit)
     found = run.results
 
     def text() -> str:
         jobs = [driver.state.run for driver in run.drivers]
         reports = [view.report(job, full=notes) if job else Report("") for job in jobs]
-        return rendered(turns_report(found, run.pairs, reports), notes=notes)
+        return rendered(
+            turns_report(found, run.pairs, reports, run.labels), notes=notes
+        )
 
     return close(
         document=found,
@@ -280,20 +288,20 @@ def _two_pythons(
     )
 
 
-class _Pythons:
-    """A driver for each Python, and whose turn it is."""
+class _Sides:
+    """A driver for each Python or end of memory, and whose turn it is."""
 
-    def __init__(
-        self, common: Common, environment: Mapping[str, str | None] | None
-    ) -> None:
-        self.pythons = common.pythons
+    def __init__(self, common: Common, ends: Sequence[malloc.End | None]) -> None:
+        pythons = common.pythons
+        self.names: dict[str, Any] = {"pythons": tuple(map(shlex.join, pythons))}
+        self.labels: Sequence[str] = LABELS
+        if len(ends) > 1:
+            self.names = {"memory": tuple(ends)}
+            self.labels = [f"{end} memory" for end in ends]
         self.drivers = [
-            Driver(
-                replace(common, pythons=(python,)),
-                environment=environment,
-                record=True,
-            )
-            for python in self.pythons
+            Driver(one, environment=_environment(end), record=True)
+            for one in [replace(common, pythons=(p,)) for p in pythons] or [common]
+            for end in ends
         ]
         self._current = 0
         self._experiment = Experiment(cases=())
@@ -323,7 +331,7 @@ class _Pythons:
                     async with driver.progress():
                         await session.ready(cases.choices)
                 except CannotRun as error:
-                    raise CannotRun(f"{LABELS[index]}: {error}") from error
+                    raise CannotRun(f"{self.labels[index]}: {error}") from error
                 if session.state.start.joining is not None:
                     raise rejection("pythons-of-hosts")
                 if index == 0:
@@ -375,7 +383,7 @@ class _Pythons:
         job = replace(
             job,
             remaining_seconds=job.remaining_seconds + later,
-            doing=f"{LABELS[self._current]}, {job.doing}",
+            doing=f"{self.labels[self._current]}, {job.doing}",
         )
         return replace(state, jobs={**state.jobs, job.purpose: job})
 
@@ -394,12 +402,11 @@ class _Pythons:
             for driver in self.drivers
         )
         outcome: Outcome = "incomplete" if self.lost else "complete"
-        first_name, second_name = map(shlex.join, self.pythons)
         return Turns.of(
-            (first_name, second_name),
             (first, second),
             self.pairs,
             "cancelled" if interrupt.happened else outcome,
+            **self.names,
         )
 
     @property
@@ -421,9 +428,11 @@ class _Pythons:
                     device=device_of(state.devices, one.case.device),
                     measurement=one.measurement,
                 )
-                for label, state, one in zip(LABELS, states, both, strict=True)
+                for label, state, one in zip(self.labels, states, both, strict=True)
             )
             if first and second:
-                turns = processes.turns(*(one.ended for one in both))
-                compared = compare_turns(first, second, turns)
+                compared = compare(first, second)
+                if self._experiment.processes > 1:
+                    turns = processes.turns(*(one.ended for one in both))
+                    compared = compare_turns(first, second, turns)
                 yield Pair(first=first, second=second, comparison=compared)

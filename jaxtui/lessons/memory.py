@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from jaxtui import format as fmt
-from jaxtui.format import figure, seconds
-from jaxtui.lessons.base import Conclusion, Row, Setting
+from jaxtui.format import seconds
+from jaxtui.lessons.base import Conclusion, Row
 from jaxtui.lessons.figures import (
-    NAN,
     Figures,
     at_least,
     count,
     over,
-    quote,
     times,
     which,
 )
-from jaxtui.lessons.trial import Code, Trial, lesson, numpy_case, size
+from jaxtui.lessons.trial import Code, Trial, lesson, size
 from jaxtui.machine import malloc
-from jaxtui.model import Measurement
 
 SLOWER = 1.5
 """How many times as long fresh memory must take before the claim holds."""
@@ -28,57 +24,47 @@ FEW = 0.1
 PAGE_BYTES = 4096
 
 
-def _span(figures: Figures) -> Conclusion:
-    measured, here = figures.measured("NumPy"), figures["NumPy"]
-    span = measured.memory if measured else None
-    fresh, reused = (span.fresh, span.reused) if span else (NAN, NAN)
-    faults = span.page_faults if span else NAN
+FRESH, REUSED = "fresh memory", "reused memory"
+FRESH_FAULTS = "page faults, fresh"
+
+
+def _ends(figures: Figures) -> Conclusion:
+    fresh, reused = figures[FRESH], figures[REUSED]
+    faults = figures[FRESH_FAULTS]
     factor, holds = over(fresh, reused), at_least(fresh, SLOWER, reused)
-    nearer = "fresh" if here**2 > reused * fresh else "reused"
-    if span is None:
-        why = _why_no_span(figures.setting, measured) if measured else ""
-        sentences: tuple[str, ...] = (
-            "There are no figures for the two.",
-            why,
+    each = seconds(over(fresh - reused, faults))
+    sentences = [
+        f"With reused memory the line took {seconds(reused)}, with fresh memory "
+        f"{seconds(fresh)}: {times(factor)} as long for the same arithmetic.",
+    ]
+    if faults < _few(figures):
+        holds = None
+        sentences.append(
+            "But no call got fresh memory: this malloc takes no settings of glibc's."
         )
     else:
-        each = seconds(over(fresh - reused, faults))
-        sentences = (
-            f"With reused memory the line took {seconds(reused)}, with fresh memory "
-            f"{seconds(fresh)}: {times(factor)} as long for the same arithmetic.",
+        sentences += [
             f"A call touched about {count(faults)} fresh pages, and each cost {each}."
             if holds
             else "",
-            f"This process, which sets nothing, took {seconds(here)}, nearer to "
-            f"{nearer} memory. Set {malloc.setting('reused')} to force reuse, and "
+            f"Set {malloc.setting('reused')} to force reuse, and "
             f"{malloc.setting('fresh')} to prevent it.",
-        )
+        ]
     return Conclusion(
         holds=holds,
-        answer=which(factor, SLOWER, 3),
+        answer=None if holds is None else which(factor, SLOWER, 3),
         rows=(
-            figures.row("as it came in this process", "NumPy"),
-            Row("with reused memory", (figure(reused),), quote("0.42 ms")),
-            Row("with fresh memory", (figure(fresh),), quote("1.7 ms")),
+            figures.row("with reused memory", REUSED, "0.42 ms"),
+            figures.row("with fresh memory", FRESH, "1.7 ms"),
             Row("page faults of a call, fresh", count(faults), "980"),
         ),
-        sentences=sentences,
+        sentences=tuple(sentences),
     )
 
 
-def _why_no_span(setting: Setting, measured: Measurement) -> str:
-    for note in measured.notes:
-        if note.code == "no-span":
-            return "There was not enough time to measure the two."
-        if note.code == "memory":
-            return f"Memory is {note.facts.get('end', 'set')} by request."
-    names = [*setting.host.settings] if setting.host else []
-    if ours := [name for name in names if name.startswith(("MALLOC_", "GLIBC_"))]:
-        return f"The environment sets malloc ({fmt.listed(ours)})."
-    return (
-        "Either fresh and reused memory differ by less than a tenth, or its malloc is "
-        "not that of glibc, the only one that jaxtui can set."
-    )
+def _few(figures: Figures) -> float:
+    """Count page faults below which malloc gave no new pages."""
+    return FEW * 4 * figures.setting.size / PAGE_BYTES
 
 
 NEW, KEPT = "new results", "results written into one array"
@@ -86,8 +72,7 @@ NEW_FAULTS, KEPT_FAULTS = "page faults, new", "page faults, into one array"
 
 
 def _kept(figures: Figures) -> Conclusion:
-    few = FEW * 4 * figures.setting.size / PAGE_BYTES
-    new, kept = figures[NEW_FAULTS], figures[KEPT_FAULTS]
+    few, new, kept = _few(figures), figures[NEW_FAULTS], figures[KEPT_FAULTS]
     holds = kept < few
 
     def row(what: str, name: str, faults: float) -> Row:
@@ -124,18 +109,25 @@ def _kept(figures: Figures) -> Conclusion:
     )
 
 
+def _needed(size: int) -> int:
+    """Bytes of eight arrays."""
+    return 8 * 4 * size
+
+
 LESSON = lesson(
     "memory",
     {
         "Fresh and reused": Trial(
-            _span,
-            cases=lambda setting: {"NumPy": numpy_case("sigmoid", setting.size)},
-            budget=8.0,
-            needs=("NumPy",),
+            _ends,
+            (
+                Code(4.0, size, _needed, cpu_devices=lambda _: 1, malloc="fresh"),
+                Code(4.0, size, _needed, cpu_devices=lambda _: 1, malloc="reused"),
+            ),
+            needs=(FRESH, REUSED, FRESH_FAULTS),
         ),
         "One array that is kept": Trial(
             _kept,
-            Code(4.0, size, memory=lambda n: 8 * 4 * n, cpu_devices=lambda _: 1),
+            Code(4.0, size, _needed, cpu_devices=lambda _: 1),
             needs=(NEW, KEPT, NEW_FAULTS, KEPT_FAULTS),
         ),
     },

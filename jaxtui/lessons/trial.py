@@ -8,6 +8,7 @@ rest of jaxtui gives to an engine: experiments, loops and snippets.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -70,6 +71,8 @@ class Code(msgspec.Struct, frozen=True):
     """With 64-bit types."""
     cpu_devices: Callable[[Setting], int | None] = lambda _: None
     """Simulate so many, in a process of its own."""
+    malloc: Literal["fresh", "reused"] | None = None
+    """The memory that results get in that process."""
     without: Callable[[Setting], Collection[str]] = lambda _: ()
     """Names of the parts that are left out."""
 
@@ -86,6 +89,7 @@ class Code(msgspec.Struct, frozen=True):
             device=None if simulated else self.device(setting),
             x64=self.x64,
             cpu_devices=simulated,
+            malloc=self.malloc,
         )
 
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from time import perf_counter
 
 import msgspec
 
@@ -41,19 +40,23 @@ class Child:
 
     Args:
         module: its ``main`` is run.
-        environment: variables to set for it.
+        environment: variables to set for it; ``None`` takes one away.
 
     Raises:
         OSError: It cannot be started.
     """
 
-    def __init__(self, module: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, module: str, environment: Mapping[str, str | None]) -> None:
         self.process = subprocess.Popen(
             child.command(module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            env={**os.environ, **environment},
+            env={
+                name: value
+                for name, value in {**os.environ, **environment}.items()
+                if value is not None
+            },
         )
 
     def send(self, record: Record) -> None:
@@ -62,19 +65,11 @@ class Child:
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(msgspec.json.encode(record) + b"\n")
 
-    def answers(
-        self, stop: Callable[[], bool], seconds: float = float("inf")
-    ) -> Iterator[bytes]:
-        """Its lines, until it ends or is stopped.
-
-        Raises:
-            TimeoutError: So many seconds have passed.
-        """
+    def answers(self, stop: Callable[[], bool]) -> Iterator[bytes]:
+        """Its lines, until it ends or is stopped."""
         assert self.process.stdout is not None
-        fd, limit, rest = self.process.stdout.fileno(), perf_counter() + seconds, b""
+        fd, rest = self.process.stdout.fileno(), b""
         while not stop():
-            if perf_counter() > limit:
-                raise TimeoutError
             if not select.select((fd,), (), (), POLL_SECONDS)[0]:
                 continue
             chunk = os.read(fd, 1 << 16)

@@ -314,9 +314,6 @@ def _look_at_program(workload: Workload, compiled: Any) -> None:
     if workload.case.mode == "jit":
         # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
         workload.compiled_flops = programs.counted_flops(compiled)
-    needs = probe(lambda: compiled.memory_analysis())
-    temporaries = needs.temp_size_in_bytes if needs else 0
-    workload.block_bytes = max(workload.block_bytes, temporaries)
 
 
 def _transfer(workload: Workload) -> Transfer:
@@ -379,9 +376,7 @@ def _look_at(workload: Workload, result: Any) -> None:
     if asked == "float64" and workload.op and np.dtype(got).itemsize < 8:
         # JAX has silently computed in another precision.
         raise RefusedError.of("precision-lost", dtype=got)
-    sizes = [array.nbytes for array in arrays]
-    workload.result_bytes = sum(sizes)
-    workload.block_bytes = max([workload.block_bytes, *sizes])
+    workload.result_bytes = sum(array.nbytes for array in arrays)
 
 
 def _count(workload: Workload) -> None:

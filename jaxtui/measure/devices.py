@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-from msgspec.structs import replace
 
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Case, Device
-from jaxtui.model.machine import group_name, members
+from jaxtui.model import Device
+from jaxtui.model.machine import members
 from jaxtui.model.remark import Fact
 
 EXTRA = (
@@ -150,19 +149,6 @@ def find_own(wanted: str) -> jax.Device:
     device = find(wanted)
     check_own(describe_device(device))
     return device
-
-
-def as_alone(case: Case) -> Case | None:
-    """The case of a process that is one of several, for one that is alone: its devices
-    have other ids there. ``None`` where devices of others take part.
-    """
-    if jax.process_count() == 1 or case.on_host:
-        return case
-    own = {name(d): i for i, d in enumerate(jax.local_devices(backend="cpu"))}
-    named = members(case.device)
-    if not own.keys() >= set(named):
-        return None
-    return replace(case, device=group_name(f"cpu:{own[one]}" for one in named))
 
 
 def check_own(device: Device) -> None:

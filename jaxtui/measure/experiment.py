@@ -1,7 +1,7 @@
 """Runs an experiment: a first figure of every case, turns of all, and what is left.
 
 What is left takes longer than a call on an accelerator, and its turn needs none of it:
-copies, NumPy where a call takes a second, the check, the memory span.
+copies, NumPy where a call takes a second, the check.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from jaxtui.measure import (
     coldpath,
     devices,
     estimate,
-    memory,
     own,
     planning,
     sides,
@@ -57,9 +56,6 @@ from jaxtui.stats import MINIMUM_ROUNDS
 
 SPREAD_SHARE = 0.6
 """Of the time for sampling that rounds should span, where that is short."""
-
-SPANS_BUDGET_SECONDS = 8.0
-"""A smaller budget is for something quick: no memory spans."""
 
 SHORT_SHARE = 0.01
 """Of the budget: six rounds of a call that takes less are had in any case."""
@@ -111,7 +107,6 @@ class _Run(Runner):
         self._experiment = experiment
         self._own_process = own_process
         self._waiting = self._unfinished = len(cases)
-        self._spans = memory.Spans(experiment.seed, stop)
         self._measuring = experiment.share
         """Seconds of turns that are left."""
         self._turns_end: float | None = None
@@ -137,11 +132,8 @@ class _Run(Runner):
                 yield self._begin(index, planned.case)
                 yield self._fail(index, problem)
         yield from self._import_tensorflow(viable)
-        try:
-            for group in groups(viable, grouped):
-                yield from self._group(group)
-        finally:
-            self._spans.close()
+        for group in groups(viable, grouped):
+            yield from self._group(group)
 
     @property
     def remaining(self) -> float:
@@ -407,29 +399,6 @@ class _Run(Runner):
                     side.compared = True
                     side.differs = side.differs or differs
 
-    def _take_span(self, record: Record) -> Iterator[RunEvent]:
-        """Both ends of the case's memory, where that is known and matters."""
-        made = record.workload
-        large = memory.allocates(made.case, made.block_bytes)
-        # Copies for a donation take memory, too: nothing could be told apart.
-        large &= not isinstance(made.args, own.Renewed)
-        large &= not own.is_given(made.case.op)
-        if not large or not memory.is_known() or self.stop():
-            return
-        share = self._experiment.share / len(self.cases)
-        least = memory.CALLS_AT_LEAST * record.turns.call_seconds
-        if self._experiment.share < SPANS_BUDGET_SECONDS or least > max(
-            memory.SPAN_SECONDS, share
-        ):
-            record.memory = Remark("no-span", {"because": "budget"})
-            return
-        case = devices.as_alone(made.case)
-        if case is None:
-            return
-        yield self.progress("memory-span", made.case.label)
-        seconds = max(memory.SPAN_SECONDS, least)
-        record.memory = self._spans.span(case, seconds)
-
     def _finish_all(self, records: Sequence[Record]) -> Iterator[RunEvent]:
         """Copies first: to check a result fetches it."""
         left = [record for record in records if record.turns.fault is None]
@@ -463,7 +432,6 @@ class _Run(Runner):
             if (failure := self._settled(failure, record.workload.case)) is not None:
                 yield self._fail(record.index, failure)
                 return
-            yield from self._take_span(record)
         if self._pace.shared:
             record.share(self._pace.gather(record.of_process, OfProcess))
         self._unfinished -= 1

@@ -7,16 +7,15 @@ of eight bytes and a large one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from mmap import PAGESIZE
 from time import perf_counter
 from typing import Any
 
 import jax
-from msgspec.structs import replace
 
-from jaxtui.measure import devices, inputs, memory, notes
+from jaxtui.measure import devices, inputs, notes
 from jaxtui.measure.check.base import shares_silicon
 from jaxtui.measure.coldpath import shares_memory
 from jaxtui.measure.contention import Meter
@@ -26,7 +25,7 @@ from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due, never, take_turns
 from jaxtui.measure.workload import of_copy
-from jaxtui.model import Case, Fact, MemorySpan, Remark, RunEvent
+from jaxtui.model import Case, Fact, Remark, RunEvent
 from jaxtui.model.links import COPY, LATENCY_BYTES, LinkMeasured, Links, LinksMeasured
 from jaxtui.stats import median
 
@@ -127,30 +126,10 @@ class _Run(Runner):
         remarks = []
         on_host = [pair for pair in pairs if pair.measured.page_faults is not None]
         if on_host:
-            span = yield from self._span(on_host[0])
-            remarks.append(_memory(on_host, self._work.nbytes, span))
+            remarks.append(_memory(on_host, self._work.nbytes))
         if contended is not None and shares_silicon(taking_part):
             remarks.append(contended)
         yield LinksMeasured(remarks=tuple(remarks))
-
-    def _span(self, pair: _Pair) -> Generator[RunEvent, None, MemorySpan | None]:
-        """What a copy takes in new and in reused memory, of one pair for all."""
-        nbytes, copy = self._work.nbytes, pair.copy
-        case = replace(self.case, device="cpu")
-        # The other process has a source and three copies at most.
-        free = available_host_bytes()
-        roomy = free is None or free >= (2 + ARRIVALS) * nbytes
-        known = memory.allocates(case, nbytes) and memory.is_known()
-        if copy is None or not (roomy and known) or self.stop():
-            return None
-        yield self.progress("memory-span", _named(pair))
-        spans = memory.Spans(self._work.seed, self.stop)
-        try:
-            least = memory.CALLS_AT_LEAST * copy.call_seconds
-            span = spans.span(case, max(memory.SPAN_SECONDS, least))
-        finally:
-            spans.close()
-        return span if isinstance(span, MemorySpan) else None
 
     def _check_room(self, taking_part: list[jax.Device]) -> None:
         """Refuse a size that leaves no room for what is sent and what arrives.
@@ -257,18 +236,14 @@ class _Run(Runner):
                 yield pair.measured
 
 
-def _memory(pairs: list[_Pair], nbytes: int, span: MemorySpan | None) -> Remark:
-    """Whether most pages of copies within the host's memory were new ones, and what
-    both kinds take.
-    """
+def _memory(pairs: list[_Pair], nbytes: int) -> Remark:
+    """Say of how many copies within the host's memory most pages were new."""
     counts = [pair.measured.page_faults or 0.0 for pair in pairs]
     fresh = [count for count in counts if count > nbytes / PAGESIZE / 2]
     facts: dict[str, Fact] = {
         "links": len(counts),
         "fresh": len(fresh),
         "page_faults": median(fresh) if fresh else 0.0,
-        "fresh_seconds": span.fresh if span else None,
-        "reused_seconds": span.reused if span else None,
     }
     return Remark("links-memory", facts)
 

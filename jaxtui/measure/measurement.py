@@ -21,7 +21,6 @@ from jaxtui.model import (
     CollectiveRates,
     Fact,
     Measurement,
-    MemorySpan,
     Remark,
     Sampled,
     Samples,
@@ -57,8 +56,6 @@ class Record:
         self.accuracy: Accuracy | None = None
         """Known after the turns: a check leaves memory behind, and that speeds up or
         slows down what allocates afterwards."""
-        self.memory: MemorySpan | Remark | None = None
-        """Known after the turns, too; a remark says why it is not."""
         self._source = own.source_code(turns.workload.case.op)
         self.compared = False
         """A function of a file was held against its other side, and both were timed."""
@@ -143,7 +140,7 @@ class Record:
             doubts += notes.of_function(turns, kept=self.kept)
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
-        doubts += notes.of_memory(turns, ready.median, self.memory)
+        doubts += notes.of_memory(turns)
         doubts += notes.of_freeing(turns.free_seconds, ready.median)
         fixed = notes.of_workload(
             workload, self.accuracy, compared=self.compared, finite=self._finite
@@ -168,7 +165,6 @@ class Record:
             notes=(*doubts, *fixed),
             peak=workload.peak,
             xla_flops=workload.compiled_flops,
-            memory=None if isinstance(self.memory, Remark) else self.memory,
             source=self._source or msgspec.UNSET,
             multiplies=workload.product.dtype if workload.product else msgspec.UNSET,
             free_seconds=turns.free_seconds,

@@ -19,8 +19,8 @@ from jaxtui.measure.own import Renewed
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
-from jaxtui.model import Fact, MemorySpan, Remark, Summary
-from jaxtui.model.measurement import SPREAD, Interval, confidence
+from jaxtui.model import Fact, Remark, Summary
+from jaxtui.model.measurement import Interval, confidence
 from jaxtui.stats import MINIMUM_ROUNDS, median, quantile
 
 Facts = dict[str, Fact]
@@ -32,7 +32,6 @@ UNSTABLE = frozenset(
         "contended",
         "few-rounds",
         "no-warm-up",
-        "outside-span",
         "uncertain",
     }
 )
@@ -125,26 +124,11 @@ PAGE_FAULTS_AT_MOST = 100.0
 """Per call; a fault costs about 0.1 to 0.5 µs, so this is tens of microseconds."""
 
 
-def of_memory(
-    turns: Turns, ready: float, span: MemorySpan | Remark | None
-) -> Iterator[Remark]:
-    """What the pages of a result cost beside the headline, and how to choose them.
-
-    ``span`` is ``None`` where its ends hardly differ, or says why there are none.
-    """
+def of_memory(turns: Turns) -> Iterator[Remark]:
+    """Say what pages a call got for its result, where that is known or costs much."""
     faults = median(turns.page_faults)
-    if isinstance(span, MemorySpan):
-        ends: Facts = {"ready": ready, "reused": span.reused, "fresh": span.fresh}
-        setting = malloc.setting("reused")
-        pages: Facts = {"page_faults": span.page_faults, "setting": setting}
-        yield Remark("memory", {**ends, **pages})
-        if ready > SPREAD * span.fresh or span.reused > SPREAD * ready:
-            yield Remark("outside-span", ends, "warning")
-        return
-    if span is not None:
-        yield span
     if end := malloc.chosen_end():
-        pages = {"page_faults": faults, "setting": malloc.setting(end)}
+        pages: Facts = {"page_faults": faults, "setting": malloc.setting(end)}
         yield Remark("memory", {"end": end, **pages})
     elif faults > PAGE_FAULTS_AT_MOST:
         yield Remark("page-faults", {"page_faults": faults})

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui.machine import messages
+from jaxtui.machine import malloc, messages
 from jaxtui.measure import devices, notes
 from jaxtui.measure.children import (
     Child,
@@ -228,6 +228,7 @@ class _Run(Runner):
     def _in_child(self, count: int) -> Iterator[RunEvent]:
         """What a process with so many CPU devices says; it is ended with this run."""
         yield self.progress("cpu-devices", str(count))
+        end = self._snippet.malloc
         try:
             child = Child(
                 __name__,
@@ -235,6 +236,7 @@ class _Run(Runner):
                     "JAX_PLATFORMS": "cpu",
                     "JAX_NUM_CPU_DEVICES": str(count),
                     "JAX_ENABLE_COMPILATION_CACHE": "0",
+                    **(malloc.environment(end) if end else {}),
                 },
             )
         except OSError as error:

@@ -175,9 +175,6 @@ class Workload:
     """On how many the arguments and the result of a function of a file lie."""
     warm: bool = False
     """What its file has jitted may be compiled already, so that no phase is cold."""
-    block_bytes: int = 0
-    """The largest block of memory that a call asks for, as far as is known: a result,
-    or what a compiled program needs meanwhile."""
     kernels: int = 1
     """Computations that one call puts in flight."""
 

@@ -250,9 +250,8 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
     One unless it was typed. Two cases of a product in five processes, each with its two
     seconds, took 1.46 times as long as in one (26 and 18 s, 24 and 16 s on two busy
     cores); the start of an engine takes 0.6 to 0.9 s on a quiet CPU and several times
-    that on a busy one, and an accelerator is let go and taken again. Their shares are
-    too small for memory spans, and five processes are sure to 94 % only. That earlier
-    runs were others costs nothing to say."""
+    that on a busy one, and an accelerator is let go and taken again. Five processes are
+    sure to 94 % only. That earlier runs were others costs nothing to say."""
 
     @property
     def budget(self) -> float:

@@ -106,7 +106,7 @@ class Progress(Record, frozen=True, kw_only=True, tag=True):
     remaining_seconds: float
     """About: of an experiment what is left to prepare, to measure and to check."""
     doing: str
-    """A code: the phase, ``sampling``, ``memory-span`` …"""
+    """A code: the phase, ``sampling``, ``starting`` …"""
     about: str = ""
     """The name of what it is done to: a case, a part of a program, a device."""
 

@@ -166,20 +166,6 @@ class SourceCode(Record, frozen=True, kw_only=True):
     """Of the file; another one after an edit."""
 
 
-class MemorySpan(Record, frozen=True, kw_only=True):
-    """What the memory of its results costs a case on a CPU.
-
-    Seconds per call of a plain loop, which gives each result back within its clock.
-    """
-
-    fresh: float
-    """With new pages in every call: the upper quartile of some turns."""
-    reused: float
-    """With the pages of the call before: the lower quartile of some turns."""
-    page_faults: float
-    """Minor page faults of a call with new pages."""
-
-
 class Processes(Record, frozen=True, kw_only=True):
     """A case in several fresh processes, one after the other: ``ready``, in seconds."""
 
@@ -232,9 +218,6 @@ class Measurement(Record, frozen=True, kw_only=True):
     peak: Peak | None = None
     xla_flops: float | None = None
     """XLA's own count from ``cost_analysis``, for comparison only."""
-    memory: MemorySpan | None = None
-    """Both ends, where they differ by more than a tenth; taken in another process.
-    ``None`` also where that is not known: a remark says why, if that is of the row."""
     processes: Processes | None = None
     """Where it was timed in several: what ``ready`` is made of."""
     free_seconds: float | None = None
@@ -275,7 +258,6 @@ OF_RUNS = frozenset(
         "contended",
         "few-processes",
         "memcpy",
-        "no-span",
         "own",
         "precision",
         "simulated",

@@ -6,7 +6,7 @@ learner reads is what runs.
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Literal, Union
 
 from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.measurement import Summary
@@ -63,6 +63,8 @@ class Snippet(WithBudget, frozen=True, kw_only=True, tag=True):
     """With ``jax_enable_x64``."""
     cpu_devices: int | None = None
     """Run in a process of its own with this many simulated CPU devices."""
+    malloc: Literal["fresh", "reused"] | None = None
+    """The memory that results get in that process; ``None`` leaves malloc as it is."""
 
 
 class Timing(Record, frozen=True, kw_only=True):

@@ -79,7 +79,6 @@ class Side(Vertical):
                 measured.dispatch if measured else None,
                 measured.ready if measured else None,
                 measured.pipelined_seconds if measured else None,
-                memory=measured.memory if measured else None,
                 zero_copy="transfer" in case.zero_copy,
             )
         )

@@ -62,7 +62,7 @@ SAID = {
     ),
     BenchPane.HELP: (
         *(*_CASE, "ready", "interval", "dispatch", "pipelined", "rate", "peak"),
-        *("× NumPy", "error", "memory", "transfer", "trace", "lower", "compile"),
+        *("× NumPy", "error", "transfer", "trace", "lower", "compile"),
         *("first run", "fetch", "notes", "flops/byte", "of roof"),
     ),
     LearnPane.HELP: ("ready", "dispatch", "interval", "compile", "verdict"),

@@ -295,10 +295,6 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
         lines = [figure(one, unit) if one else () for one in dispatches]
         head = f"dispatch {unit.name}".rstrip()
         table.append(Column("dispatch", head, lines, rank=7, right=True))
-    spans = [one.memory if one else None for one in measured]
-    if any(spans):
-        lines = [(Span(fmt.span(one)),) if one else () for one in spans]
-        table.append(Column("memory", "reused–fresh", lines, rank=9, right=True))
     for key, rank, texts in (
         (
             "peak",

@@ -1,10 +1,12 @@
-"""Two measurements of the past, or two Pythons, side by side."""
+"""Two measurements of the past, or what two engines took turns with, side by side."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import (
@@ -17,6 +19,7 @@ from jaxtui.analysis.comparison import (
 )
 from jaxtui.analysis.processes import same_machine, spread
 from jaxtui.history.store import Entry
+from jaxtui.machine.malloc import End
 from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summary
 from jaxtui.model.measurement import is_uncertain
 from jaxtui.model.remark import Fact
@@ -80,11 +83,13 @@ class CaseComparison(Record, frozen=True, kw_only=True):
 
 
 class Turns(Record, frozen=True, kw_only=True):
-    """Two Pythons whose engines took turns."""
+    """Two Pythons, or both ends of memory, whose engines took turns."""
 
     schema: int = SCHEMA
-    pythons: tuple[str, str]
+    pythons: tuple[str, str] | msgspec.UnsetType = msgspec.UNSET
     """A and B, as they were typed."""
+    memory: tuple[End, End] | msgspec.UnsetType = msgspec.UNSET
+    """What results get from malloc, where the two differ in that."""
     sides: tuple[Results, Results]
     """What either has measured."""
     comparisons: tuple[CaseComparison, ...]
@@ -94,20 +99,20 @@ class Turns(Record, frozen=True, kw_only=True):
     @classmethod
     def of(
         cls,
-        pythons: tuple[str, str],
         sides: tuple[Results, Results],
         pairs: Sequence[Pair],
         outcome: Outcome,
+        **names: Any,
     ) -> Turns:
         comparisons = (
             CaseComparison(case=pair.first.measurement.case, comparison=_row(pair))
             for pair in pairs
         )
         return cls(
-            pythons=pythons,
             sides=sides,
             comparisons=tuple(comparisons),
             outcome=outcome,
+            **names,
         )
 
 
@@ -452,16 +457,41 @@ def _differences(found: Sequence[Difference], heads: Sequence[str]) -> Table:
 
 
 def turns_report(
-    found: Turns, pairs: Sequence[Pair], reports: Sequence[Report]
+    found: Turns,
+    pairs: Sequence[Pair],
+    reports: Sequence[Report],
+    labels: Sequence[str] = LABELS,
 ) -> Report:
-    """Two Pythons: the ratio of each case, and what either of them is.
+    """Say the ratio of each case, and what either side is.
 
     Args:
         found: what was measured.
         pairs: what both have measured.
         reports: what there is to say of the run of each, as far as they began.
+        labels: what the sides are called.
     """
-    whole = report(pairs, "two Pythons") if pairs else Report("two Pythons")
+    title = "two Pythons" if found.pythons else "fresh and reused memory"
+    whole = report(pairs, title) if pairs else Report(title)
+    tables = whole.tables
+    if found.pythons:
+        tables = (*tables[:1], _versions(found.pythons, found.sides))
+    of_rows = [
+        (f"{label} {row}".strip(), (statement.remark,))
+        for label, each in zip(labels, reports, strict=False)
+        for statement in each.remarks
+        for row in statement.about or ("",)
+    ]
+    # What holds for one of them alone says for which.
+    remarks = gather([*of_rows, *((label, ()) for label in labels)])
+    return Report(
+        title=title,
+        verdict=whole.verdict,
+        tables=tables,
+        remarks=(*whole.remarks, *remarks),
+    )
+
+
+def _versions(pythons: Sequence[str], sides: Sequence[Results]) -> Table:
     rows = [
         (
             label,
@@ -472,20 +502,6 @@ def turns_report(
                 else (fmt.ABSENT,) * 4
             ),
         )
-        for label, python, side in zip(LABELS, found.pythons, found.sides, strict=True)
+        for label, python, side in zip(LABELS, pythons, sides, strict=True)
     ]
-    versions = Table(columns(("", "is", "Python", "jax", "jaxlib", "numpy"), rows))
-    of_rows = [
-        (f"{label} {row}".strip(), (statement.remark,))
-        for label, each in zip(LABELS, reports, strict=False)
-        for statement in each.remarks
-        for row in statement.about or ("",)
-    ]
-    # What holds for one of them alone says for which.
-    remarks = gather([*of_rows, *((label, ()) for label in LABELS)])
-    return Report(
-        title=whole.title,
-        verdict=whole.verdict,
-        tables=(*whole.tables[:1], versions),
-        remarks=(*whole.remarks, *remarks),
-    )
+    return Table(columns(("", "is", "Python", "jax", "jaxlib", "numpy"), rows))

@@ -62,9 +62,6 @@ RATES = (
     "error_vs_float64",
 )
 
-MEMORY = ("memory_fresh", "memory_reused", "page_faults")
-"""Of the memory span, where there is one: seconds, and faults of a call at fresh."""
-
 TIMES_NUMPY = ("times_numpy", "times_numpy_low", "times_numpy_high")
 """How many times faster than NumPy, and the ends of the interval of that."""
 
@@ -80,7 +77,6 @@ CSV = (
     "failure",
     "hostname",
     "jax",
-    *MEMORY,
     *TIMES_NUMPY,
     "processes",
 )
@@ -259,9 +255,6 @@ def _csv_row(one: Measurement) -> dict[str, Any]:
         found |= {f"ready_{name}": getattr(one.ready, name) for name in CLOCK}
     if one.dispatch:
         found["dispatch_median"] = one.dispatch.median
-    if span := one.memory:
-        ends = (span.fresh, span.reused, span.page_faults)
-        found |= dict(zip(MEMORY, ends, strict=True))
     if times := one.times_numpy:
         found |= dict(
             zip(TIMES_NUMPY, (times.median, times.low, times.high), strict=True)

@@ -214,8 +214,6 @@ def _figures(one: Measurement) -> Table:
         found["dispatch"] = str(fmt.median(one.dispatch))
     if one.pipelined_seconds is not None:
         found["pipelined"] = fmt.seconds(one.pipelined_seconds)
-    if one.memory is not None:
-        found["memory"] = fmt.span(one.memory)
     if one.flops_per_second is not None:
         found["compute"] = fmt.rate(one.flops_per_second)
     if one.bytes_per_second is not None:

@@ -663,8 +663,7 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
     """Cases by the words of their labels that not all of them have, their seconds,
     colour, and whether these are vague.
 
-    A single one is shown with either memory, where they differ. What was interpreted
-    is left out: its time says nothing about speed.
+    What was interpreted is left out: its time says nothing about speed.
     """
     cases = [
         measured
@@ -673,10 +672,6 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
     ]
     # Not in the order in which they arrive, so that no bar changes its place.
     cases.sort(key=lambda measured: (measured.case.size, measured.case.label))
-    if len(cases) == 1 and (span := cases[0].memory) is not None:
-        yield "reused memory", span.reused, "numpy", False
-        yield "fresh memory", span.fresh, "numpy", False
-        return
     labels = _unlike([measured.case.words for measured in cases])
     for measured, label in zip(cases, labels, strict=True):
         if measured.ready is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from jaxtui import format as fmt
-from jaxtui.model import MemorySpan, Phases, Summary
+from jaxtui.model import Phases, Summary
 from jaxtui.view.figures import figure
 from jaxtui.view.text import Line, Span, bar, log_share, piece, plain
 
@@ -26,9 +26,6 @@ LABELS = (
 )
 """The clocks in the order in which a first call meets them."""
 
-ENDS = ("· reused", "· fresh")
-"""Of the memory span, below ``ready``."""
-
 _LABEL_ROOM = max(map(len, LABELS)) + 1
 _VALUE_ROOM = 12
 """``1234.056 ms`` fits, so that bars seldom change their scale."""
@@ -41,7 +38,6 @@ def bars(
     pipelined: float | None,
     width: int,
     *,
-    memory: MemorySpan | None = None,
     zero_copy: bool = False,
 ) -> list[Line]:
     """A line per clock: its name, a bar, and its value; ``—`` where there is none.
@@ -54,14 +50,12 @@ def bars(
         ready: Until its result was there.
         pipelined: Seconds per call of a queued burst.
         width: Cells of a line; no line is longer.
-        memory: Both ends; a line for each then.
         zero_copy: The transfer copied nothing; then it says so instead of a time.
 
     Returns:
         Lines whose roles are ``label``, ``bar-<clock>``, ``value``,
         ``unknown`` and ``muted``.
     """
-    ends = (memory.reused, memory.fresh) if memory else ()
     values: dict[str, float | None] = {
         "transfer": None if zero_copy else phases.transfer,
         "trace": phases.trace,
@@ -70,7 +64,6 @@ def bars(
         "first run": phases.first_call,
         "dispatch": dispatch.median if dispatch else None,
         "ready": ready.median if ready else None,
-        **dict(zip(ENDS, ends, strict=False)),
         "pipelined": pipelined,
         "fetch": phases.fetch,
     }
@@ -88,8 +81,7 @@ def bars(
             role = "muted" if value is None else "value"
             figures.append((Span(own.text(value), role),))
     texts = fmt.aligned(map(plain, figures))
-    faults = f"  {memory.page_faults:,.0f} faults" if memory else ""
-    most = max(_VALUE_ROOM, len(texts[0]) + max(map(len, names)) + 1 + len(faults))
+    most = max(_VALUE_ROOM, len(texts[0]) + max(map(len, names)) + 1)
     room = width - _LABEL_ROOM - most - 1
     known = [value for value in values.values() if value and 0 < value < math.inf]
     lines = []
@@ -102,13 +94,12 @@ def bars(
             if value and value in known:
                 share = log_share(value, min(known), max(known))
             drawn = bar(share, room)
-            role = f"bar-{label.strip('· ').replace(' ', '-')}"
+            role = f"bar-{label.replace(' ', '-')}"
             spans += [Span(drawn, role), Span(" " * (room - len(drawn) + 1))]
         before, _, after = text.partition(plain(shown))
         after = f"{after} {name}" if value is not None else ""
         if zero_copy and label == "transfer":
             before, shown = "", (Span("zero-copy", "value"),)
-        more = faults if label == ENDS[1] else ""
-        spans += [Span(before), *shown, Span(f"{after}{more}", "value")]
+        spans += [Span(before), *shown, Span(after, "value")]
         lines.append(piece(tuple(spans), 0, width))
     return lines

@@ -22,7 +22,6 @@ from jaxtui.model import (
     Failure,
     Host,
     Measurement,
-    MemorySpan,
     Mode,
     Phases,
     Reading,
@@ -268,7 +267,6 @@ def measured(
     *,
     rated: bool = True,
     notes: tuple[Any, ...] = (),
-    memory: MemorySpan | None = None,
     mode: Mode = "jit",
     **of: object,
 ) -> Measurement:
@@ -280,5 +278,4 @@ def measured(
         flops_per_second=flops / seconds if rated and flops is not None else None,
         bytes_per_second=bytes / seconds if rated and bytes is not None else None,
         notes=notes,
-        memory=memory,
     )

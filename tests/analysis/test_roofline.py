@@ -16,7 +16,6 @@ from jaxtui.model import (
     Arithmetic,
     Case,
     CollectiveRates,
-    MemorySpan,
     OpInfo,
     PlannedCase,
     Remark,
@@ -55,10 +54,6 @@ def noted(*flags: Any) -> dict[str, Any]:
     return {"notes": tuple(Remark(flag, text=f"A {flag} note.") for flag in flags)}
 
 
-def spanning(reused: float, fresh: float) -> dict[str, Any]:
-    return {"memory": MemorySpan(fresh=fresh, reused=reused, page_faults=980.0)}
-
-
 @pytest.mark.parametrize(
     ("facts", "under", "bound", "share", "code", "cause"),
     [
@@ -82,9 +77,6 @@ def spanning(reused: float, fresh: float) -> dict[str, Any]:
         ({"mode": "eager"}, CPU, "memory", 1 / 12, BELOW, "op-by-op"),
         (noted("contended"), CPU, "memory", 1 / 12, BELOW, "contended"),
         (noted("page-faults"), CPU, "memory", 1 / 12, BELOW, "page-faults"),
-        # A call of 1 ms is nearer to one end of its memory span or to the other.
-        (spanning(0.9e-3, 1.2e-3), CPU, "memory", 1 / 12, BELOW, ""),
-        (spanning(0.7e-3, 1.1e-3), CPU, "memory", 1 / 12, BELOW, "page-faults"),
         # NumPy is under the roofs of a CPU, whose devices share them.
         ({"mode": "numpy"}, CPU, "memory", 1 / 12, BELOW, "op-by-op"),
         ({"device": "cpu:3"}, CPU, "memory", 1 / 12, BELOW, ""),

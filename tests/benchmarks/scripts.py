@@ -7,10 +7,10 @@ For each style of loop, and each op of the catalogue in the modes jit and numpy,
 processes alternate: the exported scripts in plain Python, and jaxtui with
 an engine of its own. Each figure that a script prints is divided by jaxtui's of the
 same name. A ``ready`` is accepted when the median of its ratios is off by no more than
-15 %, or when the script's median lies inside the memory span that jaxtui gives with its
-own; any other figure when it is off by no more than 15 %, or 25 % where it is below
-100 µs. A figure fails also when jaxtui has none of that name. Beside the median stands
-its 95 % interval, which says what so many pairs can tell.
+15 %, or when jaxtui notes page faults and the script's median is below its own; any
+other figure when it is off by no more than 15 %, or 25 % where it is below 100 µs. A
+figure fails also when jaxtui has none of that name. Beside the median stands its 95 %
+interval, which says what so many pairs can tell.
 
 With ``--budget`` the subjects come in random order, and share the seconds: each has as
 many pairs as fit into its share, one at least, and what had no turn is listed at the
@@ -83,10 +83,10 @@ ROOT = Path(__file__).parents[2]
 
 
 class Figure(NamedTuple):
-    """Seconds, and both ends of the memory span where jaxtui gives one."""
+    """Seconds, and whether jaxtui notes page faults."""
 
     seconds: float
-    span: tuple[float, float] | None = None
+    faults: bool = False
 
 
 Figures = dict[str, Figure]
@@ -109,7 +109,7 @@ class Ratio(NamedTuple):
     script: float
     jaxtui: float
     ratios: tuple[float, ...]
-    span: tuple[float, float] | None
+    faults: bool
 
     @property
     def median(self) -> float:
@@ -122,8 +122,8 @@ class Ratio(NamedTuple):
         # Not "less than": NaN, where jaxtui has no such figure, fails as well.
         if abs(self.median - 1) <= (SHORT_ACCEPTED if short else ACCEPTED):
             return "ok"
-        if self.span and min(self.span) <= self.script <= max(self.span):
-            return "span"
+        if self.faults and self.script < self.jaxtui:
+            return "less"
         return "FAIL"
 
 
@@ -180,9 +180,8 @@ def of_measurements(measurements: Sequence[dict[str, Any]]) -> Figures:
     figures: Figures = {}
     for one in measurements:
         label = msgspec.convert(one["case"], Case).label
-        memory = one.get("memory")
-        span = (memory["reused"], memory["fresh"]) if memory else None
-        figures[f"{label} ready"] = Figure(one["ready"]["median"], span)
+        faults = "page-faults" in [note["flag"] for note in one["notes"]]
+        figures[f"{label} ready"] = Figure(one["ready"]["median"], faults)
         if one["dispatch"]:
             figures[f"{label} dispatch"] = Figure(one["dispatch"]["median"])
     return figures
@@ -297,14 +296,12 @@ def ratio(name: str, found: Sequence[tuple[Figures, Figures]]) -> Ratio:
     script = [one[name].seconds for one, _ in found]
     ours = [one.get(name, Figure(float("nan"))) for _, one in found]
     ratios = tuple(a / b.seconds for a, b in zip(script, ours, strict=True))
-    spans = [one.span for one in ours if one.span]
-    ends = [statistics.median(end) for end in zip(*spans, strict=True)]
     return Ratio(
         name,
         statistics.median(script),
         statistics.median(one.seconds for one in ours),
         ratios,
-        (ends[0], ends[1]) if ends else None,
+        2 * sum(one.faults for one in ours) > len(ours),
     )
 
 
@@ -329,10 +326,7 @@ def line(row: Ratio) -> str:
     sure = sign_test_interval(row.ratios)
     interval = f"[{sure.low:.3f}, {sure.high:.3f}] {len(row.ratios):2}"
     figures = f"{row.script:.3e} / {row.jaxtui:.3e} s"
-    span = f"  span {row.span[0]:.3e} to {row.span[1]:.3e} s" if row.span else ""
-    return (
-        f"{row.verdict:<4}  {row.median:6.3f}  {interval}  {figures}  {row.name}{span}"
-    )
+    return f"{row.verdict:<4}  {row.median:6.3f}  {interval}  {figures}  {row.name}"
 
 
 def subjects_of(options: Any) -> list[Subject]:

@@ -39,7 +39,10 @@ TYPED = [
     ("bench selu --precision high", "selu takes only default"),
     ("bench matmul --budget nan", 'The budget "nan" is not a time'),
     ("bench matmul --target nan", "'nan' is not one of '10', '3', '1'"),
-    ("bench matmul --memory mine", "'mine' is not one of 'fresh', 'reused'"),
+    (
+        "bench matmul --memory mine",
+        "'mine' is not one of 'fresh', 'reused'",
+    ),
     ("bench matmul --nosuch", "--nosuch"),
     # functions of files
     ("bench mein.py:f", "Did you mean mine.py?"),

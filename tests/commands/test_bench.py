@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Case, Event, Experiment, MemorySpan, RunFinished
+from jaxtui.model import Case, Event, Experiment, RunFinished
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine
 from tests.records import told
@@ -61,19 +61,6 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
     (measurement,) = document["measurements"]
     assert measurement["samples"] == {"ready": [1e-3], "dispatch": None}
     assert measurement["error_vs_float64"] is None
-
-
-def test_the_memory_span_is_a_column_where_there_is_one(capsys) -> None:
-    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
-    engine = FakeEngine(lambda work: complete(work, memory=span))
-    assert run(engine, "bench", "selu", "--mode", "jit,numpy") == 0
-    lines = capsys.readouterr().out.splitlines()
-    head = next(line for line in lines if "reused–fresh" in line)
-    jit = lines[lines.index(head) + 1]
-    at = head.index("reused–fresh") + len("reused–fresh")
-    assert jit[:at].endswith(" 0.42–1.70 ms")
-    assert run(FakeEngine(complete), "bench", "selu") == 0
-    assert "reused–fresh" not in capsys.readouterr().out
 
 
 def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:

@@ -12,6 +12,7 @@ from jaxtui import cli
 from jaxtui.commands.schema import DOCUMENTS
 from jaxtui.engine.client import EngineOptions
 from jaxtui.history.store import History
+from jaxtui.machine import malloc
 from jaxtui.model import (
     CaseFailed,
     CaseMeasured,
@@ -192,6 +193,8 @@ def test_a_case_that_one_of_them_cannot_run_has_no_ratio(
     [
         "bench selu --python a,b --processes 1",
         "bench selu --python a,b --export x.csv",
+        "bench selu --python a,b --memory fresh,reused",
+        "bench selu --memory fresh,reused --export x.csv",
         "bench selu --python a,b,c",
         "bench selu --python a,",
         "devices --python a,b",
@@ -215,3 +218,51 @@ def test_one_that_cannot_be_started_is_named(
     assert cli.main(words) == 3
     (said,) = capsys.readouterr().err.splitlines()
     assert "/no/such/python" in said
+
+
+# Both ends of memory.
+
+
+class Ends:
+    """Makes an engine for each end; a process of one takes so many seconds."""
+
+    def __init__(self, **seconds: float) -> None:
+        self.seconds = seconds
+        self.works: list[Experiment] = []
+
+    def __call__(self, options: EngineOptions) -> FakeEngine:
+        (end,) = (
+            end
+            for end, wanted in malloc.ENVIRONMENT.items()
+            if wanted.items() <= (options.environment or {}).items()
+        )
+
+        def answer(work: Experiment) -> Sequence[Event]:
+            self.works.append(work)
+            began, started, _, finished = complete(work)
+            measured = records.measurement(work.cases[0], summary(self.seconds[end]))
+            taken = CaseMeasured(index=0, measurement=measured)
+            return [began, started, taken, finished]
+
+        return FakeEngine(answer)(options)
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_both_ends_of_memory_are_two_engines_and_their_ratio(
+    capsys: pytest.CaptureFixture[str], count: int
+) -> None:
+    ends = Ends(fresh=4e-3, reused=1e-3)
+    words = ("bench", "selu", "--memory", "fresh,reused")
+    words = (*words, "--processes", "6") if count > 1 else words
+    assert cli.main(words, engine=ends) == 0
+    out = capsys.readouterr().out
+    assert "reused memory is 4.0× faster than fresh memory" in out
+    assert [work.processes for work in ends.works] == [count] * 2 * count
+    assert cli.main((*words, "--json"), engine=ends) == 0
+    document = printed(capsys)
+    assert (document["memory"], document.get("pythons")) == (["fresh", "reused"], None)
+    (found,) = document["comparisons"]
+    assert (found["comparison"]["ratio"], found["comparison"]["answer"]) == (
+        0.25,
+        "faster",
+    )

@@ -42,7 +42,6 @@ def test_every_row_and_record_says_which_end_it_is() -> None:
         assert done.returncode == 0
         document = json.loads(done.stdout)
         (one,) = document["measurements"]
-        assert one["memory"] is None
         assert end in notes(one)["memory"]
         assert "page-faults" not in notes(one)
         assert document["host"]["settings"] == malloc.ENVIRONMENT[end]
@@ -50,8 +49,20 @@ def test_every_row_and_record_says_which_end_it_is() -> None:
     assert re.search("(9[5-9]|10[0-2]). page faults", runs["fresh"].stdout)
     (row,) = csv.DictReader(Path("table.csv").read_text().splitlines())
     assert "memory" in row["notes"].split()
-    assert row["memory_fresh"] == row["memory_reused"] == row["page_faults"] == ""
     assert "MALLOC_TOP_PAD_" in jaxtui("compare", "1", "2").stdout
+
+
+def test_both_ends_are_two_engines_and_one_document() -> None:
+    done = jaxtui(*WORDS, "--memory", "fresh,reused")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["memory"] == ["fresh", "reused"]
+    for end, side in zip(document["memory"], document["sides"], strict=True):
+        (one,) = side["measurements"]
+        assert end in notes(one)["memory"]
+        assert side["host"]["settings"] == malloc.ENVIRONMENT[end]
+    (found,) = document["comparisons"]
+    assert found["comparison"]["ratio"] > 0
 
 
 def test_where_it_cannot_be_had_one_sentence_says_so(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from jaxtui.model import (
     LoopCall,
     LoopClock,
     LoopMeasured,
-    MemorySpan,
     Phases,
     Remark,
     Snippet,
@@ -212,9 +211,6 @@ def _case(case: Case, ready: Any, facts: Mapping[str, Any]) -> Event:
             changes[name] = summary(value)
         elif name == "note":
             changes["notes"] = (Remark(value),)
-        elif name == "memory":
-            fresh, reused, faults = value
-            changes[name] = MemorySpan(fresh=fresh, reused=reused, page_faults=faults)
         elif isinstance(value, Time):
             phases[name] = value
         else:

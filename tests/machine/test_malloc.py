@@ -1,7 +1,4 @@
-"""glibc's malloc: its ends by page faults, which depend on nothing else, and its name.
-
-Each test that changes malloc does so in a process of its own.
-"""
+"""glibc's malloc: its ends by page faults, which depend on nothing else; its name."""
 
 from __future__ import annotations
 
@@ -58,25 +55,6 @@ def test_a_plain_script_has_the_end_that_its_environment_chooses() -> None:
     )
     assert fresh == pytest.approx(PAGES, rel=0.1)
     assert reused < 0.01 * PAGES
-
-
-@known
-def test_one_process_can_go_to_and_fro() -> None:
-    code = f"""{COUNT}
-from jaxtui.machine import malloc
-malloc.use_one_arena()
-malloc.switch_to("reused")
-blocks = [np.ones(250_000, np.float32) for _ in range(20)]
-# Lies above what is freed, so that malloc cannot give that back.
-above = [bytearray(100_000) for _ in range(20)]
-del blocks
-for end in ("reused", "fresh", "reused", "fresh"):
-    malloc.switch_to(end)
-    print(faults())
-"""
-    found = [float(line) for line in python(code).split()]
-    assert found[1::2] == [pytest.approx(PAGES, rel=0.1)] * 2
-    assert max(found[::2]) < 0.01 * PAGES
 
 
 @known

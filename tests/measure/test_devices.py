@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -10,7 +9,6 @@ import pytest
 from jaxtui.measure import devices, host
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import RefusedError
-from tests import records
 from tests.machine.record import RECORD
 
 TOPOLOGIES = json.loads(RECORD.read_text())
@@ -124,19 +122,3 @@ def test_host(monkeypatch: pytest.MonkeyPatch) -> None:
     assert facts.environment["JAX_PLATFORMS"] == "cpu"
     assert "HOME_MADE_SECRET" not in facts.environment
     assert facts.memory_bytes is None or facts.memory_bytes > 2**20
-
-
-def test_a_case_of_one_of_several_processes_has_other_ids_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Process 1 has 2048 and 2049, and a process beside it 0 and 1."""
-    mine = [SimpleNamespace(platform="cpu", id=2048 + index) for index in range(2)]
-    one, group = records.case(device="cpu:2049"), records.case(device="cpu:2048-2049")
-    assert devices.as_alone(one) == one
-    monkeypatch.setattr(jax, "process_count", lambda: 2)
-    monkeypatch.setattr(jax, "local_devices", lambda backend: mine)
-    alone = [devices.as_alone(case) for case in (one, group)]
-    assert [case and case.device for case in alone] == ["cpu:1", "cpu:0-1"]
-    assert devices.as_alone(records.case(device="cpu:0,2048")) is None
-    on_host = records.case("numpy")
-    assert devices.as_alone(on_host) == on_host

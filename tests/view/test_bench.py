@@ -122,17 +122,6 @@ def test_results_that_do_not_agree_have_no_ratio(flag: str, comparable: bool) ->
     assert (found is not None) == comparable
 
 
-@pytest.mark.parametrize("doubtful", ["jit", "numpy"])
-def test_a_figure_outside_of_its_own_span_has_no_certain_ratio(doubtful: str) -> None:
-    cases = {"jit": done(JIT), "numpy": done(NUMPY)}
-    note = Remark("outside-span")
-    noted = msgspec.structs.replace(cases[doubtful].measurement, notes=(note,))
-    cases[doubtful] = replace(cases[doubtful], measurement=noted)
-    found = against_numpy(cases["jit"], run_of(*cases.values()))
-    assert found is not None
-    assert found.uncertain
-
-
 def test_in_several_processes_these_are_what_took_turns() -> None:
     def timed(case: Case, *medians: float) -> CaseState:
         clocks = [measurement(case, records.summary(one)) for one in medians]

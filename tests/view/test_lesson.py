@@ -14,7 +14,6 @@ from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import setting
 from jaxtui.model import (
     Experiment,
-    MemorySpan,
     Remark,
     Shown,
     Snippet,
@@ -205,12 +204,6 @@ def test_times_are_bars_on_one_scale_in_one_unit() -> None:
         measured(case("pallas"), 9e-3, notes=(note,)),
     )
     assert text(view.bars(outcome, 48)) == BARS
-    # A single case is shown with either memory.
-    span = MemorySpan(fresh=4e-3, reused=1e-3, page_faults=980.0)
-    single = after(measured(case("numpy"), 2e-3, memory=span))
-    reused, fresh = map(plain, view.bars(single, 60))
-    assert reused.startswith("reused memory  1.00 ms  ███")
-    assert fresh.startswith("fresh memory   4.00 ms  ███")
     assert view.bars(after(), 60) == []
 
 

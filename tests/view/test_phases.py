@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from jaxtui.model import MemorySpan, Phases
-from jaxtui.view.phases import ENDS, LABELS, bars
+from jaxtui.model import Phases
+from jaxtui.view.phases import LABELS, bars
 from jaxtui.view.text import plain
 from tests.fake_engine import summary
 
@@ -70,18 +70,3 @@ def test_absent_clocks_are_dashes_without_a_bar():
     empty = bars(Phases(), None, None, None, 40)
     assert all(plain(line).endswith("—") for line in empty)
     assert draw(zero_copy=True)["transfer"].split() == ["transfer", "zero-copy"]
-
-
-def test_both_ends_of_the_memory_span_stand_below_ready():
-    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.2)
-    lines = bars(Phases(), None, summary(1.2e-3), None, 48, memory=span)
-    texts = list(map(plain, lines))
-    place = LABELS.index("ready")
-    assert [text[:10].strip() for text in texts[place + 1 : place + 3]] == list(ENDS)
-    assert texts[place + 1].endswith("0.420 ms")
-    assert texts[place + 2].endswith("1.70  ms  980 faults")
-    found = [length(text) for text in texts[place : place + 3]]
-    assert found[1] < found[0] < found[2]
-    assert len(texts) == len(LABELS) + 2
-    narrow = bars(Phases(), None, None, None, 20, memory=span)
-    assert max(len(plain(line)) for line in narrow) <= 20

@@ -245,10 +245,6 @@ class Op:
         elements = math.prod(self.result_shape(size))
         return elements * ITEMSIZE[self.result_dtype(dtype)]
 
-    def block_bytes(self, size: int, dtype: str) -> int:
-        """Of the largest block that a call may allocate."""
-        return max(self.result_bytes(size, dtype), int(self.temporaries(size, dtype)))
-
     def counted_flops(self, size: int) -> float | None:
         """What XLA should count for one call, or ``None`` where that says nothing.
 

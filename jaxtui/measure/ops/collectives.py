@@ -83,10 +83,6 @@ class Collective(msgspec.Struct, frozen=True, kw_only=True):
         """Of each device, at most."""
         return size
 
-    def block_bytes(self, size: int, dtype: str) -> int:
-        """Of the largest block that a call may allocate."""
-        return size
-
     def memory_bytes(self, size: int, n: int) -> int:
         """Of one device: its argument and two results."""
         part = size // n

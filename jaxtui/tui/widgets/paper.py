@@ -41,10 +41,7 @@ STYLES = {
     "mark-b": "bold reverse $plot-2",
     **{f"bar-{one.replace('_', '-')}": "$foreground 45%" for one in PHASES},
     "bar-dispatch": "$lane-host",
-    **{
-        f"bar-{one}": "$lane-device"
-        for one in ("ready", "pipelined", "reused", "fresh")
-    },
+    **{f"bar-{one}": "$lane-device" for one in ("ready", "pipelined")},
     **{
         word: f"{'' if word in FINE else 'bold '}${color}"
         for word, color in ROLES.items()

@@ -116,51 +116,12 @@ def _uncopied(facts: Facts) -> str:
     return f"Transfer was not timed: a second copy needs {needed}, {free} are free."
 
 
-def _no_span(facts: Facts) -> str:
-    match facts["because"]:
-        case "budget":
-            return "Not enough budget to measure the fresh/reused range."
-        case "lost":
-            return (
-                "The process that measures the fresh/reused range ended, so later"
-                " cases of this run have none."
-            )
-    return f"Measuring the fresh/reused range raised {ended(facts['error'])}"
-
-
-def _no_span_advice(facts: Facts) -> str:
-    return "Raise the budget." if facts["because"] == "budget" else ""
-
-
 def _memory(facts: Facts) -> str:
-    faults = f"{facts['page_faults']:,.0f} page faults per call"
-    if "end" in facts:
-        end = facts["end"]
-        return f"You chose {end} memory ({facts['setting']}): {faults}."
-    ready, reused, fresh = (
-        fmt.seconds(facts[name]) for name in ("ready", "reused", "fresh")
-    )
-    return (
-        f"{ready} here, {reused} with reused memory, {fresh} with fresh memory"
-        f" ({faults})."
-    )
-
-
-def _memory_advice(facts: Facts) -> str:
-    if "end" in facts:
-        return ""
-    return (
-        f"Which one you get depends on earlier frees. Set {facts['setting']} to force"
-        " reuse."
-    )
-
-
-def _outside_span(facts: Facts) -> str:
-    ready, *ends = (fmt.seconds(facts[name]) for name in ("ready", "reused", "fresh"))
-    return (
-        f"{ready} in turn with the other cases, but {'–'.join(ends)} alone: another"
-        " program used the cores in one of the two."
-    )
+    faults = f"{facts['page_faults']:,.0f} page faults per call."
+    # A measurement of an earlier version has both ends.
+    if "end" not in facts:
+        return faults
+    return f"You chose {facts['end']} memory ({facts['setting']}): {faults}"
 
 
 def _freeing(facts: Facts) -> str:
@@ -397,32 +358,20 @@ WORDS: dict[str, Words] = {
         "JAX compiled again after the warm-up",
     ),
     "impossible": Words("", _impossible),
-    "no-span": Words(
-        "unknown memory range",
-        _no_span,
-        _no_span_advice,
-        "fresh or reused memory: not measured",
-    ),
     "memory": Words(
-        "memory range",
+        "chosen memory",
         _memory,
-        _memory_advice,
-        "new memory pages in each call, or reused ones",
-    ),
-    "outside-span": Words(
-        "outside its range",
-        _outside_span,
-        "Time this case alone.",
-        "outside of what it takes alone; time it alone",
+        "",
+        "new pages in each call, or reused ones, as chosen",
     ),
     "page-faults": Words(
         "page faults",
         lambda facts: (
             f"{facts['page_faults']:,.0f} page faults per call: the process gets new"
-            " memory each time, and the time includes that."
+            " memory each time. With reused memory it takes less."
         ),
-        "",
-        "each call gets new memory, and the time includes that",
+        "`jaxtui bench --memory fresh,reused` times both.",
+        "each call gets new memory; with reused memory it takes less",
     ),
     "freeing": Words(
         "", _freeing, "", "a plain loop also frees its results, which takes time"

@@ -39,7 +39,6 @@ DOING = {
     "first_call": "first run",
     "link-arrays": "making the arrays",
     "first-copies": "first copies",
-    "memory-span": "memory range",
     "other-hosts": "waiting for other hosts",
     "part": "running",
     "process-warm-up": "warming up the process",

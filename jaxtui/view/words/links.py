@@ -65,19 +65,13 @@ def _memory(facts: Facts) -> str:
     if not fresh:
         kind = "All copies reused memory"
     elif fresh == links:
-        kind = f"All copies got new memory ({faults})"
+        kind = f"All copies got new memory ({faults}); reused memory takes less time"
     else:
         kind = (
-            f"{fresh} of {links} links got new memory ({faults}), the others reused it"
+            f"{fresh} of {links} links got new memory ({faults}), which takes longer;"
+            " the others reused it"
         )
-    text = f"CPU devices copy within the host's memory. {kind}"
-    if facts.get("fresh_seconds") is None:
-        return f"{text}."
-    reused, new = map(fmt.seconds, (facts["reused_seconds"], facts["fresh_seconds"]))
-    return (
-        f"{text}. A copy takes {reused} in reused memory and {new} in new memory; which"
-        " one a program gets depends on what it freed before."
-    )
+    return f"CPU devices copy within the host's memory. {kind}."
 
 
 WORDS: dict[str, Words] = {

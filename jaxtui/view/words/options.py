@@ -43,15 +43,16 @@ _TEXTS = {
         "Only `jaxtui bench` takes turns between two Pythons: name one."
     ),
     "pythons-of-hosts": (
-        "Two Pythons are compared on one host: name one Python, or add --num-processes"
-        " 1 and start it there."
+        "Two engines are compared on one host: name one Python or kind of memory, or"
+        " add --num-processes 1 and start it there."
     ),
     "one-pair": (
         "One process of each Python makes one pair, which has no interval: --processes"
         " {processes} gives one of 95 %."
     ),
+    "two-of-both": "Choose one: two Pythons, or both kinds of memory.",
     "export-of-two": (
-        "--export writes what one Python has measured: leave it out with two; --json"
+        "--export writes what one engine has measured: leave it out with two; --json"
         " has both."
     ),
     "limit-passed": (

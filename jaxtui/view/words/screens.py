@@ -94,7 +94,7 @@ GLOSSARY = {
     "coords": "where the chip sits in the torus: x, y, z",
     "core": "which core of its chip the device is",
     "slice": "which slice of several the device belongs to",
-    "memory": "in use, of how much; of a case: its time with reused and fresh pages",
+    "memory": "in use, of how much",
     "op": "the computation; with size, dtype, device and mode it is a case",
     "size": "the op's size: n of n×n for matmul, the number of elements for selu",
     "dtype": "of the inputs, with the precision if it is not the default",
