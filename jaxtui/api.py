@@ -6,7 +6,6 @@ Several processes are engines beside this one: only they begin anew.
 from __future__ import annotations
 
 import asyncio
-import sys
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +13,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from jaxtui import experiments, functions, selection
+from jaxtui.analysis.processes import Repetition
 from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
 from jaxtui.history.recording import Past, Recording
@@ -41,7 +42,7 @@ from jaxtui.model import (
 )
 from jaxtui.selection import SizedOp
 from jaxtui.session import Session, following
-from jaxtui.state import EMPTY, State, begin_run, reduce, with_past
+from jaxtui.state import EMPTY, Series, State, begin_run, reduce, with_past, with_series
 from jaxtui.view import words
 from jaxtui.view.bench import collect
 from jaxtui.view.devices import failure_text
@@ -192,15 +193,18 @@ def bench(
 def _run(experiment: Experiment, ready: Ready, events: list[Event]) -> State:
     """Run it; what is measured is put into ``events`` as well."""
     state = reduce(EMPTY, Envelope(generation=1, run=None, event=ready))
-    state = begin_run(state, 1, "bench", experiment)
-    searched = [*sys.path]
-    try:
-        for event in _experiment.run(experiment, own_process=False):
-            state = reduce(state, Envelope(generation=1, run=1, event=event))
-            if isinstance(event, CaseMeasured):
-                events.append(event)
-    finally:
-        sys.path[:] = searched  # files of functions have put their folders there
+    series: Series = Repetition.of(experiment)
+    state = replace(with_series(state, "bench", series), playing="bench")
+    number = 0
+    while isinstance(work := state.series["bench"].next_work, Experiment):
+        number += 1
+        state = begin_run(state, number, "bench", work)
+        with _own.undone():
+            for event in _experiment.run(work, own_process=False):
+                envelope = Envelope(generation=1, run=number, event=event)
+                state = reduce(state, envelope)
+                if isinstance(event, CaseMeasured):
+                    events.append(event)
     return state
 
 

@@ -158,8 +158,11 @@ def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "mine.py"
-    file.write_text("def double(x):\n    return {'twice': x * 2}\n")
-    searched = [*sys.path]
+    file.write_text(
+        "import jax\njax.config.update('jax_default_matmul_precision', 'highest')\n"
+        "def double(x):\n    return {'twice': x * 2}\n"
+    )
+    before = [*sys.path], {*sys.modules}, dict(jax.config.values)
     found = jaxtui.bench(
         *(f"{file}:double", "selu:64"),
         dtype="int32",
@@ -173,7 +176,9 @@ def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
     assert "int32" in failure.error
     assert failure.error in repr(found)
     assert failure.error.split()[0] in found._repr_markdown_()
-    assert sys.path == searched
+    after = [*sys.path], {*sys.modules}, dict(jax.config.values)
+    assert {name for name in after[1] - before[1] if "mine" in name} == set()
+    assert (before[0], before[2]) == (after[0], after[2])
 
 
 def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> None:

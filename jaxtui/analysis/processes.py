@@ -40,8 +40,8 @@ BROKEN_OFF: tuple[Stopped, ...] = ("crashed", "cancelled")
 class Repetition(msgspec.Struct, frozen=True):
     """An experiment as a series of works: one for each of its processes.
 
-    Where an engine dies, the case that it was at has failed; the next work is what it
-    left, and later processes go without that case. Indices count in the cases of the
+    An engine may leave cases to the next work. Where it dies, the case that it was at
+    has failed, and later processes go without that. Indices count in the cases of the
     experiment.
     """
 
@@ -78,16 +78,19 @@ class Repetition(msgspec.Struct, frozen=True):
         return None
 
     def observe(self, event: Event) -> Repetition:
+        open_cases = tuple(one for one in self.left if one not in self.ended)
         match event:
             case CaseMeasured() | CaseFailed():
                 return replace(self, ended=(*self.ended, self.left[event.index]))
+            case RunFinished(outcome="complete") if open_cases and self.ended:
+                # A file has set something for its engine, which has left the others.
+                return replace(self, left=open_cases, ended=())
             case RunFinished(outcome="complete"):
                 return self._next_process()
             case RunFinished(outcome="crashed") if self.ended:
-                left = tuple(one for one in self.left if one not in self.ended)
                 dead = (*self.dead, self.ended[-1])
-                series = replace(self, left=left, ended=(), dead=dead)
-                return series if left else series._next_process()
+                series = replace(self, left=open_cases, ended=(), dead=dead)
+                return series if open_cases else series._next_process()
             case RunFinished():
                 return self.stopped()
             case _:

@@ -87,6 +87,8 @@ class Core:
         """The devices as this process lists them."""
         self._libtpu = ""
         self._seen: Survey | None = None
+        self._settings: list[Remark] | None = None
+        """What is set without the files whose functions are timed."""
 
     def look(self) -> Noticed:
         """Survey the machine once."""
@@ -110,7 +112,9 @@ class Core:
         from jaxtui.measure import settings
 
         known = findings.after(seen, self._own or devices)
-        others = *malloc.remarks(), *settings.remarks(), *self._unclear
+        if self._settings is None:
+            self._settings = [*settings.remarks()]
+        others = *malloc.remarks(), *self._settings, *self._unclear
         return findings.sort([*known, *others])
 
     def _survey(self) -> Survey:
@@ -275,8 +279,11 @@ class Core:
                 inspection,
                 loops,
                 own,
+                settings,
             )
             from jaxtui.measure.profile import case  # noqa: F401
+
+            self._settings = [*settings.remarks()]
 
             yield from own.imports(work)
 

@@ -13,6 +13,7 @@ from statistics import fmean
 from time import perf_counter
 
 import jax
+import msgspec
 
 from jaxtui.measure import (
     coldpath,
@@ -20,6 +21,7 @@ from jaxtui.measure import (
     estimate,
     own,
     planning,
+    settings,
     sides,
     tensorflow_numpy,
     workload,
@@ -106,11 +108,13 @@ class _Run(Runner):
         self.cases = cases = experiment.cases
         self._experiment = experiment
         self._own_process = own_process
-        self._waiting = self._unfinished = len(cases)
+        self._waiting, self._unfinished = ({*range(len(cases))} for _ in range(2))
         self._measuring = experiment.share
         """Seconds of turns that are left."""
         self._turns_end: float | None = None
         """When the turns that are going on end."""
+        self._alone = own.alone
+        """The file that has set something for the process: only its cases run in it."""
         self._prepared: list[float] = []
         self._finished: list[float] = []
         """Seconds that preparing and finishing a case took."""
@@ -120,12 +124,14 @@ class _Run(Runner):
         raise error
 
     def work(self) -> Iterator[RunEvent]:
-        experiment = self._experiment
-        plan = planning.plan(experiment)
+        self._leave_others()
+        here = sorted(self._waiting)
+        cases = tuple(self.cases[index] for index in here)
+        plan = planning.plan(msgspec.structs.replace(self._experiment, cases=cases))
         # Each process plans its own: memory may be short in one of them.
         grouped = self._pace.decide(lambda: plan.grouped, bool)
         viable: list[Indexed] = []
-        for index, planned in enumerate(plan.cases):
+        for index, planned in zip(here, plan.cases, strict=True):
             if (problem := self._settled(planned.problem, planned.case)) is None:
                 viable.append((index, planned))
             else:
@@ -146,14 +152,26 @@ class _Run(Runner):
         usual = self._experiment.preparation_seconds / max(1, len(self.cases))
         each = fmean(self._prepared or [usual])
         last = fmean(self._finished or [FINISH_SECONDS])
-        return measuring + self._waiting * each + self._unfinished * last
+        return measuring + len(self._waiting) * each + len(self._unfinished) * last
+
+    def _leave_others(self) -> None:
+        """Leave the cases of other files, and those of the catalogue, to the next
+        engine, where a file has set something for all of this process.
+        """
+        before = len(self._unfinished)
+        for cases in (self._waiting, self._unfinished):
+            cases -= {*filter(self._is_left, cases)}
+        self._measuring *= len(self._unfinished) / max(1, before)
+
+    def _is_left(self, index: int) -> bool:
+        return bool(self._alone) and own.file_of(self.cases[index]) != self._alone
 
     def _begin(self, index: int, case: Case) -> CaseStarted:
-        self._waiting -= 1
+        self._waiting.discard(index)
         return CaseStarted(index=index, case=case)
 
     def _fail(self, index: int, failure: Failure) -> CaseFailed:
-        self._unfinished -= 1
+        self._unfinished.discard(index)
         return CaseFailed(index=index, failure=failure)
 
     def _import_tensorflow(self, cases: Sequence[Indexed]) -> Iterator[RunEvent]:
@@ -165,7 +183,6 @@ class _Run(Runner):
             tensorflow_numpy.load()
 
     def _group(self, group: Sequence[Indexed]) -> Iterator[RunEvent]:
-        share = self._measuring * len(group) / max(1, self._unfinished)
         pool = Pool(self._experiment.seed)
         records: list[Record] = []
         slow: list[tuple[int, PlannedCase, Record | None]] = []
@@ -174,9 +191,12 @@ class _Run(Runner):
         order = sorted(group, key=_rank)
         forgotten: dict[int, int] = {}
         for place, (index, planned) in enumerate(order):
+            if self._is_left(index):
+                continue
             first = place == 0 or _rank(order[place - 1]) != _rank((index, planned))
             if first and self._own_process and not planned.case.on_host:
                 coldpath.forget()
+            before = settings.state()
             seconds = self._estimate(planned)
             if seconds is not None and seconds > self._slow_at_most:
                 facts: dict[str, Fact] = {"seconds": seconds}
@@ -194,11 +214,18 @@ class _Run(Runner):
                     records.append(record)
                 else:
                     slow.append((index, planned, record))
+            file = own.file_of(planned.case)
+            if file and not self._alone and settings.state().differs(before):
+                self._alone = file
+                self._leave_others()
+        records = [record for record in records if not self._is_left(record.index)]
+        slow = [case for case in slow if not self._is_left(case[0])]
+        share = self._measuring * len([*records, *slow]) / max(1, len(self._unfinished))
         for record in records:
             # What JAX has forgotten since is compiled again, out of the rounds.
             record.turns.warm = forgotten[record.index] == coldpath.forgotten
         yield from self._take_turns(records, share)
-        if self._unfinished <= len(records) + len(slow):
+        if len(self._unfinished) <= len(records) + len(slow):
             self._measuring = 0.0  # there is no other group
         for index, planned, record in slow:
             if record is None:
@@ -434,7 +461,7 @@ class _Run(Runner):
                 return
         if self._pace.shared:
             record.share(self._pace.gather(record.of_process, OfProcess))
-        self._unfinished -= 1
+        self._unfinished.discard(record.index)
         keep = self._experiment.keep_samples
         yield CaseMeasured(
             index=record.index,

@@ -73,7 +73,7 @@ def of_function(
     With a group they lie on a mesh of these devices.
     """
     as_is = own.jitted(function.call) if case.mode == "jit" else None
-    with own_scope(function, case, device):
+    with own_scope(case, device):
         typed = own.specs(case)
         places: list[Sharding] = [SingleDeviceSharding(device)] * len(typed)
         if group:
@@ -96,12 +96,12 @@ def of_function(
         call=call,
         args=arguments.args,
         keywords=arguments.keywords,
-        scope=lambda: own_scope(function, case, device),
+        scope=lambda: own_scope(case, device),
         fresh=lambda: own.fresh(replace(function, call=call)),
         as_is=as_is,
         static={} if shapes else own.static(arguments),
         resident=lambda: arguments.args,
-        settings=function.settings,
+        own=True,
     )
 
 

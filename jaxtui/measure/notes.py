@@ -378,8 +378,8 @@ def _of_settings(workload: Workload) -> Iterator[Remark]:
     """What the settings of JAX, and those of a file, do to the number."""
     remarks: list[Remark] = []
     with workload.scope():
-        if workload.settings is not None:
-            remarks += workload.settings.notes()
+        if workload.own:
+            remarks += settings.notes()
         if workload.op and workload.op.takes_precision and workload.device:
             remarks += settings.precision_notes(workload.case)
         if workload.device is not None:

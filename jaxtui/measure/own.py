@@ -42,7 +42,6 @@ from jaxtui.measure.clocks import Call
 from jaxtui.measure.errors import RefusedError, check_fault
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops.arguments import Array, draw_code
-from jaxtui.measure.settings import FileSettings
 from jaxtui.model import (
     Case,
     CaseStarted,
@@ -71,6 +70,9 @@ from jaxtui.places import read_whole
 
 MODES = ("jit", "eager", "numpy")
 
+PREFIX = "own_"
+"""Of the names of modules, which hide no other one."""
+
 DIGITS = 16
 """Of a digest: enough for billions of versions."""
 
@@ -94,8 +96,6 @@ class Function:
     """Makes its arguments."""
     numpy: Call | None
     """Does the same in NumPy."""
-    settings: FileSettings
-    """JAX's configuration as its file sets it."""
     given: Arguments | None = None
     """What a caller in this process gives it, if that is no matter of a file."""
 
@@ -109,8 +109,7 @@ def given(op: str, call: Call, args: tuple[Any, ...]) -> Iterator[None]:
     """Have an op be this function with these arguments for the length of the block."""
     arguments = Arguments(args, {}, 0) if args else None
     *_, name = op.rpartition(":")
-    own_settings = FileSettings(op)
-    _given[op] = Function(name, call, None, None, own_settings, arguments)
+    _given[op] = Function(name, call, None, None, arguments)
     try:
         yield
     finally:
@@ -138,10 +137,9 @@ def load(source: Source, device: jax.Device | None) -> Function:
     """
     if (known := _given.get(source.op)) is not None:
         return known
-    own_settings = settings.of_file(source.file)
     place = jax.default_device(device) if device is not None else nullcontext()
     *outer, last = source.name.split(".")
-    with own_settings, place:
+    with place:
         module = load_file(source.file)
         holder: Any = module
         for part in outer:
@@ -159,7 +157,6 @@ def load(source: Source, device: jax.Device | None) -> Function:
         call=call,
         factory=_function(holder, last + ARGS) or _function(module, MAKE_ARGS),
         numpy=_function(holder, last + NUMPY),
-        settings=own_settings,
     )
 
 
@@ -281,6 +278,25 @@ _broken: dict[str, tuple[bytes, BaseException]] = {}
 """By path: the content that was imported before JAX started, and what it raised."""
 
 
+alone = ""
+"""The file that has set something for this whole process before JAX started."""
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """A scope after which this process is as if no file had been imported in it."""
+    searched = [*sys.path]
+    with settings.restored():
+        try:
+            yield
+        finally:
+            sys.path[:] = searched
+            for _, module in _loaded.values():
+                if module.__name__.startswith(PREFIX):
+                    sys.modules.pop(module.__name__, None)
+            _loaded.clear()
+
+
 def imports(work: Experiment | Inspection | Loop | Profiling) -> Iterator[RunEvent]:
     """Import the files of a work before JAX starts, as ``python train.py`` would.
 
@@ -288,7 +304,8 @@ def imports(work: Experiment | Inspection | Loop | Profiling) -> Iterator[RunEve
     ``jax.distributed.initialize``. What it raises is raised again when its case has its
     turn.
     """
-    many = isinstance(work, Experiment)
+    global alone
+    before, many = settings.state(), isinstance(work, Experiment)
     cases = work.cases if isinstance(work, Experiment) else (work.case,)
     budget = 0.0 if isinstance(work, (Inspection, Profiling)) else work.budget
     yield RunStarted(cases=cases if many else (), budget_seconds=budget)
@@ -300,14 +317,16 @@ def imports(work: Experiment | Inspection | Loop | Profiling) -> Iterator[RunEve
             yield CaseStarted(index=index, case=cases[index])
             yield PhaseStarted(index=index, phase="import")
         load_before(path)
+        if settings.state().differs(before):
+            alone = path
+            return
 
 
 def load_before(path: str) -> None:
     """Import a file before JAX starts; what that raises is kept for ``load_file``."""
     searched = [*sys.path]
     try:
-        with settings.of_file(path):
-            load_file(path)
+        load_file(path)
     except BaseException as error:
         check_fault(error)
         with suppress(RefusedError):
@@ -325,7 +344,7 @@ def load_file(path: str) -> ModuleType:
     it imports itself is as old as this process.
 
     Raises:
-        RefusedError: The file cannot be read, or sets what comes too late.
+        RefusedError: The file cannot be read.
     """
     content = read(path)
     known = _loaded.get(path)
@@ -334,8 +353,9 @@ def load_file(path: str) -> ModuleType:
     if path in _broken and _broken[path][0] == content:
         raise _broken[path][1]
     linecache.checkcache(path)
-    with settings.watched(path):
-        module = _import_member(path) or _execute(path, content)
+    before = settings.state()
+    module = _import_member(path) or _execute(path, content)
+    settings.read_variables(before)
     _loaded[path] = content, module
     return module
 
@@ -382,7 +402,7 @@ def _execute(path: str, content: bytes) -> ModuleType:
     stem = os.path.basename(path).removesuffix(".py")
     digest = hashlib.sha256(path.encode(errors="replace") + b"\0" + content)
     # A name that hides no other module, whatever the file is called.
-    module = ModuleType(f"own_{stem}_{digest.hexdigest()[:8]}")
+    module = ModuleType(f"{PREFIX}{stem}_{digest.hexdigest()[:8]}")
     module.__file__ = path
     folder = os.path.dirname(path)
     if folder not in sys.path:
@@ -397,9 +417,14 @@ def _execute(path: str, content: bytes) -> ModuleType:
     return module
 
 
+def file_of(case: Case) -> str:
+    """The file of a case's function; empty for an op of the catalogue."""
+    return parts(case.op)[0] if is_own(case.op) else ""
+
+
 def source_code(op: str) -> SourceCode | None:
     """A digest of the file of a function as it was loaded; ``None`` for other ops."""
-    path, _ = parts(op) if is_own(op) else ("", "")
+    path = parts(op)[0] if is_own(op) else ""
     if op in _given or path not in _loaded:
         return None
     return SourceCode(digest=hashlib.sha256(_loaded[path][0]).hexdigest()[:DIGITS])

@@ -86,6 +86,13 @@ def of(device: jax.Device) -> Runtime:
     if device in _runtimes:
         return _runtimes[device]
     cache_hits()
+    # Under the mesh of a file a computation would be one of all its devices.
+    with settings.no_mesh():
+        _runtimes[device] = _warm_up(device)
+    return _runtimes[device]
+
+
+def _warm_up(device: jax.Device) -> Runtime:
     begin = perf_counter()
     product = jax.device_put(np.ones((_PROBE_SIZE, _PROBE_SIZE), np.float32), device)
     multiply = _compiled(lambda x: x @ x, product)
@@ -102,8 +109,7 @@ def of(device: jax.Device) -> Runtime:
     if device.platform != "cpu":
         depth = queue_depth(multiply, (product,), times=3)
     depth = depth or DEFAULT_QUEUE_DEPTH
-    _runtimes[device] = Runtime(seconds, floor, depth)
-    return _runtimes[device]
+    return Runtime(seconds, floor, depth)
 
 
 @jax.jit
@@ -121,15 +127,12 @@ class Queue:
 
     def __init__(self, device: jax.Device | None) -> None:
         every = dict.fromkeys([*jax.local_devices(), *([device] if device else [])])
-        with settings.no_mesh():
-            self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
+        self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
         self.drain()
 
     def drain(self, value: object = None) -> None:
         """Wait for a value, and for whatever was dispatched until now."""
-        # Under the mesh of a file a computation would be one of all its devices.
-        with settings.no_mesh():
-            steps = [_step(place) for place in self._places]
+        steps = [_step(place) for place in self._places]
         jax.block_until_ready((value, steps))
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, cast
 import jax
 import jax.experimental
 from jax._src import config as jax_config
-from jax._src import sharding_impls, xla_bridge
+from jax._src import sharding_impls
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Case, Precision, Remark
@@ -170,167 +170,83 @@ def waiting_notes(on_cpu: bool) -> Iterator[Remark]:
             yield Remark("waits", {**facts}, "warning")
 
 
-class FileSettings:
-    """JAX's configuration as the code of one file sets it, for its own cases only.
-
-    Within the block its settings hold, and the mesh that it has set; at the end they
-    are taken back, whenever they were made (import, arguments, calls), and they hold
-    again in the next block. Of blocks within each other only the outermost counts. What
-    JAX reads when a backend starts holds for the process.
-    """
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._before: dict[str, object] = {}
-        self._own: dict[str, object] = {}
-        self._meshes: tuple[object, ...] = ()
-        self._outer: tuple[object, ...] = ()
-        self._depth = 0
-
-    def __enter__(self) -> FileSettings:
-        self._depth += 1
-        if self._depth > 1:
-            return self
-        self._before = dict(jax.config.values)
-        _update(self._own)
-        self._outer = tuple(state.get_local() for state in _MESHES)
-        for state, mesh in zip(_MESHES, self._meshes, strict=False):
-            state.set_local(mesh)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if self._depth:
-            return
-        self._own = self._changed()
-        _update({name: self._before[name] for name in self._own})
-        meshes = [
-            state.swap_local(mesh)
-            for state, mesh in zip(_MESHES, self._outer, strict=True)
-        ]
-        self._meshes = tuple(meshes) if meshes != [*self._outer] else ()
-
-    def notes(self) -> Iterator[Remark]:
-        """Which of its settings change a number; within the block."""
-        changed = self._changed()
-        own = [one for one in deviations() if one.name.lower() in changed]
-        if own:
-            yield Remark(
-                "settings",
-                {
-                    "file": os.path.basename(self._file),
-                    "settings": tuple(one.name.lower() for one in own),
-                    "values": tuple(one.value for one in own),
-                },
-            )
-
-    def _changed(self) -> dict[str, object]:
-        return {
-            name: value
-            for name, value in jax.config.values.items()
-            if name in self._before
-            and value != self._before[name]
-            and name not in AT_START
-        }
+def notes() -> Iterator[Remark]:
+    """What code has set, the file of a function or the program that calls it."""
+    # What the environment sets is said once, of the whole run.
+    if code := [setting for setting in deviations() if setting.name.islower()]:
+        facts: dict[str, Fact] = {"settings": tuple(setting.name for setting in code)}
+        facts["values"] = tuple(setting.value for setting in code)
+        yield Remark("settings", facts)
 
 
-AT_START = frozenset(
-    {
-        "jax_num_cpu_devices",
-        "jax_platforms",
-        "jax_platform_name",
-        "jax_cpu_enable_async_dispatch",
-        "jax_cpu_collectives_implementation",
-        "jax_cuda_visible_devices",
-        "jax_rocm_visible_devices",
-        "jax_pjrt_client_create_options",
-    }
+class State(NamedTuple):
+    """What code can set for all that runs after it in this process."""
+
+    values: dict[str, object]
+    """JAX's configuration."""
+    mesh: object
+    variables: dict[str, str]
+    """Of the environment, as far as JAX, XLA and drivers read them."""
+
+    def differs(self, other: State) -> bool:
+        """Whether something was set; options that a library has added are none."""
+        return (self.mesh, self.variables) != (other.mesh, other.variables) or any(
+            self.values[name] != other.values[name]
+            for name in self.values.keys() & other.values.keys()
+            if not _CACHE.fullmatch(name)
+        )
+
+
+def state() -> State:
+    """What is set now."""
+    return State(
+        values=dict(jax.config.values),
+        mesh=jax.sharding.get_abstract_mesh(),
+        variables={
+            name: text
+            for name, text in os.environ.items()
+            if _VARIABLES.fullmatch(name) and not _CACHE.fullmatch(name.lower())
+        },
+    )
+
+
+_VARIABLES = re.compile(
+    r"(?:JAX|XLA|LIBTPU|TPU|NCCL)_\w+|(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES"
 )
-"""What JAX reads when it starts a backend, and never again."""
-
-VARIABLES_AT_START = re.compile(
-    r"XLA_FLAGS|LIBTPU_INIT_ARGS|XLA_PYTHON_CLIENT_\w+|TPU_\w+|CUDA_VISIBLE_DEVICES"
-    r"|(?:HIP|ROCR)_VISIBLE_DEVICES|NCCL_\w+"
-)
-"""Variables that are read when a backend starts, and never again."""
 
 _CACHE = re.compile(r"jax_(?:\w+_)?(?:compilation|persistent)_cache\w*|jax_logging\w*")
-"""Settings of JAX that jaxtui has for itself, whatever a file says."""
-
-_CPU_DEVICES = "--xla_force_host_platform_device_count="
-
-_started_with: dict[str, tuple[str, object]] = {}
-"""The file that has set what JAX reads when it starts, and to what, by its name."""
+"""Settings of JAX that change no figure, or that jaxtui has for itself."""
 
 
-def _backend_is_up() -> bool:
-    return bool(xla_bridge.backends_are_initialized())
+def read_variables(before: State) -> None:
+    """Have variables that a file has set mean what they do to ``python file.py``.
+
+    JAX reads them when it is imported, which was before.
+    """
+    for name, text in state().variables.items():
+        option = name.lower()
+        if before.variables.get(name) == text or option not in jax.config.values:
+            continue
+        now, value = jax.config.values[option], cast("Any", text)
+        if isinstance(now, bool):
+            value = text.lower() in ("1", "true", "yes", "on", "y", "t")
+        elif isinstance(now, (int, float)):
+            value = type(now)(text)
+        if value != now:
+            jax.config.update(option, value)
 
 
 @contextmanager
-def watched(file: str) -> Iterator[None]:
-    """Refuse what a file sets meanwhile if that cannot mean what it does to Python.
-
-    Raises:
-        RefusedError: It came too late, or says other than what was said before.
-    """
-    name, up = os.path.basename(file), _backend_is_up()
-    variables, values = dict(os.environ), dict(jax.config.values)
-    yield
-    for variable, text in os.environ.items():
-        if variables.get(variable) == text:
-            continue
-        option = variable.lower()
-        if option in values and not _CACHE.fullmatch(option):
-            _apply(name, variable, option, text, up)
-        elif VARIABLES_AT_START.fullmatch(variable):
-            _refuse_late(name, variable, text, up)
-    for option in AT_START & values.keys():
-        value = jax.config.values[option]
-        if value == values[option]:
-            continue
-        _refuse_late(name, option, value, up)
-        asked = os.environ.get(option.upper(), str(value))
-        if asked != str(value):
-            raise _conflict(name, option, str(value), asked)
-    count = int(jax.config.values.get("jax_num_cpu_devices", -1))
-    _, _, flag = os.environ.get("XLA_FLAGS", "").partition(_CPU_DEVICES)
-    if not up and count > 0 and flag and flag.split()[0] != str(count):
-        raise _conflict(name, "XLA_FLAGS", flag.split()[0], str(count))
-
-
-def _apply(name: str, variable: str, option: str, text: str, up: bool) -> None:
-    """Have a variable that JAX has read before mean the same as its setting."""
-    now = jax.config.values[option]
-    value: object = text
-    if isinstance(now, bool):
-        value = text.lower() in ("1", "true", "yes", "on", "y", "t")
-    elif isinstance(now, int):
-        value = int(text) if text.lstrip("-").isdigit() else text
-    if value == now:
-        return
-    if option not in AT_START:
-        facts: dict[str, Fact] = {"file": name, "variable": variable}
-        facts |= {"option": option, "value": repr(value)}
-        raise RefusedError.of("variable-too-late", **facts)
-    _refuse_late(name, variable, value, up)
-    jax.config.update(option, cast("bool", value))
-
-
-def _refuse_late(name: str, what: str, value: object, up: bool) -> None:
-    if up:
-        raise RefusedError.of("setting-too-late", file=name, setting=what)
-    other, before = _started_with.setdefault(what, (name, value))
-    if before != value:
-        raise _conflict(name, what, str(value), str(before), other)
-
-
-def _conflict(
-    file: str, setting: str, value: str, other: str, by: str = ""
-) -> RefusedError:
-    facts: dict[str, Fact] = {"file": file, "setting": setting, "value": value}
-    facts |= {"other": other, "by": by}
-    return RefusedError(Remark("setting-conflict", facts, "error"))
+def restored() -> Iterator[None]:
+    """A scope after which JAX's configuration and its mesh are what they were."""
+    values = dict(jax.config.values)
+    with _meshes():
+        try:
+            yield
+        finally:
+            for name, value in values.items():
+                if jax.config.values[name] != value:
+                    jax.config.update(name, cast("Any", value))
 
 
 _MESHES: tuple[Any, ...] = tuple(
@@ -348,29 +264,21 @@ _NO_MESH = tuple(place.get_local() for place in _MESHES)
 
 
 @contextmanager
-def no_mesh() -> Iterator[None]:
-    """A scope without the mesh that a file has set."""
-    meshes = [
-        place.swap_local(none) for place, none in zip(_MESHES, _NO_MESH, strict=True)
-    ]
+def _meshes(*inside: object) -> Iterator[None]:
+    """A scope with these, or with what there is, after which they are as before."""
+    before = [place.get_local() for place in _MESHES]
     try:
+        for place, mesh in zip(_MESHES, inside, strict=False):
+            place.set_local(mesh)
         yield
     finally:
-        for place, mesh in zip(_MESHES, meshes, strict=True):
+        for place, mesh in zip(_MESHES, before, strict=True):
             place.set_local(mesh)
 
 
-_files: dict[str, FileSettings] = {}
-
-
-def of_file(path: str) -> FileSettings:
-    """The settings of a file, the same for all of its cases."""
-    return _files.setdefault(path, FileSettings(path))
-
-
-def _update(values: dict[str, object]) -> None:
-    for name, value in values.items():
-        jax.config.update(name, cast("bool", value))
+def no_mesh() -> AbstractContextManager[None]:
+    """A scope without the mesh that a file has set."""
+    return _meshes(*_NO_MESH)
 
 
 def enable_x64(dtype: str) -> AbstractContextManager[None]:

@@ -46,7 +46,7 @@ from jaxtui.measure.own import (
     specs,
 )
 from jaxtui.measure.programs import NOTHING, Count, Product
-from jaxtui.measure.settings import FileSettings, enable_x64
+from jaxtui.measure.settings import enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 from jaxtui.model.mesh import mesh_of
 from jaxtui.model.own import WHOLE
@@ -151,8 +151,8 @@ class Workload:
     """``None`` for what is not of the catalogue, and for a collective."""
     exchange: Exchange | None = None
     """Of a collective."""
-    settings: FileSettings | None = None
-    """JAX's configuration as the file of a function sets it; ``scope`` has it."""
+    own: bool = False
+    """It is a function of a file or of a package."""
 
     phases: Phases = field(default_factory=Phases)
     zero_copy: tuple[str, ...] = ()
@@ -224,11 +224,6 @@ class Workload:
         it: all of them wait for ever, and XLA aborts the process after 40 s.
         """
         return not (self.on_cpu and self.devices > 1 and self.op is None)
-
-    @property
-    def own(self) -> bool:
-        """Whether it is a function of a file or of a package."""
-        return self.settings is not None
 
     @property
     def on_cpu(self) -> bool:
@@ -412,12 +407,11 @@ def of_function(
     """
 
     def scope() -> ExitStack:
-        return own_scope(function, case, device)
+        return own_scope(case, device)
 
-    with scope():
-        # What the file itself sets included.
-        if case.mode in COMPILED_MODES:
-            settings.check()
+    # What the file itself sets included.
+    if case.mode in COMPILED_MODES:
+        settings.check()
 
     def arguments() -> Arguments:
         with scope():
@@ -464,7 +458,7 @@ def of_function(
         hosts=lambda: made.args,
         copies=copies if made.arrays else None,
         resident=lambda: made.args,
-        settings=function.settings,
+        own=True,
         # What it multiplies is seen when it is traced.
         peak=peaks.of_group(
             peaks.of_case(case, device.device_kind, matrix=False), max(1, len(group))
@@ -514,7 +508,7 @@ def _of_numpy_function(
         keywords=keywords,
         on_return=True,
         scope=scope,
-        settings=function.settings,
+        own=True,
     )
     there.use(function.numpy)
     return there
@@ -543,13 +537,12 @@ def op_scope(case: Case, device: jax.Device) -> ExitStack:
     return _scope(wide=case.dtype == "float64", device=device)
 
 
-def own_scope(function: Function, case: Case, device: jax.Device | None) -> ExitStack:
-    """The settings of the file, and 64-bit types if it or a typed argument wants them.
+def own_scope(case: Case, device: jax.Device | None) -> ExitStack:
+    """With 64-bit types if it or a typed argument wants them.
 
     The file says so as any program does, with ``jax_enable_x64``.
     """
     stack = ExitStack()
-    stack.enter_context(function.settings)
     if device is not None:
         wide = any(spec.dtype in WIDE for spec in specs(case))
         wide = wide or bool(jax.config.read("jax_enable_x64"))

@@ -9,6 +9,7 @@ import pytest
 
 from jaxtui.analysis.processes import Repetition, earlier_runs, fold, same_machine
 from jaxtui.model import (
+    CaseMeasured,
     Experiment,
     Failure,
     Measurement,
@@ -145,6 +146,19 @@ def test_the_budget_is_shared_out_and_a_run_that_ended_for_nothing_is_the_last()
     assert Repetition.of(whole).stopped().next_work is None
     lost = RunFinished(outcome="crashed", elapsed_seconds=1.0)
     assert Repetition.of(whole).observe(lost).next_work is None
+
+
+def test_what_an_engine_leaves_has_the_next_one_and_its_share_of_the_budget() -> None:
+    whole = Experiment(cases=(CASE,) * 3, processes=2, budget_seconds=6.0)
+    fine = RunFinished(outcome="complete", elapsed_seconds=1.0)
+    series = Repetition.of(whole)
+    done = CaseMeasured(index=1, measurement=measurement(CASE))
+    left = series.observe(done).observe(fine)
+    assert (left.left, left.done) == ((0, 2), 0)
+    assert left.next_work is not None
+    assert (len(left.next_work.cases), left.next_work.budget_seconds) == (2, 4.0)
+    # Who ends none of its cases is asked for no more of them.
+    assert left.observe(fine).done == 1
 
 
 def test_by_default_each_process_has_a_second_for_each_case() -> None:

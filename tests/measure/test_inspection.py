@@ -301,7 +301,8 @@ def test_the_settings_of_a_file_hold_for_its_programs(
             return x @ x
         """
     )
-    found = look(own("f", file=path))
+    with files.undone():
+        found = look(own("f", file=path))
     assert found.case.dtype == "float64"
     assert "HIGHEST" in found.stablehlo
     assert not jax.config.jax_enable_x64

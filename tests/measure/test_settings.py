@@ -1,38 +1,49 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import pytest
 
+from jaxtui.measure import experiment
+from jaxtui.measure import own as files
 from jaxtui.measure.settings import enable_x64
-from tests.measure.running import case, measured, own
+from jaxtui.model import CaseMeasured
+from tests.measure.running import case, own
+from tests.measure.running import experiment as asked
 
 
 def widest() -> str:
     return str(jnp.asarray(1.0, "float64" if jax.config.jax_enable_x64 else None).dtype)
 
 
-def test_settings_of_a_file_hold_for_its_own_cases_alone(tmp_path: Path) -> None:
-    file = tmp_path / "highest.py"
-    file.write_text(
-        "import jax, jax.numpy as jnp\n"
-        "jax.config.update('jax_default_matmul_precision', 'highest')\n"
-        "def product(x): return x @ x\n"
-        "def product_args(): return (jnp.ones((8, 8)),)\n"
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("late", [False, True])
+def test_a_file_that_sets_something_has_its_run_alone(
+    write: Callable[..., str], late: bool
+) -> None:
+    setting = "jax.config.update('jax_default_matmul_precision', 'highest')"
+    path = write(
+        f"""
+        import jax, jax.numpy as jnp
+        {"" if late else setting}
+        def product(x): return x @ x
+        def product_args():
+            {setting if late else ""}
+            return (jnp.ones((8, 8)),)
+        """
     )
+    cases = [own("product", mode=mode, file=path) for mode in ("eager", "jit")]
     before = jax.config.jax_default_matmul_precision
-    theirs = (own("product", mode=mode, file=str(file)) for mode in ("eager", "jit"))
-    notes = {
-        measurement.case.mode: {note.code for note in measurement.notes}
-        for measurement in measured(*theirs, case("add", 8, "numpy"))
-    }
+    with files.undone():
+        events = [*experiment.run(asked(case("matmul", 8, "eager"), *cases))]
+        assert jax.config.jax_default_matmul_precision == "highest"
     assert jax.config.jax_default_matmul_precision == before
-    assert [mode for mode, codes in notes.items() if "settings" in codes] == [
-        "eager",
-        "jit",
-    ]
+    ended = {e.index: e.measurement for e in events if isinstance(e, CaseMeasured)}
+    assert {*ended} == {1, 2}
+    assert all(measured.has("settings") for measured in ended.values())
 
 
 def test_only_float64_widens_in_its_own_scope_and_thread() -> None:

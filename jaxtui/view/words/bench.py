@@ -227,10 +227,7 @@ def _waits(facts: Facts) -> str:
 def _settings(facts: Facts) -> str:
     pairs = zip(facts["settings"], facts["values"], strict=True)
     settings = fmt.listed(f"{name}={value}" for name, value in pairs)
-    return (
-        f"{facts['file']} sets {settings}. This applies to its own functions;"
-        " jaxtui measured everything else without it."
-    )
+    return f"The function ran with {settings}, which code has set."
 
 
 def _few_processes(facts: Facts) -> str:

@@ -257,14 +257,6 @@ def _refused_setting(facts: Facts) -> str:
     return f"JAX refuses {facts['variable']}{shown}."
 
 
-def _conflict(facts: Facts) -> str:
-    by = f"{facts['by']} set" if facts["by"] else "you asked for"
-    return (
-        f"{facts['file']} sets {facts['setting']} to {facts['value']}; {by}"
-        f" {facts['other']}."
-    )
-
-
 _REPORT = "This is a bug in jaxtui: please report it with the original text."
 
 WORDS: dict[str, Words] = {
@@ -517,28 +509,5 @@ WORDS: dict[str, Words] = {
             f" deleted{_when(f)}."
         ),
         "jaxtui copies what is donated by position: make the argument positional.",
-    ),
-    # Settings of files.
-    "variable-too-late": Words(
-        "too late",
-        lambda f: (
-            f"{f['file']} sets {f['variable']}, which JAX reads only when it is"
-            " imported."
-        ),
-        lambda f: (
-            f"Write jax.config.update({f['option']!r}, {f['value']}) there, or set"
-            f" {f['variable']} in the shell."
-        ),
-    ),
-    "setting-too-late": Words(
-        "too late",
-        lambda f: (
-            f"{f['file']} sets {f['setting']}, which JAX reads only when its backend"
-            " starts."
-        ),
-        "Time it with `jaxtui bench`, one such file in a run.",
-    ),
-    "setting-conflict": Words(
-        "conflict", _conflict, "Leave one of the two out, or time them in two runs."
     ),
 }
