@@ -2,8 +2,8 @@
 
 from jaxtui.plot.axes import Axis
 from jaxtui.plot.cells import HEAT, Color, Piece, Row, on_heat, paint
-from jaxtui.plot.header import Reading, Value
 from jaxtui.plot.picture import COLORS, HEIGHT, SERIES, WIDEST, Picture
+from jaxtui.plot.readout import Reading, Value
 from jaxtui.plot.series import Mark, Series, Spot, dot
 
 __all__ = [

@@ -154,7 +154,7 @@ def bars(canvas: Canvas, heights: Sequence[float], color: Color | None) -> None:
             canvas[len(canvas) - 1 - full][column] = (LEVELS[part - 1], color)
 
 
-# Names: of marks, and of curves where they end. None is cut or hides anything.
+# Names: of marks and, at the right, of curves. None hides anything.
 
 _BACKGROUND = {" ", GRID, ACROSS}
 
@@ -174,27 +174,6 @@ def name_across(canvas: Canvas, height: int, label: str) -> None:
     middle = len(canvas) - 1 - height
     rows = (middle, middle + 1, middle - 1)
     starts = (len(canvas[0]) - len(text) - 1, 1)
-    _write(canvas, text, ((row, start) for row in rows for start in starts))
-
-
-def name_end(
-    canvas: Canvas,
-    column: int,
-    height: int,
-    label: str,
-    color: Color | None,
-    *,
-    above: bool,
-) -> None:
-    """Write a curve's label where it ends: after it, or else close above or below.
-
-    It is left out where there is no room within three rows.
-    """
-    text = [BLANK, *cells(label, color), BLANK]
-    middle = len(canvas) - 1 - height
-    way = -1 if above else 1
-    rows = (middle + by for by in (0, way, -way, 2 * way, -2 * way, 3 * way, -3 * way))
-    starts = (column + 1, column + 1 - len(text))
     _write(canvas, text, ((row, start) for row in rows for start in starts))
 
 

@@ -1,4 +1,4 @@
-"""A plot: curves with frame, ticks, legend and marks, in cells of exactly a size.
+"""A plot: curves with frame, ticks, names and marks, in cells of exactly a size.
 
 Everything is laid out here, so that labels never overlap or get cut.
 """
@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from jaxtui.plot import frame, header, strokes
+from jaxtui.plot import frame, strokes
 from jaxtui.plot.axes import Axis, Scale, Tick, fit, ticks, usable
 from jaxtui.plot.cells import BLANK, Cell, Color, Row, cells, narrow, paint, row
-from jaxtui.plot.header import Reading
+from jaxtui.plot.readout import Reading, fitted, readout
 from jaxtui.plot.series import Curve, Mark, Series, Spot, curves_of
 from jaxtui.plot.strokes import Stroke
 
@@ -42,18 +42,17 @@ SPAN = "┃"
 """What the bars of intervals are drawn with: heavier than a cursor or a mark."""
 
 _FEWEST = 30
-"""Cells below which there is no room for two plots side by side."""
+"""Cells below which there is no room for names beside the curves."""
 
 _FITTED = Axis()
 
 
 class _Layout(msgspec.Struct, frozen=True):
-    """How a plot's size is shared out between header, axes and canvas."""
+    """How a plot's size is shared out between title, axes and canvas."""
 
     curves: list[Curve]
-    heading: str
     above: int
-    """Lines of the header."""
+    """Lines of the title."""
     below: int
     """Lines of the horizontal axis."""
     margin: int
@@ -109,20 +108,20 @@ class _Layout(msgspec.Struct, frozen=True):
                 continue
             if curve.series.line:
                 parts = strokes.polylines(points, *size)
-                lines.append(Stroke(parts, curve.marker, curve.color))
+                lines.append(Stroke(parts, "braille", curve.color))
             bars.append(Stroke(self.spans(curve), SPAN, curve.color))
             if curve.series.points or len(points) == 1:
                 dots.append(Stroke(strokes.dots(points, *size), curve.dot, curve.color))
         return [stroke for stroke in (*lines, *bars, *dots) if stroke.parts]
 
-    def ends(self) -> list[tuple[int, int, Curve]]:
-        """Height and column of the ends of curves that are named there, from above."""
+    def ends(self) -> list[tuple[int, Curve]]:
+        """The heights at which curves with a name end, from above."""
         found = []
         for curve in self.curves:
-            if curve.series.named and curve.series.label and curve.x:
+            if curve.series.label and curve.x:
                 x, y = self.points(curve)[-1]
                 if strokes.inside((x, y), self.columns, self.rows):
-                    found.append((min(int(y), self.rows - 1), int(x), curve))
+                    found.append((min(int(y), self.rows - 1), curve))
         return sorted(found, key=lambda end: end[0], reverse=True)
 
 
@@ -136,6 +135,7 @@ class Picture(msgspec.Struct, frozen=True):
     y: Axis = _FITTED
     """Its range is widened to round values unless limited."""
     title: str = ""
+    """Stands above it with the name of the vertical axis; nothing does without."""
     marks: tuple[Mark, ...] = ()
     """Lines to draw across; those outside the limits are left out."""
     spots: tuple[Spot, ...] = ()
@@ -146,24 +146,6 @@ class Picture(msgspec.Struct, frozen=True):
     """What is read off at one of the places."""
     start: int = 0
     """The place where reading begins."""
-    left: Picture | None = None
-    """Another plot at the left of this one, with axes of its own; its places come
-    before those of this one."""
-    bare: bool = False
-    """Without title and legend, which stand elsewhere: named curves have their names at
-    the right of the canvas, and a reading covers the top row."""
-
-    @property
-    def count(self) -> int:
-        return self._before + len(self.places)
-
-    @property
-    def begin(self) -> int:
-        return self._before + self.start
-
-    @property
-    def _before(self) -> int:
-        return self.left.count if self.left is not None else 0
 
     def draw(
         self,
@@ -174,44 +156,26 @@ class Picture(msgspec.Struct, frozen=True):
         cursor: int | None = None,
     ) -> str:
         """The same as ``rows``, as text in which ANSI codes are the colours."""
-        rows = self.rows(width, height, color=color, cursor=cursor)
-        return paint(rows, color=color)
+        return paint(self.rows(width, height, cursor=cursor), color=color)
 
-    def rows(
-        self,
-        width: int,
-        height: int,
-        *,
-        color: bool = True,
-        cursor: int | None = None,
-    ) -> list[Row]:
+    def rows(self, width: int, height: int, *, cursor: int | None = None) -> list[Row]:
         """Exactly ``height`` lines of ``width`` cells.
 
         Args:
             width: cells of a line.
             height: lines.
-            color: colours are shown; without, curves differ by their marker.
-            cursor: the place whose values stand in the place of title and legend.
+            cursor: the place whose values cover the top line.
         """
         if width < 1 or height < 1:
             return []
-        left = self._left(width)
-        place = None if cursor is None else cursor - self._before
-        own = self._cells(width - left, height, color, place)
-        if self.left is None or not left:
-            return [row(line) for line in own]
-        other = self.left._cells(left - 1, height, color, cursor)
-        return [row([*one, BLANK, *two]) for one, two in zip(other, own, strict=True)]
+        return [row(line) for line in self._cells(width, height, cursor)]
 
     def nearest(self, column: int, width: int, height: int) -> int | None:
         """The place nearest to a column of the plot; ``None`` without places."""
-        left = self._left(width)
-        if self.left is not None and column < left:
-            return self.left.nearest(column, left - 1, height)
         if not self.places or width < 1 or height < 1:
             return None
-        layout = self._layout(width - left, height, color=True)
-        first = left + (layout.margin + 1 if width - left >= 4 else 0)
+        layout = self._layout(width, height)
+        first = layout.margin + 1 if width >= 4 else 0
         columns = [
             first + int(layout.x.cells((value,), layout.columns)[0])
             if usable(value, layout.x.log)
@@ -219,29 +183,12 @@ class Picture(msgspec.Struct, frozen=True):
             for value in self.places
         ]
         apart = [(abs(one - column), place) for place, one in enumerate(columns)]
-        return self._before + min(apart)[1]
+        return min(apart)[1]
 
-    def _left(self, width: int) -> int:
-        """Cells of a line that come before this plot: the other one and a blank."""
-        if self.left is None or width < _FEWEST:
-            return 0
-        return (width - 1) // 2 + 1
-
-    def _layout(
-        self,
-        width: int,
-        height: int,
-        *,
-        color: bool,
-    ) -> _Layout:
-        """Share the size out between header, axes and canvas."""
-        curves = curves_of(self.series, self.x, self.y, color=color)
-        heading = " · ".join(part for part in (self.title, self.y.label) if part)
-        above = 0
-        if height >= 4 and not self.bare:
-            readable = bool(self.places)
-            above = header.lines_for(heading, curves, width, readable=readable)
-            above = min(above, max(1, height // 4))
+    def _layout(self, width: int, height: int) -> _Layout:
+        """Share the size out between title, axes and canvas."""
+        curves = curves_of(self.series, self.x, self.y)
+        above = 1 if self.title and height >= 4 else 0
         below = 2 if height >= 14 else 1 if height >= 3 else 0
         rows = height - above - below
         heights = [b for curve in curves for b in curve.y]
@@ -252,15 +199,14 @@ class Picture(msgspec.Struct, frozen=True):
         if width < margin + 9:
             margin, y_ticks = 0, []
         beside = 0
-        if self.bare and width - margin >= _FEWEST:
-            names = [len(one.label) for one in self.series if one.named and one.label]
+        if width - margin >= _FEWEST:
+            names = [len(narrow(one.label)) for one in self.series if one.label]
             beside = min(max(names, default=-1) + 1, width // 4)
         if any(one.bars for one in self.series):
             # Bars stand on the axis, where their zero is.
             y_ticks = [tick for tick in y_ticks if tick.label != "0"]
         return _Layout(
             curves=curves,
-            heading=heading,
             above=above,
             below=below,
             margin=margin,
@@ -272,43 +218,37 @@ class Picture(msgspec.Struct, frozen=True):
             y_ticks=y_ticks,
         )
 
-    def _cells(
-        self,
-        width: int,
-        height: int,
-        color: bool,
-        place: int | None,
-    ) -> list[list[Cell]]:
+    def _cells(self, width: int, height: int, place: int | None) -> list[list[Cell]]:
         if place is not None and not 0 <= place < len(self.places):
             place = None
-        layout = self._layout(width, height, color=color)
-        curves, above = layout.curves, layout.above
-        rows: list[list[Cell]] = []
-        if above and place is not None:
-            rows += header.readout(self.read(place), curves, width, above)
-        elif above:
-            rows += header.header(layout.heading, curves, width, above)
-        body = self._canvas(layout, place)
+        layout = self._layout(width, height)
+        rows = self._framed(layout, self._canvas(layout, place), width)
+        if layout.above:
+            heading = " · ".join(part for part in (self.title, self.y.label) if part)
+            rows.insert(0, fitted(cells(heading), width))
+        if place is not None and height > 1:
+            rows[0] = readout(self.read(place), layout.curves, width)
+        return rows
+
+    def _framed(
+        self, layout: _Layout, body: frame.Canvas, width: int
+    ) -> list[list[Cell]]:
+        """The canvas with its axes, and the names of curves at its right."""
         if width < 4:
-            return [*rows, *body, *([[BLANK] * width] * layout.below)]
+            return [*body, *([[BLANK] * width] * layout.below)]
         columns = layout.columns
         x_ticks = ticks(layout.x, self.x, columns, along=True)
         bottom = frame.footer(x_ticks, self.x.label, columns, layout.below)
         framed = frame.sides(body, layout.y_ticks, layout.margin)
         if layout.beside:
-            ends = [(y, one.series.label, one.color) for y, _, one in layout.ends()]
+            ends = [(y, one.series.label, one.color) for y, one in layout.ends()]
             names = frame.names_beside(ends, layout.rows, layout.beside)
             framed = [[*line, *name] for line, name in zip(framed, names, strict=True)]
-        rows += framed
-        rows += [
-            [BLANK] * layout.margin + line + [BLANK] * layout.beside for line in bottom
-        ]
-        if self.bare and place is not None and height > 1:
-            rows[0] = header.readout(self.read(place), curves, width, 1)[0]
-        return rows
+        blank = [BLANK] * layout.beside
+        return framed + [[BLANK] * layout.margin + line + blank for line in bottom]
 
     def _canvas(self, layout: _Layout, place: int | None) -> list[list[Cell]]:
-        """Grid, bars and lines, the curves over them, the names last."""
+        """Grid, bars and lines, the curves over them, the names of marks last."""
         columns, rows = layout.columns, layout.rows
         canvas = [[BLANK] * columns for _ in range(rows)]
         frame.grid(canvas, layout.y_ticks)
@@ -358,10 +298,6 @@ class Picture(msgspec.Struct, frozen=True):
                 frame.name_upright(canvas, cell, mark.label)
             else:
                 frame.name_across(canvas, cell, mark.label)
-        ends = [] if layout.beside else layout.ends()
-        for index, (height, column, curve) in enumerate(ends):
-            label, tint = curve.series.label, curve.color
-            frame.name_end(canvas, column, height, label, tint, above=index == 0)
         if failed:
             line = canvas[rows // 2]
             line[:] = [*cells(failed[:columns]), *line[len(failed) :]]

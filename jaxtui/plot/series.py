@@ -20,14 +20,12 @@ _PALETTE: tuple[Color, ...] = (
 )
 """Colours of series that bring none: told apart by colour-blind eyes as well."""
 
-_LINES = ("braille", "hd", "+", "~", "=")
 _DOTS = ("•", "◆", "▪", "▴", "×", "○", "◇", "▫", "▵", "*")
-"""No character stands for the line of one series and the points of another."""
 
 
 class Series(msgspec.Struct, frozen=True):
     label: str
-    """Legend text; empty keeps the series out of the legend."""
+    """Stands at the right, where the curve ends."""
     x: Sequence[float]
     y: Sequence[float]
     color: Color | None = None
@@ -42,8 +40,6 @@ class Series(msgspec.Struct, frozen=True):
     """Draw a dot for each point instead: of braille where they are many."""
     bars: bool = False
     """Draw a bar at each point instead; the bars touch."""
-    named: bool = False
-    """Write the label also where the curve ends, if there is room."""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -81,34 +77,15 @@ class Curve(msgspec.Struct, frozen=True):
     spans: list[tuple[float, float, float]]
     """Upright bars: x, and both ends in y."""
     color: Color
-    marker: str
-    """Of its line, for plotext."""
     dot: str
-
-    @property
-    def sample(self) -> str:
-        """What stands for it in a legend."""
-        if self.series.points:
-            return self.dot
-        if self.series.specks:
-            return "⠒⠢"
-        if self.series.bars:
-            return "█"
-        return {"braille": "⠤⠤", "hd": "▄▄"}.get(self.marker, self.marker * 2)
+    """What its points are drawn with."""
 
 
-def curves_of(
-    series: Sequence[Series],
-    x: Axis,
-    y: Axis,
-    *,
-    color: bool,
-) -> list[Curve]:
+def curves_of(series: Sequence[Series], x: Axis, y: Axis) -> list[Curve]:
     """Every series made ready, with a look of its own.
 
     Values that an axis cannot show are dropped.
     """
-    markers = _LINES[:1] if color else _LINES
     left, low = lowest(x.log), lowest(y.log)
     curves = []
     for index, one in enumerate(series):
@@ -128,7 +105,6 @@ def curves_of(
             [b for _, b in points],
             spans,
             one.color or _PALETTE[index % len(_PALETTE)],
-            markers[index % len(markers)],
             dot(index),
         )
         curves.append(curve)

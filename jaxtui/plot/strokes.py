@@ -37,7 +37,7 @@ class Stroke(msgspec.Struct, frozen=True):
     parts: Sequence[Sequence[Point]]
     """Polylines; one of a single point is a dot."""
     marker: str
-    """``braille``, ``hd`` (quarter blocks) or the one character to draw with."""
+    """``braille``, or the one character to draw with."""
     color: Color
 
 

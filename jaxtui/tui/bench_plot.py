@@ -12,10 +12,10 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.reactive import reactive
 
-from jaxtui.plot import Color, Picture
+from jaxtui.plot import COLORS, Color, Picture
 from jaxtui.state import CaseState
 from jaxtui.tui.base import base
-from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.colors import series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.state import EMPTY, State, curves_of, next_picture, view_of
 from jaxtui.tui.widgets.panel import Panel, hint
@@ -82,13 +82,11 @@ class Side(Vertical):
                 zero_copy="transfer" in case.zero_copy,
             )
         )
-        spread, title = calls.histogram(case, colors), "no calls yet"
-        if spread is not None:
-            title = spread.series[0].label + f", {spread.title}" * bool(spread.title)
-            series = tuple(replace(one, label="") for one in spread.series)
-            spread = replace(spread, left=None, title="", series=series)
+        spread = calls.histogram(case, colors)
+        title = spread.title if spread else "no calls yet"
         self.query_one("#spread-panel", Panel).entitle(title)
-        self.query_one("#spread", PlotView).show(drawing(spread, self.app))
+        drawn = replace(spread, title="").rows if spread else None
+        self.query_one("#spread", PlotView).show(drawn)
 
 
 class Pictures(Horizontal):
@@ -119,9 +117,8 @@ class Pictures(Horizontal):
         return self._wide if self.phases is None else self.phases
 
     def on_paper(self, state: State) -> Picture | None:
-        """The picture with its title and legend, which the panel has on screen."""
-        _, picture, _ = self._plot(state)
-        return picture and replace(picture, bare=False)
+        """The picture as a file shows it: with its title, on any background."""
+        return plot(state, state.case_index, view_of(state), COLORS, state.metric)[1]
 
     def make_room(self, room: Size) -> None:
         """Show what there is room for in a tab of this size."""
@@ -138,18 +135,16 @@ class Pictures(Horizontal):
         self._state, run, case = state, state.run, state.case
         if run is None or case is None:
             return
-        title, picture, text = self._plot(state)
-        view = view_of(state)
+        colors, view = series_colors(self.app.theme_variables), view_of(state)
+        title, picture, text = plot(state, state.case_index, view, colors, state.metric)
         self.query_one("#plot-panel", Panel).entitle(
             title, [hint(self, "view", _next(state))]
         )
         subject = run.origin, view, view != "sweep" and state.case_index
-        self.query_one(PlotReader).show_picture(picture, text, subject)
+        # The panel has the title.
+        bare = picture and replace(picture, title="")
+        self.query_one(PlotReader).show_picture(bare, text, subject)
         self._draw_side()
-
-    def _plot(self, state: State) -> tuple[str, Picture | None, str]:
-        colors, view = series_colors(self.app.theme_variables), view_of(state)
-        return plot(state, state.case_index, view, colors, state.metric)
 
     def _draw_side(self) -> None:
         if self.phases_shown and self._state.case is not None:

@@ -1,16 +1,14 @@
-"""The plot's colours out of the theme, and whether the terminal can show them."""
+"""The plot's colours out of the theme, and whether the terminal can show shades."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from textual.app import App
 from textual.color import Color
 
 from jaxtui import plot
-from jaxtui.plot import Picture, Row
 from jaxtui.tui.themes import SERIES_COLORS
 
 
@@ -26,27 +24,12 @@ def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:
 
 
 def few_colors(app: App[Any]) -> bool:
-    """Whether curves must differ by more than their colour."""
+    """Whether what is drawn must differ by more than its colour."""
     if app.is_headless:
         # There is no terminal to ask; screenshots have every colour.
         return False
     system = app.console.color_system
     return app.no_color or system in (None, "standard", "windows")
-
-
-def drawing(
-    picture: Picture | None, app: App[Any], cursor: int | None = None
-) -> Callable[[int, int], list[Row]] | None:
-    """A picture as lines for a width and a height, as the terminal can show it.
-
-    Args:
-        picture: ``None`` for none.
-        app: knows the terminal.
-        cursor: the place of the picture that is read off.
-    """
-    if picture is None:
-        return None
-    return partial(picture.rows, color=not few_colors(app), cursor=cursor)
 
 
 def warm_up() -> None:

@@ -18,11 +18,11 @@ from jaxtui import experiments
 from jaxtui import format as fmt
 from jaxtui.analysis import examination
 from jaxtui.model import Case, CheckLevel, Experiment, Remark, SelectionError
-from jaxtui.plot import Picture
+from jaxtui.plot import COLORS
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.check import CheckPanel
-from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.colors import series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
@@ -316,7 +316,9 @@ class DevicesPane(CasePane):
         elif state.run is None:
             screen = devices_screen(state)
         else:
-            screen = run_screen(self.base, state.run, self._first.picture)
+            case = _shown_case(self.state)
+            picture = calls.live(case, COLORS) if case else None
+            screen = run_screen(self.base, state.run, picture)
         self.app.push_screen(screen)
 
     def action_check(self, level: CheckLevel) -> None:
@@ -413,7 +415,6 @@ class FirstMinute(Panel):
     def __init__(self) -> None:
         super().__init__(words.of("first-minute"), id="first-minute")
         self._words = Paper(id="readout")
-        self.picture: Picture | None = None
         self._plot = PlotView(id="first-plot")
 
     def compose(self) -> ComposeResult:
@@ -459,12 +460,10 @@ class FirstMinute(Panel):
             factor = off_by.text.translate({0xD7: "x", 0x2013: "-"})
             self.query_one(Figure).update(factor)
         colors = series_colors(self.app.theme_variables)
-        self.picture = None if case is None else calls.live(case, colors)
-        self.set_class(self.picture is not None and self.size.height >= 9, "-ran")
-        if self.has_class("-ran"):
-            # The names stand at the points: a legend would only take a line of it.
-            bare = self.picture and replace(self.picture, bare=True)
-            self._plot.show(drawing(bare, self.app))
+        picture = None if case is None else calls.live(case, colors)
+        self.set_class(picture is not None and self.size.height >= 9, "-ran")
+        if picture is not None and self.has_class("-ran"):
+            self._plot.show(replace(picture, title="").rows)
 
     def _entitle(
         self,

@@ -12,7 +12,6 @@ from textual.containers import Container
 from textual.message import Message
 
 from jaxtui.lessons.base import PROSE_COLUMNS
-from jaxtui.tui.colors import drawing
 from jaxtui.tui.widgets.panel import Hint, Panel, ScrollPanel, hint
 from jaxtui.tui.widgets.paper import Paper, Write
 from jaxtui.tui.widgets.plot_view import PlotView
@@ -135,7 +134,7 @@ class StepView(Container):
         self.query_one("#step-result-text").display = picture is None or wide
         plot = self.query_one(PlotView)
         plot.display = picture is not None
-        plot.show(drawing(picture, self.app))
+        plot.show(picture.rows if picture else None)
         if before is None or _position(before) != _position(page):
             for panel in self.query(ScrollPanel):
                 panel.scroll_home(animate=False)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec.structs import replace
-
 from jaxtui.model import Case, Remark
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
@@ -53,36 +51,25 @@ def plot(
             run = curves.swept(run, case, state.ops)
             drawn = curves.picture(run, metric, colors, selected=case)
             title = curves.title_of(metric, run.cases)
-            why = words.text(_why_no_curves(run, metric))
-            return title, _bare(drawn), why
+            return title, drawn, words.text(_why_no_curves(run, metric))
         case "histogram":
-            return (
-                f"how calls spread · {label}",
-                calls.histogram(case, colors),
-                words.text(_why_no_calls(case)),
-            )
+            drawn, title = calls.histogram(case, colors), "how calls spread"
+            title = f"{drawn.title if drawn else title} · {label}"
+            return title, drawn, words.text(_why_no_calls(case))
         case "crossing":
             search = crossover.of_state(state)
             assert search is not None
             title, drawn = crossover.title_of(search), crossover.picture(search, colors)
-            return title, _bare(drawn), words.text(Remark("sizes-needed"))
+            return title, drawn, words.text(Remark("sizes-needed"))
         case "roofline":
             found = Roofline.of(state, selected)
             assert found is not None
             title, drawn = f"roofline of {found.device}", found.picture(colors)
-            return title, _bare(drawn), found.why_no_picture()
+            return title, drawn, found.why_no_picture()
         case _:
             live = calls.live(case, colors)
             why = words.text(_why_no_calls(case))
-            return f"time per call · {label}", _bare(live), why
-
-
-def _bare(picture: Picture | None) -> Picture | None:
-    """With its curves named at their right ends; the panel has the title."""
-    if picture is None:
-        return None
-    series = tuple(replace(one, named=True) for one in picture.series)
-    return replace(picture, bare=True, series=series)
+            return f"time per call · {label}", live, why
 
 
 def _why_no_calls(case: CaseState) -> Remark:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
-from msgspec.structs import replace
-
 from jaxtui import format as fmt
 from jaxtui.model import Summary
 from jaxtui.plot import Axis, Color, Mark, Picture, Reading, Series, Value
@@ -55,7 +53,6 @@ def live(case: CaseState, colors: Sequence[Color]) -> Picture | None:
                 one.points,
                 colors[index],
                 specks=True,
-                named=True,
             )
             for index, (name, one) in enumerate(clocks)
         ),
@@ -83,29 +80,17 @@ def _read_call(clocks: Sequence[tuple[str, Trace]], place: int) -> Reading:
 
 
 def histogram(case: CaseState, colors: Sequence[Color]) -> Picture | None:
-    """Both clocks side by side, ready alone where there is no other.
-
-    On a common axis both would be a few columns wide, however far they lie apart.
-    ``None`` before the first call.
-    """
-    measured = case.measurement
-    if measured is None or not case.ready.counts:
+    """How long calls took until their result was ready; ``None`` before the first."""
+    if case.measurement is None or not case.ready.counts:
         return None
-    ready = _spread("ready", case.ready, measured.ready, colors[0])
-    if not case.dispatch.counts:
-        return ready
-    dispatch = _spread("dispatch", case.dispatch, measured.dispatch, colors[1])
-    return replace(ready, left=dispatch)
-
-
-def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> Picture:
+    trace, summary = case.ready, case.measurement.ready
     first, last = _range(trace.counts, summary)
     edges, counts = _binned(trace.counts, first, last)
     slower = sum(count for index, count in trace.counts.items() if index > last)
-    title = ""
+    title = f"ready · {fmt.plural(trace.calls, 'call')}"
     if slower:
         longest = fmt.seconds(bin_edge(max(trace.counts) + 0.5), 2)
-        title = f"{fmt.count(slower)} slower, to {longest}"
+        title += f", {fmt.count(slower)} slower, to {longest}"
     marks: tuple[Mark, ...] = ()
     if summary is not None:
         # Not in a larger unit, as where only one digit is known: p99 stands beside it.
@@ -115,15 +100,14 @@ def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> P
             Mark(summary.p99, f"p99 {fmt.seconds(summary.p99, 2)}"),
         )
     middles = [math.sqrt(low * high) for low, high in pairwise(edges)]
-    calls = f"{name} · {fmt.plural(trace.calls, 'call')}"
     return Picture(
-        (Series(calls, middles, counts, color, bars=True),),
+        (Series("", middles, counts, colors[0], bars=True),),
         Axis("time", log=True, limits=(edges[0], edges[-1]), format=fmt.tick_seconds),
         Axis("", limits=(0.0, _ABOVE * max(counts)), format=_whole),
         title,
         marks,
         places=middles,
-        read=partial(_read_bin, name, edges, counts),
+        read=partial(_read_bin, edges, counts),
         start=counts.index(max(counts)),
     )
 
@@ -162,13 +146,11 @@ def _range(counts: Mapping[int, int], summary: Summary | None) -> tuple[int, int
     return min(inside), max(inside)
 
 
-def _read_bin(
-    name: str, edges: Sequence[float], counts: Sequence[int], place: int
-) -> Reading:
+def _read_bin(edges: Sequence[float], counts: Sequence[int], place: int) -> Reading:
     low, high = fmt.seconds(edges[place]), fmt.seconds(edges[place + 1])
     count, total = counts[place], sum(counts)
     values = (Value(fmt.plural(count, "call"), f"({fmt.percent(count / total)})"),)
-    return Reading(f"{name} {low} to {high}", values)
+    return Reading(f"{low} to {high}", values)
 
 
 def _whole(value: float) -> str:

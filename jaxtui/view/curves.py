@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from operator import itemgetter
 from typing import Literal, NamedTuple, get_args
@@ -95,11 +95,8 @@ def picture(
     size of the selected case.
     """
     curves: dict[str, list[tuple[float, Interval]]] = {one: [] for one in labels(run)}
-    named: set[str] = set()
     for case in run.cases:
         found = _interval_of(case, metric, run)
-        if found is not None or _may_come(case, metric):
-            named.add(label_of(case, run))
         # A user's function may have no size, and so no place on the axis.
         if found is not None and found.median > 0 and case.case.size:
             curves[label_of(case, run)].append((float(case.case.size), found))
@@ -110,7 +107,7 @@ def picture(
     # the others stay.
     series = tuple(
         Series(
-            label if label in named else "",
+            label,
             [x for x, _ in sorted(points)],
             [found.median for _, found in sorted(points)],
             colors[tint % len(colors)],
@@ -144,19 +141,9 @@ def picture(
         title_of(metric, run.cases),
         tuple(marks),
         places=[float(size) for size in all_sizes],
-        read=partial(_read, run, metric, all_sizes, list(curves), named),
+        read=partial(_read, run, metric, all_sizes, curves),
         start=start,
     )
-
-
-def _may_come(case: CaseState, metric: Metric) -> bool:
-    """Whether a case belongs in the legend without a point, as yet or as it failed.
-
-    NumPy is not compared with itself.
-    """
-    if case.status == "done":
-        return False
-    return metric != "numpy" or not case.case.on_host
 
 
 @once_per_run
@@ -250,14 +237,13 @@ def _read(
     run: Job,
     metric: Metric,
     all_sizes: Sequence[int],
-    labels: Sequence[str],
-    named: Collection[str],
+    curves: Mapping[str, Sized],
     place: int,
 ) -> Reading:
-    found = []
+    found, labels = [], list(curves)
     for case in run.cases:
         label = label_of(case, run)
-        if case.case.size != all_sizes[place] or label not in named:
+        if case.case.size != all_sizes[place] or not curves[label]:
             continue
         text, more = _text(case, metric, run)
         if text:

@@ -482,7 +482,7 @@ def title(app: JaxtuiApp) -> str:
 
 async def test_metrics_and_views_go_round() -> None:
     async with ran() as (app, pilot):
-        curves, others = ("FLOP/s", "%", "×"), ("how calls", "roofline")
+        curves, others = ("FLOP/s", "%", "×"), ("ready · ", "roofline")
         for words in (*curves, *others, "time per call ·", "time per call over"):
             await pilot.press("g")
             await until(pilot, lambda words=words: title(app).startswith(words))  # type: ignore[misc]

@@ -19,7 +19,6 @@ from textual.widget import Widget
 
 from jaxtui.plot import Picture, Row
 from jaxtui.tui.base import base
-from jaxtui.tui.colors import drawing
 from jaxtui.tui.pane import bindings
 
 Draw = Callable[[int, int], Sequence[Row]]
@@ -168,7 +167,7 @@ class PlotReader(PlotView, can_focus=True):
             self.place = place
 
     class Left(Message):
-        """The plot shall lose the focus."""
+        """Posted when the plot wants to give up the focus."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -195,32 +194,32 @@ class PlotReader(PlotView, can_focus=True):
         if subject != self._subject:
             self._place = None
         self._picture, self._subject = picture, subject
-        if picture is None or not picture.count:
+        if picture is None or not picture.places:
             self._place = None
         elif self._place is None and self.has_focus:
-            self._place = picture.begin
+            self._place = picture.start
         elif self._place is not None:
-            self._place = min(self._place, picture.count - 1)
+            self._place = min(self._place, len(picture.places) - 1)
         if picture is None:
             self.show(partial(_words, text) if text else None)
         else:
-            self.show(drawing(picture, self.app, self._place))
+            self.show(partial(picture.rows, cursor=self._place))
 
     def read(self, place: int | None) -> None:
         """Read off at a place; one outside is the first or the last."""
         picture = self._picture
-        if picture is None or not picture.count:
+        if picture is None or not picture.places:
             return
         if place is not None:
-            place = max(0, min(place, picture.count - 1))
+            place = max(0, min(place, len(picture.places) - 1))
         if place != self._place:
             self._place = place
-            self.show(drawing(picture, self.app, place))
+            self.show(partial(picture.rows, cursor=place))
 
     def on_focus(self) -> None:
         """Show where reading begins."""
         if self._place is None and self._picture is not None:
-            self.read(self._picture.begin)
+            self.read(self._picture.start)
 
     def on_blur(self) -> None:
         self.read(None)
@@ -262,7 +261,7 @@ class PlotReader(PlotView, can_focus=True):
             self.read(self._place + by)
 
     def action_leap(self, way: int) -> None:
-        places = self._picture.count if self._picture is not None else 0
+        places = len(self._picture.places) if self._picture is not None else 0
         self.action_move(way * max(1, places // _LARGE_STEPS))
 
     def action_first(self) -> None:
@@ -270,7 +269,7 @@ class PlotReader(PlotView, can_focus=True):
 
     def action_last(self) -> None:
         if self._picture is not None:
-            self.read(self._picture.count)
+            self.read(len(self._picture.places))
 
     def action_pick(self) -> None:
         if self._place is not None:
