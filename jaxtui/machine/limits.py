@@ -20,7 +20,7 @@ _SHORT_OF = (
     (
         re.compile(
             "failed to map segment|annot allocate memory|bad_alloc|MemoryError"
-            "|emory allocation failed|Unable to allocate|ENOMEM"
+            "|emory allocation (still )?failed|Unable to allocate|ENOMEM"
         ),
         {"RLIMIT_AS": "v", "RLIMIT_DATA": "d"},
     ),

@@ -112,6 +112,11 @@ MESSAGES = (
         {"variable": "LIBTPU_INIT_ARGS"},
     ),
     Message(
+        "flag-value",
+        FLAG,
+        r"Couldn't interpret value (?P<value>.*) for flag (?P<flag>\w+)",
+    ),
+    Message(
         "flag-unreadable",
         FLAG,
         r'Could not open file "(?P<flag>.*?)" to read flags.*?"(?P<variable>\w+)"',

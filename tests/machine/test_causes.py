@@ -35,6 +35,12 @@ FOUND = [
         "libtpu has no flag --xla_tpu_odd in LIBTPU_INIT_ARGS",
     ),
     (
+        "Couldn't interpret value maybe for flag xla_cpu_x.\nFlag parsing failed.",
+        {},
+        "flag-value",
+        "'maybe' as a value of --xla_cpu_x",
+    ),
+    (
         READ.format(FLAGS, "–-xla_dump_to=x", "XLA_FLAGS"),
         {},
         "flag-unreadable",

@@ -119,6 +119,7 @@ def test_free_memory_of_a_process(
     [
         ("ImportError: a.so: failed to map segment from shared object", "ulimit -v"),
         ("MemoryError:", "ulimit -v"),
+        ("OpenBLAS error: Memory allocation still failed after 10", "ulimit -v"),
         ("RuntimeError: can't start new thread", "ulimit -u"),
         ("OSError: [Errno 24] Too many open files", "ulimit -n"),
         ("ValueError: 3", None),

@@ -284,6 +284,11 @@ WORDS: dict[str, Words] = {
         lambda f: f"Unset {f['variable']}, or give it a value that JAX knows.",
     ),
     "flag-unknown": Words("unknown flag", _flag_unknown, _flag_advice),
+    "flag-value": Words(
+        "flag's value",
+        lambda f: f"XLA does not take {f['value']!r} as a value of --{f['flag']}.",
+        "Correct it in XLA_FLAGS, or unset XLA_FLAGS.",
+    ),
     "flag-unreadable": Words(
         "bad flags",
         lambda f: (
