@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 import jaxtui
+from jaxtui import cli
 from jaxtui.model import Remark
 from jaxtui.view import document, words
 from jaxtui.view.words import Words
@@ -60,6 +61,13 @@ def test_no_words_are_left_over():
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert words.TABLE.keys() - texts == set()
+
+
+def test_the_commands_that_words_name_are_there():
+    words_of = "".join(path.read_text() for path in (HOUSE / "view/words").glob("*.py"))
+    named = set(re.findall(r"`jaxtui ([a-z]+)", words_of))
+    assert "bench" in named
+    assert named <= {*cli.COMMANDS}
 
 
 def test_labels_are_short():
