@@ -15,15 +15,9 @@ def command(module: str, python: "tuple[str, ...]" = ()) -> "tuple[str, ...]":
     Args:
         module: its full name.
         python: another interpreter, with arguments if it needs any. It runs this
-            package too, and has beside it the packages that are its own alone.
+            package too.
     """
-    import os
-
-    # With ``pip install --target`` the other packages lie beside this one, and no
-    # interpreter knows of that by itself.
-    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    beside = "beside" if home in sys.path and not python else "alone"
-    return *(python or (sys.executable,)), __file__, beside, module
+    return *(python or (sys.executable,)), __file__, module
 
 
 PACKAGES = ("jax", "jaxlib", "msgspec", "numpy")
@@ -91,7 +85,4 @@ if __name__ == "__main__":
     assert spec.loader is not None
     sys.modules["jaxtui"] = package = module_from_spec(spec)
     spec.loader.exec_module(package)
-    # It hides nothing.
-    if sys.argv.pop(1) == "beside" and home not in sys.path:
-        sys.path.append(home)
     sys.exit(importlib.import_module(sys.argv.pop(1)).main())

@@ -33,11 +33,10 @@ def whole_path(path: str) -> str:
     """
     try:
         whole = os.path.abspath(os.path.expanduser(path))
-    except FileNotFoundError as error:
-        raise rejection("no-working-directory", path=path) from error
-    shown = whole.encode("utf-8", "backslashreplace").decode()
-    if shown != whole:
-        raise rejection("path-not-utf8", path=shown)
+        whole.encode()
+    except (OSError, UnicodeEncodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise rejection("file-unreadable", file=path, why=why) from error
     return whole
 
 
@@ -55,8 +54,6 @@ def read(whole: str, path: str) -> bytes:
         return read_whole(whole, LARGEST_BYTES)
     except FileNotFoundError as error:
         raise rejection("file-missing", file=path, near=_near_file(whole)) from error
-    except IsADirectoryError as error:
-        raise rejection("is-folder", path=path) from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise rejection("file-unreadable", file=path, why=why) from error

@@ -110,34 +110,17 @@ def write_whole(
         FileExistsError: it is there, and may not be replaced.
         OSError: it cannot be written; what was there before is still there.
     """
-    beside = path.with_name(f".jaxtui-{os.urandom(8).hex()}")
+    beside = path.with_name(f".jaxtui-{os.urandom(8).hex()}") if replace else path
+    # Not by tempfile, whose files are private whatever the umask says.
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, rights)
     try:
-        # Not by tempfile, whose files are private whatever the umask says.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(beside, flags, rights), "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         if replace:
             beside.replace(path)
-        else:
-            _appear(beside, path)
-    finally:
-        with contextlib.suppress(OSError):  # it has its own name by now
+    except BaseException:
+        with contextlib.suppress(OSError):
             beside.unlink()
-
-
-def _appear(beside: Path, path: Path) -> None:
-    """Unlike a rename, a link never replaces what came into being meanwhile."""
-    try:
-        os.link(beside, path)
-    except FileExistsError:
         raise
-    except OSError:
-        # Not every file system has links: take the name first, then fill it.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-        try:
-            beside.replace(path)
-        except OSError:
-            path.unlink()
-            raise

@@ -177,10 +177,6 @@ class Interrupt:
                 self._tell, self._worked, self._waits = None, True, False
 
         try:
-            # asyncio leaves a loop half made that gets no descriptors, and Python
-            # complains of it for a page.
-            for descriptor in (*os.pipe(), *os.pipe()):
-                os.close(descriptor)
             return asyncio.run(working())
         except asyncio.CancelledError:
             return None

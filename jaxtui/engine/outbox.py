@@ -25,7 +25,6 @@ class Outbox:
         """Take the write end of the event pipe and make it non-blocking."""
         os.set_blocking(fd, False)
         self._fd = fd
-        self._pid = os.getpid()
         self._generation = generation
         self._maximum = max_waiting_bytes
         self._shed_at = max_waiting_bytes
@@ -36,9 +35,6 @@ class Outbox:
 
     def send(self, event: Event, run: int | None = None) -> None:
         """Write the event, or keep it for later if the pipe is full."""
-        if os.getpid() != self._pid:
-            # A user's file has forked, and the copy has come back to measure as well.
-            os._exit(0)
         envelope = Envelope(generation=self._generation, run=run, event=event)
         with self._lock:
             self._append(envelope, encode(envelope))

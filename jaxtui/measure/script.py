@@ -32,10 +32,10 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
     Args:
         arguments: those of ``python``: a path, or ``-m`` and a module, and what follows
             is the program's own.
-        ended: called once when the program is over, however that came: also by
-            ``os._exit``, which runs nothing else; not in a process that it has forked.
+        ended: called once when the program is over, but not by ``os._exit``, which runs
+            nothing else, nor in a process that it has forked.
     """
-    pid, over, leave = os.getpid(), threading.Event(), os._exit
+    pid, over = os.getpid(), threading.Event()
     signal_with_parent()
 
     def end() -> None:
@@ -56,14 +56,9 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    def exit_at_once(status: int) -> None:
-        end()
-        leave(status)
-
     mine = [one for one in ASKS if signal.getsignal(one) is signal.SIG_DFL]
     for number in mine:
         signal.signal(number, asked)
-    os._exit = exit_at_once  # type: ignore[assignment]
     try:
         try:
             status = _status(arguments)
@@ -77,7 +72,6 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
     except KeyboardInterrupt:  # one more, while the last one was caught
         status = BROKEN_OFF
         hold()
-    os._exit = leave
     end()
     if status == BROKEN_OFF:  # as Python itself ends then
         signal.signal(signal.SIGINT, signal.SIG_DFL)

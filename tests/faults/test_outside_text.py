@@ -193,7 +193,7 @@ def test_a_function_in_a_folder_that_is_no_text_is_refused(tmp_path: Path) -> No
     for command in ("bench", "hlo"):
         done = ended(tmp_path, command, f"{here}/mine.py:step")
         assert done.returncode == 64, done.stderr
-        assert "UTF-8" in done.stderr
+        assert "utf-8" in done.stderr
         assert len(done.stderr.splitlines()) == 1
 
 
