@@ -97,11 +97,11 @@ def doubted(measured: float = 100e12) -> dict[str, Any]:
     """A reading that is low by itself."""
     return {
         "measured": measured,
-        "remarks": (Remark("more-than-promised", PROMISED, "warning"),),
+        "remarks": (Remark("cpu-fallback", UNUSED, "warning"),),
     }
 
 
-PROMISED = {"variable": "TYPE", "type": "v5litepod-4", "slices": 1, "chips": 4}
+UNUSED = {"chips": "4 TPU v5e chips", "platform": "cpu", "lacking": "libtpu"}
 
 
 NO_PRODUCT = Remark("no-product", {"dtype": "bfloat16"}, detail="XLA refuses it.")

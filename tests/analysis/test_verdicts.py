@@ -48,11 +48,11 @@ def codes(found: Verdict) -> list[str]:
         # A doubt is low beside a good figure, and excuses no impossible one.
         (
             reading(**doubted(190e12), expected=PEAK),
-            *("low", "published", "more-than-promised"),
+            *("low", "published", "cpu-fallback"),
         ),
         (
             reading(**doubted(900e12), expected=PEAK),
-            *("impossible", "published", "beyond-the-peak more-than-promised"),
+            *("impossible", "published", "beyond-the-peak cpu-fallback"),
         ),
         # That others used the cores is none.
         (reading(remarks=(crowded(),)), "pass", None, "contended"),

@@ -27,9 +27,6 @@ from jaxtui.model import ITEMSIZE, Case, CheckLevel, Reading, RunEvent
 DTYPE = "float32"
 OPS = ("copy", "triad")
 
-UNKNOWN_CACHE_BYTES = 64 * 2**20
-"""Taken for the last cache of a host that does not tell."""
-
 CACHES = 4
 """How many times the last cache an array is at least, as STREAM demands."""
 
@@ -125,7 +122,7 @@ def sizes(setting: Setting, level: CheckLevel, cache: int | None) -> tuple[int, 
     """The numbers of elements to stream, ascending; powers of two."""
     wanted = ACCELERATOR_BYTES
     if setting.device.platform == "cpu":
-        wanted = min(CACHES * (cache or UNKNOWN_CACHE_BYTES), LARGEST_BYTES)
+        wanted = min(CACHES * (cache or 64 * 2**20), LARGEST_BYTES)
     smallest = 1 << (wanted - 1).bit_length()
     counts = [smallest * factor for factor in FACTORS[level]]
     if setting.free_bytes is not None:

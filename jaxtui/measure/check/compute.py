@@ -53,9 +53,6 @@ MEMORY_SHARE = 0.25
 RESULTS = 8
 """Results that may be in flight."""
 
-FEW_CORES = 8
-"""Up to so many cores, a product of 1024² keeps them busy for 5 ms and more."""
-
 
 def test(context: Context) -> Iterator[RunEvent]:
     if context.shared:
@@ -253,7 +250,8 @@ def _size(kind: RoofDtype, setting: Setting) -> int:
         # Enough for all cores; devices that share them get shorter turns.
         if setting.sharing > 2:
             return 512
-        return 1024 if setting.cores <= FEW_CORES else 2048
+        # A product of 1024² keeps eight cores busy for 5 ms.
+        return 1024 if setting.cores <= 8 else 2048
     peak = peaks.product_peak(setting.device, kind.dtype, kind.precision)
     wanted: float = 4096 if kind.dtype == "float32" else 8192
     if peak is not None:

@@ -20,11 +20,6 @@ from jaxtui.measure.turns import Turns, take_turns
 from jaxtui.model import Case, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
-TINY = 8
-"""Elements of the array whose addition is next to no work."""
-
-ROUNDS = 8
-
 WHAT = "tiny call"
 
 
@@ -38,12 +33,12 @@ def _calls(context: Context, device: jax.Device, seconds: float) -> Iterator[Mea
 
 
 def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | None:
-    case = Case(op="add", size=TINY, dtype="float32", device=name(device), mode="jit")
+    case = Case(op="add", size=8, dtype="float32", device=name(device), mode="jit")
     prepared = work.prepare(case, WHAT, device, context.check.seed)
     turns = Turns(prepared.workload, throughput=False)
     with translate_errors(case, WHAT, "sampling"):
         for turn in take_turns([turns], seconds, stop=context.stop):
-            turn.done = len(turn.rounds) >= ROUNDS
+            turn.done = len(turn.rounds) >= 8
     if not turns.rounds:
         return None
     floor = rounds_interval([median(block.dispatch) for block in turns.rounds])

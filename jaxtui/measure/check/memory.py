@@ -24,9 +24,6 @@ from jaxtui.model.remark import Fact
 _POOL_SHARE = "0.75"
 """docs.jax.dev/en/latest/gpu_memory_allocation.html"""
 
-LEAST_FREE = 0.5
-"""The part of a GPU's memory below which others have much of it."""
-
 _POOLS = ("", "default", "bfc")
 
 
@@ -93,7 +90,7 @@ def of_device(
 
 def _taken(left: int, card: GpuMemory, seen: Survey) -> Iterator[Remark]:
     """That others leave less than half of a card."""
-    if not card.total_bytes or left >= LEAST_FREE * card.total_bytes:
+    if not card.total_bytes or left >= card.total_bytes / 2:
         return
     holders = gpu_holders(seen, card.index)
     facts: dict[str, Fact] = processes.facts(holders[0]) if holders else {}

@@ -333,7 +333,7 @@ def _error(
     if accuracy.error is None:
         remarks = (Remark("wrong-figure", {}, "error"),)
     elif accuracy.rows_sampled is not None:
-        remarks = (Remark("sampled-rows", {"rows": accuracy.rows_sampled}),)
+        remarks = (Remark("rows-sampled", {"rows": accuracy.rows_sampled}),)
     return reading(
         "numerics",
         device,

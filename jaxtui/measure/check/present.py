@@ -49,17 +49,14 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
     count = seen.count(maker, devices)
     visible, given, on_bus = count.found, count.given, count.on_bus
-    by = "/dev" if given < on_bus else "PCI"
-    if not on_bus:
-        return _chips(ON_BUS, visible, remarks=(Remark("bus-hidden"),))
-    if visible > given:
-        divided = Remark("divided-chips", {"by": by, "chips": given})
-        return _chips(ON_BUS, visible, remarks=(divided,))
+    if not on_bus or visible > given:  # a container hides it, or chips are divided
+        return _chips(ON_BUS, visible)
     if visible < given and not count.missing:
-        fewer = _asked(given, count.limits, count.processes)
+        fewer = _limited(given, count.limits)
         if count.parts:
-            fewer = Remark("one-part", {"kind": devices[0].device_kind})
-        return _chips(ON_BUS, visible, remarks=(fewer,))
+            fewer = (Remark("one-part", {"kind": devices[0].device_kind}),)
+        return _chips(ON_BUS, visible, remarks=fewer)
+    by = "/dev" if given < on_bus else "PCI"
     source = Remark("counted-by", {"by": by, "on_bus": on_bus})
     expected = Expected(value=given, kind="exact", source=source)
     return _chips(ON_BUS, visible, expected=expected)
@@ -69,8 +66,7 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     type_, visible = seen.environment[TYPE], chip_count(devices)
     of_slice = chips_of(type_)
     if of_slice is None:
-        unknown = Remark("unknown-type", {"variable": TYPE, "type": type_})
-        return _chips(PROMISED, visible, remarks=(unknown,))
+        return _chips(PROMISED, visible)
     configured = seen.environment.get("MEGASCALE_NUM_SLICES", "")
     slices = max(slice_count(devices), int(configured) if configured.isdigit() else 0)
     promised = slices * of_slice
@@ -78,16 +74,15 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     if PROCESSES in seen.environment:
         limits.append(f"{PROCESSES}={seen.environment[PROCESSES]}")
     if visible < promised and limits:
-        return _chips(PROMISED, visible, remarks=(_asked(promised, limits),))
+        return _chips(PROMISED, visible, remarks=_limited(promised, limits))
+    if visible > promised:  # it does not describe this machine
+        return _chips(PROMISED, visible)
     facts: dict[str, Fact] = {
         "variable": TYPE,
         "type": type_,
         "slices": slices,
         "chips": promised,
     }
-    if visible > promised:
-        other = Remark("more-than-promised", facts, "warning")
-        return _chips(PROMISED, visible, remarks=(other,))
     source = Remark("promised-by", facts)
     expected = Expected(value=promised, kind="exact", source=source)
     return _chips(PROMISED, visible, expected=expected)
@@ -104,7 +99,8 @@ def _unused(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
         "lacking": "" if plugin else hardware.PLUGINS[maker],
     }
     if hidden := seen.hidden_by(maker):
-        remarks = Remark("unused-chips", facts), _asked(len(seen.of(maker)), [hidden])
+        limited = _limited(len(seen.of(maker)), [hidden])
+        remarks = (Remark("unused-chips", facts), *limited)
         return _chips(what, 0, remarks=remarks)
     # AMD makes the graphics of many computers whose owners never think of ROCm.
     if platform != "cpu" or (maker == "rocm" and not plugin):
@@ -126,8 +122,8 @@ def _maker(device: Device) -> Maker | None:
     return "rocm" if amd else "cuda"
 
 
-def _asked(chips: int, limits: Sequence[str], processes: int = 1) -> Remark:
-    """Why JAX sees fewer chips than there are."""
+def _limited(chips: int, limits: Sequence[str]) -> tuple[Remark, ...]:
+    """Why JAX sees fewer chips than there are, as far as that is set."""
     if not limits:
-        return Remark("chips-shared-out", {"chips": chips, "processes": processes})
-    return Remark("chips-limited", {"chips": chips, "by": tuple(limits)})
+        return ()
+    return (Remark("chips-limited", {"chips": chips, "by": tuple(limits)}),)

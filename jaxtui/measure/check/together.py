@@ -42,9 +42,6 @@ LATE_ROUNDS = 10
 """After so many seconds, or so many times the length of the last round, those that are
 not done are named: if they never are, they alone are to blame."""
 
-ALONE_ROUNDS = 3
-"""Of one device without the others, for comparison."""
-
 
 @dataclass
 class Member:
@@ -70,7 +67,7 @@ class Member:
             clocks.burst(workload.call, workload.args, workload.wait, 1)
             self.alone = [
                 clocks.burst(workload.call, workload.args, workload.wait, self.calls)
-                for _ in range(ALONE_ROUNDS)
+                for _ in range(3)
             ]
 
     def call(self) -> None:
@@ -184,7 +181,7 @@ def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
             yield error_reading("together", member.device, member.trouble)
     timed = [member for member in members if member.trouble is None]
     if len(timed) < 2:
-        yield _skip(Remark("too-few-devices"))
+        yield _skip(Remark("one-device"))
         return
     for member in timed:
         figure = rounds_interval(member.together)

@@ -31,9 +31,6 @@ KEPT = 256
 """Compiled calls that are kept: ``together`` runs what ``compute`` has compiled, which
 saves a TPU several seconds."""
 
-WARM_UP_SHARE = 0.2
-"""Of the budget that may go into warming up."""
-
 BURST_SECONDS = 0.03
 """Work of the longer burst of a pair: the clock, and one hand-over more or less, are
 then below one percent of it."""
@@ -194,7 +191,7 @@ def run_bursts(
     Each comes before its first calls, not ``warm`` yet, and after each of its rounds;
     one that raised has a ``fault``.
     """
-    warm_up = min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds / max(1, len(subjects)))
+    warm_up = min(WARM_UP_SECONDS, 0.2 * seconds / max(1, len(subjects)))
     every = [_turns_of(subject, warm_up) for subject in subjects]
     end = perf_counter() + seconds
     for turns in take_turns(

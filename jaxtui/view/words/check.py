@@ -235,27 +235,6 @@ WORDS: dict[str, Words] = {
         " `jaxtui check --baseline FILE`.",
     ),
     # Documents to compare with.
-    "unreadable-baseline": Words(
-        "unreadable file",
-        lambda facts: f"Cannot read {facts['file']}: {ended(facts['error'])}",
-    ),
-    "other-document": Words(
-        "other document",
-        lambda facts: (
-            f"{facts['file']} is not a document of `jaxtui check --json`:"
-            f" {ended(facts['error'])}"
-        ),
-    ),
-    "other-schema": Words(
-        "other schema",
-        lambda facts: (
-            f"{facts['file']} has schema {facts['schema']}; this jaxtui reads"
-            f" {facts['wanted']}."
-        ),
-    ),
-    "empty-baseline": Words(
-        "no figures", lambda facts: f"{facts['file']} has no figures to compare with."
-    ),
     "other-hardware": Words(
         "other hardware",
         lambda facts: (
@@ -373,9 +352,6 @@ WORDS: dict[str, Words] = {
     "wrong-figure": Words(
         "wrong result", "The result is not finite, or has the wrong shape.", _AGAIN
     ),
-    "sampled-rows": Words(
-        "sampled", lambda facts: f"jaxtui compared {facts['rows']} rows with float64."
-    ),
     "straggler": Words(
         "straggler",
         lambda facts: (
@@ -383,46 +359,15 @@ WORDS: dict[str, Words] = {
             f" Expected {_least(facts)}. {BOUNDS[facts['bound']]}"
         ),
     ),
-    "one-device": Words("one device", "There is only one device."),
-    "too-few-devices": Words(
-        "too few devices", "Fewer than two devices could do the work."
-    ),
+    "one-device": Words("one device", "Fewer than two devices could take part."),
     "no-product": Words(
         "no product", lambda facts: f"XLA has no matrix product in {facts['dtype']}."
     ),
     # Chips that are there, or should be.
-    "bus-hidden": Words(
-        "hidden bus", "The PCI bus shows no chip: a container may hide it."
-    ),
-    "divided-chips": Words(
-        "divided chips",
-        lambda facts: (
-            f"{facts['by']} shows {fmt.plural(facts['chips'], 'chip')}: some are"
-            " divided into several devices."
-        ),
-    ),
     "chips-limited": Words("limited", _limited),
     "one-part": Words(
         "MIG instance",
         lambda facts: f"CUDA gives a process one MIG instance: {facts['kind']}.",
-    ),
-    "chips-shared-out": Words(
-        "shared chips",
-        lambda facts: (
-            f"{facts['processes']} processes share {fmt.plural(facts['chips'], 'chip')}"
-            " of this host."
-        ),
-    ),
-    "unknown-type": Words(
-        "unknown type",
-        lambda facts: f"jaxtui doesn't know {facts['variable']}={facts['type']}.",
-    ),
-    "more-than-promised": Words(
-        "more than promised",
-        lambda facts: (
-            f"{facts['variable']} is {_slices(facts)}, which has"
-            f" {fmt.plural(facts['chips'], 'chip')}: it does not describe this machine."
-        ),
     ),
     "unused-chips": Words("unused chips", _unused),
     "cpu-fallback": Words("CPU fallback", _unused, "`jaxtui devices` says why."),

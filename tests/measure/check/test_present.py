@@ -143,15 +143,15 @@ FIRST_ONLY = survey(bus(4), TPU_VISIBLE_CHIPS="0", **FOUR_PROMISED)
             survey(bus(4), **{TYPE: "v9-8"}),
             PROMISED,
             "told",
-            "unknown-type",
+            "",
         ),
-        # More than promised is a doubt about the variable.
+        # More than promised: the variable describes another machine.
         (
             tpus("v5litepod-8"),
             survey(bus(8), **FOUR_PROMISED),
             PROMISED,
-            "doubt",
-            "more-than-promised",
+            "told",
+            "",
         ),
         # A slice that has not come is missed.
         (
@@ -185,11 +185,11 @@ FIRST_ONLY = survey(bus(4), TPU_VISIBLE_CHIPS="0", **FOUR_PROMISED)
             *(PROMISED, "told", "chips-limited"),
         ),
         # A process for each GPU.
-        (gpus(8, processes=8), survey(NVIDIA), ON_BUS, "told", "chips-shared-out"),
+        (gpus(8, processes=8), survey(NVIDIA), ON_BUS, "told", ""),
         # An instance of a divided GPU is a device of its own.
-        (gpus(14), survey(NVIDIA), ON_BUS, "told", "divided-chips"),
+        (gpus(14), survey(NVIDIA), ON_BUS, "told", ""),
         # A container without /sys, and one that was given one of eight.
-        (gpus(8), survey(()), ON_BUS, "told", "bus-hidden"),
+        (gpus(8), survey(()), ON_BUS, "told", ""),
         (
             gpus(1),
             Survey(chips=NVIDIA, nodes=GIVEN_ONE),

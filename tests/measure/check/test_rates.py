@@ -318,7 +318,7 @@ def test_a_device_that_fails_in_the_race_is_out(
     plant(monkeypatch, "cpu:0", raising(ON_FIRE))
     machine = readings(events(check("together", 2)))[-1]
     assert machine.device is None
-    assert machine.remarks == (Remark("too-few-devices"),)
+    assert machine.remarks == (Remark("one-device"),)
 
 
 @pytest.mark.parametrize(("seconds", "calls"), [(1.0, 2), (0.005, 4), (1e-6, 8)])
