@@ -16,9 +16,6 @@ FAR = 3.0
 ALIKE = 3.0
 """How many times the hand-batched form ``vmap`` may take and still count as alike."""
 
-ROWS = 150
-"""Of the matrix that every vector of the batch is multiplied with."""
-
 
 def _tolerance(figures: Figures, on_cpu: float) -> float:
     """Accelerators may round the inputs of a product first."""
@@ -209,7 +206,7 @@ LESSON = lesson(
         ),
         "By hand or by vmap": Trial(
             _by_hand,
-            Code(6.0, size, memory=lambda n: 4 * 6 * n * ROWS),
+            Code(6.0, size),
             needs=("loop", "vmap", "hand", "vmap off", "loop off", "size"),
         ),
         "Same key, same numbers": Trial(_same_key, needs=("JAX same", "NumPy same")),

@@ -103,7 +103,7 @@ LESSON = lesson(
     {
         "One product, three readings": Trial(
             _readings,
-            Code(4.0, size, memory=lambda n: 4 * 4 * n * n),
+            Code(4.0, size),
             needs=("plain call", WAIT),
         ),
         "The speed that a plain call claims": Trial(
@@ -116,7 +116,7 @@ LESSON = lesson(
         ),
         "A program that times itself": Trial(
             _audited,
-            Code(20.0, size, memory=lambda n: 4 * 4 * n * n),
+            Code(20.0, size),
             needs=("findings", "findings, mended", "it read", "the work took"),
         ),
     },

@@ -243,7 +243,7 @@ LESSON = lesson(
         ),
         "Find the bugs": Trial(
             _bugs,
-            Code(6.0, size, memory=lambda n: 24 * n * n + 36 * n * n),
+            Code(6.0, size),
             needs=("wrong", "last", "exact"),
         ),
         "The snippet repaired": Trial(
@@ -251,7 +251,6 @@ LESSON = lesson(
             Code(
                 6.0,
                 _repair,
-                memory=lambda n: 24 * n * n + 40 * n * n,
                 without=lambda s: () if _paired(s) else ("CPU", "there"),
             ),
             needs=("int32", "float32"),

@@ -358,7 +358,7 @@ LESSON = lesson(
         ),
         "Two slips in a published table": Trial(
             _slips,
-            Code(4.0, _send, memory=lambda n: 5 * 4 * n * n),
+            Code(4.0, _send),
             needs=(
                 "same memory",
                 "copy from NumPy",
@@ -369,7 +369,7 @@ LESSON = lesson(
         ),
         "A new shape compiles again": Trial(
             _kinds,
-            Code(given=_half, memory=lambda n: 8 * n * n),
+            Code(given=_half),
             needs=("traced", *KINDS, *(f"{kind} again" for kind in KINDS)),
         ),
         "The race, including JAX's start-up": Trial(

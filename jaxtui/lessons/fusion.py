@@ -115,12 +115,12 @@ LESSON = lesson(
         ),
         "How many kernels, how many bytes": Trial(
             _kernels,
-            Code(4.0, size, memory=lambda n: 8 * 4 * n),
+            Code(4.0, size),
             needs=("kernels", "steps", "bytes, step by step", "bytes, fused"),
         ),
         "Which line takes the time": Trial(
             _lines,
-            Code(20.0, size, memory=lambda n: 8 * 4 * n),
+            Code(20.0, size),
             needs=("kernels", "most lines in one kernel", "a step takes"),
         ),
     },

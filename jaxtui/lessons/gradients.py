@@ -108,9 +108,6 @@ def _signs(figures: Figures) -> Conclusion:
 
 # Forward and reverse.
 
-_MATRIX = 1000
-"""Inputs of one function, outputs of the other."""
-
 _APART = ("one", "many", "jvp", "vjp")
 """What the two modes are compared by."""
 
@@ -237,12 +234,12 @@ LESSON = lesson(
         ),
         "Forward and reverse": Trial(
             _modes,
-            Code(6.0, memory=lambda _: 12 * 4 * _MATRIX**2),
+            Code(6.0),
             needs=(*_APART, *_TIMES),
         ),
         "What a gradient costs": Trial(
             _price,
-            Code(4.0, size, memory=lambda n: 5 * 4 * n),
+            Code(4.0, size),
             needs=("both", "value"),
         ),
         "Twenty steps downhill": Trial(

@@ -109,25 +109,20 @@ def _kept(figures: Figures) -> Conclusion:
     )
 
 
-def _needed(size: int) -> int:
-    """Bytes of eight arrays."""
-    return 8 * 4 * size
-
-
 LESSON = lesson(
     "memory",
     {
         "Fresh and reused": Trial(
             _ends,
             (
-                Code(4.0, size, _needed, cpu_devices=lambda _: 1, malloc="fresh"),
-                Code(4.0, size, _needed, cpu_devices=lambda _: 1, malloc="reused"),
+                Code(4.0, size, cpu_devices=lambda _: 1, malloc="fresh"),
+                Code(4.0, size, cpu_devices=lambda _: 1, malloc="reused"),
             ),
             needs=(FRESH, REUSED, FRESH_FAULTS),
         ),
         "One array that is kept": Trial(
             _kept,
-            Code(4.0, size, _needed, cpu_devices=lambda _: 1),
+            Code(4.0, size, cpu_devices=lambda _: 1),
             needs=(NEW, KEPT, NEW_FAULTS, KEPT_FAULTS),
         ),
     },

@@ -132,7 +132,8 @@ def collect(outcome: Outcome, event: Event) -> Outcome:
             problem = outcome.problem or WorkFailed(remark=Remark("stopped"))
             return replace(outcome, problem=problem, stopped=True)
         case RunFinished(outcome="crashed"):
-            problem = outcome.problem or WorkFailed(remark=Remark("lost"))
+            lost = Remark("incomplete", {"during": "run"})
+            problem = outcome.problem or WorkFailed(remark=lost)
             return replace(outcome, problem=problem, lost=True)
         case _:
             return outcome

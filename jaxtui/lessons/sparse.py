@@ -232,12 +232,12 @@ LESSON = lesson(
     {
         "What a sparse matrix stores": Trial(
             _stored,
-            Code(4.0, size, memory=lambda n: 40 * n * n),
+            Code(4.0, size),
             needs=("entries", "sparse bytes", "dense bytes", "difference", "size"),
         ),
         "Where sparse wins": Trial(
             _crossing,
-            Code(10.0, size, memory=lambda n: 60 * n * n),
+            Code(10.0, size),
             picture=_density_picture,
             needs=("dense", *map(_name, DENSITIES)),
         ),

@@ -63,8 +63,6 @@ class Code(msgspec.Struct, frozen=True):
     """Seconds."""
     given: Callable[[Setting], str] = lambda _: ""
     """Lines that stand above the program: ``n = 1000``."""
-    memory: Callable[[int], int] = lambda _: 0
-    """Bytes that it needs at most, by the lesson's size."""
     device: Callable[[Setting], str | None] = lambda setting: snippet_device(setting)
     """JAX's default device meanwhile; ``None`` leaves it as it is."""
     x64: bool = False
@@ -85,7 +83,6 @@ class Code(msgspec.Struct, frozen=True):
             setup=f"{given}\n{program.setup}" if given else program.setup,
             parts=tuple(part for part in program.parts if part.name not in without),
             budget_seconds=self.budget,
-            memory_bytes=self.memory(setting.size),
             device=None if simulated else self.device(setting),
             x64=self.x64,
             cpu_devices=simulated,

@@ -222,7 +222,7 @@ LESSON = lesson(
         ),
         "What an update costs": Trial(
             _costs,
-            Code(5.0, size, memory=lambda n: 6 * 4 * n),
+            Code(5.0, size),
             needs=("jit", "donated"),
         ),
         "Out of bounds": Trial(_bounds, needs=("NumPy", "get default", "set default")),

@@ -19,9 +19,7 @@ from jaxtui.measure import devices, inputs, notes
 from jaxtui.measure.check.base import shares_silicon
 from jaxtui.measure.coldpath import shares_memory
 from jaxtui.measure.contention import Meter
-from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.failures import translate
-from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due, never, take_turns
 from jaxtui.measure.workload import of_copy
@@ -31,16 +29,6 @@ from jaxtui.stats import median
 
 LEAST_ROUNDS = 3
 """Of a pair, however long a copy takes."""
-
-TARGET = 0.03
-"""Half of the width of an interval at which a pair is done, as of a bench run."""
-
-ARRIVALS = 2
-"""Large arrays that may be on their way to a device at once: the last one is given back
-before the next copy, where the runtime does not take its time over that."""
-
-REPORT_SECONDS = 0.25
-"""Between two reports of how far it is."""
 
 
 def run_links(work: Links, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
@@ -104,7 +92,6 @@ class _Run(Runner):
             for source, target in self._work.pairs
         ]
         taking_part = list(dict.fromkeys(end for p in pairs for end in _ends(p)))
-        self._check_room(taking_part)
         for device in dict.fromkeys(pair.source for pair in pairs):
             if self.stop():
                 return
@@ -131,41 +118,6 @@ class _Run(Runner):
             remarks.append(contended)
         yield LinksMeasured(remarks=tuple(remarks))
 
-    def _check_room(self, taking_part: list[jax.Device]) -> None:
-        """Refuse a size that leaves no room for what is sent and what arrives.
-
-        Raises:
-            RefusedError: It says how much there is.
-        """
-        nbytes = self._work.nbytes
-        on_host = [device for device in taking_part if device.platform == "cpu"]
-        rooms: list[tuple[int, int | None, str]] = [
-            (
-                (1 + ARRIVALS) * nbytes,
-                devices.free_bytes(devices.describe_device(device), None),
-                devices.name(device),
-            )
-            for device in taking_part
-            if device not in on_host
-        ]
-        if on_host:
-            needed = (len(on_host) + ARRIVALS) * nbytes
-            rooms.append((needed, available_host_bytes(), ""))
-        for needed, free, device in rooms:
-            if free is not None and needed > free:
-                raise RefusedError(
-                    Remark(
-                        "links-no-room",
-                        {
-                            "size": nbytes,
-                            "needed": needed,
-                            "free": free,
-                            "device": device,
-                            "devices": len(on_host),
-                        },
-                        "error",
-                    )
-                )
 
     def _send(self, device: jax.Device) -> None:
         """Make what is copied from a device, in memory of its own."""
@@ -223,9 +175,9 @@ class _Run(Runner):
                 for other in filter(None, (pair.latency, pair.copy)):
                     other.done = True
             over = self.remaining <= 0 and rounds >= LEAST_ROUNDS
-            sharp = is_checkpoint(rounds) and turns.interval.half_width <= TARGET
+            sharp = is_checkpoint(rounds) and turns.interval.half_width <= 0.03
             turns.done |= over or sharp
-            if perf_counter() - reported >= REPORT_SECONDS:
+            if perf_counter() - reported >= 0.25:
                 reported = perf_counter()
                 yield self.progress("copying", _named(pair))
             if pair.remarks or (is_due(rounds) and pair.rounds):

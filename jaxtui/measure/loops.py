@@ -38,15 +38,11 @@ from jaxtui.measure.trace import MissingTraceError, Trace
 from jaxtui.measure.turns import never
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (
-    HOST_MODES,
-    MAXIMUM_LOOP_CALLS,
-    Case,
     Loop,
     LoopCall,
     LoopClock,
     LoopMeasured,
     LoopSeen,
-    PlannedCase,
     Remark,
     RunEvent,
 )
@@ -82,9 +78,6 @@ ENOUGH_REPEATS = 3
 """Of each kind: fewer have a remark. Of a short loop there are many more undisturbed
 ones."""
 
-BUDGETS_AT_MOST = 10.0
-"""A single repeat that takes more than so many budgets is refused."""
-
 SEED = 0
 """Of the arguments; a loop names none."""
 
@@ -117,14 +110,13 @@ class _Run(Runner):
         """The repeats of each turn."""
 
     def work(self) -> Iterator[RunEvent]:
-        planned = plan(self._loop)
+        check(self._loop)
         device = devices.find(self.case.device)
         known = yield from self.warm_up(device)
         if self._source is None:
             # Of a function of a file nothing is known before it has run.
-            _check_planned_memory(self._loop, known.queue_depth, planned)
             _check_time(self._loop, device)
-        for phase in self._phases(device, known.queue_depth):
+        for phase in self._phases(device):
             yield self.enter(phase)
             if self.stop():
                 return
@@ -150,7 +142,7 @@ class _Run(Runner):
             missing = Remark("traced-repeat-failed", detail=full_text(error))
         yield self._result(known, warmth, traced, missing)
 
-    def _phases(self, device: jax.Device, depth: int) -> Iterator[str]:
+    def _phases(self, device: jax.Device) -> Iterator[str]:
         """Do the phases of the cold path one by one; each is named before it is done.
 
         A function of a file is called once more, to learn from that.
@@ -167,11 +159,8 @@ class _Run(Runner):
                 jax.block_until_ready(result)
                 seconds = perf_counter() - start
             _check_repeat(self._loop, self._loop.calls * seconds)
-            alive = _results_alive(self._loop, depth)
-            name = short_name(self.case.op)
             if isinstance(made.args, own.Renewed):
                 _check_donation(self._loop, made.args.used)
-            check_memory(self.case, name, alive * made.result_bytes, alive)
             self._results = repeats.results_of(self._loop, made, result)
 
     def _goes_on(self, _: int) -> bool:
@@ -242,9 +231,8 @@ class _Run(Runner):
             MissingTraceError: There is none, or it would not show this loop.
         """
         loop, repeat_seconds = self._loop, warmth.repeat_seconds
-        if (each := repeat_seconds / loop.calls) > TRACED_CALL_SECONDS:
-            raise MissingTraceError(Remark("trace-too-long", {"call_seconds": each}))
-        if self.stop() or repeat_seconds > self.remaining:
+        too_long = repeat_seconds / loop.calls > TRACED_CALL_SECONDS
+        if too_long or self.stop() or repeat_seconds > self.remaining:
             raise MissingTraceError(Remark("trace-no-time"))
         yield self.progress("traced-repeat", self.case.label)
         made = self._workload
@@ -380,70 +368,23 @@ def _check_donation(loop: Loop, used: tuple[int, ...]) -> None:
     )
 
 
-def plan(loop: Loop) -> PlannedCase:
-    """The plan of the loop's case.
+def check(loop: Loop) -> None:
+    """Refuse a loop that cannot be.
 
     Raises:
         RefusedError: The case or the loop cannot be.
     """
     case = loop.case
-    if case.mode in HOST_MODES:
-        raise RefusedError.of("loop-on-host", mode=case.mode)
     if len(members(case.device)) > 1:
         raise RefusedError.of("loop-on-group", device=case.device)
-    if not 1 <= loop.calls <= MAXIMUM_LOOP_CALLS:
-        raise RefusedError.of("loop-calls", calls=loop.calls, most=MAXIMUM_LOOP_CALLS)
-    planned = plan_case(case, Supply())
-    if (problem := planned.problem) is not None:
+    if (problem := plan_case(case, Supply()).problem) is not None:
         raise RefusedError(problem.remark)
     if loop.chained and own.source(case.op) is None:
         op = ops.get(case.op)
         first = op.arguments(case.size)[0]
-        takes = _array_text(first.shape, first.dtype(case.dtype))
-        gives = _array_text(op.result_shape(case.size), op.result_dtype(case.dtype))
-        if takes != gives:
-            raise RefusedError.of(
-                "cannot-chain-op", op=case.op, takes=takes, gives=gives
-            )
-    return planned
-
-
-def _check_planned_memory(loop: Loop, depth: int, planned: PlannedCase) -> None:
-    """Count the results of an op that are alive at once; its plan counts two."""
-    case, alive = loop.case, _results_alive(loop, depth)
-    result = ops.get(case.op).result_bytes(case.size, case.dtype)
-    needed = planned.memory_bytes + max(0, alive - 2) * result
-    if case.platform == "cpu":
-        needed += planned.host_memory_bytes
-    check_memory(case, f"{case.op} {case.size} {case.dtype}", needed, alive)
-
-
-def check_memory(case: Case, what: str, needed: int, alive: int) -> None:
-    """Refuse a loop whose results are too many for the memory.
-
-    A computation in flight has its result allocated, whether or not the program still
-    has a name for it.
-    """
-    free = Supply().free_bytes(case.device)
-    if free is not None and needed > free:
-        raise RefusedError.of(
-            "loop-too-large",
-            what=what,
-            needed=needed,
-            on=case.device,
-            results=alive,
-            free=free,
-        )
-
-
-def _results_alive(loop: Loop, depth: int) -> int:
-    """How many results of a loop are in memory at once, at most."""
-    if loop.style in ("never", "end"):
-        # Every step of an op by op call leaves a result of its own.
-        steps = 1 if loop.case.mode != "eager" else 4
-        return min(steps * loop.calls, depth + 2)
-    # The new one, the last one, and the one that the watcher waited for.
-    return 3
+        takes = first.shape, first.dtype(case.dtype)
+        if takes != (op.result_shape(case.size), op.result_dtype(case.dtype)):
+            raise RefusedError.of("cannot-chain", function=case.op)
 
 
 def _check_time(loop: Loop, device: jax.Device) -> None:
@@ -460,11 +401,7 @@ def _check_time(loop: Loop, device: jax.Device) -> None:
 
 def _check_repeat(loop: Loop, seconds: float) -> None:
     """Refuse a loop of which one repeat takes many times its budget."""
-    if seconds > BUDGETS_AT_MOST * loop.budget:
+    if seconds > 10 * loop.budget:
         raise RefusedError.of(
             "loop-too-slow", seconds=seconds, budget=loop.budget, calls=loop.calls
         )
-
-
-def _array_text(shape: tuple[int, ...], dtype: str) -> str:
-    return f"{dtype}[{','.join(map(str, shape))}]"

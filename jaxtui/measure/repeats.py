@@ -37,9 +37,6 @@ from jaxtui.stats import median
 WARM_UP_SECONDS = 0.05
 """For single calls, before the loop itself is warmed up."""
 
-WARM_LOOP_SECONDS = 0.5
-"""A longer loop is warmed up with fewer calls."""
-
 block = methodcaller("block_until_ready")
 
 
@@ -279,7 +276,7 @@ class WarmUp(NamedTuple):
 
 
 def warm_up(body: Body) -> WarmUp:
-    """Single calls first, then the loop itself, shortened where it is long."""
+    """Single calls first, then the loop itself, half a second of it at most."""
     workload = body.workload
     with workload.scope():
         block = clocks.calls(
@@ -288,7 +285,7 @@ def warm_up(body: Body) -> WarmUp:
         one = median(block.ready[len(block.ready) // 2 :])
         inline = _runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
     taken = body.shortened(1).run()
-    calls = min(body.loop.calls, int(WARM_LOOP_SECONDS / max(one, 1e-9)))
+    calls = min(body.loop.calls, int(0.5 / max(one, 1e-9)))
     if calls > 1:
         taken = body.shortened(calls).run()
     return WarmUp(inline, taken.true * body.loop.calls / taken.calls)
@@ -308,15 +305,6 @@ def _runs_inline(workload: Workload, *, quick: bool) -> bool:
 
 # What the stamps of a repeat show.
 
-FULL_SHARE = 0.5
-"""With less than this share of the known depth in flight no queue is full."""
-
-A_FEW = 4
-"""With no more than so many calls in flight there is no queue to speak of."""
-
-HELD_CALLS = 3
-"""So many are enough to believe in a queue that is shorter than the known depth."""
-
 
 def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
     """Index of the first call that the runtime held back, or ``None``.
@@ -328,7 +316,8 @@ def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
     entered, ready = [call.entered for call in calls], [call.ready for call in calls]
     held = stats.held_back(entered, [call.returned for call in calls], ready, depth)
     full = min(max(stats.in_flight(entered, ready)), depth)
-    if not held or full <= A_FEW or full < FULL_SHARE * depth:
+    if not held or full <= 4 or full < depth / 2:  # no queue to speak of
         return None
-    certain = full >= depth - 1 or len(held) >= HELD_CALLS
+    # Three held calls show that a queue is shorter than the known depth.
+    certain = full >= depth - 1 or len(held) >= 3
     return held[0] if certain else None

@@ -55,8 +55,6 @@ class Snippet(WithBudget, frozen=True, kw_only=True, tag=True):
     """Python statements; ``SNIPPET_IMPORTS`` has been run before them."""
     parts: tuple[Part, ...] = ()
     budget_seconds: float = 5.0
-    memory_bytes: int = 0
-    """What it will need at most at once; refused before it runs where there is less."""
     device: str | None = None
     """JAX's default device meanwhile, e.g. ``cpu:0``; ``None`` leaves it."""
     x64: bool = False

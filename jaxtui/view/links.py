@@ -418,7 +418,8 @@ class Links:
     def report(self, host: Host | None, *, lost: bool = False) -> Report:
         kinds = {device.device_kind for device in self.devices}
         title = f"links of {len(self.devices)} × {fmt.listed(sorted(kinds))}"
-        whole = (Statement(Remark("links-lost", severity="warning")),) * lost
+        during = Remark("incomplete", {"during": "run"}, "warning")
+        whole = (Statement(during),) * lost
         return Report(
             title=title,
             verdict=(Span(words.sentence(self.headline), "strong"),),

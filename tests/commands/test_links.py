@@ -88,14 +88,7 @@ def test_what_makes_no_link_is_said(
 
 
 def test_no_room_is_no_run(capsys: pytest.CaptureFixture[str]) -> None:
-    facts: dict[str, Any] = {
-        "size": 2**40,
-        "needed": 3 * 2**40,
-        "free": 2**33,
-        "device": "tpu:0",
-        "devices": 0,
-    }
-    refused = WorkFailed(remark=Remark("links-no-room", facts, "error"))
+    refused = WorkFailed(remark=Remark("out-of-memory", {}, "error"))
     ended = RunFinished(outcome="complete", elapsed_seconds=0.1)
     said = [RunStarted(), refused, ended]
     assert run(machine(lambda _: said), "links", "--json") == 3

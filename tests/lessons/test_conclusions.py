@@ -542,8 +542,6 @@ def test_programs_and_cases_follow_devices_and_size() -> None:
     assert "cpu = jax.devices('cpu')[0]\n" in only("devices", 5, "both").setup
     parts = [part.name for part in only("devices", 5).parts]
     assert parts == ["int32", "float32", "here"]
-    needs = [only("updates", 3, size=size).memory_bytes for size in (10**6, 10**7)]
-    assert 4 * 10**6 < needs[0] < needs[1]
     for name, machine, devices in (
         ("first-call", "tpu", ["tpu:0", "host"]),
         ("first-call", "both", ["tpu:0", "host", "cpu:0"]),

@@ -120,7 +120,7 @@ def test_a_link_that_fails_costs_the_others_nothing(
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        ({"nbytes": 10**14}, "links-no-room"),
+        ({"nbytes": 10**14}, "out-of-memory"),
         ({"pairs": (("cpu:0", "cpu:99"),)}, "device-unknown"),
     ],
 )

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import loops, planning, repeats, runtime, trace
+from jaxtui.measure import loops, repeats, trace
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.loops import run_loop
 from jaxtui.measure.repeats import Watcher
@@ -266,7 +266,7 @@ def _fail(work: Callable[[], object]) -> trace.Trace:
     ("where", "name", "value", "code"),
     [
         (loops, "PERTURBED", 0.0, "trace-perturbed"),
-        (loops, "TRACED_CALL_SECONDS", 0.0, "trace-too-long"),
+        (loops, "TRACED_CALL_SECONDS", 0.0, "trace-no-time"),
         (trace, "record", _fail, "traced-repeat-failed"),
         (None, "", None, "profiler-failed"),
     ],
@@ -417,14 +417,11 @@ def test_a_long_loop_ends_between_two_calls(
         ({"op": "matmull"}, "op-unknown"),
         ({"dtype": "float8"}, "dtype-missing"),
         ({"device": "cpu:77"}, "device-unknown"),
-        ({"mode": "numpy"}, "loop-on-host"),
-        ({"calls": 0}, "loop-calls"),
-        ({"calls": 201}, "loop-calls"),
         ({"size": 10**6}, "too-large"),
         ({"size": 9000, "budget_seconds": 1e-3}, "loop-too-slow"),
         ({"size": 1024, "budget_seconds": 1e-5}, "loop-too-slow"),
-        ({"op": "sum", "size": 1000, "chained": True}, "cannot-chain-op"),
-        ({"dtype": "int8", "chained": True}, "cannot-chain-op"),
+        ({"op": "sum", "size": 1000, "chained": True}, "cannot-chain"),
+        ({"dtype": "int8", "chained": True}, "cannot-chain"),
     ],
 )
 def test_what_cannot_be_is_refused(changes: dict[str, Any], code: str) -> None:
@@ -448,23 +445,6 @@ def test_what_goes_wrong_is_told_as_of_a_case(
 ) -> None:
     failed = refused(own_loop(name, args, **more))
     assert failed.remark.code == code
-
-
-@pytest.mark.parametrize(
-    "asked", [loop(size=512, calls=200), own_loop("square", "f32[512,512]", calls=200)]
-)
-def test_results_in_flight_count_as_memory(
-    asked: Loop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned = loops.plan(asked)
-    enough_for_three = planned.memory_bytes + planned.host_memory_bytes + 2**20
-    monkeypatch.setattr(planning, "available_host_bytes", lambda: enough_for_three)
-    failed = refused(asked)
-    depth = runtime.of(jax.devices()[0]).queue_depth
-    assert failed.remark.facts["results"] == depth + 2
-    assert failed.remark.facts["needed"] > failed.remark.facts["free"]
-    waiting = msgspec.structs.replace(asked, style="each", calls=5)
-    assert measured(waiting).calls
 
 
 @in_a_thread

@@ -143,9 +143,7 @@ async def test_leaving_ends_the_run() -> None:
 
 
 async def test_a_refusal_is_said() -> None:
-    facts: dict[str, Any] = {"size": 2**40, "needed": 2**41, "free": 2**30}
-    facts |= {"device": "tpu:0", "devices": 0}
-    why = Remark("links-no-room", facts, "error")
+    why = Remark("out-of-memory", {"asked": "1.00 TiB"}, "error")
 
     def refused(work: Any) -> Sequence[Event]:
         first, *_, last = answer(work)

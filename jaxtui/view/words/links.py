@@ -5,7 +5,6 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
 from jaxtui.view.words.check import BOUNDS
-from jaxtui.view.words.engine import AGAIN, incomplete
 
 TORUS = (
     "v4, v5p and TPU7x in slices of whole 4x4x4 cubes, other TPUs along an axis as"
@@ -43,20 +42,6 @@ def _hops(facts: Facts) -> str:
     if facts["rings"]:
         return f"{way}; the axes wrap around ({TORUS})."
     return f"{way}; this slice is a mesh without wrap-around."
-
-
-def _no_room(facts: Facts) -> str:
-    size = fmt.bytes_text(facts["size"])
-    if facts["device"]:
-        where = f"on {facts['device']}"
-        what = f"Copies of {size} need three arrays {where}"
-    else:
-        where = "of host memory"
-        count = fmt.plural(facts["devices"], "CPU device")
-        what = (
-            f"Copies of {size} between {count} need {fmt.bytes_text(facts['needed'])}"
-        )
-    return f"{what}; {fmt.bytes_text(facts['free'])} {where} is free."
 
 
 def _memory(facts: Facts) -> str:
@@ -100,7 +85,6 @@ WORDS: dict[str, Words] = {
             f" distance in the same direction. {BOUNDS[f['bound']]}"
         ),
     ),
-    "links-no-room": Words("no room", _no_room, "Choose a smaller size."),
     "links-one-device": Words(
         "one device",
         lambda f: (
@@ -110,5 +94,4 @@ WORDS: dict[str, Words] = {
         ),
         "`--cpu-devices 8` simulates eight.",
     ),
-    "links-lost": Words("incomplete", incomplete("run"), AGAIN),
 }

@@ -144,30 +144,6 @@ WORDS: dict[str, Words] = {
             else "Choose chained calls: each passes its result to the next."
         ),
     ),
-    "loop-on-host": Words(
-        "no dispatch",
-        lambda facts: (
-            f"Mode {facts['mode']} computes in the calling thread, so a loop of it has"
-            " nothing asynchronous to show."
-        ),
-        "Choose mode jit or eager.",
-    ),
-    "loop-calls": Words(
-        "number of calls",
-        lambda facts: (
-            f"A loop can't have {fmt.count(facts['calls'])} calls: choose 1 to"
-            f" {facts['most']}."
-        ),
-    ),
-    "cannot-chain-op": Words(
-        "cannot chain",
-        lambda facts: (
-            f"{facts['op']} can't take its own result: it takes {facts['takes']} and"
-            f" returns {facts['gives']}."
-        ),
-        "Choose independent calls, or an op whose result is like its first argument,"
-        " such as matmul.",
-    ),
     "cannot-chain": Words(
         "cannot chain",
         lambda facts: (
@@ -176,15 +152,6 @@ WORDS: dict[str, Words] = {
         ),
         "Choose independent calls, or return the next call's first argument first, as"
         " in `return params, loss`.",
-    ),
-    "loop-too-large": Words(
-        "too large",
-        lambda facts: (
-            f"{facts['what']} needs {fmt.bytes_text(facts['needed'])} on {facts['on']},"
-            f" because this loop keeps up to {facts['results']} results in memory;"
-            f" {fmt.bytes_text(facts['free'])} are free."
-        ),
-        "Choose fewer calls, a smaller size, or a loop that waits after every call.",
     ),
     "loop-too-slow": Words(
         "too slow",
@@ -196,9 +163,6 @@ WORDS: dict[str, Words] = {
         lambda facts: (
             f"The program failed{_in_part(facts['part'])}: {ended(facts['error'])}"
         ),
-    ),
-    "process-not-started": Words(
-        "no process", "jaxtui could not start a process with more CPU devices."
     ),
     "process-ended": Words(
         "process ended", _process_ended, "The log has its last lines."
@@ -226,13 +190,7 @@ WORDS: dict[str, Words] = {
             " jaxtui reads."
         ),
     ),
-    "trace-too-long": Words(
-        "no trace",
-        lambda facts: (
-            f"A call takes {fmt.seconds(facts['call_seconds'])}, too long for a trace."
-        ),
-    ),
-    "trace-no-time": Words("no trace", "The budget left no time for a trace."),
+    "trace-no-time": Words("no trace", "There was no time for a trace."),
     "trace-perturbed": Words(
         "no trace",
         lambda facts: (
