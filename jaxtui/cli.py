@@ -31,13 +31,14 @@ from jaxtui.commands.common import (
     flag,
     no_files,
     no_history,
-    refused,
     valued,
     write_options,
 )
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
+from jaxtui.model import SelectionError, rejection
 from jaxtui.signals import interrupt
+from jaxtui.view import words
 
 COMMANDS = (
     "audit",
@@ -84,7 +85,7 @@ class Commands(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        raise refused("command-unknown", typed=name, commands=COMMANDS)
+        raise rejection("command-unknown", typed=name, commands=COMMANDS)
 
 
 @click.group(
@@ -106,7 +107,7 @@ def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
     if ctx.invoked_subcommand is None:
         return app.run(ctx.ensure_object(Common), hold=hold, fps=fps)
     if hold or fps:
-        raise refused("app-options")
+        raise rejection("app-options")
     return FINE
 
 
@@ -160,17 +161,15 @@ def _failed(error: Exception) -> int:
     if modules := child.hiding(text, os.environ.get("PYTHONPATH", "")):
         why = child.hides((*modules,), next(iter(modules.values())))
         return _refuse(CANNOT_RUN, f"{why} {child.RENAME}")
-    # Only now: what this brings would keep the app's engine from being started.
+    # SQLite is imported only here.
     from jaxtui.history.store import HistoryError
-    from jaxtui.model import SelectionError
-    from jaxtui.view import words
 
     if isinstance(error, SelectionError):
         return _refuse(USAGE, words.text(error.remark))
     if isinstance(error, HistoryError):
         return _refuse(CANNOT_RUN, words.text(error.remark))
-    if isinstance(error, OSError) and (refused := no_files(error)):
-        return _refuse(CANNOT_RUN, str(refused))
+    if isinstance(error, OSError) and (limited := no_files(error)):
+        return _refuse(CANNOT_RUN, str(limited))
     frames = traceback.walk_tb(error.__traceback__)
     if isinstance(error, OSError) and any(
         frame.f_code is click.echo.__code__ for frame, _ in frames

@@ -34,23 +34,11 @@ from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import ARGUMENTS, dtype_of, is_own, parse_specs, short_name
 from jaxtui.selection import SizedOp, first_device
 
-DEFAULT_BUDGET_SECONDS = 5.0
-"""For the experiment that Enter runs in the first minute."""
-
-DISPATCHES = 20
-"""So many dispatches the work must take to be seen beside one of them."""
-
 LONGEST_DISPATCH_SECONDS = 1e-3
 """Where a dispatch reads longer, the host had lost its core to other programs."""
 
 LARGEST_PRODUCT = 16_384
 """n of n×n, where jaxtui chooses it: 1 GiB of float32."""
-
-MANY_CASES = 100
-"""More than this may be a slip of the hand: a small factor, or one list too many."""
-
-MANY_SECONDS = 300.0
-"""A longer run is a surprise, unless its budget was typed."""
 
 MAXIMUM_CASES = 10_000
 """Hours by default, and more rows than can be read."""
@@ -301,7 +289,7 @@ def fitting_size(
         the first of which this is expected, as the work grows with n³.
     """
     dispatch = min(dispatch, LONGEST_DISPATCH_SECONDS)
-    factor = (DISPATCHES * dispatch / work) ** (1 / 3) if work > 0 else 1.0
+    factor = (20 * dispatch / work) ** (1 / 3) if work > 0 else 1.0
     steps = (
         size * step // 2 for power in range(32) for step in (2 << power, 3 << power)
     )
@@ -358,7 +346,7 @@ def default_experiment(
                 inputs="host",
             ),
         ),
-        budget_seconds=DEFAULT_BUDGET_SECONDS,
+        budget_seconds=5.0,
     )
 
 
@@ -427,8 +415,8 @@ class Extent(msgspec.Struct, frozen=True):
     @property
     def is_large(self) -> bool:
         """Whether to ask before it is started."""
-        long = self.seconds > MANY_SECONDS and not self.typed
-        return self.cases > MANY_CASES or long
+        # More may be a slip of the hand, and longer is a surprise.
+        return self.cases > 100 or (self.seconds > 300 and not self.typed)
 
 
 def extent(experiment: Experiment) -> Extent:

@@ -65,7 +65,7 @@ from jaxtui.state import (
 STOPPING = Remark("stopping")
 LATE_SECONDS = 1.0
 """Between the clock that ends a late work and the one in its engine."""
-ENDED = Remark("engine-ended-early", severity="error")
+ENDED = Remark("engine-gone", severity="error")
 
 _State = TypeVar("_State", bound=State)
 _Series = TypeVar("_Series", bound=Series)
@@ -235,7 +235,7 @@ class Session(Generic[_State]):
         Raises:
             EngineUnavailableError: It has ended before.
         """
-        ended = Remark("no-devices", severity="error")
+        ended = Remark("engine-gone", severity="error")
         if hello is not None:
             await self.until(lambda state: state.ops, ended)
             hello(self.state.ops)
@@ -423,7 +423,7 @@ class Session(Generic[_State]):
         """
         running = self.state.running
         self.state = replace(self.state, stopping=True)
-        self.say(why if running else Remark("stopping-begun"), "run")
+        self.say(why, "run")
         if running:
             await self.engine.stop()
 

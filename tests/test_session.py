@@ -241,7 +241,7 @@ async def test_an_engine_that_ends_leaves_nobody_waiting() -> None:
         await engine.close()
         job = await soon(running)
         assert (job.outcome, session.lost) == ("crashed", True)
-        with pytest.raises(EngineUnavailableError, match="ended"):
+        with pytest.raises(EngineUnavailableError, match="engine-gone"):
             await session.until(lambda state: False)
 
 
@@ -526,10 +526,10 @@ async def test_a_request_that_cannot_be_served_does_not_hide_who_holds_the_devic
     if held:
         engine.held()
         await soon(session.until(lambda state: state.engine == "failed"))
-    session.unavailable(EngineUnavailableError(Remark("engine-closed")))
+    session.unavailable(EngineUnavailableError(Remark("engine-gone")))
     failed = session.state.failed
     assert failed is not None
     assert session.state.engine == "failed"
     assert [holder.pid for holder in failed.holders] == ([4242] if held else [])
     assert session.state.message == failed.remark
-    assert (failed.remark.code == "engine-closed") is not held
+    assert (failed.remark.code == "engine-gone") is not held

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from jaxtui.analysis.comparison import host_facts, value_text
-from jaxtui.model import Device, Fact, Host, Reading, Record
+from jaxtui.model import Device, Fact, Host, Reading, Record, SelectionError
 from jaxtui.model.remark import rejection
 from jaxtui.places import read_whole
 
@@ -102,11 +102,11 @@ def load(file: str) -> Baseline:
     try:
         document = read_whole(Path(file))
     except OSError as error:
-        facts: dict[str, Fact] = {"file": file, "error": error.strerror or str(error)}
-        raise rejection("unreadable-baseline", **facts) from error
+        why = error.strerror or str(error)
+        raise rejection("file-unreadable", file=file, why=why) from error
     baseline = decode(document, file)
     if not baseline.figures:
-        raise rejection("empty-baseline", file=file)
+        raise _no_document(file, lacks="figures")
     return baseline
 
 
@@ -119,19 +119,21 @@ def decode(document: bytes, file: str) -> Baseline:
     try:
         saved = msgspec.json.decode(document, type=_Document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        facts: dict[str, Fact] = {"file": file, "error": str(error)}
-        raise rejection("other-document", **facts) from error
+        raise _no_document(file, lacks="structure", why=str(error)) from error
     if saved.schema != SCHEMA:
-        facts = {"file": file, "schema": saved.schema, "wanted": SCHEMA}
-        raise rejection("other-schema", **facts)
+        raise _no_document(file, lacks="schema", schema=saved.schema, accepted=SCHEMA)
     if saved.host is None:
-        raise rejection("empty-baseline", file=file)
+        raise _no_document(file, lacks="figures")
     figures = tuple(
         figure
         for figure in saved.tests
         if figure.verdict in ("pass", "low") and figure.measured is not None
     )
     return Baseline(file=file, host=saved.host, devices=saved.devices, figures=figures)
+
+
+def _no_document(file: str, **facts: Fact) -> SelectionError:
+    return rejection("no-document", file=file, command="check", **facts)
 
 
 class Difference(NamedTuple):

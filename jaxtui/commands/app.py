@@ -9,6 +9,7 @@ import sys
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.terminal import is_terminal
+from jaxtui.view import words
 
 
 def run(
@@ -32,13 +33,9 @@ def run(
         CannotRun: if there is no terminal to draw on, or no engine.
     """
     if common.several:
-        from jaxtui.view import words
-
         raise CannotRun(words.of("app-of-one-host"))
     for name, stream in (("stdin", sys.stdin), ("stderr", sys.stderr)):
         if not is_terminal(stream):
-            from jaxtui.view import words
-
             raise CannotRun(words.of("no-terminal", stream=name))
     options = common.engine_options()
     options.alone = True
@@ -73,8 +70,6 @@ def _check_driver() -> None:
     try:
         App.get_driver_class(None)  # type: ignore[arg-type]
     except Exception as error:
-        from jaxtui.view import words
-
         name = os.environ.get("TEXTUAL_DRIVER", "")
         text = words.of("driver-unknown", name=name, why=str(error))
         raise CannotRun(text) from error

@@ -26,6 +26,8 @@ from jaxtui.engine.process import (
     engine_command,
 )
 from jaxtui.machine.hosts import is_launched
+from jaxtui.model.remark import rejection
+from jaxtui.view import words
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -46,7 +48,7 @@ class Number(click.FloatRange):
     ) -> float:
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            raise refused("infinite-number", typed=str(value))
+            raise rejection("infinite-number", typed=str(value))
         return number
 
 
@@ -97,7 +99,7 @@ class Common:
             SelectionError: several were named.
         """
         if len(self.pythons) > 1:
-            raise refused("python-compared")
+            raise rejection("python-compared")
         return self.pythons[0] if self.pythons else ()
 
     def engine_options(
@@ -131,15 +133,15 @@ class Common:
                 or not self.num_processes
                 or self.process_id is None
             ):
-                raise refused("place-incomplete")
+                raise rejection("place-incomplete")
             if self.process_id >= self.num_processes:
-                raise refused(
+                raise rejection(
                     "place-unknown",
                     process=self.process_id,
                     processes=self.num_processes,
                 )
             if self.this_host:
-                raise refused("place-alone")
+                raise rejection("not-with", option="--this-host", other="--coordinator")
 
 
 def spawn_process(options: EngineOptions) -> EngineProcess:
@@ -159,30 +161,14 @@ def no_files(error: OSError) -> CannotRun | None:
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return CannotRun(_text("too-many-files", why=error.strerror, most=most))
+    return CannotRun(words.of("too-many-files", why=error.strerror, most=most))
 
 
 def not_started(command: Sequence[str], error: OSError) -> CannotRun:
     """What to say of a command that the system cannot start."""
     return no_files(error) or CannotRun(
-        _text("not-started", command=command[0], why=error.strerror)
+        words.of("not-started", command=command[0], why=error.strerror)
     )
-
-
-# The words come only now: the app's engine is started before records are defined.
-
-
-def refused(code: str, **facts: Any) -> Exception:
-    """The ``SelectionError`` with this remark, to be raised."""
-    from jaxtui.model.remark import rejection
-
-    return rejection(code, **facts)
-
-
-def _text(code: str, **facts: Any) -> str:
-    from jaxtui.view import words
-
-    return words.of(code, **facts)
 
 
 # Options.
@@ -258,11 +244,9 @@ def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> No
     try:
         commands = tuple(tuple(shlex.split(one)) for one in text.split(","))
     except ValueError as error:
-        raise refused("not-a-command", typed=text, why=str(error)) from error
-    if not all(commands):
-        raise refused("not-a-python", typed=text)
-    if len(commands) > MOST_PYTHONS:
-        raise refused("too-many-pythons", typed=text, count=len(commands))
+        raise rejection("not-a-command", typed=text, why=str(error)) from error
+    if not all(commands) or len(commands) > MOST_PYTHONS:
+        raise rejection("not-a-python", typed=text)
     ctx.ensure_object(Common).pythons = commands
 
 
@@ -276,7 +260,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]
     ) -> str:
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise refused("not-an-address", typed=str(value))
+            raise rejection("not-an-address", typed=str(value))
         return str(value)
 
 
@@ -402,9 +386,8 @@ no_history = click.option(
 
 def check_program(path: str) -> None:
     """Raises ``SelectionError`` if this is no file that can be read."""
-    if os.path.isdir(path):
-        raise refused("is-folder-of-programs", path=path)
     if not os.path.exists(path):
-        raise refused("no-file", path=path)
-    if not os.access(path, os.R_OK):
-        raise refused("file-denied", path=path)
+        raise rejection("no-file", path=path)
+    number = errno.EISDIR if os.path.isdir(path) else errno.EACCES
+    if number == errno.EISDIR or not os.access(path, os.R_OK):
+        raise rejection("file-unreadable", file=path, why=os.strerror(number))

@@ -82,9 +82,9 @@ def command(
     if yes and not delete:
         raise rejection("yes-alone")
     if delete and as_json:
-        raise rejection("delete-json")
+        raise rejection("not-with", option="--delete", other="--json")
     if delete and exports.paths:
-        raise rejection("delete-export")
+        raise rejection("not-with", option="--delete", other="--export")
     # Every other option is a field of a filter.
     wanted = Filter(**fields, text=view.search(" ".join(words)))
     history = History()

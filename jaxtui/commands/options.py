@@ -304,7 +304,7 @@ class Cases:
         if self.mesh and not any(case.on_mesh for case in found.cases):
             raise rejection("mesh-unused")
         for remark in experiments.refusals(found, catalogue):
-            if remark.code.startswith(("mesh-", "sharded-")):  # typed, for every case
+            if remark.code == "mesh-misfit":  # typed, for every case
                 raise SelectionError(remark)
         return found
 

@@ -178,7 +178,7 @@ class EngineClient:
             if self._connection is not None:
                 return
             if self._closed:
-                raise EngineUnavailableError(Remark("engine-closed"))
+                raise EngineUnavailableError(Remark("engine-gone"))
             if self._alone is not None:
                 raise EngineUnavailableError(self._alone)
             process = self._process or self._spawn()
@@ -215,7 +215,7 @@ class EngineClient:
                 raise EngineUnavailableError(connection.failed.remark)
             if connection.ending:
                 await self.start()
-        raise EngineUnavailableError.of("engine-ended-early")
+        raise EngineUnavailableError.of("engine-gone")
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)

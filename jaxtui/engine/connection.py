@@ -166,7 +166,7 @@ class Connection:
             self.ended.set()
             for answer in self._plans.values():
                 if not answer.done():
-                    ended = Remark("engine-ended-early", severity="error")
+                    ended = Remark("engine-gone", severity="error")
                     why = self.failed.remark if self.failed else self.hung or ended
                     error = EngineUnavailableError(why)
                     answer.set_exception(error)

@@ -167,7 +167,7 @@ class _Course:
         # A mistake of jaxtui costs its case; in step, the others would wait for ever.
         except Exception as error:
             pace.fail(error)
-            remark = Remark("run-fault", {"error": headline(error)}, "error")
+            remark = Remark("fault", {"error": headline(error)}, "error")
             for event in ledger.broken_off(remark):
                 yield from self._tell(part, event)
         if isinstance(pace, Lockstep):

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from jaxtui import child
 
@@ -47,55 +48,37 @@ _PIPE_BYTES = 1 << 20
 """The largest pipe that Linux gives everybody; 64 KiB is less than one redraw."""
 
 
+@dataclass(kw_only=True)
 class EngineOptions:
     """How to start an engine and how patient to be with it."""
 
-    # No dataclass: to load what makes one takes as long as to start Python, before the
-    # engine can begin.
-    def __init__(
-        self,
-        *,
-        command: tuple[str, ...] | None = None,
-        cpu_devices: int | None = None,
-        topology: str | None = None,
-        grace_seconds: float = 2.0,
-        start_limit_seconds: float = START_LIMIT_SECONDS,
-        slow_seconds: float = SLOW_SECONDS,
-        hosts_seconds: float = 5.0,
-        coordinator: str = "",
-        processes: int = 0,
-        process: int = 0,
-        this_host: bool = False,
-        alone: bool = False,
-        environment: Mapping[str, str | None] | None = None,
-    ) -> None:
-        self.command = command
-        """What starts it; by default the Python that runs this."""
-        self.cpu_devices = cpu_devices
-        """Simulate this many CPU devices and use no accelerator."""
-        self.topology = topology
-        """The name of a TPU topology that is not here: it is compiled for, and nothing
-        runs."""
-        self.grace_seconds = grace_seconds
-        """How long a stop or a goodbye may take before the engine is killed."""
-        self.start_limit_seconds = start_limit_seconds
-        """How long it may take until JAX is up before it is killed; 0 for any time."""
-        self.slow_seconds = slow_seconds
-        """After how long a start that lasts is commented upon."""
-        self.hosts_seconds = hosts_seconds
-        """When those that others keep waiting want to know who is missing."""
-        self.coordinator = coordinator
-        """``HOST:PORT`` of process 0 of several; without it JAX detects a cluster."""
-        self.processes = processes
-        """How many there are; 0 for what JAX detects, 1 for this one alone."""
-        self.process = process
-        """The number of this one among them."""
-        self.this_host = this_host
-        """Use this host alone, though it is one of several."""
-        self.alone = alone
-        """Join no others, whatever has started this."""
-        self.environment = environment
-        """Variables to set beyond those of this process; ``None`` takes one away."""
+    command: tuple[str, ...] | None = None
+    """What starts it; by default the Python that runs this."""
+    cpu_devices: int | None = None
+    """Simulate this many CPU devices and use no accelerator."""
+    topology: str | None = None
+    """The name of a TPU topology that is not here: it is compiled for, and nothing
+    runs."""
+    grace_seconds: float = 2.0
+    """How long a stop or a goodbye may take before the engine is killed."""
+    start_limit_seconds: float = START_LIMIT_SECONDS
+    """How long it may take until JAX is up before it is killed; 0 for any time."""
+    slow_seconds: float = SLOW_SECONDS
+    """After how long a start that lasts is commented upon."""
+    hosts_seconds: float = 5.0
+    """When those that others keep waiting want to know who is missing."""
+    coordinator: str = ""
+    """``HOST:PORT`` of process 0 of several; without it JAX detects a cluster."""
+    processes: int = 0
+    """How many there are; 0 for what JAX detects, 1 for this one alone."""
+    process: int = 0
+    """The number of this one among them."""
+    this_host: bool = False
+    """Use this host alone, though it is one of several."""
+    alone: bool = False
+    """Join no others, whatever has started this."""
+    environment: Mapping[str, str | None] | None = None
+    """Variables to set beyond those of this process; ``None`` takes one away."""
 
 
 class EngineProcess:

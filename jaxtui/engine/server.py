@@ -119,8 +119,6 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     for fd in (options.requests, options.events):
         # A child of the engine must not keep its pipes open when it is gone.
         os.set_inheritable(fd, False)
-    # Nor must one that a user's file forks.
-    os.register_at_fork(after_in_child=lambda: os.close(options.events))
     outbox = Outbox(options.events, options.generation)
     waits = options.wait
     alone = options.this_host or options.alone
@@ -205,7 +203,7 @@ class Server:
             return self._give_up(error.failed)
         # Whatever the reason, the UI is told before the process ends.
         except Exception as error:
-            return self._give_up(EngineFailed(remark=_fault("engine-fault", error)))
+            return self._give_up(EngineFailed(remark=_fault(error)))
         while (task := self._next()) is not None:
             task()
         return 0
@@ -277,7 +275,7 @@ class Server:
                     self._outbox.send(event, request.run)
         # A fault of the core must not cost the process that holds the accelerator.
         except Exception as error:
-            remark = _fault("run-fault", error)
+            remark = _fault(error)
             self._log(remark.detail)
             *outcomes, finished = ledger.broken_off(remark)
             for event in outcomes:
@@ -394,16 +392,16 @@ def _lines(fd: int) -> Iterator[bytes]:
         yield from lines
 
 
-def _fault(code: str, error: Exception) -> Remark:
+def _fault(error: Exception) -> Remark:
     """What stands around this process, or else a fault of jaxtui."""
     detail = traceback.format_exc()
     facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
-    cause = causes.find(detail, os.environ) or Remark(code, facts, "error")
+    cause = causes.find(detail, os.environ) or Remark("fault", facts, "error")
     return msgspec.structs.replace(cause, detail=detail)
 
 
 def _no_plan(request: PlanRequest, error: Exception) -> Plan:
     experiment = request.experiment
-    remark = _fault("plan-fault", error)
+    remark = _fault(error)
     refused = (PlannedCase.refused(case, remark) for case in experiment.cases)
     return Plan(cases=tuple(refused), budget_seconds=experiment.budget)

@@ -17,7 +17,6 @@ from jaxtui.measure.ops.base import Op
 from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
     HOST,
-    INPUTS,
     ITEMSIZE,
     Case,
     Device,
@@ -36,12 +35,6 @@ from jaxtui.model.mesh import mesh_of
 
 ALLOWANCE_BYTES = 16 * 2**20
 """For the program itself and what the allocator rounds up."""
-
-CHECKING_BYTES = 64 * 2**20
-"""For checking the result of a collective, a part of it after the other."""
-
-WIDE_BYTES = 16
-"""Bytes of an element of a float64 reference and its temporary."""
 
 SHARE = 0.5
 """Inputs of a whole experiment that take more of a memory make sizes take turns."""
@@ -114,7 +107,7 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
     elif (collective := ops.COLLECTIVES.get(case.op)) is not None:
         each = collective.memory_bytes(case.size, _participants(case))
         needed = supply.sharing(case) * each + ALLOWANCE_BYTES
-        host_needed = 2 * case.size + CHECKING_BYTES
+        host_needed = 2 * case.size + 64 * 2**20  # checked a part after the other
     else:
         op = ops.get(case.op)
         needed = supply.sharing(case) * memory_bytes(op, case)
@@ -172,7 +165,7 @@ def host_memory_bytes(op: Op, case: Case) -> int:
         compared = min(math.prod(shape), CHUNK * 4)
     else:
         compared = rows * math.prod(shape) // shape[op.rows_axis]
-    reference = 3 * compared * WIDE_BYTES
+    reference = 3 * compared * 16  # float64, and a temporary
     if any(isinstance(argument, Indices) for argument in op.arguments(case.size)):
         inputs += 8 * case.size
     return inputs + result + reference
@@ -191,13 +184,10 @@ def check(case: Case, supply: Supply) -> Device | None:
         if (remark := refusal(case, OpInfo.of_function(case.op, ""))) is not None:
             raise RefusedError(remark)
     if case.on_host:
-        _check_host(case)
+        if case.mode == "tensorflow" and not tensorflow_numpy.is_installed():
+            raise RefusedError.of("tensorflow-missing")
         return None
     settings.check()
-    if case.inputs not in INPUTS:
-        raise RefusedError.of("inputs-unknown", inputs=case.inputs, known=INPUTS)
-    if case.device == HOST:
-        raise RefusedError.of("no-jax-device", mode=case.mode)
     group = [supply.device(name) for name in members(case.device)]
     # Devices of other processes take part in what all of them run.
     alone = case.op not in ops.COLLECTIVES and not case.on_mesh
@@ -241,18 +231,6 @@ def _check_platform(case: Case, platform: str) -> None:
     facts: dict[str, Fact] = {"op": op.name, "dtype": case.dtype, "platform": platform}
     facts["dtypes"] = tuple(there)
     raise RefusedError.of("dtype-not-on-platform", **facts)
-
-
-def _check_host(case: Case) -> None:
-    facts: dict[str, Fact] = {"mode": case.mode}
-    # The records of such a case have device and inputs "host" by definition.
-    if case.device != HOST or case.inputs != HOST:
-        facts |= {"device": case.device, "inputs": case.inputs}
-        raise RefusedError.of("host-mode-elsewhere", **facts)
-    if case.precision != "default":
-        raise RefusedError.of("host-mode-precision", **facts)
-    if case.mode == "tensorflow" and not tensorflow_numpy.is_installed():
-        raise RefusedError.of("tensorflow-missing")
 
 
 def _check_memory(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Literal
 
 from jaxtui.model.base import (
     COMPILED_MODES,
     HOST_MODES,
-    MODES,
-    PRECISIONS,
     USUAL_MODES,
     Inputs,
     Mode,
@@ -17,8 +14,8 @@ from jaxtui.model.base import (
     Record,
 )
 from jaxtui.model.machine import members
-from jaxtui.model.mesh import MESH, MeshError, fitting, mesh_of, mesh_text
-from jaxtui.model.own import ARGUMENTS, WHOLE, parse_specs, short_name
+from jaxtui.model.mesh import MESH, mesh_of, mesh_text
+from jaxtui.model.own import ARGUMENTS, short_name
 from jaxtui.model.remark import Fact, Remark
 
 Arithmetic = Literal["flops", "moves", "uncounted"]
@@ -32,9 +29,6 @@ BESIDE_SECONDS = {"host": 0.5, "cpu": 1.0}
 ACCELERATED_SECONDS = 3.0
 """About what inputs, compile, copies and check of a case take, by where it runs, until
 the run itself tells: those of a product of 8192 take 3 s on an H100."""
-
-MESHES_NAMED = 6
-"""Of those that would fit."""
 
 
 class OpInfo(Record, frozen=True, kw_only=True):
@@ -147,9 +141,6 @@ def refusal(case: Case, info: OpInfo) -> Remark | None:
     if not info.own and case.dtype not in info.dtypes:
         facts |= {"dtype": case.dtype, "dtypes": info.dtypes}
         return Remark("dtype-missing", facts, "error")
-    if case.mode not in MODES:
-        facts = {"mode": case.mode, "modes": MODES}
-        return Remark("mode-unknown", facts, "error")
     if case.mode not in info.modes:
         facts |= {"mode": case.mode, "modes": info.modes}
         return Remark("mode-missing", facts, "error")
@@ -163,71 +154,32 @@ def refusal(case: Case, info: OpInfo) -> Remark | None:
     if info.largest is not None and case.size > info.largest:
         facts |= {"size": case.size, "most": info.largest}
         return Remark("size-too-large", facts, "error")
-    if case.precision not in PRECISIONS:
-        facts |= {"precision": case.precision, "precisions": PRECISIONS}
-        return Remark("precision-unknown", facts, "error")
-    if case.precision != "default" and not info.takes_precision:
-        facts["precision"] = case.precision
-        return Remark("no-precision", facts, "error")
     return None
 
 
 def _group_refusal(case: Case, info: OpInfo) -> Remark | None:
-    """Why the devices of a case cannot do it together."""
+    """Refuse what JAX would run in another way than was asked: whole, on fewer
+    devices, or on one alone.
+    """
     count = len(members(case.device))
     facts: dict[str, Fact] = {"op": short_name(case.op), "device": case.device}
-    elsewhere = case.mode not in COMPILED_MODES or case.inputs != "device"
-    if not case.on_mesh and not info.collective:
-        if info.own and not case.on_host and (remark := _shard_refusal(case)):
-            return remark
-        if count > 1 and info.own:
+    typed = str((case.params or {}).get(ARGUMENTS, ""))
+    if info.own and not case.on_host:
+        spread = case.on_mesh or count > 1 or "@" in typed
+        if spread and not (case.on_mesh and typed):
             return Remark("group-own", facts, "error")
-        if count > 1 and elsewhere:
-            facts |= {"mode": case.mode, "inputs": case.inputs}
-            return Remark("group-mode", facts, "error")
-        return None
-    try:
+    if case.on_mesh or info.collective:
         mesh = mesh_of(case.params, count)
-    except MeshError as error:
-        return Remark("mesh-unknown", {**facts, "mesh": error.typed}, "error")
-    if mesh.devices != count:
-        fits = tuple(islice(fitting(count), MESHES_NAMED))
         facts |= {"mesh": mesh.text, "needed": mesh.devices, "count": count}
-        return Remark("mesh-misfit", {**facts, "fits": fits}, "error")
-    if info.own and (remark := _shard_refusal(case)):
-        return remark
-    if info.collective and mesh.participants < 2:
-        facts |= {"mesh": mesh.text, "count": count}
-        return Remark("collective-alone", facts, "error")
-    if elsewhere:
+        if mesh.devices != count:
+            return Remark("mesh-misfit", facts, "error")
+        if info.collective and mesh.participants < 2:
+            return Remark("collective-alone", facts, "error")
+    elif count == 1:
+        return None
+    if case.mode not in COMPILED_MODES or case.inputs != "device":
         facts |= {"mode": case.mode, "inputs": case.inputs}
         return Remark("group-mode", facts, "error")
-    return None
-
-
-def _shard_refusal(case: Case) -> Remark | None:
-    """Why the typed arguments of a function cannot be divided among its devices."""
-    try:
-        specs = parse_specs(str((case.params or {}).get(ARGUMENTS, "")))
-        sizes = mesh_of(case.params, 1).sizes if case.on_mesh else {}
-    except ValueError:  # told elsewhere
-        return None
-    if case.on_mesh and not specs:
-        return Remark("mesh-without-arguments", {"op": short_name(case.op)}, "error")
-    for spec in specs:
-        facts: dict[str, Fact] = {"argument": spec.text}
-        for length, axis in zip(spec.shape, spec.axes, strict=False):
-            if axis == WHOLE:
-                continue
-            facts["axis"] = axis
-            if not sizes:
-                return Remark("sharded-without-mesh", facts, "error")
-            facts |= {"mesh": mesh_text(case.params), "axes": tuple(sizes)}
-            if axis not in sizes:
-                return Remark("sharded-axis-unknown", facts, "error")
-            if length % sizes[axis]:
-                facts |= {"length": length, "devices": sizes[axis]}
-                return Remark("sharded-unevenly", facts, "error")
     return None
 
 

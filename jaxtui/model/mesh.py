@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 MESH, AXES = "mesh", "axes"
 """The parameters of a case that hold them."""
@@ -18,22 +18,6 @@ NAMES = ("x", "y", "z")
 """Of the axes, in order: a slice of TPUs has no more than three."""
 
 _MESH = re.compile(r"([1-9]\d{0,8}(?:x[1-9]\d{0,8}){0,2})(?:@([\w,\s]*))?", re.ASCII)
-
-
-class MeshError(ValueError):
-    """A text describes no mesh.
-
-    Args:
-        lacks: what it has not: any sense (``mesh``), or a known ``axis``.
-        typed: the text, or the name that is no axis.
-        known: the axes that there are.
-    """
-
-    def __init__(
-        self, lacks: Literal["mesh", "axis"], typed: str, known: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(lacks, typed)
-        self.lacks, self.typed, self.known = lacks, typed, known
 
 
 class Mesh(NamedTuple):
@@ -80,19 +64,18 @@ def parse_mesh(text: str) -> Mesh:
     """The mesh that a text such as ``2x4`` or ``2x4@y`` describes.
 
     Raises:
-        MeshError: It describes none, or names an axis that it has not.
+        ValueError: It describes none, or names an axis that it has not.
     """
     match = _MESH.fullmatch(text.strip().lower())
     if match is None:
-        raise MeshError("mesh", text)
+        raise ValueError(text)
     shape = tuple(map(int, match[1].split("x")))
     whole = Mesh(shape, NAMES[: len(shape)])
     if match[2] is None:
         return whole
     named = [name.strip() for name in match[2].split(",")]
-    for name in named:
-        if name not in whole.names:
-            raise MeshError("axis", name, whole.names)
+    if not {*named} <= {*whole.names}:
+        raise ValueError(text)
     return whole._replace(over=tuple(axis for axis in whole.names if axis in named))
 
 
@@ -100,7 +83,7 @@ def mesh_of(params: Mapping[str, int | float | str] | None, devices: int) -> Mes
     """The mesh of a case on so many devices: one axis over all unless it was typed.
 
     Raises:
-        MeshError: Its parameters describe none.
+        ValueError: Its parameters describe none.
     """
     typed = mesh_text(params)
     return parse_mesh(typed) if typed else Mesh((devices,), NAMES[:1])
@@ -110,14 +93,3 @@ def mesh_text(params: Mapping[str, int | float | str] | None) -> str:
     """The mesh of a case as it was typed: ``2x4@y``; empty where none was."""
     held = params or {}
     return "@".join(str(held[name]) for name in (MESH, AXES) if name in held)
-
-
-def fitting(devices: int) -> Iterator[str]:
-    """The meshes of so many devices, those of fewer axes first."""
-    yield str(devices)
-    divisors = [size for size in range(2, devices // 2 + 1) if devices % size == 0]
-    yield from (f"{size}x{devices // size}" for size in divisors)
-    for first in divisors:
-        rest = devices // first
-        inner = [size for size in divisors if rest % size == 0 and size < rest]
-        yield from (f"{first}x{size}x{rest // size}" for size in inner)

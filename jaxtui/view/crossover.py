@@ -165,7 +165,7 @@ def remarks(search: Search) -> Iterator[Remark]:
     if search.outcome == "cancelled":
         yield Remark("search-stopped", severity="warning")
     elif search.outcome == "incomplete":
-        yield Remark("search-lost", severity="warning")
+        yield Remark("incomplete", {"during": "search"}, "warning")
     repaid = [entry for entry in paybacks if entry.calls is not None]
     if repaid:
         ends = dict.fromkeys((repaid[0], repaid[-1]))

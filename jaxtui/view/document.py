@@ -432,7 +432,7 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
         }
         if saved.schema == SCHEMA and found:
             return saved.host, tuple(found.values())
-        facts = {"lacks": "measurements"}
+        facts = {"lacks": "figures"}
         if saved.schema != SCHEMA:
             facts = {"lacks": "schema", "schema": saved.schema, "accepted": SCHEMA}
-    raise rejection("no-document", file=str(path), **facts)
+    raise rejection("no-document", file=str(path), command="bench", **facts)

@@ -294,7 +294,8 @@ class Roofline(msgspec.Struct, frozen=True):
             (self._label(index), self._remarks(index))
             for index in range(len(self.places))
         ]
-        whole = (Statement(Remark("roofline-lost", severity="warning")),) * lost
+        during = Remark("incomplete", {"during": "run"}, "warning")
+        whole = (Statement(during),) * lost
         return Report(
             title=f"roofline of {self.device}",
             verdict=(Span(words.sentence(headline(self.roofs)), "strong"),),

@@ -211,7 +211,7 @@ def test_what_is_said_of_those_who_are_to_blame() -> None:
 
 
 def test_no_engine_is_left() -> None:
-    exam = played(f"{THROUGH}, complete").lost(Remark("no-devices", severity="error"))
+    exam = played(f"{THROUGH}, complete").lost(Remark("engine-gone", severity="error"))
     assert (exam.outcome, numbers_of(exam, "fault")) == ("incomplete", "")
     remarks = [one.remarks for one in exam.readings[3:]]
-    assert remarks == [(Remark("no-devices"),)] * 3 * len(QUICK[1:])
+    assert remarks == [(Remark("engine-gone"),)] * 3 * len(QUICK[1:])

@@ -77,11 +77,11 @@ async def test_plans_and_memory_are_told(open_engine, experiment):
     assert [len(plan.cases) for plan in plans] == [2, 1]
     assert plans[0].budget_seconds == first.budget
     stumbled = await engine.client.plan(experiment("fail"))
-    assert stumbled.cases[0].problem.remark.code == "plan-fault"
+    assert stumbled.cases[0].problem.remark.code == "fault"
     await engine.client.refresh_memory()
     assert (await engine.until(Memory)).devices == {"cpu:0": {"bytes_in_use": 1}}
     # One that kills the engine is refused; the next engine answers others.
-    with pytest.raises(EngineUnavailableError, match="ended"):
+    with pytest.raises(EngineUnavailableError, match="engine-gone"):
         await asyncio.wait_for(engine.client.plan(experiment("abort")), LIMIT_SECONDS)
     assert (await engine.client.plan(experiment("quick"))).cases
     assert engine.client.generation == 2
@@ -94,7 +94,7 @@ async def test_a_fault_of_the_core_ends_the_run_but_not_the_engine(
     await engine.run(experiment("quick", ("fail", 2), "quick"))
     assert (await engine.until(RunFinished)).outcome == "crashed"
     assert [event.index for event in engine.of(CaseFailed)] == [1]
-    assert engine.of(CaseFailed)[0].failure.remark.code == "run-fault"
+    assert engine.of(CaseFailed)[0].failure.remark.code == "fault"
     assert any("the core stumbled" in line for line in engine.log())
     # What is no event is logged and harmless.
     await engine.run(experiment("garble"))
@@ -262,7 +262,7 @@ async def test_an_engine_that_dies_before_it_is_ready_is_not_tried_again(
 
 @pytest.mark.parametrize(
     ("wrong", "code", "detail"),
-    [("refuse", "no-tpu", ""), ("fail", "engine-fault", "Traceback")],
+    [("refuse", "no-tpu", ""), ("fail", "fault", "Traceback")],
 )
 async def test_one_that_cannot_serve_says_why_and_stays_down(
     open_engine, experiment, wrong, code, detail

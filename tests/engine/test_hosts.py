@@ -223,7 +223,7 @@ def test_a_mistake_elsewhere_costs_its_cases_alone():
     work = Experiment(cases=(case("cpu:2048", "raise"), case("cpu:0")))
     for events in Group().run(work):
         (failed,) = (event for event in events if isinstance(event, CaseFailed))
-        assert (failed.index, failed.failure.remark.code) == (0, "run-fault")
+        assert (failed.index, failed.failure.remark.code) == (0, "fault")
         (measured,) = (event for event in events if isinstance(event, CaseMeasured))
         assert measured.index == 1
 

@@ -14,7 +14,7 @@ from jaxtui.measure.ops.collectives import Exchange
 from jaxtui.measure.own import specs as own_specs
 from jaxtui.model import Case, Experiment, Inspection, WorkFailed
 from jaxtui.model.mesh import parse_mesh
-from tests.measure.running import case, measured, own
+from tests.measure.running import case, measured, own, refusal
 
 DEVICES = "cpu:0-3"
 
@@ -142,10 +142,6 @@ def test_a_wrong_result_is_an_error(brief, monkeypatch):
         (collective("all_reduce", mode="eager"), "mode-missing"),
         (collective("all_reduce", inputs="host"), "group-mode"),
         (case("all_reduce", 4096, device="cpu:0-7"), "device-unknown"),
-        (
-            case("all_reduce", 4096, device=DEVICES, params={"mesh": "?"}),
-            "mesh-unknown",
-        ),
         (case("selu", 4096, device=DEVICES, mode="eager"), "group-mode"),
         (case("selu", 4096, device=DEVICES, inputs="host"), "group-mode"),
     ],
@@ -154,15 +150,6 @@ def test_what_cannot_be_is_refused(asked, code):
     (planned,) = planning.plan(Experiment(cases=(asked,))).cases
     assert planned.problem is not None
     assert planned.problem.remark.code == code
-
-
-def test_a_mesh_that_does_not_fit_names_those_that_would():
-    (planned,) = planning.plan(
-        Experiment(cases=(collective("all_reduce", mesh="3x4"),))
-    ).cases
-    facts = planned.problem.remark.facts
-    assert (facts["needed"], facts["count"]) == (12, 4)
-    assert facts["fits"] == ("4", "2x2")
 
 
 # The devices of a group, each with arguments of its own.
@@ -237,17 +224,24 @@ def test_arguments_lie_where_their_axes_say():
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
-        (sharded("f32[63,32]@x"), "sharded-unevenly"),
-        (sharded("f32[64,32]@z"), "sharded-axis-unknown"),
         (sharded("f32[64,32]@x", "3x4"), "mesh-misfit"),
-        (own("product", "f32[64,32]@x"), "sharded-without-mesh"),
+        (own("product", "f32[64,32]@x"), "group-own"),
         (own("product", "f32[64,32]", device=DEVICES), "group-own"),
-        (sharded(""), "mesh-without-arguments"),
+        (sharded(""), "group-own"),
     ],
 )
 def test_what_cannot_be_divided_is_refused(asked, code):
     (planned,) = planning.plan(Experiment(cases=(asked,))).cases
     assert planned.problem.remark.code == code
+
+
+@pytest.mark.parametrize(
+    ("args", "told"), [("f32[63,32]@x", "63"), ("f32[64,32]@z", "z")]
+)
+def test_what_jax_does_not_divide_it_refuses_itself(args, told):
+    remark = refusal(sharded(args))
+    assert (remark.code, remark.facts["phase"]) == ("function-raised", "inputs")
+    assert told in remark.facts["error"]
 
 
 # As programs.

@@ -183,7 +183,7 @@ async def test_the_ending_says_what_is_written() -> None:
         ast.parse(text)
 
 
-CLOSED = Remark("engine-closed")
+CLOSED = Remark("engine-gone")
 
 
 class Gone(FakeEngine):

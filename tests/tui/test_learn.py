@@ -431,7 +431,7 @@ async def test_a_setting_that_makes_claims_meaningless_is_refused() -> None:
 async def test_an_engine_that_cannot_be_asked() -> None:
     class Gone(FakeEngine):
         async def run(self, work: object) -> int:
-            raise EngineUnavailableError(Remark("engine-closed"))
+            raise EngineUnavailableError(Remark("engine-gone"))
 
     async with reading(Gone()) as (pilot, app):
         await pilot.press("r")

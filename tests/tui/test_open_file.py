@@ -189,7 +189,7 @@ async def test_what_cannot_be_opened_is_refused_and_the_line_stays(work: Path) -
         says = app.screen.query_one("#line-says", Static)
         for typed, words in (
             ("trian.py:step", "There is no file trian.py. Did you mean train.py?"),
-            ("train.py", "Name a function of train.py, as in train.py:step."),
+            ("train.py", "neither an op nor a function of a file"),
             ("sub", "neither an op nor a function of a file"),
         ):
             app.screen.query_one(Input).value = typed

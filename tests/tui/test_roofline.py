@@ -151,11 +151,11 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         assert notes(app).startswith("no roof: ")
 
         async def gone(work: Work) -> int:
-            raise EngineUnavailableError(Remark("engine-closed"))
+            raise EngineUnavailableError(Remark("engine-gone"))
 
         engine.run = gone  # type: ignore[method-assign]
         await pilot.press("z")
         await until(pilot, lambda: app.state.engine == "failed")
-        closed = words.sentence(Remark("engine-closed"))
+        closed = words.sentence(Remark("engine-gone"))
         await until(pilot, lambda: closed in lines(app))
         assert "20.0 GB/s" in plot(app)

@@ -241,11 +241,11 @@ def test_a_check_that_is_not_complete_says_so() -> None:
     assert headline(stopped).split()[:4] == ["STOPPED", "3", "of", f"{len(QUICK)}"]
     assert [stopped.is_done(test) for test in QUICK[2:4]] == [True, False]
     assert {one.reading.test for one in stopped.verdicts} == set(QUICK[:3])
-    lost = judged(play(faulty=False, tests=4).lost(Remark("no-devices")))
+    lost = judged(play(faulty=False, tests=4).lost(Remark("engine-gone")))
     assert headline(lost).startswith(" INCOMPLETE ")
     assert "pass" in headline(lost)
     assert row(lost, "tpu:0")[-1] == "–"
-    assert "no-devices" in statements(view.build(lost))
+    assert "engine-gone" in statements(view.build(lost))
 
 
 def test_what_was_judged_is_not_judged_again() -> None:

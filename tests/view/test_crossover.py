@@ -105,7 +105,7 @@ def test_without_a_crossing_the_verdict_says_what_was_seen(
     ("outcome", "code"),
     [
         ("cancelled", "search-stopped"),
-        ("incomplete", "search-lost"),
+        ("incomplete", "incomplete"),
         ("complete", None),
     ],
 )

@@ -348,7 +348,7 @@ def test_what_the_table_says_is_no_remark() -> None:
 
 def test_an_engine_that_was_lost_is_the_first_remark() -> None:
     told = Roofline.under(LIMITS, None, "cpu:0").report(lost=True)
-    assert told.remarks[0].remark.code == "roofline-lost"
+    assert told.remarks[0].remark.code == "incomplete"
     assert len(told.tables) == 1
 
 

@@ -10,7 +10,15 @@ import msgspec
 
 from jaxtui.analysis import profile as analysis
 from jaxtui.analysis.profile import By
-from jaxtui.model import Host, Record, Remark, WorkFailed, rejection
+from jaxtui.model import (
+    Fact,
+    Host,
+    Record,
+    Remark,
+    SelectionError,
+    WorkFailed,
+    rejection,
+)
 from jaxtui.model.profile import (
     Compile,
     Gap,
@@ -206,6 +214,10 @@ def _possible(value: Any) -> bool:
     return not isinstance(value, (int, float)) or abs(value) <= LARGEST
 
 
+def _no_document(path: Path, **facts: Fact) -> SelectionError:
+    return rejection("no-document", file=str(path), command="profile", **facts)
+
+
 def read(path: Path) -> Document:
     """A document that ``--json`` printed.
 
@@ -218,11 +230,11 @@ def read(path: Path) -> Document:
         possible = _possible(msgspec.json.decode(content))
     except OSError as error:
         why = error.strerror or str(error)
-        raise rejection("document-unreadable", file=str(path), why=why) from error
+        raise rejection("file-unreadable", file=str(path), why=why) from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise rejection(
-            "no-profile-document", file=str(path), why=str(error)
-        ) from error
-    if found.schema != SCHEMA or not possible:
-        raise rejection("document-impossible", file=str(path), schema=found.schema)
+        raise _no_document(path, lacks="structure", why=str(error)) from error
+    if found.schema != SCHEMA:
+        raise _no_document(path, lacks="schema", schema=found.schema, accepted=SCHEMA)
+    if not possible:
+        raise _no_document(path, lacks="numbers")
     return found

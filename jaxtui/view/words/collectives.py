@@ -17,41 +17,12 @@ WORDS = {
     "group-own": Words(
         "one device only",
         lambda f: (
-            f"{f['op']} is your own function: it runs on one device, or over a mesh."
+            f"{f['op']} is your own function: several devices run it over a mesh, with"
+            " typed arguments."
         ),
-        "Give a mesh and shard its arguments, as in f32[1024,1024]@x,-.",
+        "Give a mesh, such as 2x4, and shard its arguments, as in f32[1024,1024]@x,-.",
     ),
     "group-mode": Words("jit only", _group_mode, "Use mode jit and device inputs."),
-    "mesh-unknown": Words(
-        "unknown mesh",
-        lambda f: f'"{f["mesh"]}" is not a mesh.',
-        "Write its sizes and, if you like, axes: 8, 2x4, 2x4@y.",
-    ),
-    "mesh-without-arguments": Words(
-        "arguments needed",
-        lambda f: f"{f['op']} runs over a mesh only with typed arguments.",
-        "Type each like f32[1024,1024]@x,-.",
-    ),
-    "sharded-without-mesh": Words(
-        "mesh needed",
-        lambda f: f"{f['argument']} is sharded over {f['axis']}, but there is no mesh.",
-        "Give one, such as 2x4.",
-    ),
-    "sharded-axis-unknown": Words(
-        "unknown axis",
-        lambda f: (
-            f"{f['argument']} is sharded over {f['axis']}, but the mesh {f['mesh']} has"
-            f" only {fmt.listed(f['axes'])}."
-        ),
-    ),
-    "sharded-unevenly": Words(
-        "uneven shards",
-        lambda f: (
-            f"{f['argument']}: a dimension of {f['length']} doesn't divide among the"
-            f" {f['devices']} devices of axis {f['axis']} in the mesh {f['mesh']}."
-        ),
-        "Use a multiple, or leave the dimension whole with -.",
-    ),
     "program-of-each": Words(
         "same program",
         lambda f: f"Every device of {f['device']} runs the same program.",
@@ -79,7 +50,7 @@ WORDS = {
             f"The mesh {f['mesh']} needs {fmt.plural(f['needed'], 'device')};"
             f" {f['device']} has {f['count']}."
         ),
-        lambda f: f"Use one that fits ({', '.join(f['fits'])}), or other devices.",
+        "Use one that fits, or other devices.",
     ),
     "collective-alone": Words(
         "one participant",

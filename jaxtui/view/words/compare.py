@@ -192,13 +192,6 @@ WORDS: dict[str, Words] = {
         lambda facts: f"Cannot use the history {facts['path']}: {ended(facts['why'])}",
         "JAXTUI_DATA names another folder.",
     ),
-    "document-impossible": Words(
-        "no profile",
-        lambda facts: (
-            f"{facts['file']} (schema {facts['schema']}) was not written by this jaxtui"
-            " or was changed."
-        ),
-    ),
     "no-home": Words(
         "nothing saved",
         "Nothing is saved: this user has no home folder.",

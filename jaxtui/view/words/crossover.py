@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
-from jaxtui.view.words.engine import AGAIN, incomplete
+from jaxtui.view.words.engine import AGAIN
 
 
 def size_text(size: int) -> str:
@@ -117,5 +117,4 @@ WORDS: dict[str, Words] = {
     "search-stopped": Words(
         "stopped", "The search stopped early: these are its results so far."
     ),
-    "search-lost": Words("incomplete", incomplete("search"), AGAIN),
 }

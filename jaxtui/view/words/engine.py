@@ -369,11 +369,6 @@ WORDS: dict[str, Words] = {
         lambda f: f"Cannot start the engine: {ended(f['error'])}",
         "Check the command of --python.",
     ),
-    "engine-fault": Words(
-        "jaxtui bug",
-        lambda f: f"The engine did not start: {ended(f['error'])}",
-        _REPORT,
-    ),
     # Ends.
     "engine-died": Words(
         "engine died",
@@ -409,27 +404,18 @@ WORDS: dict[str, Words] = {
         ),
         "If it hangs again, look for the device or its driver in dmesg.",
     ),
-    "engine-ended-early": Words("no engine", "The engine is not running."),
-    "engine-closed": Words("no engine", "jaxtui has closed the engine."),
-    "no-devices": Words("no engine", "The engine died before it listed the devices."),
-    "lost": Words(
-        "engine died", "The engine died.", "Run it again, or choose a smaller size."
-    ),
+    "engine-gone": Words("no engine", "The engine is not running."),
     "incomplete": Words("incomplete", lambda f: incomplete(f["during"]), AGAIN),
     # Runs.
     "running": Words("busy", "A run is in progress: s stops it."),
     "stopping": Words("stopping", "Stopping after this turn."),
-    "stopping-begun": Words("stopping", "Stopping as soon as the run begins."),
     "starting-again": Words("starting", "Starting JAX again for this run."),
     "late": Words(
         "late",
         lambda f: f"It took longer than {f['seconds']:g} s: jaxtui ends the engine.",
     ),
-    "run-fault": Words(
-        "jaxtui bug", lambda f: f"The run failed: {ended(f['error'])}", _REPORT
-    ),
-    "plan-fault": Words(
-        "jaxtui bug", lambda f: f"The plan failed: {ended(f['error'])}", _REPORT
+    "fault": Words(
+        "jaxtui bug", lambda f: f"jaxtui failed: {ended(f['error'])}", _REPORT
     ),
     # Cases.
     "too-large": Words(

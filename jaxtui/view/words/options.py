@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxtui.view.words.base import Facts, Words, did_you_mean
 
 _BETWEEN = (
-    "name two, such as numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is "
-    "made of a mode, dtype, device, precision or place for inputs"
+    "name two sides, such as numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0; a"
+    " side is made of a mode, dtype, device, precision or place for inputs"
 )
 
 
@@ -59,8 +59,7 @@ _TEXTS = {
         "The limit of {seconds:g} s is reached: the results are those that arrived."
     ),
     "yes-alone": "--yes works only with --delete.",
-    "delete-json": "--delete prints one line: leave --json out with it.",
-    "delete-export": "--delete lists nothing: leave --export out with it.",
+    "not-with": "{option} and {other} do not go together: leave one out.",
     "class-alone": "--class opens the app: leave everything else out.",
     "load-alone": '--load reads a trace: leave out "{typed}", or --load.',
     "other-target": "--{option} belongs to {what}: leave it out here.",
@@ -80,17 +79,12 @@ _TEXTS = {
     "place-unknown": (
         "There is no process {process} among {processes}: they count from 0."
     ),
-    "place-alone": (
-        "--this-host works alone: leave it out, or leave out --coordinator,"
-        " --num-processes and --process-id."
-    ),
     # What is not what it should be.
     "infinite-number": "{typed} is not a finite number.",
     "not-a-command": "'{typed}' is not a command: {why}.",
     "not-a-python": (
-        "'{typed}' is not a command: name a Python that has jax and msgspec."
+        "'{typed}' names no Python that has jax and msgspec, nor two to compare."
     ),
-    "too-many-pythons": "'{typed}' names {count} Pythons: name one, or two to compare.",
     "not-an-address": (
         "'{typed}' is not an address: give HOST:PORT, such as 10.0.0.1:8476."
     ),
@@ -101,9 +95,7 @@ _TEXTS = {
         '"{typed}" is neither an id of the history nor a file that can be read: {why}.'
     ),
     "no-document-of": '"{typed}" prints no document: choose one of {commands}.',
-    "is-folder-of-programs": "{path} is a folder: name a Python file.",
     "no-file": "There is no file {path}.",
-    "file-denied": "No permission to read {path}.",
     "limit-too-short": (
         "The limit of {limit:g} s is shorter than the longest test of level {level}:"
         " give more than {longest:g} seconds."
@@ -118,23 +110,16 @@ _TEXTS = {
     "step-unknown": "The lesson {lesson} has no step {step}: it has {steps}.",
     "dtype-of-none": "No op takes {dtypes}.",
     # Crossover.
-    "sides-counted": '"{typed}" has {sides}: ' + _BETWEEN + ".",
+    "sides-refused": '"{typed}" is nothing to compare: ' + _BETWEEN + ".",
     "sides-alike": "Both sides are {side}, and nothing crosses itself: "
     + _BETWEEN
     + ".",
-    "side-empty": "A side of --between is empty: " + _BETWEEN + ".",
-    "side-unknown": 'There is no "{typed}" to compare: ' + _BETWEEN + ".",
-    "side-doubled": '"{typed}" has two {kind}s: ' + _BETWEEN + ".",
     "one-size": (
         '"{typed}" is one size: `jaxtui crossover` searches a range such as 16..8192.'
     ),
     "grid-too-long": (
         '"{typed}" has {count} sizes: the search closes in by itself, so {most} are'
         " enough; take a larger factor."
-    ),
-    "dtypes-to-compare": (
-        '--dtype "{typed}" names several: to compare two, say --between'
-        " {first},{second}."
     ),
     "side-of-own": (
         "The arguments of a function decide its dtype and precision: leave --dtype out,"
@@ -144,9 +129,6 @@ _TEXTS = {
     "own-grid": (
         "A function of a file is searched over the sizes that its factory takes: name"
         " them, as in --size 64..4096."
-    ),
-    "below-minimum": (
-        "{op} has no size {size}: the smallest is {minimum}, the {means}."
     ),
     # What keeps a command from running.
     "app-of-one-host": (

@@ -11,8 +11,6 @@ from jaxtui.view.words.base import Facts, Words, did_you_mean, ended
 
 _PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
 
-_TOOLS = {"numpy": "NumPy", "tensorflow": "TensorFlow"}
-
 
 def _lower_bound(facts: Facts) -> str:
     work, rate, what = (
@@ -47,13 +45,6 @@ def _functions(facts: Facts) -> str:
         return "The file defines no function."
     near = did_you_mean(facts["name"], names)
     return f"The file defines {', '.join(names)}.{near}"
-
-
-def _elsewhere(facts: Facts) -> str:
-    return (
-        f"{_TOOLS[facts['mode']]} runs on the host with inputs on the host, not on"
-        f" {facts['device']} with inputs on the {facts['inputs']}."
-    )
 
 
 WORDS: dict[str, Words] = {
@@ -142,16 +133,6 @@ WORDS: dict[str, Words] = {
         lambda f: f"{f['op']} has no mode {f['mode']}.",
         _listed("modes"),
     ),
-    "mode-unknown": Words(
-        "unknown mode",
-        lambda f: f"There is no mode {f['mode']}.",
-        _listed("modes"),
-    ),
-    "inputs-unknown": Words(
-        "unknown inputs",
-        lambda f: f"There is no place {f['inputs']} for inputs.",
-        _listed("known"),
-    ),
     "size-too-small": Words(
         "size too small",
         lambda f: (
@@ -165,32 +146,11 @@ WORDS: dict[str, Words] = {
             f"{f['op']} has no size {f['size']}: its int32 indices end at {f['most']}."
         ),
     ),
-    "precision-unknown": Words(
-        "unknown precision",
-        lambda f: f"There is no precision {f['precision']}.",
-        _listed("precisions"),
-    ),
-    "no-precision": Words(
-        "no precision",
-        lambda f: f"{f['op']} takes no precision: only matrix products do.",
-        "Leave it at default.",
-    ),
     "device-unknown": Words("unknown device", _unknown_device, _known_devices),
     "device-of-other-process": Words(
         "another process",
         lambda f: f"{f['device']} belongs to process {f['process']}, not to this one.",
         "Choose a device of this process.",
-    ),
-    "no-jax-device": Words(
-        "JAX device needed",
-        lambda f: f"Mode {f['mode']} needs a JAX device, not the host.",
-        "NumPy and TensorFlow run on the host.",
-    ),
-    "host-mode-elsewhere": Words("host only", _elsewhere),
-    "host-mode-precision": Words(
-        "no precision",
-        lambda f: f"{_TOOLS[f['mode']]} takes no precision.",
-        "Leave it at default.",
     ),
     "tensorflow-missing": Words(
         "TensorFlow missing",
@@ -209,7 +169,6 @@ WORDS: dict[str, Words] = {
     "file-unreadable": Words(
         "unreadable file",
         lambda f: f"Cannot read {f['file']}: {ended(f['why'])}",
-        "Name a Python file and a function, as in train.py:step.",
     ),
     "function-missing": Words(
         "no such function",

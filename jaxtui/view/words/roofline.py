@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
-from jaxtui.view.words.engine import AGAIN, incomplete
 
 _ABOVE = {
     "cache": "part of its data stays in the last-level cache, and reading alone is"
@@ -167,5 +166,4 @@ WORDS: dict[str, Words] = {
     "roofs-failed": Words(
         "no roofs", lambda f: f"jaxtui could not measure the roofs of {f['device']}."
     ),
-    "roofline-lost": Words("incomplete", incomplete("run"), AGAIN),
 }

@@ -10,8 +10,9 @@ from jaxtui.model.own import XLA_DTYPES
 from jaxtui.view.words.base import Facts, Words, did_you_mean, ended
 
 _SIZES = (
-    "write a positive whole number (4096, 4k for 4 × 1024, 1e6), a range that doubles"
-    " (256..4096) or grows by a factor (256..4096x1.41), or a list (1000,2000)"
+    "write a positive whole number up to 1e15 (4096, 4k for 4 × 1024, 1e6), a range"
+    " that doubles (256..4096) or grows by a factor (256..4096x1.41), or a list"
+    " (1000,2000)"
 )
 
 _ARGUMENTS = {
@@ -75,18 +76,25 @@ def _too_many_cases(facts: Facts) -> str:
     )
 
 
+_DOCUMENTS = {
+    "bench": "`jaxtui bench --json` or `jaxtui learn NAME --json`",
+    "check": "`jaxtui check --json`",
+    "profile": "`jaxtui profile --json`",
+}
+
+
 def _no_document(facts: Facts) -> str:
     match facts["lacks"]:
-        case "measurements":
-            why = "it has no measurements"
+        case "figures":
+            why = "it has no figures"
+        case "numbers":
+            why = "a number in it is too large"
         case "schema":
             why = f"its schema is {facts['schema']}, not {facts['accepted']}"
         case _:
             why = f"it has another structure ({facts['why']})"
-    return (
-        f"{facts['file']} is not a document of `jaxtui bench --json` or"
-        f" `jaxtui learn NAME --json`: {why}."
-    )
+    documents = _DOCUMENTS[facts["command"]]
+    return f"{facts['file']} is not a document of {documents}: {why}."
 
 
 WORDS = {
@@ -95,25 +103,14 @@ WORDS = {
         "not a percentage",
         lambda f: f'"{f["typed"]}" is not a percentage: 5% or 2.5%, above 0.',
     ),
-    "size-empty": Words("no size", f"The size is empty: {_SIZES}."),
-    "size-entry-empty": Words(
-        "empty entry", lambda f: f'"{f["typed"]}" has an empty entry: {_SIZES}.'
-    ),
     "size-refused": Words(
         "not a size", lambda f: f'"{f["typed"]}" is not a size: {_SIZES}.'
-    ),
-    "size-impossible": Words(
-        "size too large",
-        lambda f: (
-            f'The size "{f["typed"]}" is larger than any machine can hold: the largest'
-            f" accepted is {f['most']:.0e}."
-        ),
     ),
     "bytes-refused": Words(
         "not a size",
         lambda f: (
-            f'"{f["typed"]}" is not a size: bytes are a positive whole number such as'
-            " 4096, 4k (4 × 1024), 64MiB or 1e6."
+            f'"{f["typed"]}" is not a size: bytes are a positive whole number up to'
+            " 1e15, such as 4096, 4k (4 × 1024), 64MiB or 1e6."
         ),
     ),
     "range-downwards": Words(
@@ -125,13 +122,6 @@ WORDS = {
         lambda f: (
             f'The range "{f["typed"]}" has more than {f["most"]} sizes: take a larger'
             " factor."
-        ),
-    ),
-    "factor-too-small": Words(
-        "factor too small",
-        lambda f: (
-            f'The factor of the range "{f["typed"]}" is too small: the smallest'
-            f" accepted is {f['least']}."
         ),
     ),
     "time-refused": Words(
@@ -159,11 +149,7 @@ WORDS = {
         ),
     ),
     # Names.
-    "name-empty": Words(
-        "nothing named", lambda f: f"The {f['noun']} is empty: {_choices(f)}."
-    ),
     "name-unknown": Words("unknown name", _unknown),
-    "op-unnamed": Words("no op", lambda f: f"Name at least one op: {_choices(f)}."),
     "size-for-op": Words(
         "size without op",
         lambda f: (
@@ -213,20 +199,12 @@ WORDS = {
             " own has that of its arguments, such as bf16[8,128]."
         ),
     ),
-    "function-misnamed": Words(
-        "not a function",
-        lambda f: f'"{f["name"]}" in "{f["typed"]}" is not the name of a function.',
-    ),
     "function-refused": Words(
         "not a function",
         lambda f: (
             f'"{f["typed"]}" is neither an op nor a function of a file: write that as'
             " path/to/file.py:name."
         ),
-    ),
-    "function-unnamed": Words(
-        "no function named",
-        lambda f: f"Name a function of {f['path']}, as in {f['path']}:step.",
     ),
     "function-unwanted": Words(
         "own function",
@@ -244,17 +222,6 @@ WORDS = {
     ),
     "is-folder": Words(
         "a folder", lambda f: f"{f['path']} is a folder: name a file in it."
-    ),
-    "no-working-directory": Words(
-        "no working directory",
-        lambda f: f"Cannot find {f['path']}: the working directory is gone.",
-    ),
-    "path-not-utf8": Words(
-        "path not UTF-8",
-        lambda f: (
-            f"The path {f['path']} is not text in UTF-8: rename its folder or file, or"
-            " copy it elsewhere."
-        ),
     ),
     # Cases.
     "nothing-selected": Words(
@@ -278,17 +245,7 @@ WORDS = {
         lambda f: f"The lesson {f['lesson']} has no size to set.",
     ),
     # Files.
-    "document-unreadable": Words(
-        "unreadable file", lambda f: f"Cannot read {f['file']}: {ended(f['why'])}"
-    ),
     "no-document": Words("not a document", _no_document),
-    "no-profile-document": Words(
-        "not a document",
-        lambda f: (
-            f"{f['file']} is not a document of `jaxtui profile --json`:"
-            f" {ended(f['why'])}"
-        ),
-    ),
     "ending-unknown": Words(
         "unknown ending",
         lambda f: (
