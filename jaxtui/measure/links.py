@@ -118,7 +118,6 @@ class _Run(Runner):
             remarks.append(contended)
         yield LinksMeasured(remarks=tuple(remarks))
 
-
     def _send(self, device: jax.Device) -> None:
         """Make what is copied from a device, in memory of its own."""
         for nbytes in (LATENCY_BYTES, self._work.nbytes):
