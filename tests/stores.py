@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from jaxtui.engine.hosts import Hosts
@@ -70,19 +71,7 @@ def group(
 
 
 def at_once(parts: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What each of them gives, all at the same time."""
-    results: list[Any] = [None for _ in parts]
-
-    def run(number: int) -> None:
-        results[number] = parts[number]()
-
-    threads = [
-        threading.Thread(target=run, args=(number,), daemon=True)
-        for number in range(len(parts))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LIMIT_SECONDS)
-        assert not thread.is_alive()
-    return results
+    """What each of them gives, all at the same time; the first exception is raised."""
+    with ThreadPoolExecutor(len(parts)) as pool:
+        futures = [pool.submit(part) for part in parts]
+        return [future.result(LIMIT_SECONDS) for future in futures]

@@ -304,11 +304,12 @@ def test_a_run_costs_so_many_messages():
                     measured = records.measurement(each)
                     yield CaseMeasured(index=index, measurement=measured)
 
-            return [*hosts[process].run(work, never, here)]
+            return [*course.run(hosts[process], work, never, here)]
 
-        at_once([partial(run, process) for process in range(processes)])
+        all_events = at_once([partial(run, process) for process in range(processes)])
+        assert all(events[-1].outcome == "complete" for events in all_events)
         counted = sum(store.done[each] for each in ("put", "delete"))
-        assert counted <= 12 * processes, (processes, store.done)
+        assert counted == 10 * (processes - 1) + 3, (processes, store.done)
 
 
 def test_a_start_knows_who_is_missing():
