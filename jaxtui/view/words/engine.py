@@ -150,6 +150,13 @@ def _overdue(facts: Facts) -> str:
     return f"It did not finish within {seconds}{during}; jaxtui ended the engine."
 
 
+WAITS = {
+    "inspection": "A longer limit waits longer.",
+    "experiment": "A longer budget waits longer.",
+}
+"""By the work that was not over in time."""
+
+
 def starting_text(*, imported: bool, hardware: str) -> str:
     """``initialising JAX on 8 TPU v5e chips``."""
     named = imported and hardware
@@ -384,10 +391,7 @@ WORDS: dict[str, Words] = {
     "overdue": Words(
         "no answer",
         _overdue,
-        lambda f: (
-            f"A longer {'limit' if f['work'] == 'inspection' else 'budget'} waits"
-            " longer."
-        ),
+        lambda f: WAITS.get(f["work"], ""),
     ),
     "engine-silent": Words(
         "no answer",
