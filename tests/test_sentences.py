@@ -72,7 +72,9 @@ KEY = 4
 DOCUMENTS = {"tooltip", "help"}
 STYLES = {"CSS", "DEFAULT_CSS"}
 
-SQL = re.compile(r"\b(CREATE TABLE|DELETE FROM|INSERT|JOIN|WHERE)\b")
+SQL = re.compile(
+    r"\b(CREATE TABLE|CREATE INDEX|DELETE FROM|INSERT|JOIN|SELECT|WHERE)\b"
+)
 PUT_IN = "it"
 
 

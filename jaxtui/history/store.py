@@ -1,9 +1,8 @@
 """Every measurement of this user, in one SQLite file.
 
-It is written one measurement at a time, by as many processes as there are. The columns
-are what people filter by and what a list shows; the whole measurement stands as JSON in
-a table of its own, so that a new field needs no new column and a list reads few pages.
-Hosts and devices would be repeated in every row, so each has a table.
+It is written one measurement at a time, by as many processes as there are. A row is a
+document, JSON, of the measurement and its machine; beside it stand the columns by which
+rows are found, so that a new field needs no new column.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,81 +44,48 @@ FILE = "history.db"
 WAIT_SECONDS = 5.0
 """How long another process that writes is waited for."""
 
-_FAILURES = (OSError, OverflowError, UnicodeError)
-"""Beside its own errors; the last two are of values that SQLite does not take."""
-
 _T = TypeVar("_T")
 
-VERSION = 1
-"""Of ``PRAGMA user_version``; each step in ``STEPS`` raises it by one."""
+VERSION = 2
+"""Of ``PRAGMA user_version``."""
 
 APPLICATION_ID = 0x6A617874
 """``jaxt``: tells a history from any other SQLite file."""
 
-STEPS: tuple[str, ...] = (
-    """
-    CREATE TABLE hosts (
-        id INTEGER PRIMARY KEY,
-        hostname TEXT NOT NULL,
-        document TEXT NOT NULL UNIQUE
-    );
-    CREATE TABLE devices (
-        id INTEGER PRIMARY KEY,
-        device_kind TEXT NOT NULL,
-        document TEXT NOT NULL UNIQUE
-    );
-    CREATE TABLE measurements (
+MAKE = (
+    """CREATE TABLE entries (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at REAL NOT NULL,
-        host INTEGER NOT NULL REFERENCES hosts,
-        kind INTEGER REFERENCES devices,
         op TEXT NOT NULL,
         size INTEGER NOT NULL,
-        dtype TEXT NOT NULL,
-        precision TEXT NOT NULL,
-        device TEXT NOT NULL,
-        mode TEXT NOT NULL,
-        inputs TEXT NOT NULL,
-        ready REAL,
-        ci_low REAL,
-        ci_high REAL,
-        flops_per_second REAL,
-        bytes_per_second REAL,
-        words TEXT NOT NULL
-    );
-    CREATE TABLE documents (
-        id INTEGER PRIMARY KEY REFERENCES measurements ON DELETE CASCADE,
+        hostname TEXT NOT NULL,
+        words TEXT NOT NULL,
         document TEXT NOT NULL
-    );
-    CREATE INDEX by_time ON measurements (at);
-    CREATE INDEX by_op ON measurements (op, at);
-    """,
+    )""",
+    # What filters read, so that they read no documents.
+    "CREATE INDEX by_moment ON entries (at, id, words)",
+    "CREATE INDEX by_case ON entries (op, size, hostname, at)",
 )
-"""What takes an empty file, or one of the version before, to the next version."""
 
-_FACTS = ("op", "size", "dtype", "precision", "mode", "inputs")
-"""Fields of a case that have a column of the same name, and of a filter that mean
-what is equal."""
-
-_OF_OTHER_TABLES = {
-    "hostname": "h.hostname",
-    "device_kind": "coalesce(d.device_kind, '')",
-}
-"""Fields of ``Row`` that are no columns of the measurements."""
+TAKE_OVER = (
+    """INSERT INTO entries SELECT
+        m.id, m.at, m.op, m.size, coalesce(h.hostname, ''), m.words,
+        '{"host":' || coalesce(h.document, '') || ',"device":'
+        || CASE WHEN m.kind IS NULL THEN 'null' ELSE coalesce(d.document, '') END
+        || ',"measurement":' || coalesce(o.document, '') || '}'
+        FROM measurements m LEFT JOIN hosts h ON h.id = m.host
+        LEFT JOIN devices d ON d.id = m.kind LEFT JOIN documents o ON o.id = m.id""",
+    *(
+        f"DROP TABLE {name}"
+        for name in ("documents", "measurements", "devices", "hosts")
+    ),
+)
+"""What takes over the four tables of version 1."""
 
 LAST_MOMENT = 253_370_764_800.0
 """9999-01-01, UTC: what no calendar of Python goes far beyond."""
 
-TABLES = (
-    "measurements m LEFT JOIN hosts h ON h.id = m.host"
-    " LEFT JOIN devices d ON d.id = m.kind"
-)
-
-
-_WHOLE = (
-    "SELECT m.id, m.at, m.kind, h.document, d.document, o.document"
-    f" FROM {TABLES} LEFT JOIN documents o ON o.id = m.id"
-)
+_WHOLE = "SELECT id, at, document FROM entries"
 """Whole measurements; a condition follows."""
 
 EARLIER = 20
@@ -129,14 +96,25 @@ class HistoryError(RemarkError):
     """The history cannot be read or written."""
 
 
-def _check_moment(at: float) -> None:
-    """Nothing, if it is a time that a calendar has.
+class _Document(Record, frozen=True, kw_only=True):
+    host: Host
+    device: Device | None
+    measurement: Measurement
 
-    Raises:
-        ValueError: It is none.
+
+class Entry(_Document, frozen=True, kw_only=True):
+    """A measurement, and the machine that it was taken on.
+
+    ``device`` is ``None`` for what ran in NumPy.
     """
-    if not 0 <= at < LAST_MOMENT:
-        raise ValueError(f"{at} is no time")
+
+    id: int
+    at: float
+    """Seconds since 1970, UTC."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.at < LAST_MOMENT:
+            raise ValueError(f"{self.at} is no time")
 
 
 class Row(Record, frozen=True, kw_only=True):
@@ -162,14 +140,32 @@ class Row(Record, frozen=True, kw_only=True):
     flops_per_second: float | None
     bytes_per_second: float | None
 
-    def __post_init__(self) -> None:
-        _check_moment(self.at)
+    @classmethod
+    def of(cls, entry: Entry) -> Row:
+        """List an entry."""
+        measured, ready = entry.measurement, entry.measurement.ready
+        facts = {name: getattr(measured.case, name) for name in _FACTS}
+        return cls(
+            id=entry.id,
+            at=entry.at,
+            hostname=entry.host.hostname,
+            device_kind=entry.device.device_kind if entry.device else "",
+            ready=ready.median if ready else None,
+            ci_low=ready.ci_low if ready else None,
+            ci_high=ready.ci_high if ready else None,
+            flops_per_second=measured.flops_per_second,
+            bytes_per_second=measured.bytes_per_second,
+            **facts,
+        )
 
     @property
     def case(self) -> Case:
         """As far as the list knows it: without ``params``."""
-        facts = {name: getattr(self, name) for name in (*_FACTS, "device")}
-        return Case(**facts)
+        return Case(**{name: getattr(self, name) for name in _FACTS})
+
+
+_FACTS = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
+"""Fields of a row that are those of its case."""
 
 
 class Page(Record, frozen=True, kw_only=True):
@@ -195,21 +191,6 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     hostname."""
 
 
-class Entry(Record, frozen=True, kw_only=True):
-    """A measurement, and the machine that it was taken on."""
-
-    id: int
-    at: float
-    """Seconds since 1970, UTC."""
-    host: Host
-    device: Device | None
-    """``None`` for what ran in NumPy."""
-    measurement: Measurement
-
-    def __post_init__(self) -> None:
-        _check_moment(self.at)
-
-
 class History:
     """One file of measurements.
 
@@ -219,7 +200,8 @@ class History:
     write-ahead log it works on file systems that are shared over a network.
 
     A row that is damaged costs itself; a file that is damaged is left as it is.
-    The file is for its owner only.
+    The file is for its owner only. Each method raises ``HistoryError`` where the file
+    cannot be read or written.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -246,16 +228,13 @@ class History:
 
         Returns:
             The ids, once all are safe on disk.
-
-        Raises:
-            HistoryError: They cannot be written.
         """
         kept = tuple(entries)
 
         def add(connection: sqlite3.Connection) -> list[int]:
             return [_insert(connection, *entry) for entry in kept]
 
-        return self._do(add, writes=True, makes=True) or []
+        return self._do(add, writes=True) or []
 
     def page(self, wanted: Filter | None = None, *, limit: int = 100) -> Page:
         """The newest that can be read.
@@ -263,29 +242,20 @@ class History:
         Args:
             wanted: Which.
             limit: How many; -1 for all.
-
-        Raises:
-            HistoryError: The file cannot be read.
         """
         condition, arguments = where(wanted or Filter())
-        fields = Row.__struct_fields__
-        columns = (_OF_OTHER_TABLES.get(name, f"m.{name}") for name in fields)
-        counted = f"SELECT count(*) FROM {TABLES} WHERE {condition}"
-        listed = (
-            f"SELECT {', '.join(columns)} FROM {TABLES} WHERE {condition}"
-            " ORDER BY m.at DESC, m.id DESC"
-        )
+        listed = f"{_WHOLE} WHERE {condition} ORDER BY at DESC, id DESC"
 
         def read(connection: sqlite3.Connection) -> Page:
+            counted = f"SELECT count(*) FROM entries WHERE {condition}"
             (count,) = connection.execute(counted, arguments).fetchone()
             rows: list[Row] = []
             unreadable = 0
             # Damaged ones must not take the places of others.
             for values in connection.execute(listed, arguments):
-                named = dict(zip(fields, values, strict=True))
                 try:
-                    rows.append(msgspec.convert(named, Row))
-                except msgspec.ValidationError:
+                    rows.append(Row.of(_entry(*values)))
+                except HistoryError:
                     unreadable += 1
                 if len(rows) == limit:
                     break
@@ -294,21 +264,16 @@ class History:
         return self._do(read) or Page(rows=(), unreadable=0, count=0)
 
     def count(self, wanted: Filter | None = None) -> int:
-        """How many there are, damaged ones among them.
-
-        Raises:
-            HistoryError: The file cannot be read.
-        """
+        """Count them, damaged ones too."""
         return self.page(wanted, limit=1).count
 
     def entry(self, number: int) -> Entry:
         """One measurement, whole.
 
         Raises:
-            HistoryError: There is none with this id, it is damaged, or the file cannot
-                be read.
+            HistoryError: There is none with this id, or it is damaged.
         """
-        query = f"{_WHOLE} WHERE m.id = ?"
+        query = f"{_WHOLE} WHERE id = ?"
         values = self._do(lambda file: file.execute(query, [number]).fetchone())
         if values is None:
             raise HistoryError.of("no-measurement", id=number)
@@ -323,57 +288,43 @@ class History:
             cases: which.
             hostname: where.
             until: only what was measured before, seconds since 1970.
-
-        Raises:
-            HistoryError: The file cannot be read.
         """
+        before = LAST_MOMENT if until is None else until
+        same = "op = ? AND size = ? AND hostname = ? AND at < ?"
+        query = f"{_WHOLE} WHERE {same} ORDER BY at DESC"
+
+        def of_case(connection: sqlite3.Connection, case: Case) -> Iterator[Entry]:
+            arguments = [case.op, case.size, hostname, before]
+            for values in connection.execute(query, arguments):
+                with suppress(HistoryError):
+                    entry = _entry(*values)
+                    if entry.measurement.case == case:
+                        yield entry
 
         def read(connection: sqlite3.Connection) -> dict[Case, tuple[Entry, ...]]:
-            past: dict[Case, tuple[Entry, ...]] = {}
-            names = (*_FACTS, "device")
-            same = " AND ".join(f"m.{name} = ?" for name in names)
-            query = (
-                f"{_WHOLE} WHERE {same} AND h.hostname = ? AND m.at < ?"
-                f" ORDER BY m.at DESC LIMIT {EARLIER}"
-            )
-            before = LAST_MOMENT if until is None else until
-            for case in cases:
-                arguments = [getattr(case, name) for name in names]
-                entries: list[Entry] = []
-                for values in connection.execute(
-                    query, [*map(_utf8, arguments), hostname, before]
-                ):
-                    with suppress(HistoryError):
-                        entries.append(_entry(*values))
-                past[case] = tuple(entries)
-            return past
+            return {
+                case: tuple(islice(of_case(connection, case), EARLIER))
+                for case in cases
+            }
 
         return self._do(read) or {}
 
     def before(self, entry: Entry) -> tuple[Entry, ...]:
-        """The newest measurements of a case on its host when this one was taken.
-
-        Raises:
-            HistoryError: The file cannot be read.
-        """
+        """The newest measurements of a case on its host when this one was taken."""
         case = entry.measurement.case
         return self.earlier([case], entry.host.hostname, entry.at).get(case, ())
 
     def delete(self, wanted: Filter) -> int:
-        """Forget measurements; returns how many.
-
-        Raises:
-            HistoryError: The file cannot be written.
-        """
+        """Forget measurements; returns how many."""
+        if not self.count(wanted):
+            return 0  # there may be no file
         condition, arguments = where(wanted)
-        query = (
-            "DELETE FROM measurements WHERE id IN"
-            f" (SELECT m.id FROM {TABLES} WHERE {condition})"
-        )
-        deleted = self._do(
-            lambda file: file.execute(query, arguments).rowcount, writes=True
-        )
-        return deleted or 0
+        query = f"DELETE FROM entries WHERE {condition}"
+
+        def delete(connection: sqlite3.Connection) -> int:
+            return connection.execute(query, arguments).rowcount
+
+        return self._do(delete, writes=True) or 0
 
     @contextmanager
     def _connection(self, writes: bool) -> Iterator[sqlite3.Connection]:
@@ -391,7 +342,6 @@ class History:
         )
         connection.text_factory = _text_or_bytes
         try:
-            connection.execute("PRAGMA foreign_keys = ON")
             _bring_up_to_date(connection, self.path)
             # A reader that became a writer half-way would not be waited for by others.
             with _transaction(connection, "BEGIN IMMEDIATE" if writes else "BEGIN"):
@@ -400,52 +350,36 @@ class History:
             connection.close()
 
     def _do(
-        self,
-        act: Callable[[sqlite3.Connection], _T],
-        *,
-        writes: bool = False,
-        makes: bool = False,
+        self, act: Callable[[sqlite3.Connection], _T], *, writes: bool = False
     ) -> _T | None:
-        """Do it in a transaction.
-
-        Args:
-            act: What to do.
-            writes: Whether it changes anything.
-            makes: Whether it makes the file. Looking must not: it yields ``None``
-                where there is none.
-
-        Raises:
-            HistoryError: It cannot be done.
-        """
+        """Act in a transaction; ``None`` where there is no file to look into."""
         if sqlite3 is None:
             raise HistoryError.of("no-sqlite")
         try:
-            if not makes and not _exists(self.path):
-                return None
+            if not writes:
+                try:
+                    self.path.stat()
+                except FileNotFoundError:
+                    return None
             with self._connection(writes) as connection:
                 return act(connection)
         except NoHomeError as error:
             raise HistoryError.of("no-home") from error
-        except (sqlite3.Error, *_FAILURES) as error:
+        # The last two are of values that SQLite does not take.
+        except (sqlite3.Error, OSError, OverflowError, UnicodeError) as error:
             raise _cannot(self.path, error) from error
 
 
-def _entry(
-    number: int, at: Any, kind: Any, host: Any, device: Any, measurement: Any
-) -> Entry:
-    """One measurement of what ``_WHOLE`` selects.
+def _entry(number: int, at: Any, document: Any) -> Entry:
+    """Read what ``_WHOLE`` selects.
 
     Raises:
         HistoryError: It is damaged.
     """
     try:
-        return Entry(
-            id=number,
-            at=msgspec.convert(at, float),
-            host=msgspec.json.decode(host, type=Host),
-            device=None if kind is None else msgspec.json.decode(device, type=Device),
-            measurement=msgspec.json.decode(measurement, type=Measurement),
-        )
+        parts = msgspec.json.decode(document, type=_Document)
+        moment = msgspec.convert(at, float)
+        return Entry(id=number, at=moment, **msgspec.structs.asdict(parts))
     except (ValueError, TypeError, RecursionError) as error:
         remark = Remark("damaged-measurement", {"id": number}, "error", str(error))
         raise HistoryError(remark) from error
@@ -458,63 +392,22 @@ def _insert(
     measurement: Measurement,
     at: float,
 ) -> int:
-    case, ready = measurement.case, measurement.ready
-    kind = device.device_kind if device else ""
-    values = {
-        "at": at,
-        "host": _number_of(connection, "hosts", "hostname", host.hostname, host),
-        "kind": None
-        if device is None
+    case, kind = measurement.case, device.device_kind if device else ""
+    document = _Document(
+        host=host,
         # Without what changes from moment to moment.
-        else _number_of(
-            connection,
-            "devices",
-            "device_kind",
-            kind,
-            msgspec.structs.replace(device, memory=None),
-        ),
-        **{name: getattr(case, name) for name in _FACTS},
-        "device": case.device,
-        "ready": ready.median if ready else None,
-        "ci_low": ready.ci_low if ready else None,
-        "ci_high": ready.ci_high if ready else None,
-        "flops_per_second": measurement.flops_per_second,
-        "bytes_per_second": measurement.bytes_per_second,
-        # What people read of a measurement, to be searched.
-        "words": f"{case.label} {kind} {host.hostname}".lower(),
-    }
-    marks = ", ".join("?" * len(values))
-    query = f"INSERT INTO measurements ({', '.join(values)}) VALUES ({marks})"
-    number = int(connection.execute(query, list(values.values())).lastrowid or 0)
-    kept = _text(msgspec.structs.replace(measurement, samples=msgspec.UNSET))
-    connection.execute("INSERT INTO documents VALUES (?, ?)", [number, kept])
-    return number
-
-
-def _number_of(
-    connection: sqlite3.Connection, table: str, column: str, label: str, record: Record
-) -> int:
-    """The id of a host or device, which is written down when it is new."""
-    document = _text(record)
-    connection.execute(
-        f"INSERT OR IGNORE INTO {table} ({column}, document) VALUES (?, ?)",
-        [label, document],
+        device=device and msgspec.structs.replace(device, memory=None),
+        measurement=msgspec.structs.replace(measurement, samples=msgspec.UNSET),
     )
-    query = f"SELECT id FROM {table} WHERE document = ?"
-    return int(connection.execute(query, [document]).fetchone()[0])
-
-
-def _text(record: Record) -> str:
-    return msgspec.json.encode(record, order="deterministic").decode()
-
-
-def _exists(path: Path) -> bool:
-    """Whether there is a file; what keeps one from being there is an ``OSError``."""
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return False
-    return True
+    # What people read of a measurement, to be searched.
+    words = f"{case.label} {kind} {host.hostname}".lower()
+    text = msgspec.json.encode(document).decode()
+    values = [at, case.op, case.size, host.hostname, words, text]
+    query = (
+        "INSERT INTO entries (at, op, size, hostname, words, document)"
+        " VALUES (?, ?, ?, ?, ?, ?)"
+    )
+    return int(connection.execute(query, values).lastrowid or 0)
 
 
 def _text_or_bytes(value: bytes) -> str | bytes:
@@ -560,7 +453,7 @@ def _cannot(path: Path, error: Exception) -> HistoryError:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables that are missing, in one transaction.
+    """Make the table, or take over those of version 1, in one transaction.
 
     Raises:
         HistoryError: A newer jaxtui has written the file, which is left alone.
@@ -576,9 +469,8 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version == 0 and tables:
             raise sqlite3.DatabaseError("another database")
-        for step in STEPS[version:]:
-            for statement in step.split(";"):
-                connection.execute(statement)
+        for statement in (*MAKE, *(TAKE_OVER if version else ())):
+            connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
@@ -605,20 +497,14 @@ def where(wanted: Filter) -> tuple[str, list[Any]]:
     conditions: list[tuple[str, object]] = [
         (condition, value)
         for condition, value in (
-            ("m.id = ?", wanted.id),
-            ("m.at >= ?", wanted.since),
-            ("m.at < ?", wanted.until),
+            ("id = ?", wanted.id),
+            ("at >= ?", wanted.since),
+            ("at < ?", wanted.until),
         )
         if value is not None
     ]
-    words = (wanted.text or "").lower().split()
-    conditions += [("instr(m.words, ?)", _utf8(word)) for word in words]
+    # SQLite takes no text that is not UTF-8, and none of the file's is like it.
+    text = (wanted.text or "").lower().encode("utf-8", "backslashreplace").decode()
+    conditions += [("instr(words, ?)", word) for word in text.split()]
     joined = " AND ".join(condition for condition, _ in conditions) or "1"
     return joined, [value for _, value in conditions]
-
-
-def _utf8(value: object) -> object:
-    """SQLite takes no text that is not UTF-8, and none of the file's is like it."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    return value

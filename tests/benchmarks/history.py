@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import itertools, random, sys, time
 from pathlib import Path
-from jaxtui.history.store import History, HistoryBusyError
+from jaxtui.history.store import History, HistoryError
 from tests.history.making import DEVICE, HOST, insert, measurement
 history = History(Path(sys.argv[1]))
 for size in itertools.count(int(sys.argv[2])):
@@ -47,8 +47,9 @@ for size in itertools.count(int(sys.argv[2])):
         try:
             insert(history, HOST, DEVICE, measurement(size=size))
             break
-        except HistoryBusyError:
-            pass
+        except HistoryError as error:
+            if error.remark.code != "history-busy":
+                raise
     print(size, flush=True)
     time.sleep(random.uniform(0.0, 0.002))  # no measurement takes less
 """
@@ -139,9 +140,7 @@ def missing(path: Path, acknowledged: set[int]) -> set[int]:
         (verdict,) = connection.execute("PRAGMA integrity_check").fetchone()
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
-        there = connection.execute(
-            "SELECT m.size FROM measurements m JOIN documents d ON d.id = m.id"
-        )
+        there = connection.execute("SELECT size FROM entries")
         return acknowledged - {size for (size,) in there}
     finally:
         connection.close()

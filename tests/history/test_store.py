@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -24,13 +25,16 @@ from jaxtui.history.store import (
     History,
     HistoryError,
 )
-from jaxtui.model import Remark
+from jaxtui.model import Device, Host, Measurement, Remark
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.processes import LIMIT_SECONDS, environment
 
 NOBODY = 65534
+RECORDED = Path(__file__).parents[1] / "golden" / "kept" / "history.db"
+"""A history of version 1."""
+
 NONSENSE = "nonsense " * 200
 
 BEGIN = """
@@ -194,6 +198,51 @@ def test_the_past_of_a_case_is_what_its_host_measured_before_the_newest_first(
     third = history.entry(ids[2])
     assert [entry.id for entry in history.before(third)] == [ids[1], ids[0]]
     assert history.before(history.entry(ids[0])) == ()
+
+
+def test_the_past_of_a_case_is_not_hidden_by_runs_with_other_parameters(
+    history: History,
+) -> None:
+    def meshed(mesh: str) -> Measurement:
+        one = measurement("all_reduce")
+        case = msgspec.structs.replace(one.case, params={"mesh": mesh})
+        return msgspec.structs.replace(one, case=case)
+
+    number = insert(history, HOST, DEVICE, meshed("2x4"), 1.0)
+    for at in range(2, EARLIER + 4):
+        insert(history, HOST, DEVICE, meshed("4x2"), at)
+    case = meshed("2x4").case
+    (entry,) = history.earlier([case], HOST.hostname)[case]
+    assert entry.id == number
+
+
+def test_a_history_of_the_version_before_is_taken_over_whole(history: History) -> None:
+    shutil.copy(RECORDED, history.path)
+    before = sqlite3.connect(RECORDED)
+    kept = before.execute(
+        "SELECT m.id, m.at, h.document, d.document, o.document FROM measurements m"
+        " JOIN hosts h ON h.id = m.host LEFT JOIN devices d ON d.id = m.kind"
+        " JOIN documents o ON o.id = m.id ORDER BY m.at DESC, m.id DESC"
+    ).fetchall()
+    before.close()
+    page = history.page(limit=-1)
+    assert [(row.id, row.at) for row in page.rows] == [row[:2] for row in kept]
+    assert (page.count, page.unreadable) == (len(kept), 0)
+    assert history.count(Filter(text="numpy")) > 0
+    for number, at, host, device, document in kept:
+        entry = history.entry(number)
+        assert entry.at == at
+        assert entry.host == msgspec.json.decode(host, type=Host)
+        assert entry.device == msgspec.json.decode(device or "null", type=Device | None)
+        assert entry.measurement == msgspec.json.decode(document, type=Measurement)
+        assert (
+            entry
+            in history.earlier([entry.measurement.case], entry.host.hostname)[
+                entry.measurement.case
+            ]
+        )
+    assert insert(history, HOST, DEVICE, measurement()) > max(row[0] for row in kept)
+    assert history.delete(Filter(id=kept[0][0])) == 1
 
 
 def test_of_several_all_are_kept_or_none(history: History) -> None:
