@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -180,6 +181,27 @@ def test_the_same_jitted_function_is_cold_in_its_next_case(write: Write) -> None
     assert len(files.load_file(path).traces) >= 2
 
 
+def test_of_several_sizes_all_are_compiled_once(write: Write) -> None:
+    path = write(
+        """
+        import jax
+        import jax.numpy as jnp
+
+        traced = []
+
+        @jax.jit
+        def step(x):
+            traced.append(x.shape)
+            return x @ x
+
+        def step_args(size):
+            return (jnp.ones((size, size)),)
+        """
+    )
+    measured(*(own("step", file=path, size=size) for size in (8, 16, 24, 32)))
+    assert len(files.load_file(path).traced) == 4
+
+
 def test_eager_needs_the_function_inside(write: Write) -> None:
     path = write(
         """
@@ -291,6 +313,20 @@ def test_what_a_factory_does_not_take_is_an_error_of_python(write: Write) -> Non
         (failed,) = running.endings(experiment.run(asked))
         assert isinstance(failed, Failure)
         assert "plain_args() " in str(failed.remark.facts["error"])
+
+
+def test_what_fits_once_is_timed_and_never_copied(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(ARGUMENTS)
+    monkeypatch.setattr(files, "to_host", None)
+    room = SimpleNamespace(describe_device=str, free_bytes=lambda *_: 63)
+    monkeypatch.setattr(coldpath, "devices", room)
+    (found,) = measured(own("plain", file=path))
+    assert found.phases.transfer is None
+    assert found.phases.fetch
+    noted = running.facts(found.notes)["uncopied"]
+    assert noted == {"needed": 2 * 8 * 4, "free": 63}
 
 
 # Many devices.
