@@ -227,7 +227,7 @@ def _waits(facts: Facts) -> str:
 def _settings(facts: Facts) -> str:
     pairs = zip(facts["settings"], facts["values"], strict=True)
     settings = fmt.listed(f"{name}={value}" for name, value in pairs)
-    return f"The function ran with {settings}, which code has set."
+    return f"The function ran with {settings}, set by its file or by your program."
 
 
 def _few_processes(facts: Facts) -> str:
