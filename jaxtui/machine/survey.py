@@ -70,12 +70,8 @@ class Count(Record, frozen=True):
     and the device files of its share."""
     limits: tuple[str, ...] = ()
     """The variables that choose among them: ``CUDA_VISIBLE_DEVICES=0``."""
-    processes: int = 1
-    """With a process for each GPU, the others of the host belong to the others."""
     missing: int = 0
     """How many are without a reason."""
-    parts: bool = False
-    """They are parts of GPUs (MIG), of which CUDA gives a process one."""
 
 
 class Survey(Record, frozen=True):
@@ -197,13 +193,14 @@ class Survey(Record, frozen=True):
         # The chips that have a device file of their own.
         files = sum(node.path[-1].isdigit() for node in self.nodes_of(maker))
         given = files if 0 < files < len(chips) else len(chips)
-        limits, processes, missing = self.limits(maker), 1, 0
-        if maker != "tpu":
-            processes = len({one.process_index for one in mine})
+        limits, missing = self.limits(maker), max(0, given - found)
+        # With a process for each GPU, the others of the host belong to the others.
+        shared = maker != "tpu" and len({one.process_index for one in mine}) > 1
+        # CUDA gives a process one part of a GPU.
         parts = any(" MIG " in one.device_kind for one in mine)
-        if found < given and not limits and processes < 2 and not parts:
-            missing = given - found
-        return Count(found, len(chips), given, limits, processes, missing, parts)
+        if limits or shared or parts:
+            missing = 0
+        return Count(found, len(chips), given, limits, missing)
 
     def _words(self, variable: str) -> list[str]:
         words = self.environment.get(variable, "").split(",")

@@ -1,4 +1,4 @@
-"""Is everything there? Chips on the bus, chips that JAX sees, chips promised."""
+"""Is everything there? Chips that JAX sees, against those on the bus."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from functools import partial
 
 from jaxtui.machine import hardware
 from jaxtui.machine.hardware import Maker
-from jaxtui.machine.survey import MAKERS, PROCESSES, Survey
-from jaxtui.machine.topologies import chips_of
+from jaxtui.machine.survey import MAKERS, Survey
 from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.model import CheckRead, Device, Expected, Fact, Reading, Remark, RunEvent
-from jaxtui.model.machine import chip_count, slice_count
 
 ON_BUS = "visible chips"
-PROMISED = "promised chips"
 UNUSED = "unused chips"
 NONE = "accelerators"
-
-TYPE = "TPU_ACCELERATOR_TYPE"
 
 _chips = partial(reading, "present", None, unit="chips")
 """A number of chips of the machine."""
@@ -33,12 +28,10 @@ def test(context: Context) -> Iterator[RunEvent]:
 
 
 def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
-    """What there is, against what the bus shows and what was promised."""
+    """What there is, against what the bus shows."""
     mine = _maker(devices[0])
     if mine is not None:
         yield _against_bus(devices, seen, mine)
-        if mine == "tpu" and seen.environment.get(TYPE):
-            yield _against_promise(devices, seen)
     elif not any(map(seen.present, MAKERS)):
         yield _chips(NONE, 0)
     for maker in MAKERS:
@@ -48,44 +41,15 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
 
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
     count = seen.count(maker, devices)
-    visible, given, on_bus = count.found, count.given, count.on_bus
-    if not on_bus or visible > given:  # a container hides it, or chips are divided
-        return _chips(ON_BUS, visible)
-    if visible < given and not count.missing:
-        fewer = _limited(given, count.limits)
-        if count.parts:
-            fewer = (Remark("one-part", {"kind": devices[0].device_kind}),)
-        return _chips(ON_BUS, visible, remarks=fewer)
-    by = "/dev" if given < on_bus else "PCI"
-    source = Remark("counted-by", {"by": by, "on_bus": on_bus})
-    expected = Expected(value=given, kind="exact", source=source)
-    return _chips(ON_BUS, visible, expected=expected)
-
-
-def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
-    type_, visible = seen.environment[TYPE], chip_count(devices)
-    of_slice = chips_of(type_)
-    if of_slice is None:
-        return _chips(PROMISED, visible)
-    configured = seen.environment.get("MEGASCALE_NUM_SLICES", "")
-    slices = max(slice_count(devices), int(configured) if configured.isdigit() else 0)
-    promised = slices * of_slice
-    limits = list(seen.count("tpu", devices).limits)
-    if PROCESSES in seen.environment:
-        limits.append(f"{PROCESSES}={seen.environment[PROCESSES]}")
-    if visible < promised and limits:
-        return _chips(PROMISED, visible, remarks=_limited(promised, limits))
-    if visible > promised:  # it does not describe this machine
-        return _chips(PROMISED, visible)
-    facts: dict[str, Fact] = {
-        "variable": TYPE,
-        "type": type_,
-        "slices": slices,
-        "chips": promised,
-    }
-    source = Remark("promised-by", facts)
-    expected = Expected(value=promised, kind="exact", source=source)
-    return _chips(PROMISED, visible, expected=expected)
+    if count.found != count.given and not count.missing:
+        remarks = _limited(count.given, count.limits) * (count.found < count.given)
+        if any(" MIG " in device.device_kind for device in devices):
+            remarks = (Remark("one-part", {"kind": devices[0].device_kind}),)
+        return _chips(ON_BUS, count.found, remarks=remarks)
+    by = "/dev" if count.given < count.on_bus else "PCI"
+    source = Remark("counted-by", {"by": by, "on_bus": count.on_bus})
+    expected = Expected(value=count.given, kind="exact", source=source)
+    return _chips(ON_BUS, count.found, expected=expected)
 
 
 def _unused(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:

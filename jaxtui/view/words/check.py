@@ -88,16 +88,6 @@ def _expected(facts: Facts) -> str:
     return text if isinstance(text, str) else text(facts)
 
 
-def _slices(facts: Facts) -> str:
-    count = facts["slices"]
-    return f"{count} slices of {facts['type']}" if count > 1 else str(facts["type"])
-
-
-def _promised_by(facts: Facts) -> str:
-    chips = fmt.plural(facts["chips"], "chip")
-    return f"{facts['variable']}: {_slices(facts)} has {chips}"
-
-
 def _compared_with(facts: Facts) -> str:
     changed = "; ".join(facts["changed"])
     since = f" Changed since: {changed}." if changed else ""
@@ -223,7 +213,6 @@ WORDS: dict[str, Words] = {
     "exact-integers": Words("exact", "integer arithmetic is exact"),
     "same-input": Words("identical results", _same_input),
     "counted-by": Words("counted", _counted_by),
-    "promised-by": Words("promised", _promised_by),
     "baseline": Words("baseline", lambda facts: str(facts["file"])),
     "other-devices": Words("other devices", "median of the other devices of the kind"),
     "no-expectation": Words(
