@@ -31,14 +31,13 @@ from jaxtui.commands.common import (
     flag,
     no_files,
     no_history,
+    refused,
     valued,
     write_options,
 )
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
-from jaxtui.model import SelectionError, rejection
 from jaxtui.signals import interrupt
-from jaxtui.view import words
 
 COMMANDS = (
     "audit",
@@ -85,7 +84,7 @@ class Commands(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        raise rejection("command-unknown", typed=name, commands=COMMANDS)
+        raise refused("command-unknown", typed=name, commands=COMMANDS)
 
 
 @click.group(
@@ -107,7 +106,7 @@ def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
     if ctx.invoked_subcommand is None:
         return app.run(ctx.ensure_object(Common), hold=hold, fps=fps)
     if hold or fps:
-        raise rejection("app-options")
+        raise refused("app-options")
     return FINE
 
 
@@ -161,8 +160,10 @@ def _failed(error: Exception) -> int:
     if modules := child.hiding(text, os.environ.get("PYTHONPATH", "")):
         why = child.hides((*modules,), next(iter(modules.values())))
         return _refuse(CANNOT_RUN, f"{why} {child.RENAME}")
-    # SQLite is imported only here.
+    # Only now, as in ``words_of``.
     from jaxtui.history.store import HistoryError
+    from jaxtui.model import SelectionError
+    from jaxtui.view import words
 
     if isinstance(error, SelectionError):
         return _refuse(USAGE, words.text(error.remark))

@@ -112,7 +112,7 @@ def brought(statement: str) -> set[str]:
         ("import jaxtui", HEAVY | {"click", "msgspec"}),
         ("import jaxtui.cli", HEAVY),
         # The engine is spawned before Textual is imported.
-        (SPAWN, HEAVY | {"asyncio"}),
+        (SPAWN, HEAVY | {"asyncio", "jaxtui.model"}),
         (BARE, HEAVY | {"asyncio", "click", "json", "msgspec"}),
         (HELP, {"textual", *CORE}),
         (FIRST_FRAME, {*CORE} | LATER),

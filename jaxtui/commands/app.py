@@ -8,8 +8,7 @@ import sys
 
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, spawn_process
-from jaxtui.commands.terminal import is_terminal
-from jaxtui.view import words
+from jaxtui.commands.terminal import is_terminal, words_of
 
 
 def run(
@@ -33,10 +32,10 @@ def run(
         CannotRun: if there is no terminal to draw on, or no engine.
     """
     if common.several:
-        raise CannotRun(words.of("app-of-one-host"))
+        raise CannotRun(words_of("app-of-one-host"))
     for name, stream in (("stdin", sys.stdin), ("stderr", sys.stderr)):
         if not is_terminal(stream):
-            raise CannotRun(words.of("no-terminal", stream=name))
+            raise CannotRun(words_of("no-terminal", stream=name))
     options = common.engine_options()
     options.alone = True
     process = common.process or spawn_process(options)
@@ -71,5 +70,5 @@ def _check_driver() -> None:
         App.get_driver_class(None)  # type: ignore[arg-type]
     except Exception as error:
         name = os.environ.get("TEXTUAL_DRIVER", "")
-        text = words.of("driver-unknown", name=name, why=str(error))
+        text = words_of("driver-unknown", name=name, why=str(error))
         raise CannotRun(text) from error

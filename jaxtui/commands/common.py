@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from jaxtui.commands import CannotRun
+from jaxtui.commands.terminal import words_of
 from jaxtui.engine.process import (
     DEFAULT_COMMAND,
     MOST_CPU_DEVICES,
@@ -26,8 +27,6 @@ from jaxtui.engine.process import (
     engine_command,
 )
 from jaxtui.machine.hosts import is_launched
-from jaxtui.model.remark import rejection
-from jaxtui.view import words
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -48,7 +47,7 @@ class Number(click.FloatRange):
     ) -> float:
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            raise rejection("infinite-number", typed=str(value))
+            raise refused("infinite-number", typed=str(value))
         return number
 
 
@@ -99,7 +98,7 @@ class Common:
             SelectionError: several were named.
         """
         if len(self.pythons) > 1:
-            raise rejection("python-compared")
+            raise refused("python-compared")
         return self.pythons[0] if self.pythons else ()
 
     def engine_options(
@@ -133,15 +132,15 @@ class Common:
                 or not self.num_processes
                 or self.process_id is None
             ):
-                raise rejection("place-incomplete")
+                raise refused("place-incomplete")
             if self.process_id >= self.num_processes:
-                raise rejection(
+                raise refused(
                     "place-unknown",
                     process=self.process_id,
                     processes=self.num_processes,
                 )
             if self.this_host:
-                raise rejection("not-with", option="--this-host", other="--coordinator")
+                raise refused("not-with", option="--this-host", other="--coordinator")
 
 
 def spawn_process(options: EngineOptions) -> EngineProcess:
@@ -161,14 +160,21 @@ def no_files(error: OSError) -> CannotRun | None:
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return CannotRun(words.of("too-many-files", why=error.strerror, most=most))
+    return CannotRun(words_of("too-many-files", why=error.strerror, most=most))
 
 
 def not_started(command: Sequence[str], error: OSError) -> CannotRun:
     """What to say of a command that the system cannot start."""
     return no_files(error) or CannotRun(
-        words.of("not-started", command=command[0], why=error.strerror)
+        words_of("not-started", command=command[0], why=error.strerror)
     )
+
+
+def refused(code: str, **facts: Any) -> Exception:
+    """The ``SelectionError`` with this remark, to be raised; see ``words_of``."""
+    from jaxtui.model.remark import rejection
+
+    return rejection(code, **facts)
 
 
 # Options.
@@ -244,9 +250,9 @@ def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> No
     try:
         commands = tuple(tuple(shlex.split(one)) for one in text.split(","))
     except ValueError as error:
-        raise rejection("not-a-command", typed=text, why=str(error)) from error
+        raise refused("not-a-command", typed=text, why=str(error)) from error
     if not all(commands) or len(commands) > MOST_PYTHONS:
-        raise rejection("not-a-python", typed=text)
+        raise refused("not-a-python", typed=text)
     ctx.ensure_object(Common).pythons = commands
 
 
@@ -260,7 +266,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]
     ) -> str:
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise rejection("not-an-address", typed=str(value))
+            raise refused("not-an-address", typed=str(value))
         return str(value)
 
 
@@ -387,7 +393,7 @@ no_history = click.option(
 def check_program(path: str) -> None:
     """Raises ``SelectionError`` if this is no file that can be read."""
     if not os.path.exists(path):
-        raise rejection("no-file", path=path)
+        raise refused("no-file", path=path)
     number = errno.EISDIR if os.path.isdir(path) else errno.EACCES
     if number == errno.EISDIR or not os.access(path, os.R_OK):
-        raise rejection("file-unreadable", file=path, why=os.strerror(number))
+        raise refused("file-unreadable", file=path, why=os.strerror(number))

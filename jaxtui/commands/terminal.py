@@ -8,13 +8,11 @@ import os
 import shutil
 import signal
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from jaxtui.commands import CannotRun
 from jaxtui.signals import interrupt
 from jaxtui.text import PLAIN, visible
-from jaxtui.view import words
-from jaxtui.view.text import wrap
 
 if TYPE_CHECKING:
     import asyncio
@@ -100,6 +98,9 @@ def say(text: str, *, fails: bool = False) -> None:
     with contextlib.suppress(OSError):
         wipe()
         if (width := width_of(sys.stderr)) is not None:
+            # Only now: the app's engine is started before this is imported.
+            from jaxtui.view.text import wrap
+
             lines = text.split("\n")
             text = "\n".join(
                 line if len(line) <= width else wrap(line, later="  ", width=width)
@@ -141,7 +142,7 @@ def put_bytes(data: bytes) -> None:
         return
     wipe()
     if sys.stdout is None:
-        raise CannotRun(words.of("stdout-closed"))
+        raise CannotRun(words_of("stdout-closed"))
     try:
         sys.stdout.flush()
         # Where Python's streams are unbuffered, a signal ends a write in its middle.
@@ -154,7 +155,7 @@ def put_bytes(data: bytes) -> None:
 
 def broken(error: OSError) -> CannotRun:
     """What to say where stdout takes no more."""
-    return CannotRun(words.of("stdout-broken", why=error.strerror))
+    return CannotRun(words_of("stdout-broken", why=error.strerror))
 
 
 def settle() -> None:
@@ -166,3 +167,12 @@ def settle() -> None:
             stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def words_of(code: str, **facts: Any) -> str:
+    """As ``view.words.of``, which takes a tenth of a second to import: neither a help
+    nor the start of the app's engine waits for it.
+    """
+    from jaxtui.view import words
+
+    return words.of(code, **facts)
