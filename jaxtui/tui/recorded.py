@@ -47,8 +47,6 @@ class RecordedScreen(Modal):
             tooltip="Choose another recorded TPU.",
             priority=True,
         ),
-        Binding("n,right_square_bracket", "step(1)", "Next"),
-        Binding("b,left_square_bracket", "step(-1)", "Previous"),
         Binding("tab", "app.focus_next", "Table or map"),
         *modal_keys("recorded", ()),
     ]
@@ -106,17 +104,8 @@ class RecordedScreen(Modal):
         event.stop()
         self.selected = event.name
 
-    @on(DeviceTable.Chosen)
-    def _enter(self, event: DeviceTable.Chosen) -> None:
-        event.stop()
-        self.action_choose()
-
     def action_choose(self) -> None:
         choose(self.base, self.topology)
-
-    def action_step(self, by: int) -> None:
-        names = topologies.names()
-        self.topology = names[(names.index(self.topology) + by) % len(names)]
 
     def _draw(self) -> None:
         width = self.size.width
@@ -127,7 +116,7 @@ class RecordedScreen(Modal):
         self._map.show(self._devices, self.selected, {})
         panel = self.query_one("#recorded-devices", Panel)
         title = f"devices · {devices.title(self._devices)}"
-        hints = [hint(self, one) for one in ("choose", "step(1)", "step(-1)")]
+        hints = [hint(self, "choose")]
         panel.entitle(title, hints)
         natural = sum(one.width + 2 for one in shown) + 3
         panel.styles.width = min(

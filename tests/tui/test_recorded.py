@@ -67,10 +67,6 @@ async def test_one_is_chosen_from_the_list_and_walked_through(
         await pilot.press("end", "enter")
         await until(pilot, lambda: screen.topology == "tpu7x-16")
         await until(pilot, lambda: len(table.keys) == 16)
-        await pilot.press("n")
-        await until(pilot, lambda: screen.topology == "v2-8")
-        await pilot.press("b", "n")
-        await until(pilot, lambda: len(table.keys) == 8)
 
         # Letters that come at once find another one.
         for key in "ov4-32":
