@@ -33,7 +33,7 @@ from jaxtui.model import (
 from jaxtui.model import mesh as meshes
 from jaxtui.model.machine import group_name, id_ranges, members
 from jaxtui.model.mesh import Mesh
-from jaxtui.model.own import SpecError, join_specs, parse_spec
+from jaxtui.model.own import join_specs, parse_spec
 
 MAXIMUM_SIZE = 10**15
 """No machine holds an array of more elements; a larger number is a slip of the hand."""
@@ -436,9 +436,8 @@ def parse_arguments(texts: Iterable[str]) -> str:
     """
     try:
         return join_specs(tuple(map(parse_spec, texts)))
-    except SpecError as error:
-        facts = {"typed": error.typed, "lacks": error.lacks}
-        raise rejection("argument-refused", **facts) from error
+    except ValueError as error:
+        raise rejection("argument-refused", typed=str(error)) from error
 
 
 def split_arguments(text: str) -> tuple[str, ...]:

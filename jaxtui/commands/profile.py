@@ -228,7 +228,7 @@ def _refuse_others(
         SelectionError: or nothing was named.
     """
     if load is not None and target:
-        raise rejection("load-alone", typed=target[0])
+        raise rejection("not-with", option="--load", other=target[0])
     if load is None and not target:
         raise rejection("name-target")
     program = load is None and (module or _is_script(target[0]))

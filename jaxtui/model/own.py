@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from jaxtui.model.mesh import NAMES
 
@@ -51,23 +51,6 @@ WHOLE = "-"
 """In place of an axis: the dimension is not divided."""
 
 _BITS = re.compile(r"\d+")
-
-
-class SpecError(ValueError):
-    """A text describes no argument.
-
-    Args:
-        lacks: what it has not: any sense (``argument``), a known ``dtype``,
-            ``elements``, or ``axes`` that a mesh has, each once and no more of them
-            than dimensions.
-        typed: the text.
-    """
-
-    def __init__(
-        self, lacks: Literal["argument", "dtype", "elements", "axes"], typed: str
-    ) -> None:
-        super().__init__(lacks, typed)
-        self.lacks, self.typed = lacks, typed
 
 
 class Spec(NamedTuple):
@@ -151,22 +134,19 @@ def parse_spec(text: str) -> Spec:
     A layout behind it, as in ``f32[8,128]{1,0}``, is ignored.
 
     Raises:
-        SpecError: It describes none.
+        ValueError: It describes none.
     """
     match = _SPEC.fullmatch(text.strip())
-    if match is None:
-        raise SpecError("argument", text)
-    dtype = _NAMES.get(match[1].lower())
-    if dtype is None:
-        raise SpecError("dtype", text)
+    dtype = _NAMES.get(match[1].lower()) if match else None
+    if match is None or dtype is None:
+        raise ValueError(text)
     shape = tuple(int(size) for size in match[2].split(",") if size.strip())
-    if 0 in shape:
-        raise SpecError("elements", text)
     axes = () if match[3] is None else tuple(match[3].lower().split(","))
     divided = [axis for axis in axes if axis != WHOLE]
     known = set(divided) <= {*NAMES} and len(set(divided)) == len(divided)
-    if match[3] is not None and not (known and divided and len(axes) <= len(shape)):
-        raise SpecError("axes", text)
+    sharded = known and divided and len(axes) <= len(shape)
+    if 0 in shape or (match[3] is not None and not sharded):
+        raise ValueError(text)
     return Spec(dtype, shape, axes)
 
 
@@ -174,7 +154,7 @@ def parse_specs(text: str) -> tuple[Spec, ...]:
     """The arguments of a case's parameter, as ``join_specs`` made it.
 
     Raises:
-        SpecError: As for ``parse_spec``.
+        ValueError: As for ``parse_spec``.
     """
     return tuple(parse_spec(part) for part in text.split())
 

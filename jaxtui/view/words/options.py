@@ -61,7 +61,6 @@ _TEXTS = {
     "yes-alone": "--yes works only with --delete.",
     "not-with": "{option} and {other} do not go together: leave one out.",
     "class-alone": "--class opens the app: leave everything else out.",
-    "load-alone": '--load reads a trace: leave out "{typed}", or --load.',
     "other-target": "--{option} belongs to {what}: leave it out here.",
     "arg-unused": (
         "--arg describes the arguments of a function of your own: name one, as in"

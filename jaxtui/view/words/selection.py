@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 from jaxtui import format as fmt
-from jaxtui.model.own import XLA_DTYPES
 from jaxtui.view.words.base import Facts, Words, did_you_mean, ended
 
 _SIZES = (
@@ -14,15 +13,6 @@ _SIZES = (
     " that doubles (256..4096) or grows by a factor (256..4096x1.41), or a list"
     " (1000,2000)"
 )
-
-_ARGUMENTS = {
-    "argument": "is not an argument. Write a dtype and a shape as XLA does: "
-    "f32[1024,1024], bf16[8,128], or s32[] for a single number.",
-    "dtype": f"has an unknown dtype. Choose one of {', '.join(XLA_DTYPES)}.",
-    "elements": "has no elements, so there is nothing to time.",
-    "axes": "names axes that no mesh has. Behind @ write an axis (x, y, z) or - for"
-    " each dimension, each axis once: bf16[8192,8192]@x,y or f32[64,128]@x,-.",
-}
 
 
 def _choices(facts: Facts) -> str:
@@ -185,7 +175,12 @@ WORDS = {
     ),
     # Functions of files.
     "argument-refused": Words(
-        "not an argument", lambda f: f'"{f["typed"]}" {_ARGUMENTS[f["lacks"]]}'
+        "not an argument",
+        lambda f: (
+            f'"{f["typed"]}" is not an argument: write a dtype and a shape as XLA does,'
+            " f32[1024,1024], bf16[8,128], or s32[] for a number, and behind @ an axis"
+            " of the mesh (x, y, z) or - for each dimension: f32[64,128]@x,-."
+        ),
     ),
     "arguments-given": Words(
         "arguments given",
