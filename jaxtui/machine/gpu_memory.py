@@ -19,6 +19,7 @@ _SMI = (
 )
 
 _SMI_SECONDS = 2.0
+"""It takes up to a second for each card."""
 
 
 class GpuMemory(Record, frozen=True):

@@ -154,6 +154,7 @@ CROWDED = 64
 """More devices than this are drawn as dots."""
 
 DOT = "▆"
+"""Leaves a line between a chip and that below it."""
 
 
 def render(

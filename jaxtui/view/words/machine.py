@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxtui import format as fmt
+from jaxtui.machine.hardware import NAMES, PLUGINS
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import Device, Host
 from jaxtui.model.machine import chip_count, slice_count
@@ -12,14 +13,6 @@ from jaxtui.view.words.base import Facts, Words, ended
 
 COMMAND_CHARACTERS = 60
 """What is shown of a command, which may be a whole program."""
-
-NAMES = {"tpu": "TPU", "cuda": "NVIDIA GPU", "rocm": "AMD GPU"}
-
-PLUGINS = {
-    "tpu": "libtpu",
-    "cuda": "JAX's CUDA plugin",
-    "rocm": "JAX's ROCm plugin",
-}
 
 EXTRAS = {"tpu": "tpu", "cuda": "cuda12", "rocm": "rocm7-local"}
 """Of the package jax."""
@@ -93,9 +86,8 @@ def _fallback(facts: Facts) -> str:
 def _fallback_advice(facts: Facts) -> str:
     if not facts.get("hardware"):
         return install(facts["maker"])
-    platform = "rocm" if facts["maker"] == "rocm" else facts["maker"]
     return (
-        f"Start jaxtui with JAX_PLATFORMS={platform}: JAX then says why the"
+        f"Start jaxtui with JAX_PLATFORMS={facts['maker']}: JAX then says why the"
         f" {NAMES[facts['maker']]} does not start."
     )
 
