@@ -104,6 +104,18 @@ def test_nvidia_smi_is_asked_and_not_awaited_for_ever(tmp_path, monkeypatch):
     assert answer("exec /bin/sleep 3600") == ()
 
 
+@pytest.mark.parametrize(
+    ("chosen", "cards"),
+    [(None, [0, 1, 2]), ("", []), ("-1", []), ("2,0", [2, 0]), ("GPU-1", [1])],
+)
+def test_the_cards_that_jax_may_use(monkeypatch, chosen, cards):
+    there = [GpuMemory(n, 1, 2, uuid=f"GPU-{n}") for n in range(3)]
+    monkeypatch.setattr(gpu_memory, "nvidia", lambda: iter(there))
+    environment = {} if chosen is None else {"CUDA_VISIBLE_DEVICES": chosen}
+    seen = Survey(chips=(Chip("0000:01:00.0", "cuda", "GPU"),), environment=environment)
+    assert [card.index for card in gpu_memory.of(seen)] == cards
+
+
 def test_the_driver_of_amd_tells_by_files(machine):
     used, total = 100 * GIBIBYTE, 192 * GIBIBYTE
     files = {"mem_info_vram_used": str(used), "mem_info_vram_total": str(total)}

@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui.machine.topologies import devices, names
 from jaxtui.model import Device
-from jaxtui.view.chipmap import layout, neighbour, render
+from jaxtui.view.chipmap import DOT, layout, neighbour, render
 from jaxtui.view.text import Line, device_at, plain
 from jaxtui.view.words.machine import explain
 
@@ -154,8 +154,8 @@ def test_a_crowded_map_grows_downwards_only():
     for width in (60, 36, 20, 9, 3, 1):
         lines = render(layout(found), width, 10, "tpu:100")
         assert max(len(plain(line)) for line in lines) <= width
-        drawn = [s.device for line in lines for s in line if s.device]
-        assert len(drawn) == 512
+        drawn = [s.text for line in lines for s in line if s.device]
+        assert drawn == [DOT] * 512
 
 
 @pytest.mark.parametrize(

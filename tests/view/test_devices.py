@@ -173,3 +173,6 @@ def test_many_devices_are_listed_by_host() -> None:
     table, drawn = view.report(None, devices[:64]).tables
     assert len(table.columns[0].cells) == 64
     assert drawn.columns[0].key == "map"
+    # So are all of one host.
+    (table,) = view.report(None, cpu_devices(65)).tables
+    assert len(table.columns[0].cells) == 65
