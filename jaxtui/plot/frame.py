@@ -6,7 +6,6 @@ A canvas is rows of cells, from the top; a height counts from the lowest row.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -120,26 +119,21 @@ def across(canvas: Canvas, height: int, cell: Cell) -> None:
 def bar_heights(points: Sequence[Point], columns: int) -> list[float]:
     """How high every column is filled, in rows; 0 where no bar stands.
 
-    Bars are equally wide and touch. Where several share a column, the highest is seen.
+    Bars are equally wide and touch; a column is filled as high as the nearest bar.
 
     Args:
         points: middle and height of each bar, in cells of the canvas; an empty bin has
             the height 0.
         columns: of the canvas.
     """
-    points = sorted(points)
-    middles = [x for x, _ in points]
+    middles = sorted(x for x, _ in points)
     # The widest gap: places are rounded to parts of a cell, and bars touch.
-    reach = max((b - a for a, b in pairwise(middles)), default=2.0) / 2
+    reach = max([1.0, *(b - a for a, b in pairwise(middles))]) / 2
     found = [0.0] * columns
     for column in range(columns if points else 0):
-        first, last = bisect_left(middles, column), bisect_left(middles, column + 1)
-        here = [y for _, y in points[first:last]]
-        near = points[max(0, first - 1) : last + 1]
-        x, y = min(near, key=lambda point: abs(point[0] - column - 0.5))
-        if not here and abs(x - column - 0.5) <= reach:
-            here = [y]
-        found[column] = max(here, default=0.0)
+        x, y = min(points, key=lambda point: abs(point[0] - column - 0.5))
+        if abs(x - column - 0.5) <= reach:
+            found[column] = y
     return found
 
 

@@ -92,9 +92,7 @@ class _Layout(msgspec.Struct, frozen=True):
         return None
 
     def strokes(self) -> list[Stroke]:
-        """What to draw, clipped and thinned out: all lines, then bars and dots over
-        them.
-        """
+        """What to draw, clipped: all lines, then bars and dots over them."""
         lines, bars, dots = [], [], []
         for curve in self.curves:
             if curve.series.bars:
@@ -107,7 +105,7 @@ class _Layout(msgspec.Struct, frozen=True):
                 lines.append(Stroke(parts, marker, curve.color))
                 continue
             if curve.series.line:
-                parts = strokes.polylines(points, *size)
+                parts = [*strokes.clip(points, *size)]
                 lines.append(Stroke(parts, "braille", curve.color))
             bars.append(Stroke(self.spans(curve), SPAN, curve.color))
             if curve.series.points or len(points) == 1:

@@ -1,9 +1,9 @@
-"""Curves on a canvas: thinned out, clipped, simplified to their dots, and drawn.
+"""Curves on a canvas: clipped, and drawn.
 
 Points on the canvas are in cells: x from the left, y from the bottom. plotext draws
 them. Version 6.1 aborts the process on NaN and takes gigabytes for points far outside
-the limits, so it is given finite points in units of cells, clipped to the canvas,
-thinned out, and nothing else.
+the limits, so it is given finite points in units of cells, clipped to the canvas, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -39,11 +38,6 @@ class Stroke(msgspec.Struct, frozen=True):
     marker: str
     """``braille``, or the one character to draw with."""
     color: Color
-
-
-def polylines(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
-    """A curve as what has to be drawn of it."""
-    return [_straighten(part) for part in clip(_thin(points, width), width, height)]
 
 
 def dots(
@@ -104,37 +98,6 @@ def _segment(
     begin = start if first == 0.0 else (x + first * dx, y + first * dy)
     finish = end if last == 1.0 else (x + last * dx, y + last * dy)
     return begin, finish
-
-
-def _thin(points: Sequence[Point], columns: int) -> list[Point]:
-    """Only the lowest and the highest point of every column."""
-    if len(points) <= 2 * columns:
-        return list(points)
-    ordered = sorted(points, key=itemgetter(0))
-    kept, start = [], 0
-    for column, group in groupby(
-        math.floor(max(-1.0, min(float(columns), x))) for x, _ in ordered
-    ):
-        stop = start + len(list(group))
-        heights = [y for _, y in ordered[start:stop]]
-        if 0 <= column < columns:
-            low = start + heights.index(min(heights))
-            high = start + heights.index(max(heights))
-            kept += sorted({low, high})
-        else:  # Beside the canvas only the way into it counts.
-            kept += sorted({start, stop - 1})
-        start = stop
-    return [ordered[index] for index in kept]
-
-
-def _straighten(points: Sequence[Point]) -> list[Point]:
-    """Without the points inside level runs, which draw the same dots of braille."""
-    kept = list(points[:1])
-    for before, point, after in zip(points, points[1:], points[2:], strict=False):
-        level = {math.floor(4 * y) for _, y in (before, point, after)}
-        if len(level) > 1 or not before[0] <= point[0] <= after[0]:
-            kept.append(point)
-    return [*kept, *points[-1:]] if len(points) > 1 else kept
 
 
 def draw(strokes: Sequence[Stroke], width: int, height: int) -> list[list[Cell]]:
