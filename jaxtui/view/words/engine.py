@@ -483,7 +483,7 @@ WORDS: dict[str, Words] = {
         "failed",
         lambda f: f"{f['function']} failed{_when(f)}{_where(f)}: {ended(f['error'])}",
         lambda f: (
-            "Choose mode eager, which calls it without jax.jit."
+            "Choose mode eager, which calls it without jax.jit, or jit it in its file."
             if f.get("as_is")
             else ""
         ),
