@@ -219,7 +219,7 @@ class _Run(Runner):
                 self._alone = file
                 self._leave_others()
         records = [record for record in records if not self._is_left(record.index)]
-        slow = [case for case in slow if not self._is_left(case[0])]
+        slow = [entry for entry in slow if not self._is_left(entry[0])]
         share = self._measuring * len([*records, *slow]) / max(1, len(self._unfinished))
         for record in records:
             # What JAX has forgotten since is compiled again, out of the rounds.

@@ -152,7 +152,7 @@ class Workload:
     exchange: Exchange | None = None
     """Of a collective."""
     own: bool = False
-    """It is a function of a file or of a package."""
+    """It is a function of a file."""
 
     phases: Phases = field(default_factory=Phases)
     zero_copy: tuple[str, ...] = ()
@@ -538,10 +538,7 @@ def op_scope(case: Case, device: jax.Device) -> ExitStack:
 
 
 def own_scope(case: Case, device: jax.Device | None) -> ExitStack:
-    """With 64-bit types if it or a typed argument wants them.
-
-    The file says so as any program does, with ``jax_enable_x64``.
-    """
+    """64-bit types if a typed argument wants them, or a file by ``jax_enable_x64``."""
     stack = ExitStack()
     if device is not None:
         wide = any(spec.dtype in WIDE for spec in specs(case))
