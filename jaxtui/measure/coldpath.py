@@ -14,6 +14,7 @@ copy. So every repetition uses a new buffer, and pointers tell whether it was co
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from functools import partial
 from time import perf_counter
@@ -32,7 +33,14 @@ from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import dtype_of
 from jaxtui.measure.programs import Count, count, inner
-from jaxtui.measure.workload import Pool, Workload, arrays_of, of_case, spread
+from jaxtui.measure.workload import (
+    Pool,
+    Workload,
+    arrays_of,
+    of_case,
+    on_devices,
+    spread,
+)
 from jaxtui.model import (
     COMPILED_MODES,
     Case,
@@ -364,6 +372,8 @@ def _look_at(workload: Workload, result: Any) -> None:
     if workload.case.mode == "tensorflow":
         result = np.asarray(result)
     arrays = list(arrays_of(result))
+    if workload.own:
+        workload.first = [weakref.ref(array) for array in on_devices(result)]
     if not workload.catalogued:
         _count(workload)
     if not workload.on_return:

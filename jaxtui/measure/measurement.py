@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from socket import gethostname
-from typing import Any
 
 import jax
 import msgspec
@@ -16,7 +14,7 @@ from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
-from jaxtui.measure.workload import Workload, all_finite, arrays_of
+from jaxtui.measure.workload import all_finite, arrays_of, on_devices
 from jaxtui.model import (
     CollectiveRates,
     Fact,
@@ -94,10 +92,13 @@ class Record:
         """Call once more and hold the result against float64."""
         workload = self.workload
         with workload.scope():
-            if workload.own:
-                self.kept, result = _call_twice(workload)
-            else:
-                result, _ = _call(workload)
+            args = tuple(workload.args)
+            result = workload.call(*args)
+            workload.wait(result)
+        if workload.own:
+            there = (*on_devices(args), *(array() for array in workload.first))
+            arrays = {id(array) for array in on_devices(result)}
+            self.kept = bool(arrays) and arrays <= {*map(id, there)}
         if workload.accuracy_of is not None:
             self.accuracy = workload.accuracy_of(result)
         else:
@@ -225,30 +226,6 @@ class Record:
             workload.flops / seconds if workload.flops else None,
             workload.bytes / seconds if workload.bytes else None,
         )
-
-
-def _call(workload: Workload) -> tuple[Any, tuple[Any, ...]]:
-    """A result, which is ready, and the arguments of its call."""
-    args = tuple(workload.args)
-    result = workload.call(*args)
-    workload.wait(result)
-    return result, args
-
-
-def _call_twice(workload: Workload) -> tuple[bool, Any]:
-    """Whether the second result was there before its call, and that result.
-
-    What the function does not keep of the first one is gone by then.
-    """
-    first = [weakref.ref(leaf) for leaf in _on_devices(_call(workload)[0])]
-    result, args = _call(workload)
-    there = [*_on_devices(args), *(ref() for ref in first)]
-    arrays = {id(leaf) for leaf in _on_devices(result)}
-    return bool(arrays) and arrays <= {*map(id, there)}, result
-
-
-def _on_devices(tree: Any) -> Iterator[jax.Array]:
-    return (leaf for leaf in arrays_of(tree) if isinstance(leaf, jax.Array))
 
 
 def thin(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -7,6 +7,7 @@ a call is, and what the result is compared with. ``coldpath`` makes it callable,
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
@@ -165,6 +166,9 @@ class Workload:
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
     xla_count: Count = NOTHING
     """XLA's count of a function of a file."""
+    first: Sequence[weakref.ref[jax.Array]] = ()
+    """The arrays of the first result of a function of a file, which live as long as it
+    keeps them."""
     product: Product | None = None
     """What a function of a file multiplies most, as far as it was traced."""
     written_flops: float = 0.0
@@ -568,6 +572,11 @@ def arrays_of(result: Any) -> Iterator[Any]:
     for leaf in jax.tree.leaves(result):
         if isinstance(leaf, (jax.Array, np.ndarray, np.generic)) and not is_key(leaf):
             yield leaf
+
+
+def on_devices(tree: Any) -> Iterator[jax.Array]:
+    """The arrays of JAX."""
+    return (array for array in arrays_of(tree) if isinstance(array, jax.Array))
 
 
 def all_finite(arrays: Iterable[Any]) -> bool:
