@@ -78,7 +78,7 @@ class Curve(msgspec.Struct, frozen=True):
     """Upright bars: x, and both ends in y."""
     color: Color
     dot: str
-    """What its points are drawn with."""
+    """The character of its points."""
 
 
 def curves_of(series: Sequence[Series], x: Axis, y: Axis) -> list[Curve]:

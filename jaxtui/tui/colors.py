@@ -1,4 +1,4 @@
-"""The plot's colours out of the theme, and whether the terminal can show shades."""
+"""The plot's colours out of the theme, and how many the terminal has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:
 
 
 def few_colors(app: App[Any]) -> bool:
-    """Whether what is drawn must differ by more than its colour."""
+    """True where things must differ by more than their colour."""
     if app.is_headless:
         # There is no terminal to ask; screenshots have every colour.
         return False

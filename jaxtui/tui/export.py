@@ -37,7 +37,7 @@ from jaxtui.view.render import markdown, svg
 from jaxtui.view.scripts import case_script
 
 Contents = Mapping[str, Callable[[], "str | Awaitable[str]"]]
-"""What a file with this ending holds, made at once or when the engine has answered."""
+"""Makers of texts by the ending of a file: at once, or when the engine has answered."""
 
 
 class ExportScreen(LineScreen):
