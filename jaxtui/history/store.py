@@ -464,6 +464,8 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     # Another process may be doing the same: whoever has the lock looks again.
     with _transaction(connection, "BEGIN IMMEDIATE"):
         version = _version(connection)
+        if version == VERSION:
+            return
         if version > VERSION:
             raise HistoryError.of("history-newer", path=str(path), version=version)
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 from jaxtui import cli
+from jaxtui.history import store
 from jaxtui.history.store import (
     EARLIER,
     VERSION,
@@ -312,6 +313,18 @@ def test_an_empty_file_is_a_history_without_measurements(history: History) -> No
     history.path.touch()
     insert(history, HOST, DEVICE, measurement())
     assert history.count() == 1
+
+
+def test_a_table_that_another_process_made_meanwhile_stays(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert(history, HOST, DEVICE, measurement())
+    before, look = [0], store._version
+    monkeypatch.setattr(
+        store, "_version", lambda file: before.pop() if before else look(file)
+    )
+    insert(history, HOST, DEVICE, measurement())
+    assert history.count() == 2
 
 
 def test_a_newer_version_s_file_is_left_alone(history: History) -> None:
