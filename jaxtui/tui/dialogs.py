@@ -72,7 +72,7 @@ class Page(ModalScreen[None]):
         answer = self.query_one("#page-file", Label)
         answer.update(words.said(app.session.state.message))
         # It stands below a text that may be longer than the screen.
-        self.call_after_refresh(answer.scroll_visible, animate=False)
+        self.query_one("#page").scroll_end(animate=False)
 
 
 class CodeScreen(Page):
