@@ -17,7 +17,7 @@ from jaxtui.view import words
     ("name", "said"),
     [
         ("trian.py", "Did you mean train.py?"),
-        ("", "is a folder"),
+        ("", "Is a directory"),
         ("pipe.py", "a pipe, not a regular file"),
         ("huge.py", "4,000,001 bytes"),
         ("nul\0l.py", "Cannot read"),

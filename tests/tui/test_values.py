@@ -24,7 +24,7 @@ VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
     [
         ({}, STATE, True, False, "6 cases, about 14 s"),
         ({"sizes": "12..x"}, STATE, False, True, "12..x"),
-        ({"sizes": ""}, STATE, False, True, "empty"),
+        ({"sizes": ""}, STATE, False, True, "is not a size"),
         ({"dtypes": ()}, STATE, False, True, "one dtype"),
         ({"modes": ()}, STATE, False, True, "one mode"),
         ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
@@ -107,7 +107,7 @@ SPREAD: State = replace(
         ({}, True, False, "1 case"),
         ({"mesh": "1x2"}, True, False, "1 case"),
         ({"mesh": "3x4"}, True, True, "needs 12 devices"),
-        ({"mesh": "1x2@q"}, False, True, 'no axis "q"'),
+        ({"mesh": "1x2@q"}, False, True, '"1x2@q" is not a mesh'),
         ({"devices": ("cpu:0",)}, True, True, "at least two devices"),
     ],
 )
