@@ -81,6 +81,11 @@ texts = st.builds(
 )
 
 
+def test_a_name_that_is_cut_has_its_escapes_counted() -> None:
+    curves = [Series("", (), ()), Series("日本 \x1b[31m\n", (0.0,), (0.0,))]
+    check_size(draw(curves, width=31, height=1), 31, 1)
+
+
 @settings(max_examples=250)
 @given(
     series=st.lists(curves, max_size=3),

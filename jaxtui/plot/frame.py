@@ -184,7 +184,7 @@ def names_beside(
         after = len(ends) - number - 1
         row = min(max(rows - 1 - height, free), rows - 1 - after)
         if 0 <= row < rows:
-            text = cells(f" {label}"[:room], color)
+            text = cells(f" {label}", color)[:room]
             beside[row][: len(text)] = text
         free = row + 1
     return beside
