@@ -23,7 +23,7 @@ REFERENCE_FLOPS = 2e9
 """Results with more elements, or of more work, are sampled."""
 
 STANDARD_ERRORS = 6.0
-"""How far the mean and deviation of random numbers may be from 0 and 1."""
+"""Standard errors that the mean and deviation of random numbers may be off."""
 
 COARSE_DRAWS = {"float8_e4m3fn": 0.2, "bfloat16": 0.03, "float16": 0.01}
 """Extra room where JAX draws few different values: 8 in float8_e4m3fn (mean −0.144,
@@ -33,7 +33,7 @@ million and more."""
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far a result is from its float64 reference."""
+    """The error of a result against its float64 reference."""
 
     error: float | None
     """Largest absolute error relative to the largest reference magnitude; ``None``
@@ -41,7 +41,7 @@ class Accuracy:
     tolerance: float | None
     """The largest error that passes; ``None`` where there is no reference."""
     rows_sampled: int | None
-    """How many rows (of a vector: elements) were compared; ``None`` for all."""
+    """The number of rows (of a vector: elements) compared; ``None`` for all."""
     ok: bool
 
 
@@ -100,7 +100,9 @@ def relative_error(result: Array, reference: Array) -> float:
 
 
 def samples_rows(op: Op, dtype: str, size: int) -> int | None:
-    """How many rows a check compares, along ``rows_axis``; ``None`` for all of them."""
+    """Return the number of rows that a check compares along ``rows_axis``; ``None``:
+    all.
+    """
     shape = op.result_shape(size)
     if not shape:
         return None

@@ -86,8 +86,8 @@ def _trace_arrays(workload: Workload, jitted: Jitted) -> None:
 
     ``eqx.filter_jit`` takes a shape for a static argument, and a tracer for an array.
     """
-    given = (*jitted.args, *workload.args), {**jitted.keywords, **workload.keywords}
-    leaves, structure = jax.tree.flatten(given)
+    arguments = (*jitted.args, *workload.args), {**jitted.keywords, **workload.keywords}
+    leaves, structure = jax.tree.flatten(arguments)
     places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
 
     def function(*arrays: Any) -> list[Any]:

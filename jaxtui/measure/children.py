@@ -20,10 +20,10 @@ from jaxtui.model.base import Record
 _PR_SET_PDEATHSIG = 1
 
 ENDING_SECONDS = 2.0
-"""For a process that has closed its pipe."""
+"""Seconds that a process which has closed its pipe gets to end."""
 
 POLL_SECONDS = 0.05
-"""How long a stop may go unnoticed."""
+"""Seconds between two looks at ``stop``."""
 
 
 def signal_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
@@ -60,13 +60,13 @@ class Child:
         )
 
     def send(self, record: Record) -> None:
-        """One that is gone already says so by its end."""
+        """Write a record; a process that is gone shows by its end, not here."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(msgspec.json.encode(record) + b"\n")
 
     def answers(self, stop: Callable[[], bool]) -> Iterator[bytes]:
-        """Its lines, until it ends or is stopped."""
+        """Yield the lines of its output until it ends or ``stop`` returns true."""
         assert self.process.stdout is not None
         fd, rest = self.process.stdout.fileno(), b""
         while not stop():
@@ -95,7 +95,8 @@ class Child:
 
 
 def sender() -> Callable[[object], None]:
-    """What a child answers with: a line of JSON each, at once, as it may abort next.
+    """Return a function that writes an answer: one line of JSON, flushed at once, as
+    the child may abort next.
 
     They go to fd 1, and what C code prints there goes to fd 2.
     """

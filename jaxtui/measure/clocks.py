@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import jax
 
 Call = Callable[..., Any]
-"""What is timed: returns an array or a pytree of arrays."""
+"""The callable that is timed: it returns an array or a pytree of arrays."""
 
 Wait = Callable[[Any], object]
 """Blocks until a result is ready."""
@@ -60,7 +60,7 @@ def wait_for_tree(result: Any) -> None:
 
 
 def no_wait(result: Any) -> None:
-    """For NumPy, whose result is ready when the call returns."""
+    """Wait for nothing: a result of NumPy is ready when the call returns."""
 
 
 def wait_for(result: Any) -> Wait:
@@ -106,23 +106,24 @@ def burst(call: Call, args: Sequence[Any], wait: Wait, count: int) -> float:
     """
     result = None
     # Before the clock starts: arguments that calls use up are copied each time.
-    each = [(*args,) for _ in range(count)]
+    copies = [(*args,) for _ in range(count)]
     start = perf_counter_ns()
-    for given in each:
-        result = call(*given)
+    for arguments in copies:
+        result = call(*arguments)
     wait(result)
     return (perf_counter_ns() - start) / 1e9
 
 
 def pending_after(call: Call, args: Sequence[Any], count: int) -> int:
-    """How many of ``count`` calls are unfinished right after the last was enqueued.
+    """Count the calls that are unfinished right after the last of ``count`` is
+    enqueued.
 
     A runtime that lets at most ``d`` computations be in flight holds the host back from
     call ``d + 1`` on, so for an op that is slow to compute and quick to enqueue this is
     ``d`` for every ``count > d``. Keeps the results: not for timing.
     """
-    each = [(*args,) for _ in range(count)]
-    results = [call(*given) for given in each]
+    copies = [(*args,) for _ in range(count)]
+    results = [call(*arguments) for arguments in copies]
     pending = sum(not is_ready(result) for result in results)
     jax.block_until_ready(results[-1])
     return pending
@@ -144,5 +145,5 @@ def is_ready(result: Any) -> bool:
 
 
 def _has_clock(value: Any) -> bool:
-    """Whether it is an array of JAX; a key of ``jax.random`` cannot be asked."""
+    """Return whether ``value`` is an array of JAX; a key of ``jax.random`` is not."""
     return isinstance(value, jax.Array) and hasattr(value, "is_ready")

@@ -60,7 +60,7 @@ SECONDS_AT_MOST = 0.5
 class Transfer(NamedTuple):
     seconds: float
     aliased: bool
-    """Nothing was copied: the two sides share memory."""
+    """True if nothing was copied: host and device share the memory."""
 
 
 Step = Callable[[], Transfer]
@@ -165,7 +165,7 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
 
 
 def _copies(workload: Workload) -> Iterator[tuple[Phase, Step]]:
-    """What is copied to the device and back; NumPy copies nothing."""
+    """Yield the timed copies to the device and back; NumPy copies nothing."""
     if workload.on_return:
         return
     # What a file has spread over devices nobody sends.
@@ -179,7 +179,7 @@ def _copies(workload: Workload) -> Iterator[tuple[Phase, Step]]:
 
 
 def _without_room(workload: Workload) -> Remark | None:
-    """Why the arguments cannot be on the device once more."""
+    """Return the reason why a second copy of the arguments does not fit, if so."""
     assert workload.device is not None
     leaves = arrays_of((workload.hosts(), workload.keywords))
     needed = sum(array.nbytes for array in leaves)
@@ -192,7 +192,7 @@ def _without_room(workload: Workload) -> Remark | None:
 
 
 forgotten = 0
-"""How often JAX was made to forget what it had compiled in this process."""
+"""The number of times that JAX's compilation caches were cleared in this process."""
 
 
 def forget() -> None:
@@ -258,7 +258,9 @@ class Stages:
 
     @property
     def names(self) -> tuple[Stage, ...]:
-        """Those that it shows; none if it is compiled already."""
+        """The stages that the jitted function offers; none if it is compiled
+        already.
+        """
         jitted = self._workload.as_is
         if jitted is None or hasattr(jitted.function, "trace"):
             return ("trace", "lower", "compile")
@@ -316,7 +318,7 @@ def _cold_stages(workload: Workload) -> Iterator[tuple[Phase, Step]]:
 
 
 def _look_at_program(workload: Workload, compiled: Any) -> None:
-    """What XLA says of what was compiled."""
+    """Record the counts of XLA's cost analysis."""
     if not workload.catalogued:
         workload.xla_count = count(compiled)
     if workload.case.mode == "jit":
@@ -331,7 +333,7 @@ def _transfer(workload: Workload) -> Transfer:
 
 
 def _count_kernels(workload: Workload) -> None:
-    """How many computations an eager call of an op puts in flight."""
+    """Count the computations that an eager call of an op enqueues."""
     traced = workload.jitted().trace(*workload.resident(), **workload.keywords)
     workload.kernels = max(1, len(traced.jaxpr.eqns))
 
@@ -368,7 +370,7 @@ def _first_call(workload: Workload) -> Transfer:
 
 
 def _look_at(workload: Workload, result: Any) -> None:
-    """What is fixed by the first result: how to wait for it, its dtype, its size."""
+    """Record what the first result fixes: how to wait for it, its dtype, its size."""
     if workload.case.mode == "tensorflow":
         result = np.asarray(result)
     arrays = list(arrays_of(result))
@@ -382,10 +384,14 @@ def _look_at(workload: Workload, result: Any) -> None:
             raise RefusedError.of("no-jax-array", name=name)
         workload.wait = wait_for(result)
     workload.output_dtype = dtype_of(arrays)
-    asked, got = workload.case.dtype, workload.output_dtype
-    if asked == "float64" and workload.op and np.dtype(got).itemsize < 8:
+    wanted_dtype, result_dtype = workload.case.dtype, workload.output_dtype
+    if (
+        wanted_dtype == "float64"
+        and workload.op
+        and np.dtype(result_dtype).itemsize < 8
+    ):
         # JAX has silently computed in another precision.
-        raise RefusedError.of("precision-lost", dtype=got)
+        raise RefusedError.of("precision-lost", dtype=result_dtype)
     workload.result_bytes = sum(array.nbytes for array in arrays)
 
 
@@ -424,7 +430,7 @@ def to_host(fresh: Callable[[], list[Any]]) -> Transfer:
     def once() -> tuple[float, bool]:
         arrays = jax.block_until_ready(fresh())
         start = perf_counter()
-        hosts = [np.asarray(one) for one in arrays]
+        hosts = [np.asarray(array) for array in arrays]
         seconds = perf_counter() - start
         return seconds, all(map(shares_memory, arrays, hosts))
 
@@ -432,7 +438,7 @@ def to_host(fresh: Callable[[], list[Any]]) -> Transfer:
 
 
 def shares_memory(array: jax.Array, other: jax.Array | Array) -> bool:
-    """Whether a single-device array and another, or NumPy's, are the same bytes.
+    """Return whether a single-device array shares its memory with another array.
 
     False where there is no pointer to compare: of sharded arrays, typed keys and those
     of some plugins.
@@ -451,8 +457,8 @@ def _repeat(once: Callable[[], tuple[float, bool]]) -> Transfer:
     aliased: list[bool] = []
     begin = perf_counter()
     for _ in range(REPETITIONS):
-        taken, shared = once()
-        seconds.append(taken)
+        copy_seconds, shared = once()
+        seconds.append(copy_seconds)
         aliased.append(shared)
         # To make what is copied may take longer than to copy it.
         if perf_counter() - begin > SECONDS_AT_MOST:

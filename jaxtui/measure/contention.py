@@ -1,4 +1,4 @@
-"""Who else used the CPU: Linux ``/proc``, read before and after each turn.
+"""The CPU time of other processes: Linux ``/proc``, read before and after each turn.
 
 Where ``/proc`` does not exist nothing is said, because nothing is known.
 """
@@ -33,13 +33,13 @@ class _Counters(NamedTuple):
     """Seconds since boot, those of the CPU summed over all cores."""
 
     busy: float
-    """In any process of this machine."""
+    """CPU seconds of all processes of this machine."""
     idle: float
     steal: float
     """Runnable, but the hypervisor ran another machine."""
     cores: int
     own: float
-    """In this process."""
+    """CPU seconds of this process."""
     waited: float | None
     """Some task waited for a core; ``None`` where not known."""
 

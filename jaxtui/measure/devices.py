@@ -1,4 +1,4 @@
-"""What JAX sees: devices, their memory, and the facts about the host.
+"""Devices as JAX sees them, their memory, and the facts about the host.
 
 A device's ``repr`` and the order of devices say nothing reliable; only attributes do,
 and each kind of device has its own set of them.
@@ -31,14 +31,14 @@ EXTRA = (
 """Attributes that plugins serve by name although ``dir()`` may not list them."""
 
 MODELLED = frozenset(Device.__struct_fields__)
-"""What ``Device`` has a field for."""
+"""The attributes for which ``Device`` has a field."""
 
 LEFT_OUT = frozenset({"client", "host_id", "task_id"})
 """An object without a useful text, and deprecated aliases of ``process_index``."""
 
 
 def probe(read: Callable[[], Any]) -> Any:
-    """What ``read`` returns, or ``None`` where the device cannot answer.
+    """Call ``read``; return ``None`` where the device cannot answer.
 
     Devices come from plugins, which raise what they like for what they lack: an
     AttributeError with an empty message on CPU, UNIMPLEMENTED or INVALID_ARGUMENT as
@@ -51,7 +51,7 @@ def probe(read: Callable[[], Any]) -> Any:
 
 
 def is_simulated(device: Any) -> bool:
-    """Whether it is one of several devices that share one CPU.
+    """Return whether a device is one of several that share one CPU.
 
     XLA's own CPU device is the whole machine; ``--cpu-devices``, ``XLA_FLAGS`` and
     ``jax_num_cpu_devices`` make more of it.
@@ -60,7 +60,9 @@ def is_simulated(device: Any) -> bool:
 
 
 def simulated() -> Iterator[tuple[str, int]]:
-    """How many CPU devices JAX is to make, and what says so; starts no backend."""
+    """Yield each setting for the number of CPU devices, and the number; starts no
+    backend.
+    """
     flags = os.environ.get("XLA_FLAGS", "")
     for count in re.findall(r"--xla_force_host_platform_device_count=(\d+)", flags):
         yield "XLA_FLAGS", int(count)
@@ -77,7 +79,7 @@ def describe() -> tuple[Device, ...]:
 
 
 def describe_device(device: Any) -> Device:
-    """One device as a record; attributes that it does not have are ``None``.
+    """Return the record of a device; attributes that it lacks are ``None``.
 
     The own process is that of the device's client; devices of others have no memory
     statistics.
@@ -140,12 +142,12 @@ def find(wanted: str) -> jax.Device:
 
 
 def find_all(wanted: str) -> tuple[jax.Device, ...]:
-    """As ``find``, each device of a group such as ``tpu:0-7``."""
+    """Find each device of a group such as ``tpu:0-7``, like ``find``."""
     return tuple(map(find, members(wanted)))
 
 
 def find_own(wanted: str) -> jax.Device:
-    """As ``find``, a device of this process."""
+    """Find a device of this process, like ``find``."""
     device = find(wanted)
     check_own(describe_device(device))
     return device

@@ -1,4 +1,4 @@
-"""Why something cannot be done, and why JAX does not start: codes and facts.
+"""Refusals, and the reasons why JAX does not start: codes and facts.
 
 What JAX says is known by ``jaxtui.machine.messages``; here is what follows from the
 environment. The original text always stays whole in ``detail``.
@@ -22,7 +22,7 @@ HEADLINE_CHARACTERS = 300
 
 
 class RefusedError(RemarkError):
-    """What was asked for cannot be done."""
+    """A request that jaxtui cannot do."""
 
 
 def check_fault(error: BaseException) -> None:
@@ -37,7 +37,7 @@ def check_fault(error: BaseException) -> None:
 
 
 def _text(error: BaseException) -> str:
-    """Its text; empty where that raises as well."""
+    """Return the error's text; empty where ``str`` raises as well."""
     try:
         return str(error)
     except BaseException:
@@ -62,17 +62,17 @@ def translate_import(exc: BaseException) -> EngineFailed:
     trace = "".join(traceback.format_exception(exc))
     if cause := causes.find(trace, os.environ):
         return EngineFailed(remark=replace(cause, detail=text))
-    found = packages.installed()
+    installed = packages.installed()
     facts: dict[str, Fact] = {
         "error": headline(exc),
-        "jax": found.jax,
-        "jaxlib": found.jaxlib,
+        "jax": installed.jax,
+        "jaxlib": installed.jaxlib,
     }
     return EngineFailed(remark=Remark("jax-broken", facts, "error", text))
 
 
 def translate_backend(exc: BaseException) -> EngineFailed:
-    """What kept the backend from starting.
+    """Explain why the backend did not start.
 
     An accelerator that another process holds has the code ``held``; the process that
     the text names is among ``holders``, and nothing else about it is looked up here.
@@ -95,24 +95,24 @@ def _named(pid: Fact) -> Holder:
 def _of_environment(exc: BaseException, text: str) -> Remark:
     installed = packages.installed()
     plugins = tuple(f"{name} {version}" for name, version in installed.plugins.items())
-    asked = os.environ.get("JAX_PLATFORMS", "")
+    platforms = os.environ.get("JAX_PLATFORMS", "")
     facts: dict[str, Fact] = {
-        "asked": asked,
+        "asked": platforms,
         "variable": "JAX_PLATFORMS",
         "plugins": plugins,
         "jax": installed.jax,
     }
     if isinstance(exc, AssertionError) and not str(exc):
         # JAX skips cuda where it sees no GPU, and asserts that something was left.
-        if "cuda" in asked or "gpu" in asked:
-            return Remark("no-gpu", {"asked": asked}, "error", text)
+        if "cuda" in platforms or "gpu" in platforms:
+            return Remark("no-gpu", {"asked": platforms}, "error", text)
         return Remark("backend-failed", facts, "error", text)
     if name := re.search(r"Backend '(.+?)' is not in the list of known", text):
         return _unknown_platform(name[1], facts, text)
     if name := re.search(r"Unknown backend:? '?(\w+)'?", text):
         variable = "JAX_PLATFORM_NAME"
-        asked = os.environ.get(variable, asked)
-        facts |= {"asked": asked, "variable": variable}
+        platforms = os.environ.get(variable, platforms)
+        facts |= {"asked": platforms, "variable": variable}
         return _unknown_platform(name[1], facts, text)
     if cause := causes.find(text, os.environ):
         return replace(cause, detail=text)
@@ -122,7 +122,7 @@ def _of_environment(exc: BaseException, text: str) -> Remark:
 
 
 def _unknown_platform(name: str, facts: dict[str, Fact], text: str) -> Remark:
-    asked = str(facts["asked"]).split(",")
-    if name not in asked and "gpu" in asked:
+    platforms = str(facts["asked"]).split(",")
+    if name not in platforms and "gpu" in platforms:
         name = "gpu"  # stands for cuda and rocm
     return Remark("platform-unknown", {**facts, "platform": name}, "error", text)

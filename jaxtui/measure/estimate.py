@@ -1,4 +1,4 @@
-"""How long one call of a slow case would take, before it is run.
+"""Estimates of the seconds that one call of a slow case takes, before it runs.
 
 NumPy's float16 and integer products have no BLAS behind them: 1000×1000 takes seconds,
 and once started neither NumPy nor XLA can be interrupted.
@@ -24,18 +24,18 @@ WORTH_ASKING = {"numpy": 1e8, "cpu": 2e10, "accelerator": 2e14}
 TRIAL_WORK = {"numpy": 2e7, "cpu": 1e9, "accelerator": 1e12}
 
 FLOAT8_ON_CPU = 100.0
-"""How many times longer element-wise work takes there in float8, which XLA converts
+"""The factor by which float8 slows element-wise work on a CPU, where XLA converts it
 back and forth in software: 13 s for a softmax of 16384², measured."""
 
 SLOW_SECONDS = 1.0
 """An estimate up to this is taken as it comes."""
 
 DOUBT_SECONDS = 0.5
-"""How long a single call of a larger trial may be expected to take."""
+"""The longest expected duration, in seconds, of a single call of a larger trial."""
 
 TRIALS = 6
 TRIAL_SECONDS = 0.2
-"""So many calls of the smaller case, or so long, whichever ends first."""
+"""Seconds after which a trial of the smaller case ends, if its calls don't end it."""
 
 
 def call_seconds(
@@ -57,16 +57,19 @@ def call_seconds(
     smaller = size
     while smaller > 1 and effort * work(op, smaller, dtype) > TRIAL_WORK[where]:
         smaller //= 2
-    taken = _fastest(trial(smaller))
+    seconds = _fastest(trial(smaller))
     # What a call costs beside its work is a good part of a small trial, and a machine
     # that is busy makes more of it: nothing is called slow before a trial of a size at
     # which the work is most of it.
-    while taken * _times(op, dtype, size, smaller) > SLOW_SECONDS:
+    while seconds * _times(op, dtype, size, smaller) > SLOW_SECONDS:
         larger = 2 * smaller
-        if larger >= size or taken * _times(op, dtype, larger, smaller) > DOUBT_SECONDS:
+        if (
+            larger >= size
+            or seconds * _times(op, dtype, larger, smaller) > DOUBT_SECONDS
+        ):
             break
-        smaller, taken = larger, _fastest(trial(larger))
-    return taken * _times(op, dtype, size, smaller)
+        smaller, seconds = larger, _fastest(trial(larger))
+    return seconds * _times(op, dtype, size, smaller)
 
 
 def _times(op: Op, dtype: str, larger: int, smaller: int) -> float:
@@ -97,16 +100,16 @@ def of_case(case: Case, device: jax.Device | None, seed: int) -> float | None:
 
     def trial(size: int) -> Callable[[], object]:
         smaller = msgspec.structs.replace(case, size=size)
-        made = of_op(smaller, op, device, Pool(seed))
-        with made.scope():
+        workload = of_op(smaller, op, device, Pool(seed))
+        with workload.scope():
             if device is not None:
-                made.args = made.resident()
+                workload.args = workload.resident()
             if case.mode in COMPILED_MODES:
-                made.call = made.jitted()
+                workload.call = workload.jitted()
 
         def blocking() -> None:
-            with made.scope():
-                made.wait(made.call(*made.args))
+            with workload.scope():
+                workload.wait(workload.call(*workload.args))
 
         return blocking
 

@@ -57,19 +57,21 @@ from jaxtui.model import (
 from jaxtui.stats import MINIMUM_ROUNDS
 
 SPREAD_SHARE = 0.6
-"""Of the time for sampling that rounds should span, where that is short."""
+"""Fraction of a short sampling budget that the rounds must span before a case
+may stop."""
 
 SHORT_SHARE = 0.01
-"""Of the budget: six rounds of a call that takes less are had in any case."""
+"""Fraction of the budget: a case whose six rounds take less gets them in any event."""
 
 SLOW_SECONDS = 1.0
 """NumPy's calls that take longer are timed after all turns, three times."""
 
 SLOW_SECONDS_AT_MOST = 10.0
-"""Of a call of NumPy, which nothing can break off, unless the budget is larger."""
+"""Longest call of NumPy, in seconds, unless the budget is larger: nothing can interrupt
+it."""
 
 FINISH_SECONDS = 0.3
-"""For copies and check of a case, until that was seen."""
+"""Seconds for the copies and the check of a case, until a case has finished."""
 
 Indexed = tuple[int, PlannedCase]
 
@@ -112,7 +114,7 @@ class _Run(Runner):
         self._measuring = experiment.share
         """Seconds of turns that are left."""
         self._turns_end: float | None = None
-        """When the turns that are going on end."""
+        """The ``perf_counter`` time at which the current turns end."""
         self._alone = own.alone
         """The file that has set something for the process: only its cases run in it."""
         self._prepared: list[float] = []
@@ -143,16 +145,16 @@ class _Run(Runner):
 
     @property
     def remaining(self) -> float:
-        """What is left to measure, and each preparation and each end that is to come,
-        as long as those before.
+        """The seconds left: measuring, and every preparation and check to come, each as
+        long as those before.
         """
         measuring = self._measuring
         if self._turns_end is not None:
             measuring = max(0.0, self._turns_end - perf_counter())
         usual = self._experiment.preparation_seconds / max(1, len(self.cases))
-        each = fmean(self._prepared or [usual])
+        first = fmean(self._prepared or [usual])
         last = fmean(self._finished or [FINISH_SECONDS])
-        return measuring + len(self._waiting) * each + len(self._unfinished) * last
+        return measuring + len(self._waiting) * first + len(self._unfinished) * last
 
     def _leave_others(self) -> None:
         """Leave the cases of other files, and those of the catalogue, to the next
@@ -247,11 +249,11 @@ class _Run(Runner):
             return None
         record: Record | None = None
         try:
-            known = None
+            device_runtime = None
             if group := _devices(planned):
-                known = yield from self.warm_up(_own(group))
-            made = yield from self._workload(index, planned, pool)
-            for event in coldpath.prepare(index, made, cold=self._own_process):
+                device_runtime = yield from self.warm_up(_own(group))
+            workload = yield from self._workload(index, planned, pool)
+            for event in coldpath.prepare(index, workload, cold=self._own_process):
                 if isinstance(event, PhaseStarted):
                     self.phase = event.phase
                     # Whoever fails before it would leave the others waiting in it.
@@ -264,15 +266,15 @@ class _Run(Runner):
             failure = self._settled(None, case)
             if failure is None:
                 turns = Turns(
-                    made,
-                    queue_depth=known.queue_depth if known else 1,
-                    throughput=made.queues,
+                    workload,
+                    queue_depth=device_runtime.queue_depth if device_runtime else 1,
+                    throughput=workload.queues,
                     results_at_most=planning.results_at_most(
-                        planned.case, made.call_bytes
+                        planned.case, workload.call_bytes
                     ),
                     pace=self._pace,
                 )
-                record = Record(index, turns, known)
+                record = Record(index, turns, device_runtime)
                 yield from self._first_figure(record)
         except FAULTS as error:
             failure = explain(error, case, self.phase)
@@ -346,11 +348,11 @@ class _Run(Runner):
         by_turns = {record.turns: record for record in records}
         turns = [record.turns for record in records]
         begin = perf_counter()
-        again = sum(one.warm_up_seconds for one in turns if not one.warm)
+        again = sum(taker.warm_up_seconds for taker in turns if not taker.warm)
         self._turns_end = end = begin + share + again
         spread = begin + min(SPREAD_SECONDS, SPREAD_SHARE * share)
         short = SHORT_SHARE * self._experiment.share
-        for one in take_turns(
+        for taker in take_turns(
             turns,
             share + again,
             stop=self.stop,
@@ -359,13 +361,13 @@ class _Run(Runner):
             announce=True,
             pace=self._pace,
         ):
-            record = by_turns[one]
-            if not one.warm:
+            record = by_turns[taker]
+            if not taker.warm:
                 yield PhaseStarted(index=record.index, phase="warm-up")
                 continue
-            if one.fault is not None:
+            if taker.fault is not None:
                 case = record.workload.case
-                failure = explain(one.fault, case, "sampling")
+                failure = explain(taker.fault, case, "sampling")
                 yield self._fail(record.index, failure)
                 continue
             yield record.sampled()
@@ -377,7 +379,7 @@ class _Run(Runner):
                 continue
             reason = self._stop_reason(record, now, spread, end)
             if reason is not None:
-                one.done, record.stopped = True, reason
+                taker.done, record.stopped = True, reason
         self._turns_end = None
         self._measuring = max(0.0, self._measuring - (perf_counter() - begin))
 
@@ -413,23 +415,27 @@ class _Run(Runner):
 
     def _compare(self, records: Sequence[Record]) -> None:
         """Hold both sides of a function of a file against each other."""
-        timed = [each for each in records if each.workload.own and each.turns.rounds]
-        numpys = {_function(each): each for each in timed if each.workload.on_return}
-        for record in timed:
-            other = numpys.get(_function(record))
-            if other is None or other is record or self.stop():
+        timed = [
+            record for record in records if record.workload.own and record.turns.rounds
+        ]
+        numpys = {
+            _function(record): record for record in timed if record.workload.on_return
+        }
+        for jax_side in timed:
+            numpy_side = numpys.get(_function(jax_side))
+            if numpy_side is None or numpy_side is jax_side or self.stop():
                 continue
             # What a side raises is told when its result is checked.
             with suppress(Exception, SystemExit):
-                differs = sides.compare(record.workload, other.workload)
-                for side in (record, other):
+                differs = sides.compare(jax_side.workload, numpy_side.workload)
+                for side in (jax_side, numpy_side):
                     side.compared = True
                     side.differs = side.differs or differs
 
     def _finish_all(self, records: Sequence[Record]) -> Iterator[RunEvent]:
         """Copies first: to check a result fetches it."""
-        left = [record for record in records if record.turns.fault is None]
-        for record in left:
+        unfinished = [record for record in records if record.turns.fault is None]
+        for record in unfinished:
             if record.turns.rounds and not self._pace.decide(self.stop, bool):
                 with suppress(*FAULTS):
                     record.turns.load()
@@ -437,8 +443,8 @@ class _Run(Runner):
                     if isinstance(event, PhaseStarted):
                         yield self.progress(event.phase, record.workload.case.label)
                     yield event
-        self._compare(left)
-        for record in left:
+        self._compare(unfinished)
+        for record in unfinished:
             begin = perf_counter()
             yield from self._finish(record)
             self._finished.append(perf_counter() - begin)
@@ -476,13 +482,13 @@ def _function(record: Record) -> tuple[str, int, str]:
 
 
 def _missing_seconds(turns: Sequence[Turns], short: float) -> float:
-    """For the rounds without which there is no interval, of calls that are short."""
+    """Sum the seconds that cases with short calls need for a confidence interval."""
     return sum(
-        (MINIMUM_ROUNDS - len(one.rounds)) * one.call_seconds
-        for one in turns
-        if not one.done
-        and len(one.rounds) < MINIMUM_ROUNDS
-        and one.call_seconds < short
+        (MINIMUM_ROUNDS - len(taker.rounds)) * taker.call_seconds
+        for taker in turns
+        if not taker.done
+        and len(taker.rounds) < MINIMUM_ROUNDS
+        and taker.call_seconds < short
     )
 
 
@@ -504,14 +510,15 @@ def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
 
 
 def _devices(planned: PlannedCase) -> tuple[jax.Device, ...]:
-    """Where it runs; none on the host."""
     return () if planned.case.device == HOST else devices.find_all(planned.case.device)
 
 
 def _own(group: Sequence[jax.Device]) -> jax.Device:
     """The first of them that is of this process."""
-    mine = jax.process_index()
-    return next((one for one in group if one.process_index == mine), group[0])
+    process = jax.process_index()
+    return next(
+        (device for device in group if device.process_index == process), group[0]
+    )
 
 
 def _stop_failure(case: Case, before: str) -> Failure:

@@ -1,4 +1,4 @@
-"""What a case raised: of ops and of functions of a file.
+"""Failures of ops and of functions of a file, from the exceptions they raise.
 
 What JAX says is known by ``jaxtui.machine.messages``, and the original text always
 stays in ``detail``.
@@ -23,7 +23,8 @@ from jaxtui.model.own import short_name
 from jaxtui.model.remark import Fact
 
 FAULTS = (BaseException,)
-"""What a case may raise; ``check_fault`` raises again what is no fault of it."""
+"""Exceptions that a case may raise; ``check_fault`` raises those again that are not
+its."""
 
 INSTALLED = ("site-packages", "dist-packages")
 """Folders whose files are not one's own, even where they lie beside the file."""
@@ -32,30 +33,33 @@ _UNTRACED = re.compile(
     r"^\w*(Tracer|Concret)\w*Error|Non-hashable static arguments"
     r"|Error interpreting argument"
 )
-"""What JAX says of code that needs values, under a ``jit`` that its file lacks."""
+"""JAX's errors for code that needs concrete values, under a ``jit`` that its file
+lacks."""
 
 _FILTERED = re.compile("-{20}\nFor simplicity, JAX has removed its internal frames")
-"""What JAX adds to an exception whose traceback it has shortened."""
+"""The sentence that JAX adds to an exception whose traceback it has shortened."""
 
 
 def translate(exc: BaseException, case: Case, phase: str) -> Failure:
-    """What happened to an op.
+    """Return the failure of an op.
 
     An asynchronous call returns before it fails, so an error in the phase ``block``
     belongs to an earlier dispatch.
     """
     text = full_text(exc)
-    if (known := messages.find(text, "case")) is not None:
-        facts = {**known.facts, "phase": phase}
+    if (remark := messages.find(text, "case")) is not None:
+        facts = {**remark.facts, "phase": phase}
         if buffers := messages.largest_buffers(text):
             facts["buffers"] = buffers
-        return Failure(case=case, remark=replace(known, facts=facts, detail=text))
+        return Failure(case=case, remark=replace(remark, facts=facts, detail=text))
     facts = {"error": headline(exc), "phase": phase}
     return Failure(case=case, remark=Remark("raised", facts, "error", text))
 
 
 def explain(error: BaseException, case: Case, phase: str) -> Failure:
-    """What happened: in a function of a file with the line of that file."""
+    """Return the failure of a case: for a function of a file with the line of that
+    file.
+    """
     check_fault(error)
     if isinstance(error, RefusedError):
         return Failure(case=case, remark=error.remark)

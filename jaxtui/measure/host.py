@@ -61,7 +61,7 @@ def host() -> Host:
             for name, value in sorted(os.environ.items())
             if name.startswith(PREFIXES) or name in VARIABLES
         },
-        settings={each.name: each.value for each in settings.deviations()}
+        settings={setting.name: setting.value for setting in settings.deviations()}
         | malloc.settings(),
     )
 
@@ -98,5 +98,5 @@ def _cpu_model() -> str | None:
 
 
 def _meminfo(name: str) -> int | None:
-    found = re.search(rf"^{name}:\s*(\d+)", read_text(MEMORY), re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    match = re.search(rf"^{name}:\s*(\d+)", read_text(MEMORY), re.MULTILINE)
+    return int(match[1]) * 1024 if match else None

@@ -21,20 +21,20 @@ from jaxtui.measure.errors import RefusedError, headline
 from jaxtui.model import Fact, Place, Remark
 
 JOIN_SECONDS = 300
-"""For JAX's runtime to bring together whoever has met."""
+"""Seconds that JAX's runtime gets to connect the processes that have met."""
 
 MEET_SECONDS = 86_400.0
-"""At a barrier; a process that is gone ends all sooner."""
+"""Seconds at a barrier; a process that dies ends the wait sooner."""
 
 FIRST_PORT, PORTS = 61_440, 4096
-"""Where JAX chooses a job's port from."""
+"""The range from which JAX chooses a job's port."""
 
 DETECTION_SECONDS = 30
-"""For the name of process 0 to become known to the name service."""
+"""Seconds for the name of process 0 to appear in the name service."""
 
 
 def detect() -> Place | None:
-    """What JAX's own detection of clusters says; ``None`` of a process alone.
+    """Run JAX's own cluster detection; return ``None`` for a process alone.
 
     Raises:
         RefusedError: There is a cluster, and JAX cannot make out this one's place.
@@ -45,7 +45,7 @@ def detect() -> Place | None:
             # As JAX does: the first that is there counts.
             if kind.opt_in_only_method or not kind.is_env_present():
                 continue
-            found = ClusterEnv.auto_detect_unset_distributed_params(
+            parameters = ClusterEnv.auto_detect_unset_distributed_params(
                 None, None, None, None, kind.name, DETECTION_SECONDS
             )
         # What a launcher leaves in the environment may be anything.
@@ -53,7 +53,7 @@ def detect() -> Place | None:
             facts: dict[str, Fact] = {"launcher": kind.name, "error": headline(error)}
             remark = Remark("cluster-unreadable", facts, "warning")
             raise RefusedError(remark) from error
-        address, processes, process, local = found
+        address, processes, process, local = parameters
         if processes is None or processes < 2 or address is None or process is None:
             return None
         devices = tuple(local) if local else None
@@ -62,7 +62,8 @@ def detect() -> Place | None:
 
 
 def open_mpi(environment: Mapping[str, str]) -> Place | None:
-    """What Open MPI 5 says, which JAX does not read; ``None`` of a process alone.
+    """Read the environment of Open MPI 5, which JAX does not; ``None`` for a process
+    alone.
 
     Raises:
         RefusedError: It does not say where process 0 is.
@@ -71,13 +72,13 @@ def open_mpi(environment: Mapping[str, str]) -> Place | None:
     if processes < 2:
         return None
     # It has the host of mpirun, as has the address that JAX takes from version 4.
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"prterun-(.+)-(\d+)@(\d+)", environment.get("PMIX_NAMESPACE", "")
     )
-    if found is None:
+    if match is None:
         facts: dict[str, Fact] = {"launcher": "ompi", "processes": processes}
         raise RefusedError(Remark("cluster-unknown", facts, "error"))
-    host, number = found[1], int(found[2]) + int(found[3])
+    host, number = match[1], int(match[2]) + int(match[3])
     if environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(processes):
         host = "127.0.0.1"
     local = environment.get("OMPI_COMM_WORLD_LOCAL_RANK")

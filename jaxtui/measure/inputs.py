@@ -13,8 +13,9 @@ ALIGNMENT = 64
 """XLA takes over a host buffer without a copy when its address is a multiple of it."""
 
 OFFSET = 16
-"""Of inputs beyond such a multiple: enough for every dtype, too little for zero-copy,
-and where NumPy's large arrays lie, behind the header of glibc's own pages."""
+"""Bytes past a 64-byte boundary at which inputs begin: enough for every dtype, too
+little for zero-copy, and where NumPy's large arrays lie, behind the header of glibc's
+own pages."""
 
 
 def numpy_dtype(dtype: str) -> str:
@@ -42,16 +43,16 @@ def host_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Array, ...]:
     and the same "transfer" of 200 MB takes 26 µs or 66 ms. These always copy.
     """
     rng = np.random.default_rng(seed)
-    made = []
+    arrays = []
     for argument in op.arguments(size):
         array = _allocate(argument.shape, as_dtype(argument.dtype(dtype)))
         argument.fill(rng, array, seed)
-        made.append(array)
-    return tuple(made)
+        arrays.append(array)
+    return tuple(arrays)
 
 
 def numpy_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
-    """The same values for the NumPy form, where a NumPy program has them.
+    """Return the same values for the NumPy form, where a NumPy program has them.
 
     bfloat16 and float8 values come as float32, and a key as a ``Generator``.
     """
@@ -64,14 +65,14 @@ def numpy_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
             else np.empty(argument.shape, name)
             for argument, name in zip(arguments, dtypes, strict=True)
         )
-    made = []
+    arrays = []
     for array, name in zip(host_inputs(op, size, dtype, seed), dtypes, strict=True):
         own = array
         if array.dtype != name:
             own = _allocate(array.shape, np.dtype(name))
             own[...] = array
-        made.append(own)
-    return tuple(made)
+        arrays.append(own)
+    return tuple(arrays)
 
 
 def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -1,4 +1,4 @@
-"""What JAX and XLA make of a case: every text on the way, and what it amounts to."""
+"""The texts of a case from JAX and XLA, and the program that they describe."""
 
 from __future__ import annotations
 
@@ -190,10 +190,13 @@ class _Run(Runner):
         if case.mode == "eager":
             yield from self._each_step()
         elif here and case.mode == "jit" and len(group) == 1:
-            few = stages.traced and len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
             # Op by op nothing says how devices would share it.
-            few = few and spread(workload.args) == 1
-            if source is None or few:
+            has_few_steps = (
+                stages.traced
+                and len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
+                and spread(workload.args) == 1
+            )
+            if source is None or has_few_steps:
                 try:
                     yield from self._each_step()
                 except _StoppedError:
@@ -224,11 +227,11 @@ class _Run(Runner):
         steps, workload, stages = self._steps, self._workload, self._stages
         seconds = stages.seconds
         if workload.case.mode == "eager":
-            seconds["lower"] = sum(each.lower_seconds for each in steps)
-            seconds["compile"] = sum(each.compile_seconds for each in steps)
-            program = _sum([each.step.program for each in steps])
-            stablehlo = _join([(each.step.name, each.stablehlo) for each in steps])
-            hlo = _join([(each.step.name, each.hlo) for each in steps])
+            seconds["lower"] = sum(step.lower_seconds for step in steps)
+            seconds["compile"] = sum(step.compile_seconds for step in steps)
+            program = _sum([step.step.program for step in steps])
+            stablehlo = _join([(step.step.name, step.stablehlo) for step in steps])
+            hlo = _join([(step.step.name, step.hlo) for step in steps])
         else:
             program = programs.read(stages.compiled, self._device.device_kind)
             stablehlo = programs.text_of(stages.lowered) or ""
@@ -244,7 +247,7 @@ class _Run(Runner):
             flops=workload.flops,
             bytes=workload.bytes,
             program=program,
-            steps=tuple(each.step for each in steps),
+            steps=tuple(step.step for step in steps),
             jaxpr=str(stages.traced.jaxpr) if stages.traced else "",
             stablehlo=stablehlo,
             hlo=hlo,
@@ -287,7 +290,7 @@ def compile_step(equation: Any, case: Case, device: jax.Device) -> _Step:
 
 
 def _sum(parts: Sequence[Program]) -> Program:
-    """What programs that run one after the other amount to.
+    """Sum up programs that run one after the other.
 
     Their memory is not added up: one gives back what the next one takes.
     """

@@ -51,11 +51,11 @@ from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
 REPEATS = 7
-"""Of each kind, where the budget allows."""
+"""Repeats of each kind, where the budget allows."""
 
 UNDISTURBED_SECONDS = 0.05
-"""For so long a loop runs again and again without a watcher: in the first milliseconds
-after something else a short one takes a third longer than later on."""
+"""Seconds for which a loop repeats without a watcher: a short loop takes a third longer
+in the first milliseconds after something else ran."""
 
 LIVE_SECONDS = 0.5
 """A loop that takes longer is shown while it runs."""
@@ -75,11 +75,10 @@ SEEN_SECONDS = 0.2
 30 µs of the interpreter."""
 
 ENOUGH_REPEATS = 3
-"""Of each kind: fewer have a remark. Of a short loop there are many more undisturbed
-ones."""
+"""Fewer repeats of a kind get a remark. A short loop has many more undisturbed ones."""
 
 SEED = 0
-"""Of the arguments; a loop names none."""
+"""The seed of the arguments."""
 
 
 def run_loop(loop: Loop, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
@@ -112,7 +111,7 @@ class _Run(Runner):
     def work(self) -> Iterator[RunEvent]:
         check(self._loop)
         device = devices.find(self.case.device)
-        known = yield from self.warm_up(device)
+        device_runtime = yield from self.warm_up(device)
         if self._source is None:
             # Of a function of a file nothing is known before it has run.
             _check_time(self._loop, device)
@@ -140,7 +139,7 @@ class _Run(Runner):
         except FAULTS as error:  # what there is without it stands
             check_fault(error)
             missing = Remark("traced-repeat-failed", detail=full_text(error))
-        yield self._result(known, warmth, traced, missing)
+        yield self._result(device_runtime, warmth, traced, missing)
 
     def _phases(self, device: jax.Device) -> Iterator[str]:
         """Do the phases of the cold path one by one; each is named before it is done.
@@ -150,18 +149,20 @@ class _Run(Runner):
         Raises:
             RefusedError: Only now it shows that the loop cannot be.
         """
-        made = self._workload = yield from coldpath.begin(self.case, (device,), SEED)
+        workload = self._workload = yield from coldpath.begin(
+            self.case, (device,), SEED
+        )
         if self._source is not None:
             yield "warm-up"
-            with made.scope():
+            with workload.scope():
                 start = perf_counter()
-                result = made.call(*made.args)
+                result = workload.call(*workload.args)
                 jax.block_until_ready(result)
                 seconds = perf_counter() - start
             _check_repeat(self._loop, self._loop.calls * seconds)
-            if isinstance(made.args, own.Renewed):
-                _check_donation(self._loop, made.args.used)
-            self._results = repeats.results_of(self._loop, made, result)
+            if isinstance(workload.args, own.Renewed):
+                _check_donation(self._loop, workload.args.used)
+            self._results = repeats.results_of(self._loop, workload, result)
 
     def _goes_on(self, _: int) -> bool:
         """Asked between the calls of a loop that is live."""
@@ -191,26 +192,26 @@ class _Run(Runner):
     def _leave_alone(self, body: Body) -> None:
         fair = self.remaining / (2 * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
-        taken: list[Totals] = []
-        while not (taken and perf_counter() >= end):
+        turn: list[Totals] = []
+        while not (turn and perf_counter() >= end):
             totals = body.run()
             if totals.calls == self._loop.calls:
-                taken.append(totals)
+                turn.append(totals)
             if self.stop():
                 break
-        if taken:
-            self._undisturbed.append(taken)
+        if turn:
+            self._undisturbed.append(turn)
 
     def _watch(self, body: Body) -> Iterator[RunEvent]:
         """A watched repeat; the first one is shown, live if it is long."""
-        stamps, seen, shown = body.stamps(), 0, not self._watched
-        if shown and self._live:
+        stamps, reported, is_first = body.stamps(), 0, not self._watched
+        if is_first and self._live:
             with ThreadPoolExecutor(1) as pool:
                 future = pool.submit(body.watch, stamps)
                 try:
                     while not wait([future], timeout=SEEN_SECONDS).done:
-                        seen = yield from _look(stamps, seen)
-                    seen = yield from _look(stamps, seen)
+                        reported = yield from _look(stamps, reported)
+                    reported = yield from _look(stamps, reported)
                 finally:
                     # If its consumer has left, the loop ends after its next call.
                     self._closed = not future.done()
@@ -219,8 +220,8 @@ class _Run(Runner):
             body.watch(stamps)
         if stamps.totals.calls == self._loop.calls:
             self._watched.append(stamps)
-            if shown:
-                yield from _look(stamps, seen)
+            if is_first:
+                yield from _look(stamps, reported)
 
     def _trace(
         self, body: Body, warmth: WarmUp
@@ -235,76 +236,76 @@ class _Run(Runner):
         if too_long or self.stop() or repeat_seconds > self.remaining:
             raise MissingTraceError(Remark("trace-no-time"))
         yield self.progress("traced-repeat", self.case.label)
-        made = self._workload
+        workload = self._workload
 
         def call() -> None:
-            with made.scope():
-                body.results.ready(made.call(*made.args))
+            with workload.scope():
+                body.results.ready(workload.call(*workload.args))
 
         # Tells which of the programs that a loop runs are those of its calls.
         alone = self._record(call)
         if alone.events * loop.calls > trace.MOST_EVENTS // TRACED_REPEATS:
             raise MissingTraceError(trace.too_large(alone.events * loop.calls))
         fitting = int(self.remaining / max(repeat_seconds, 1e-9))
-        taken = [body.stamps() for _ in range(max(1, min(fitting, TRACED_REPEATS)))]
+        traced = [body.stamps() for _ in range(max(1, min(fitting, TRACED_REPEATS)))]
 
         def loops() -> None:
-            for stamps in taken:
+            for stamps in traced:
                 body.watch(stamps)
 
-        found = self._record(loops)
-        stamps = min(taken, key=lambda stamps: stamps.totals.true)
+        recorded = self._record(loops)
+        stamps = min(traced, key=lambda stamps: stamps.totals.true)
         totals = stamps.totals
         longest = max(stamps.totals.true for stamps in self._watched)
         if totals.true > PERTURBED * longest:
             facts = {"traced_seconds": totals.true, "longest_seconds": longest}
             raise MissingTraceError(Remark("trace-perturbed", {**facts}))
         start, end = stamps.entered[0], stamps.entered[0] + totals.true
-        runs = trace.between(start, end, found.runs)
+        runs = trace.between(start, end, recorded.runs)
         return totals, trace.on_device(stamps.calls(), start, runs, alone.runs)
 
     def _record(self, work: Callable[[], object]) -> Trace:
-        found = trace.record(work)
+        recorded = trace.record(work)
         if self.stop():
             raise MissingTraceError(Remark("trace-no-time"))
-        return found
+        return recorded
 
     def _result(
         self,
-        known: Runtime,
+        device_runtime: Runtime,
         warmth: WarmUp,
         traced: tuple[Totals, tuple[LoopCall, ...]] | None,
         missing: Remark | None,
     ) -> LoopMeasured:
-        made = self._workload
+        workload = self._workload
         if traced is not None:
             drawn, calls = traced
         else:
             in_order = sorted(self._watched, key=lambda stamps: stamps.totals.true)
             stamps = in_order[(len(in_order) - 1) // 2]
             drawn, calls = stamps.totals, stamps.calls()
-        depth = known.queue_depth // made.kernels
+        depth = device_runtime.queue_depth // workload.kernels
         measured = LoopMeasured(
             loop=self._loop,
             calls=calls,
             watched=_clock([[stamps.totals] for stamps in self._watched]),
             undisturbed=_clock(self._undisturbed),
             inline=warmth.inline,
-            queue_depth=known.queue_depth,
+            queue_depth=device_runtime.queue_depth,
             device_lane="inferred" if traced is None else "measured",
             traced=None if traced is None else _clock([[drawn]]),
-            flops=made.flops,
-            peak=made.peak,
+            flops=workload.flops,
+            peak=workload.peak,
             held_from=None if warmth.inline else repeats.held_from(calls, depth),
         )
         remarks = [*_remarks(measured, drawn), *filter(None, [missing])]
         if self._source is not None:
-            remarks.append(notes.own(made))
+            remarks.append(notes.own(workload))
         return msgspec.structs.replace(measured, notes=tuple(remarks))
 
 
 def _remarks(measured: LoopMeasured, drawn: Totals) -> Iterator[Remark]:
-    """What qualifies the figures of a loop.
+    """Yield the remarks that qualify the figures of a loop.
 
     Args:
         measured: the loop.
@@ -328,31 +329,31 @@ def _remarks(measured: LoopMeasured, drawn: Totals) -> Iterator[Remark]:
         yield Remark("inferred")
 
 
-def _look(stamps: Stamps, seen: int) -> Generator[RunEvent, None, int]:
+def _look(stamps: Stamps, reported: int) -> Generator[RunEvent, None, int]:
     """Report the calls that are complete since the last look; returns how many are."""
-    if calls := stamps.calls(seen):
-        yield LoopSeen(first=seen, calls=calls)
-    return seen + len(calls)
+    if calls := stamps.calls(reported):
+        yield LoopSeen(first=reported, calls=calls)
+    return reported + len(calls)
 
 
 def _clock(turns: list[list[Totals]]) -> LoopClock:
-    taken = list(chain(*turns))
-    each = [_medians(turn) for turn in turns]
-    factors = [true / max(stopwatch, 1e-12) for stopwatch, true in each]
-    stopwatch, true = _medians(taken)
+    totals = list(chain(*turns))
+    medians = [_medians(turn) for turn in turns]
+    factors = [true / max(stopwatch, 1e-12) for stopwatch, true in medians]
+    stopwatch, true = _medians(totals)
     return LoopClock(
-        repeats=len(taken),
+        repeats=len(totals),
         stopwatch_seconds=stopwatch,
         true_seconds=true,
         factor=(min(factors), max(factors)) if len(factors) > 1 else None,
     )
 
 
-def _medians(taken: list[Totals]) -> tuple[float, float]:
-    """Of the stopwatch and of the work."""
+def _medians(turn: list[Totals]) -> tuple[float, float]:
+    """Return the median stopwatch and work times, in seconds."""
     return (
-        median([totals.stopwatch for totals in taken]),
-        median([totals.true for totals in taken]),
+        median([totals.stopwatch for totals in turn]),
+        median([totals.true for totals in turn]),
     )
 
 

@@ -1,4 +1,4 @@
-"""From the turns of a workload to its measurement."""
+"""The measurement of a workload, from its turns."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ NOISE_FLOOR_ROUNDS = 32
 
 
 class OfProcess(msgspec.Struct, frozen=True):
-    """What one of several processes has of a case that all of them ran."""
+    """The share of one of several processes in a case that all of them ran."""
 
     ready: float
-    """Its median, on its own clock."""
+    """Its median on its own clock, in seconds."""
     wrong: int | None
     """Elements of the results on its devices."""
     hostname: str
 
 
 class Record:
-    """One case on its way from its cold path to its measurement."""
+    """A case between its cold path and its measurement."""
 
     def __init__(self, index: int, turns: Turns, runtime: Runtime | None) -> None:
         self.index = index
         self.workload, self.turns = turns.workload, turns
         self.stopped: Stopped = "cancelled"
-        """Why it got no more turns, unless something else is known."""
+        """The reason why it got no more turns, unless another is set."""
         self.accuracy: Accuracy | None = None
         """Known after the turns: a check leaves memory behind, and that speeds up or
         slows down what allocates afterwards."""
@@ -58,9 +58,9 @@ class Record:
         self.compared = False
         """A function of a file was held against its other side, and both were timed."""
         self.differs: Remark | None = None
-        """How the two sides differ."""
+        """The difference between the two sides' results."""
         self.kept = False
-        """Of a function of a file: its result was there before the call, as is known
+        """True if a function of a file returned a result from before the call; set
         after the turns."""
         self._runtime = runtime
         self._finite = True
@@ -110,22 +110,22 @@ class Record:
         wrong = exchange.wrong if exchange is not None else None
         return OfProcess(self.turns.interval.median, wrong, gethostname())
 
-    def share(self, each: Sequence[OfProcess]) -> None:
+    def share(self, processes: Sequence[OfProcess]) -> None:
         """Take in what the other processes have: their clocks are never compared."""
-        if len(each) < 2:
+        if len(processes) < 2:
             return
-        slowest = max(each, key=lambda one: one.ready)
+        slowest = max(processes, key=lambda process: process.ready)
         facts: dict[str, Fact] = {
             "process": jax.process_index(),
-            "processes": len(each),
-            "low": min(one.ready for one in each),
+            "processes": len(processes),
+            "low": min(process.ready for process in processes),
             "high": slowest.ready,
             "slowest": slowest.hostname,
         }
         self._of_others = Remark("of-processes", facts)
         exchange = self.workload.exchange
         if exchange is not None and exchange.wrong is not None:
-            exchange.wrong = sum(one.wrong or 0 for one in each)
+            exchange.wrong = sum(process.wrong or 0 for process in processes)
             if self.accuracy is not None:
                 right = not exchange.wrong
                 self.accuracy = dataclasses.replace(self.accuracy, ok=right)
@@ -148,7 +148,7 @@ class Record:
         )
         codes = {remark.code for remark in doubts}
         doubts += filter(None, [self._of_others, self.differs])
-        made = Measurement(
+        measurement = Measurement(
             case=workload.case,
             phases=workload.phases,
             dispatch=dispatch,
@@ -175,11 +175,13 @@ class Record:
             waits = tuple(x for block in turns.rounds for x in block.ready)
             calls = tuple(x for block in turns.rounds for x in block.dispatch)
             samples = Samples(ready=waits, dispatch=calls or None)
-            made = msgspec.structs.replace(made, samples=samples)
-        return made
+            measurement = msgspec.structs.replace(measurement, samples=samples)
+        return measurement
 
     def _collective(self) -> CollectiveRates | msgspec.UnsetType:
-        """As nccl-tests has it, whoever else limits the call."""
+        """The rates as nccl-tests defines them, even if something else limits
+        the call.
+        """
         exchange, turns = self.workload.exchange, self.turns
         if exchange is None:
             return msgspec.UNSET
@@ -195,7 +197,8 @@ class Record:
         )
 
     def stop_reason(self, target: float, *, spread: bool) -> Stopped | None:
-        """Why the case is done, if it is; decided after 8, 12, 16, 24 … rounds only.
+        """Return the reason why the case is done, if it is; checked after 8, 12, 16, 24
+        … rounds.
 
         Args:
             target: The relative half-width that is wanted; 0 is never reached.
@@ -229,7 +232,8 @@ class Record:
 
 
 def thin(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """At most ``points`` calls of a block, the extremes of ``ready`` among them.
+    """Return at most ``points`` calls of a block, the extremes of ``ready``
+    among them.
 
     The block is cut into equal stretches; of each, the fastest and the slowest call
     stay, in their order.
@@ -238,12 +242,12 @@ def thin(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...
     if n <= points:
         return tuple(block.dispatch), tuple(block.ready)
     stretches = points // 2
-    kept: list[int] = []
+    indices: list[int] = []
     for stretch in range(stretches):
         span = range(stretch * n // stretches, (stretch + 1) * n // stretches)
         fastest = min(span, key=block.ready.__getitem__)
         slowest = max(span, key=block.ready.__getitem__)
-        kept.extend(sorted({fastest, slowest}))
-    ready = tuple(block.ready[i] for i in kept)
-    dispatch = tuple(block.dispatch[i] for i in kept) if block.dispatch else ()
+        indices.extend(sorted({fastest, slowest}))
+    ready = tuple(block.ready[i] for i in indices)
+    dispatch = tuple(block.dispatch[i] for i in indices) if block.dispatch else ()
     return dispatch, ready

@@ -1,4 +1,4 @@
-"""When a number cannot be trusted, and why: rule and threshold of each remark.
+"""Notes on figures that cannot be trusted: the rule and threshold of each.
 
 Its code is part of the JSON contract; its words stand in ``jaxtui.view.words.bench``.
 Which remarks are about a whole run is in ``jaxtui.model``.
@@ -41,12 +41,12 @@ UNSTABLE = frozenset(
 def of_turns(
     turns: Turns, runtime: Runtime | None, dispatch: Summary | None
 ) -> Iterator[Remark]:
-    """What the turns say about themselves."""
+    """Yield the notes that follow from the turns."""
     if (rounds := len(turns.rounds)) < MINIMUM_ROUNDS:
-        few: Facts = {"rounds": rounds, "confidence": confidence(rounds)}
+        facts: Facts = {"rounds": rounds, "confidence": confidence(rounds)}
         if turns.apart:
-            few["each"] = turns.call_seconds
-        yield Remark("few-rounds", few, "warning")
+            facts["each"] = turns.call_seconds
+        yield Remark("few-rounds", facts, "warning")
     if wide := uncertain(turns.interval):
         yield wide
     if not turns.warmed_up:
@@ -55,8 +55,8 @@ def of_turns(
         yield Remark("drift", {"first": thirds[0], "last": thirds[1]}, "warning")
     if middles := two_groups([x for block in turns.rounds for x in block.ready]):
         yield Remark("bimodal", {"middles": middles}, "warning")
-    if others := contention(turns.meter.usage):
-        yield others
+    if disturbance := contention(turns.meter.usage):
+        yield disturbance
     if turns.loaded is not None and (note := throttled(turns.means, turns.loaded)):
         yield note
     if turns.implicit_transfer:
@@ -95,7 +95,7 @@ UNRATED = frozenset({"folded", "kept"})
 
 
 def of_function(turns: Turns, *, kept: bool) -> Iterator[Remark]:
-    """Why the time of a function of a file is another one than it seems to be.
+    """Yield the notes on a function of a file whose time is not that of its work.
 
     Args:
         turns: Of the function.
@@ -135,7 +135,7 @@ def of_memory(turns: Turns) -> Iterator[Remark]:
 
 
 FREEING_SHARE = 0.03
-"""Of a call. What differs by as much is worth a note, as with ``DRIFT_AT_LEAST``."""
+"""Fraction of a call that freeing must differ by to be noted, as ``DRIFT_AT_LEAST``."""
 
 
 def of_freeing(seconds: float | None, ready: float) -> Iterator[Remark]:
@@ -151,7 +151,7 @@ def of_workload(
     compared: bool,
     finite: bool,
 ) -> Iterator[Remark]:
-    """What the cold path and the result say."""
+    """Yield the notes that follow from the cold path and the result."""
     if workload.device is not None and devices.is_simulated(workload.device):
         yield Remark("simulated", severity="warning")
     yield from _of_settings(workload)
@@ -264,21 +264,21 @@ def two_groups(samples: Sequence[float]) -> tuple[float, ...] | None:
     much two groups as the other way round. What is spread out over a long tail has no
     group at its end.
     """
-    some = samples[:: max(1, len(samples) // BIMODAL_CALLS_AT_MOST)]
-    logs = sorted(math.log(one) for one in some if one > 0)
+    sampled = samples[:: max(1, len(samples) // BIMODAL_CALLS_AT_MOST)]
+    logs = sorted(math.log(log) for log in sampled if log > 0)
     if len(logs) < BIMODAL_CALLS:
         return None
     reach = int(BIMODAL_STRAYS * len(logs)) + 1
     least = math.log(BIMODAL_GAP)
     parts: list[list[float]] = [[]]
     inside = 0
-    """How many of the next calls lie in a gap."""
-    for place, one in enumerate(logs):
+    """The number of the next calls that lie in a gap."""
+    for place, log in enumerate(logs):
         if inside == 0:
-            parts[-1].append(one)
+            parts[-1].append(log)
         inside = max(0, inside - 1)
         end = place + reach
-        if end < len(logs) and logs[end] - one >= least:
+        if end < len(logs) and logs[end] - log >= least:
             inside = reach - 1
             parts.append([])
     middles = [
@@ -316,11 +316,11 @@ INLINE_SHARE = 0.5
 """Results ready on return in more than half of the calls: computed by the caller."""
 
 INLINE_FLOPS = 1000.0
-"""What XLA counts fewer of runs in the thread that calls, on a CPU."""
+"""A CPU runs a program with fewer flops, by XLA's count, in the calling thread."""
 
 
 def is_inline(turns: Turns) -> bool:
-    """Whether the caller computes: results are ready on return in most of the calls.
+    """Return whether the caller computes: results are ready on return in most calls.
 
     A device may be as fast as that, too, and so may be a short product on a CPU.
     """
@@ -340,7 +340,7 @@ INLINE_FLOORS = 3.0
 
 
 def _is_host_bound(turns: Turns, runtime: Runtime, dispatch: float) -> bool:
-    """Whether handing over takes so long that the device's own time is hidden."""
+    """Return whether dispatch takes so long that it hides the device's own time."""
     if turns.ready_share > INLINE_SHARE:  # whoever computed or waited, in the call
         return dispatch < INLINE_FLOORS * runtime.dispatch_floor
     per_call = turns.pipelined_seconds or turns.interval.median
@@ -351,11 +351,13 @@ FOLDED_SHARE = 0.5
 """XLA's count below half of the formula: work is missing from the executable."""
 
 LEFT_SHARE = 0.1
-"""Of the work that a function was traced with: XLA simplifies small programs a lot."""
+"""Fraction of a function's traced flops: XLA simplifies small programs a lot."""
 
 
 def is_folded(workload: Workload) -> bool:
-    """Whether XLA compiled clearly less work than the op, or the function, has."""
+    """Return whether XLA compiled clearly less work than the op, or the
+    function, has.
+    """
     expected = _expected_flops(workload)
     counted = workload.compiled_flops
     if workload.case.mode != "jit" or expected <= 0 or counted is None:
@@ -364,7 +366,7 @@ def is_folded(workload: Workload) -> bool:
 
 
 def _expected_flops(workload: Workload) -> float:
-    """What XLA should count, or 0 where that says nothing."""
+    """Return the flops that XLA should count, or 0 where they say nothing."""
     if workload.op is not None:
         return workload.op.counted_flops(workload.case.size) or 0.0
     # Of a program of several devices XLA counts what one of them does.
@@ -375,7 +377,7 @@ def _expected_flops(workload: Workload) -> float:
 
 
 def _of_settings(workload: Workload) -> Iterator[Remark]:
-    """What the settings of JAX, and those of a file, do to the number."""
+    """Yield the notes on settings of JAX, and of a file, that change the figure."""
     remarks: list[Remark] = []
     with workload.scope():
         if workload.own:
@@ -424,7 +426,7 @@ def _of_accuracy(accuracy: Accuracy) -> Iterator[Remark]:
 
 
 def own(workload: Workload, *, compared: bool = False) -> Remark:
-    """What there is of a function of a file instead of formulas and a reference."""
+    """Return what replaces formulas and a reference for a function of a file."""
     count = workload.xla_count
     counted = "xla"
     if count.libraries:
@@ -438,7 +440,7 @@ def own(workload: Workload, *, compared: bool = False) -> Remark:
 
 
 def _as_is(workload: Workload) -> Iterator[Remark]:
-    """What a function of a file brings along."""
+    """Yield the notes on what a function of a file brings along."""
     if workload.warm:
         yield Remark("warm-phases")
     if isinstance(workload.args, Renewed):

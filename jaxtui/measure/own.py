@@ -71,17 +71,17 @@ from jaxtui.places import read_whole
 MODES = ("jit", "eager", "numpy")
 
 PREFIX = "own_"
-"""Of the names of modules, which hide no other one."""
+"""The prefix of module names, which shadow no other module."""
 
 DIGITS = 16
-"""Of a digest: enough for billions of versions."""
+"""Characters of a digest: enough for billions of versions."""
 
 
 @dataclass(frozen=True)
 class Source:
     op: str
     name: str
-    """What its module calls it."""
+    """The function's name in its module."""
     file: str
     """The file to which a traceback is cut."""
 
@@ -97,7 +97,7 @@ class Function:
     numpy: Call | None
     """Does the same in NumPy."""
     given: Arguments | None = None
-    """What a caller in this process gives it, if that is no matter of a file."""
+    """Arguments from a caller in this process, if not from a file."""
 
 
 _given: dict[str, Function] = {}
@@ -117,12 +117,12 @@ def given(op: str, call: Call, args: tuple[Any, ...]) -> Iterator[None]:
 
 
 def is_given(op: str) -> bool:
-    """Whether its function exists in this process alone."""
+    """Return whether the function exists in this process alone."""
     return op in _given
 
 
 def source(op: str) -> Source | None:
-    """Where a case's function comes from; ``None`` if it is an op of the catalogue."""
+    """Return the source of a case's function; ``None`` for an op of the catalogue."""
     if not is_own(op):
         return None
     path, name = parts(op)
@@ -135,8 +135,8 @@ def load(source: Source, device: jax.Device | None) -> Function:
     Raises:
         RefusedError: There is no such function.
     """
-    if (known := _given.get(source.op)) is not None:
-        return known
+    if (function := _given.get(source.op)) is not None:
+        return function
     place = jax.default_device(device) if device is not None else nullcontext()
     *outer, last = source.name.split(".")
     with place:
@@ -165,7 +165,8 @@ class Jitted:
     """A function that is jitted already, and what is bound to it."""
 
     function: Any
-    """What ``jax.jit``, ``nnx.jit``, ``eqx.filter_jit`` or ``jax.pmap`` made."""
+    """The object that ``jax.jit``, ``nnx.jit``, ``eqx.filter_jit`` or ``jax.pmap``
+    made."""
     args: tuple[Any, ...] = ()
     keywords: dict[str, Any] = field(default_factory=dict)
 
@@ -184,7 +185,7 @@ class Jitted:
 
 
 def jitted(call: Any) -> Jitted | None:
-    """What of a function is jitted already; ``None`` if nothing is.
+    """Return the jitted part of a function; ``None`` if nothing is jitted.
 
     Bound methods and partial functions are looked through: their own ``lower`` is that
     of the function, which knows nothing of what is bound to it.
@@ -207,7 +208,8 @@ def jitted(call: Any) -> Jitted | None:
 
 
 def fresh(function: Function) -> Call:
-    """The same as a function that JAX has not seen, so that nothing of it is cached.
+    """Return the function as one that JAX has not seen, so that nothing of it is
+    cached.
 
     It is there to be traced, and raises ``RefusedError`` where a compiled program would
     leave out what the function does.
@@ -229,22 +231,23 @@ def fresh(function: Function) -> Call:
 
 
 def eager(function: Function) -> Call:
-    """What the mode ``eager`` calls: of a jitted function the one inside.
+    """Return the callable of the mode ``eager``: for a jitted function the one
+    inside.
 
     Raises:
         RefusedError: It shows none.
     """
-    known = jitted(function.call)
-    if known is None:
+    compiled = jitted(function.call)
+    if compiled is None:
         return function.call
-    if (inside := known.inside) is None:
+    if (inside := compiled.inside) is None:
         facts = {"name": function.name}
         raise RefusedError.of("no-eager-function", **facts)
     return inside
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
-    """What a function takes; ``None`` for one that does not say."""
+    """Return a function's parameters; ``None`` if it has no signature."""
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -253,8 +256,8 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
 
 def _function(holder: Any, name: str) -> Callable[..., Any] | None:
     """A neighbour; ``args`` of a parser and the like are none."""
-    found = getattr(holder, name, None)
-    return found if callable(found) else None
+    member = getattr(holder, name, None)
+    return member if callable(member) else None
 
 
 def _function_names(module: ModuleType) -> list[str]:
@@ -272,10 +275,10 @@ def _function_names(module: ModuleType) -> list[str]:
 
 
 _loaded: dict[str, tuple[bytes, ModuleType]] = {}
-"""By path: the content that was imported, and what came of it."""
+"""By path: the content that was imported, and its module."""
 
 _broken: dict[str, tuple[bytes, BaseException]] = {}
-"""By path: the content that was imported before JAX started, and what it raised."""
+"""By path: the content that was imported before JAX started, and its exception."""
 
 
 alone = ""
@@ -309,7 +312,7 @@ def imports(work: Experiment | Inspection | Loop | Profiling) -> Iterator[RunEve
     cases = work.cases if isinstance(work, Experiment) else (work.case,)
     budget = 0.0 if isinstance(work, (Inspection, Profiling)) else work.budget
     yield RunStarted(cases=cases if many else (), budget_seconds=budget)
-    first = {parts(one.op)[0]: n for n, one in reversed([*enumerate(cases)])}
+    first = {parts(case.op)[0]: n for n, case in reversed([*enumerate(cases)])}
     for path, index in sorted(first.items(), key=lambda item: item[1]):
         if not is_own(cases[index].op):
             continue
@@ -498,12 +501,12 @@ NO_NUMBERS = "OSUMm"
 """Kinds of NumPy arrays that JAX does not take: objects, texts, dates."""
 
 WIDE = ("float64", "complex128", "int64", "uint64")
-"""What JAX narrows unless 64-bit types are on."""
+"""The dtypes that JAX narrows unless 64-bit types are on."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What one call is given."""
+    """The arguments of one call."""
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -516,11 +519,12 @@ class Arguments:
 
     @property
     def arrays(self) -> list[Any]:
-        """Those that NumPy can hold too."""
+        """The leaves that NumPy can hold too."""
         return [leaf for leaf in self.leaves if is_array(leaf) and not is_key(leaf)]
 
     def map(self, change: Callable[[Any], Any]) -> Arguments:
-        """With other leaves; an argument of which none changes stays what it is.
+        """Return the arguments with other leaves; an argument of which none changes is
+        kept.
 
         A copy of a module is not the module that an optimizer knows.
         """
@@ -528,7 +532,9 @@ class Arguments:
         def changed(arg: Any) -> Any:
             leaves, structure = jax.tree.flatten(arg)
             new = [change(leaf) for leaf in leaves]
-            same = all(one is other for one, other in zip(leaves, new, strict=True))
+            same = all(
+                before is after for before, after in zip(leaves, new, strict=True)
+            )
             return arg if same else jax.tree.unflatten(structure, new)
 
         keywords = {name: changed(arg) for name, arg in self.keywords.items()}
@@ -552,7 +558,7 @@ class Renewed(Sequence[Any]):
 
     @property
     def nbytes(self) -> int:
-        """Of all that is copied for one call."""
+        """Bytes that are copied for one call."""
         used = [self._args[index] for index in self.used]
         return sum(leaf.nbytes for leaf in jax.tree.leaves(used) if is_array(leaf))
 
@@ -563,13 +569,13 @@ class Renewed(Sequence[Any]):
         return self._args[index]
 
     def __iter__(self) -> Iterator[Any]:
-        made = list(self._args)
+        fresh_args = list(self._args)
         for index in self.used:
-            made[index] = jax.tree.map(
-                lambda x: _copy(x) if is_jax(x) else x, made[index]
+            fresh_args[index] = jax.tree.map(
+                lambda x: _copy(x) if is_jax(x) else x, fresh_args[index]
             )
-        jax.block_until_ready([made[index] for index in self.used])
-        return iter(made)
+        jax.block_until_ready([fresh_args[index] for index in self.used])
+        return iter(fresh_args)
 
 
 def _copy(array: jax.Array) -> jax.Array:
@@ -612,11 +618,11 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
 
 
 def settle(
-    function: Function, case: Case, made: Arguments, device: jax.Device
+    function: Function, case: Case, arguments: Arguments, device: jax.Device
 ) -> Arguments:
     """The arguments where calls of a case find them."""
     if case.inputs == "host":
-        return made.map(lambda leaf: to_host(leaf) if is_array(leaf) else leaf)
+        return arguments.map(lambda leaf: to_host(leaf) if is_array(leaf) else leaf)
     wrapped = case.mode == "jit" and jitted(function.call) is None
 
     def placed(leaf: Any) -> Any:
@@ -631,14 +637,14 @@ def settle(
             return jax.device_put(leaf, device)
         return leaf
 
-    return made.map(placed)
+    return arguments.map(placed)
 
 
-def static(made: Arguments) -> dict[str, Any]:
+def static(arguments: Arguments) -> dict[str, Any]:
     """The options of ``jax.jit`` under which it takes these arguments."""
     options: dict[str, Any] = {}
-    numbers = [n for n, arg in enumerate(made.args) if _is_static(arg)]
-    names = [name for name, arg in made.keywords.items() if _is_static(arg)]
+    numbers = [n for n, arg in enumerate(arguments.args) if _is_static(arg)]
+    names = [name for name, arg in arguments.keywords.items() if _is_static(arg)]
     if numbers:
         options["static_argnums"] = numbers
     if names:
@@ -652,7 +658,7 @@ def _is_static(arg: Any) -> bool:
 
 
 def takes(leaf: Any) -> bool:
-    """Whether ``jax.jit`` takes it: an array, a number, or a ``Ref``."""
+    """Return whether ``jax.jit`` takes a leaf: an array, a number, or a ``Ref``."""
     if isinstance(leaf, (jax.Array, np.ndarray, *NUMBERS)):
         return is_array(leaf) or isinstance(leaf, NUMBERS)
     # Without ``typeof`` there are no refs either.
@@ -674,7 +680,9 @@ def dtype_of(leaves: Sequence[Any]) -> str:
 
 
 def is_key(leaf: Any) -> bool:
-    """Whether a leaf is a typed key of ``jax.random``, which NumPy cannot hold."""
+    """Return whether a leaf is a typed key of ``jax.random``, which NumPy
+    cannot hold.
+    """
     return isinstance(leaf, jax.Array) and bool(
         jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
     )
@@ -684,38 +692,38 @@ def _from_factory(function: Function, size: int, seed: int) -> Arguments:
     factory = function.factory
     if factory is None:
         return _without_factory(function)
-    known = {one.name: one for one in parameters(factory) or ()}
-    given = {"seed": seed} if known.pop("seed", None) or seed else {}
-    made = factory(*([size] if size else ()), **given)
-    first = next(iter(known.values()), None)
+    named = {param.name: param for param in parameters(factory) or ()}
+    seeding = {"seed": seed} if named.pop("seed", None) or seed else {}
+    result = factory(*([size] if size else ()), **seeding)
+    first = next(iter(named.values()), None)
     if first and first.kind != first.KEYWORD_ONLY and isinstance(first.default, int):
         size = size or first.default
-    if isinstance(made, dict) and all(isinstance(one, str) for one in made):
-        args, keywords = by_name(function, made)
+    if isinstance(result, dict) and all(isinstance(name, str) for name in result):
+        args, keywords = by_name(function, result)
         return Arguments(args, keywords, size)
-    return Arguments(made if isinstance(made, tuple) else (made,), {}, size)
+    return Arguments(result if isinstance(result, tuple) else (result,), {}, size)
 
 
 def by_name(
-    function: Function, made: dict[str, Any]
+    function: Function, arguments: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments by name as a call has them: by position as far as that goes."""
     args: list[Any] = []
-    left = dict(made)
-    for one in parameters(function.call) or ():
-        positional = one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-        if not positional or one.name not in left:
+    unused = dict(arguments)
+    for param in parameters(function.call) or ():
+        positional = param.kind in (param.POSITIONAL_ONLY, param.POSITIONAL_OR_KEYWORD)
+        if not positional or param.name not in unused:
             break
-        args.append(left.pop(one.name))
-    return tuple(args), left
+        args.append(unused.pop(param.name))
+    return tuple(args), unused
 
 
 def _without_factory(function: Function) -> Arguments:
     required = [
-        one.name
-        for one in parameters(function.call) or ()
-        if one.default is inspect.Parameter.empty
-        and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        param.name
+        for param in parameters(function.call) or ()
+        if param.default is inspect.Parameter.empty
+        and param.kind not in (param.VAR_POSITIONAL, param.VAR_KEYWORD)
     ]
     if not required:
         return Arguments((), {}, 0)
@@ -729,7 +737,7 @@ def is_jax(leaf: Any) -> bool:
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether it is an array of NumPy's or JAX's that holds numbers."""
+    """Return whether a leaf is an array of NumPy or JAX that holds numbers."""
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind not in NO_NUMBERS
     return is_jax(leaf)

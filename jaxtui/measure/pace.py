@@ -1,4 +1,4 @@
-"""How processes that run the same program stay in step.
+"""Steps that processes which run the same program take together.
 
 A collective ends when all have called it, so that all must call as often, in the same
 order. Whatever is decided by a clock, by chance or by the user is decided by one of
@@ -14,17 +14,17 @@ _Value = TypeVar("_Value")
 
 
 class Pace:
-    """Of a process that decides for itself alone."""
+    """The pace of a process that decides for itself alone."""
 
     shared = False
     """Others do the same at the same time."""
     decides = True
-    """This process decides; the others read what it has decided."""
+    """True if this process decides; the others read its decisions."""
     turn_seconds = 0.0
     """The shortest turn that hides what a decision costs."""
 
     def decide(self, value: Callable[[], _Value], kind: Any) -> _Value:
-        """The same value in all of them: the first one's.
+        """Return the same value in all processes: the first process's.
 
         Args:
             value: makes it, in the process that decides.
@@ -37,7 +37,9 @@ class Pace:
         return [value]
 
     def fail(self, error: BaseException) -> None:
-        """This process cannot go on, and the others would wait for it for ever."""
+        """Report that this process cannot go on; the others would wait for it
+        for ever.
+        """
 
 
 ALONE = Pace()

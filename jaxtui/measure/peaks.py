@@ -1,4 +1,4 @@
-"""What a device could do at most, from ``peaks.csv``.
+"""The published peaks of devices, from ``peaks.csv``.
 
 The table holds dense figures per chip (per card, for GPUs), each with its source. All
 figures here are per JAX device: some chips are two of them.
@@ -90,7 +90,9 @@ _AMD = {
 
 
 def amd_kind(stats: Mapping[str, Any]) -> str:
-    """What XLA's profiler says of an AMD GPU as a kind of device; empty if unknown."""
+    """Return the kind of an AMD GPU by the figures of XLA's profiler; empty if
+    unknown.
+    """
     try:
         version = int(stats["compute_cap_major"]), int(stats["compute_cap_minor"])
         memory = int(stats["memory_size"]) / 2**30
@@ -145,12 +147,12 @@ def _rate(
 
 
 def _passes(precision: Precision) -> dict[str, Fact]:
-    """Of a float32 product on a TPU: how many of bfloat16."""
+    """Return the number of bfloat16 passes of a float32 product on a TPU."""
     return {"precision": precision, "passes": TPU_PASSES[precision]}
 
 
 def _source(row: dict[str, str], rule: Mapping[str, Fact]) -> Remark:
-    """Who publishes the figures of a chip, and how that of a device comes of them."""
+    """Return the publisher of a chip's figures, and the rule from chip to device."""
     facts: dict[str, Fact] = {"source": row["source"], **rule}
     if int(row["jax_devices_per_chip"]) > 1:
         facts["devices_per_chip"] = int(row["jax_devices_per_chip"])
@@ -167,7 +169,7 @@ def _number(row: dict[str, str], column: str) -> float | None:
 def _per_device(
     row: dict[str, str], per_chip: float | None, unit: float
 ) -> float | None:
-    """Of one JAX device, what the table has per chip."""
+    """Convert a figure per chip of the table to one per JAX device."""
     if per_chip is None:
         return None
     return per_chip * unit / float(row["jax_devices_per_chip"])
@@ -186,9 +188,9 @@ def _row(device_kind: str) -> dict[str, str] | None:
 def _table() -> tuple[tuple[re.Pattern[str], dict[str, str]], ...]:
     text = importlib.resources.files("jaxtui.measure").joinpath("peaks.csv")
     rows = csv.DictReader(text.read_text(encoding="utf-8").splitlines())
-    found = ((row["device_kind_pattern"], row) for row in rows)
+    patterns = ((row["device_kind_pattern"], row) for row in rows)
     # A trace writes "TPU v6 Lite" where JAX writes "TPU v6 lite".
-    return tuple((re.compile(pattern, re.IGNORECASE), row) for pattern, row in found)
+    return tuple((re.compile(pattern, re.IGNORECASE), row) for pattern, row in patterns)
 
 
 # What a device should reach at most, and who says so: JAX's own table of TPUs first,

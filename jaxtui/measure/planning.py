@@ -1,4 +1,4 @@
-"""What an experiment would need, and what is wrong with it; nothing is allocated."""
+"""The needs of an experiment, and its problems; nothing is allocated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from jaxtui.model.machine import members
 from jaxtui.model.mesh import mesh_of
 
 ALLOWANCE_BYTES = 16 * 2**20
-"""For the program itself and what the allocator rounds up."""
+"""Bytes for the program itself and the allocator's rounding."""
 
 SHARE = 0.5
 """Inputs of a whole experiment that take more of a memory make sizes take turns."""
@@ -42,7 +42,7 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class Supply:
-    """What there is: devices by name, and the host's free memory."""
+    """The devices by name, and the host's free memory."""
 
     host_bytes: int | None = field(default_factory=lambda: available_host_bytes())
     known: dict[str, Device] = field(default_factory=dict)
@@ -58,15 +58,15 @@ class Supply:
         """
         if name == HOST:
             return self.host_bytes
-        found = [
-            devices.free_bytes(self.device(each), self.host_bytes)
-            for each in members(name)
+        free = [
+            devices.free_bytes(self.device(device), self.host_bytes)
+            for device in members(name)
         ]
-        return min((free for free in found if free is not None), default=None)
+        return min((nbytes for nbytes in free if nbytes is not None), default=None)
 
     def sharing(self, case: Case) -> int:
-        """How many times over a case needs memory where it computes: those of a CPU
-        share the host's.
+        """Return how many devices of a case share one memory: those of a CPU share the
+        host's.
         """
         return len(members(case.device)) if case.platform == "cpu" else 1
 
@@ -80,7 +80,9 @@ def plan(experiment: Experiment, *, recipes: bool = False) -> Plan:
     return Plan(
         cases=cases,
         budget_seconds=experiment.budget,
-        grouped=_is_crowded([one.case for one in cases if not one.problem], supply),
+        grouped=_is_crowded(
+            [planned.case for planned in cases if not planned.problem], supply
+        ),
     )
 
 
@@ -92,7 +94,7 @@ def _plan(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
 
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
-    """One case; what keeps it from running is its problem."""
+    """Plan a case; the reason why it cannot run is its problem."""
     try:
         device = check(case, supply)
     except RefusedError as refused:
@@ -101,12 +103,12 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
     rate: Peak | None = None
     if own.source(case.op) is not None:
         # Of a function of a file the work is not known before it is compiled.
-        each = own.input_bytes(case)
+        nbytes = own.input_bytes(case)
         host_needed = sum(spec.nbytes for spec in own.specs(case))
-        needed = supply.sharing(case) * each + ALLOWANCE_BYTES
+        needed = supply.sharing(case) * nbytes + ALLOWANCE_BYTES
     elif (collective := ops.COLLECTIVES.get(case.op)) is not None:
-        each = collective.memory_bytes(case.size, _participants(case))
-        needed = supply.sharing(case) * each + ALLOWANCE_BYTES
+        nbytes = collective.memory_bytes(case.size, _participants(case))
+        needed = supply.sharing(case) * nbytes + ALLOWANCE_BYTES
         host_needed = 2 * case.size + 64 * 2**20  # checked a part after the other
     else:
         op = ops.get(case.op)
@@ -130,7 +132,7 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
 
 
 def results_at_most(case: Case, result_bytes: int) -> int | None:
-    """How many results may be in flight; ``None`` where what is free is not known.
+    """Return how many results may be in flight; ``None`` if free memory is unknown.
 
     Every call of a burst has a result of its own until it is computed.
     """
@@ -172,7 +174,8 @@ def host_memory_bytes(op: Op, case: Case) -> int:
 
 
 def check(case: Case, supply: Supply) -> Device | None:
-    """Where a case runs; ``None`` for the host. Whether it fits is another question.
+    """Return a case's device, ``None`` for the host; refuse a case that cannot run.
+    Memory is not checked.
 
     Raises:
         RefusedError: Something keeps it from running here.
@@ -250,7 +253,7 @@ def _check_memory(
 
 
 def _is_crowded(cases: list[Case], supply: Supply) -> bool:
-    """Whether the inputs of all cases together crowd any memory that they live in."""
+    """Return whether the inputs of all cases together crowd one of their memories."""
     sums: dict[str, int] = {}
     for place, needed in {
         (place, case.op, case.size, case.dtype): (place, _input_bytes(case))

@@ -32,7 +32,7 @@ MODULES = {
     *("functools", "importlib", "jax", "jnp", "lax", "ml_dtypes", "np"),
     *("runpy", "sys", "types"),
 }
-"""What texts may use beside their own names; ``jaxtui.view.scripts`` imports them."""
+"""Modules that the texts may use; ``jaxtui.view.scripts`` imports them."""
 
 TO_NUMPY = (
     "args = jax.tree.map(lambda x: np.array(x) if isinstance(x, jax.Array) else x,"
@@ -42,11 +42,11 @@ TO_DEVICE = (
     "args = jax.tree.map(lambda x: jax.device_put(x) if isinstance(x, np.ndarray)"
     " else x, args)"
 )
-"""What a file has made with JAX stays where that has put it."""
+"""Code that sends NumPy arrays; arrays made by JAX stay on their device."""
 
 
 def recipe(case: Case, seed: int = 0) -> Recipe | None:
-    """How to run a case that can run here; ``None`` where no template fits it."""
+    """Return the code that runs a case here; ``None`` where no template fits it."""
     alone = case.on_host or (
         case.device == devices.name(jax.devices()[0])
         and not case.on_mesh
@@ -172,7 +172,7 @@ def _draw(
 
 
 def _modules(*texts: str) -> set[str]:
-    """Those that the texts use."""
+    """Return the modules that the texts use."""
     nodes = ast.walk(ast.parse("\n".join(texts)))
     return MODULES & {node.id for node in nodes if isinstance(node, ast.Name)}
 
@@ -203,17 +203,17 @@ def _factory(source: own.Source, text: bytes, case: Case, seed: int) -> str | No
     last = source.name.rpartition(".")[2]
     makes_all = last + ARGS not in defined and MAKE_ARGS in defined
     factory = MAKE_ARGS if makes_all else source.name + ARGS
-    given = [str(case.size)] if case.size else []
+    texts = [str(case.size)] if case.size else []
     if (node := defined.get(factory.rpartition(".")[2])) is not None:
         parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-        if any(each.arg == "seed" for each in parameters):
-            given.append(f"seed={seed}")
+        if any(inner.arg == "seed" for inner in parameters):
+            texts.append(f"seed={seed}")
         returns = [
-            each.value for each in ast.walk(node) if isinstance(each, ast.Return)
+            inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return)
         ]
         if any(isinstance(value, ast.Dict) for value in returns):
             return None
-    return f"args = own.{factory}({', '.join(given)})"
+    return f"args = own.{factory}({', '.join(texts)})"
 
 
 def _text(source: own.Source) -> bytes:

@@ -1,4 +1,4 @@
-"""One repeat of a loop as a program would write it: left alone, or watched.
+"""A repeat of a loop as a program would write it: left alone, or watched.
 
 Both do the same between their first and last clock read; the watched one also reads the
 clock around each call and hands its result to a thread that waits for it.
@@ -35,27 +35,27 @@ from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
 WARM_UP_SECONDS = 0.05
-"""For single calls, before the loop itself is warmed up."""
+"""Seconds of single calls before the loop itself is warmed up."""
 
 block = methodcaller("block_until_ready")
 
 
 @dataclass(frozen=True)
 class Results:
-    """How results of one kind are treated. The defaults are those of an array."""
+    """The treatment of results of one kind. The defaults are those of an array."""
 
     ready: Wait = block
     """Until the result is ready, and nothing else."""
     first: bool = False
-    """Of several results the next call of a chain takes the first."""
+    """True if the next call of a chain takes the first of several results."""
 
 
 ARRAY = Results()
-"""One array, which fits where a chain needs it."""
+"""The treatment of one array, which fits where a chain needs it."""
 
 
 def results_of(loop: Loop, workload: Workload, result: Any) -> Results:
-    """How to treat the results of a function of a file: trees of arrays.
+    """Return the treatment of a function's results: trees of arrays.
 
     Raises:
         RefusedError: Its calls cannot be chained.
@@ -68,20 +68,22 @@ def results_of(loop: Loop, workload: Workload, result: Any) -> Results:
 
 
 def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
-    """Whether the next call takes the first of several results, or else all of it."""
-    wanted, found = (_kind(args[0]) if args else None), _kind(result)
-    if found == wanted:
+    """Return whether the next call takes the first of several results, or else all of
+    it.
+    """
+    argument, returned = (_kind(args[0]) if args else None), _kind(result)
+    if returned == argument:
         return False
-    whole = wanted is not None and found[0] == wanted[0]
+    whole = argument is not None and returned[0] == argument[0]
     several = isinstance(result, (tuple, list)) and result and not whole
-    if several and _kind(result[0]) == wanted:
+    if several and _kind(result[0]) == argument:
         return True
     name = short_name(loop.case.op)
     raise RefusedError.of("cannot-chain", function=name)
 
 
 def _kind(tree: Any) -> tuple[Any, list[tuple[tuple[int, ...], Any]]]:
-    """What a compiled function insists on: structure, shapes and dtypes."""
+    """Return the structure, shapes and dtypes that a compiled function insists on."""
     leaves, structure = jax.tree.flatten(tree)
     return structure, [
         (np.shape(x), x.dtype if hasattr(x, "dtype") else jnp.result_type(x))
@@ -100,7 +102,7 @@ class Watcher:
 
     def __init__(self, wait: Callable[[Any], object] = block) -> None:
         self.ready: list[float] = []
-        """When each result was ready, by ``perf_counter``."""
+        """The ``perf_counter`` times at which the results were ready."""
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self.watch = self._queue.put
         """Takes the next result of the loop."""
@@ -125,18 +127,18 @@ class Watcher:
             raise self._error
 
     def _run(self) -> None:
-        take, wait, seen = self._queue.get, self._wait, self.ready.append
+        take, wait, record = self._queue.get, self._wait, self.ready.append
         try:
             while (result := take()) is not None:
                 wait(result)
-                seen(perf_counter())
+                record(perf_counter())
                 result = None
         except Exception as error:  # whatever the runtime raises belongs to the loop
             self._error = error
 
 
 class Totals(NamedTuple):
-    """One repeat as a whole, seconds since its first call was entered."""
+    """The totals of a repeat, in seconds since its first call was entered."""
 
     stopwatch: float
     """The loop's own code was through."""
@@ -148,7 +150,8 @@ class Totals(NamedTuple):
 
 @dataclass
 class Stamps:
-    """When the calls of one watched repeat were entered, came back and were ready.
+    """The times at which the calls of a watched repeat were entered, returned and were
+    ready.
 
     Grows while the repeat runs, so that another thread may look at what is complete.
     All times by ``perf_counter``.
@@ -167,7 +170,7 @@ class Stamps:
 
     @property
     def complete(self) -> int:
-        """How many calls are over, from the first on."""
+        """Return the number of complete calls, from the first on."""
         ready = len(self.watcher.ready)
         return min(ready, len(self.waited)) if self.waits else ready
 
@@ -183,12 +186,12 @@ class Stamps:
     def calls(self, first: int = 0) -> tuple[LoopCall, ...]:
         """The complete calls from one on, as they are reported."""
         start = self.entered[0] if self.entered else 0.0
-        made: list[LoopCall] = []
+        calls: list[LoopCall] = []
         for index in range(first, self.complete):
             waited = self.waited[index] if self.waits else None
             if self.last_waited is not None and index == len(self.entered) - 1:
                 waited = self.last_waited
-            made.append(
+            calls.append(
                 LoopCall(
                     entered=self.entered[index] - start,
                     returned=self.returned[index] - start,
@@ -196,7 +199,7 @@ class Stamps:
                     waited=None if waited is None else waited - start,
                 )
             )
-        return tuple(made)
+        return tuple(calls)
 
 
 @dataclass(frozen=True)
@@ -204,16 +207,16 @@ class Body:
     loop: Loop
     workload: Workload
     turns: Callable[[], Iterable[object]]
-    """As many items as there shall be calls."""
+    """A source with one item per call."""
     results: Results = ARRAY
-    """What is done with what the calls return."""
+    """The treatment of the calls' results."""
 
     def shortened(self, calls: int) -> Body:
         loop = msgspec.structs.replace(self.loop, calls=calls)
         return replace(self, loop=loop, turns=lambda: range(calls))
 
     def run(self) -> Totals:
-        """One repeat that nobody watches."""
+        """Run a repeat without a watcher."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
         call, args = self.workload.call, (*self.workload.args,)
         rest, ready = args[1:], self.results.ready
@@ -238,12 +241,12 @@ class Body:
             return Totals(through - start, perf_counter() - start, calls)
 
     def stamps(self) -> Stamps:
-        """For ``watch`` to fill while another thread looks at them."""
+        """Return stamps for ``watch`` to fill while another thread reads them."""
         waits = self.loop.style == "each"
         return Stamps(waits=waits, watcher=Watcher(self.results.ready))
 
     def watch(self, stamps: Stamps) -> None:
-        """One repeat whose every call is stamped."""
+        """Run a repeat and stamp every call."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
         call, args = self.workload.call, (*self.workload.args,)
         rest, ready = args[1:], self.results.ready
@@ -282,17 +285,17 @@ def warm_up(body: Body) -> WarmUp:
         block = clocks.calls(
             workload.call, workload.args, workload.wait, WARM_UP_SECONDS
         )
-        one = median(block.ready[len(block.ready) // 2 :])
-        inline = _runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
-    taken = body.shortened(1).run()
-    calls = min(body.loop.calls, int(0.5 / max(one, 1e-9)))
+        call_seconds = median(block.ready[len(block.ready) // 2 :])
+        inline = _runs_inline(workload, quick=call_seconds < SLOW_CALL_SECONDS)
+    totals = body.shortened(1).run()
+    calls = min(body.loop.calls, int(0.5 / max(call_seconds, 1e-9)))
     if calls > 1:
-        taken = body.shortened(calls).run()
-    return WarmUp(inline, taken.true * body.loop.calls / taken.calls)
+        totals = body.shortened(calls).run()
+    return WarmUp(inline, totals.true * body.loop.calls / totals.calls)
 
 
 def _runs_inline(workload: Workload, *, quick: bool) -> bool:
-    """Whether results are ready when their calls return.
+    """Return whether results are ready when their calls return.
 
     On a busy machine a host may be stopped until a result is ready that it did not
     compute itself; with a second call right behind the first, that shows.

@@ -92,7 +92,7 @@ class _Run(Runner):
 
     @property
     def remaining(self) -> float:
-        """Of the time that is shared out; compiling comes on top."""
+        """Seconds left of the sampling budget; compiling comes on top."""
         return max(0.0, self.budget - self._spent)
 
 
@@ -103,7 +103,7 @@ def _doing(of: RoofDtype | None) -> tuple[str, str]:
 def _with_readings(
     result: RoofsMeasured, of: RoofDtype | None, readings: list[Reading]
 ) -> RoofsMeasured:
-    """With the best of the readings as a roof, or with the reason of the first."""
+    """Add the best of the readings as a roof, or the reason why there is none."""
     figures = [figure for figure in readings if figure.measured is not None]
     if not figures:
         (remark,) = readings[0].remarks

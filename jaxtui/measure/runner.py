@@ -33,12 +33,12 @@ class Runner(abc.ABC):
     """
 
     case: Case
-    """What an error is said to be of, unless ``failure`` says it otherwise."""
+    """The case that an error belongs to, unless ``failure`` names another."""
     phase = "prepare"
-    """Where an error would surface."""
+    """The phase that an error belongs to."""
 
     cases: tuple[Case, ...] = ()
-    """Of an experiment."""
+    """The cases of an experiment."""
 
     def __init__(self, budget: float, stop: Callable[[], bool]) -> None:
         self.budget, self.stop = budget, stop
@@ -64,7 +64,7 @@ class Runner(abc.ABC):
             )
 
     def failure(self, error: BaseException) -> WorkFailed:
-        """What was raised.
+        """Return the failure of the work.
 
         Raises:
             BaseException: The same, where it is no affair of the work.
@@ -81,7 +81,7 @@ class Runner(abc.ABC):
         return self.budget - self.elapsed
 
     def progress(self, doing: str, about: str = "") -> Progress:
-        """What is done now, and how long it may go on."""
+        """Return the progress event of an activity: elapsed and remaining seconds."""
         return Progress(
             elapsed_seconds=self.elapsed,
             remaining_seconds=max(0.0, self.remaining),
@@ -90,15 +90,15 @@ class Runner(abc.ABC):
         )
 
     def enter(self, phase: str) -> Progress:
-        """What surfaces from now on belongs to this phase of the case."""
+        """Enter a phase: errors belong to it from now on."""
         self.phase = phase
         return self.progress(phase, self.case.label)
 
     def warm_up(self, device: jax.Device) -> Generator[RunEvent, None, Runtime]:
-        """What is known of a device; its first work warms the process up."""
+        """Return the runtime facts of a device; its first work warms the process up."""
         if runtime.is_warm(device):
             return runtime.of(device)
         yield self.progress("process-warm-up")
-        known = runtime.of(device)
-        yield ProcessWarmedUp(seconds=known.warm_up_seconds)
-        return known
+        facts = runtime.of(device)
+        yield ProcessWarmedUp(seconds=facts.warm_up_seconds)
+        return facts

@@ -1,4 +1,4 @@
-"""What a process pays and learns once, before its first case."""
+"""Costs and facts of a process, paid and learned once, before its first case."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PROBE_SIZE = 384
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What is known of one device of this process."""
+    """The facts about a device of this process."""
 
     warm_up_seconds: float
     """The throw-away compile: the first lowering of a process also sets MLIR up."""
@@ -40,7 +40,7 @@ class Runtime:
 
 @functools.cache
 def cache_hits() -> list[str]:
-    """What ``jax.monitoring`` has said about the persistent compilation cache.
+    """Return the cache hits that ``jax.monitoring`` reports, as a list that grows.
 
     One per process, because a listener cannot be unregistered before jax 0.8.
     """
@@ -55,7 +55,7 @@ def cache_hits() -> list[str]:
 
 
 class Compilations:
-    """How often this process has compiled, as ``jax.monitoring`` says."""
+    """The number of compilations in this process, counted by ``jax.monitoring``."""
 
     def __init__(self) -> None:
         self.compiles = 0
@@ -66,8 +66,8 @@ class Compilations:
 
 @functools.cache
 def compilations() -> Compilations:
-    """One per process, as for ``cache_hits``. JAX tells it nothing while it compiles
-    nothing, so that it costs a call of what is compiled already nothing.
+    """Return the counter of this process. JAX calls it only when it compiles, so that
+    it costs a call of a compiled function nothing.
     """
     counted = Compilations()
     jax.monitoring.register_event_duration_secs_listener(counted)
@@ -82,7 +82,7 @@ def is_warm(device: jax.Device) -> bool:
 
 
 def of(device: jax.Device) -> Runtime:
-    """What is known of a device; the first call warms the process up."""
+    """Return the facts about a device; the first call warms the process up."""
     if device in _runtimes:
         return _runtimes[device]
     cache_hits()
@@ -127,7 +127,7 @@ class Queue:
 
     def __init__(self, device: jax.Device | None) -> None:
         every = dict.fromkeys([*jax.local_devices(), *([device] if device else [])])
-        self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
+        self._places = [jax.device_put(jnp.zeros(8), place) for place in every]
         self.drain()
 
     def drain(self, value: object = None) -> None:
@@ -143,7 +143,8 @@ def _compiled(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> Any:
 
 
 def queue_depth(call: Call, args: Sequence[Any], times: int = 1) -> int | None:
-    """How many calls may be in flight, the most of several times.
+    """Return the queue depth: the calls that can be in flight, the most of several
+    tries.
 
     ``None`` where the queue was not seen to be full: the device outruns the host, or
     the queue is longer than what was put into it.

@@ -23,7 +23,7 @@ BROKEN_OFF = -signal.SIGINT
 """Ctrl-C has ended it."""
 
 ASKS = (signal.SIGTERM, signal.SIGHUP)
-"""What would end the program before it could be told what was seen."""
+"""Signals that would end the program before its report is written."""
 
 
 def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
@@ -43,12 +43,12 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
             over.set()
             hold()
             ended()
-            for number in (signal.SIGINT, *mine):
+            for number in (signal.SIGINT, *defaults):
                 signal.signal(number, signal.SIG_DFL)
 
     def hold() -> None:
         """Have no signal break off what follows, however often it comes."""
-        for number in (signal.SIGINT, *mine):
+        for number in (signal.SIGINT, *defaults):
             signal.signal(number, signal.SIG_IGN)
 
     def asked(number: int, frame: FrameType | None) -> None:
@@ -56,8 +56,8 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    mine = [one for one in ASKS if signal.getsignal(one) is signal.SIG_DFL]
-    for number in mine:
+    defaults = [ask for ask in ASKS if signal.getsignal(ask) is signal.SIG_DFL]
+    for number in defaults:
         signal.signal(number, asked)
     try:
         try:

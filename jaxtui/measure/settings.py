@@ -24,14 +24,15 @@ from jaxtui.model import Case, Precision, Remark
 from jaxtui.model.remark import Fact
 
 Refused = Literal["", "verdicts", "jax"]
-"""What a setting makes meaningless."""
+"""The result that a setting makes meaningless."""
 
 
 class Setting(NamedTuple):
     """A setting that is not at its default."""
 
     name: str
-    """As it was written where it was set: ``JAX_DEBUG_NANS`` or ``jax_debug_nans``."""
+    """The name as written where it was set: ``JAX_DEBUG_NANS`` or
+    ``jax_debug_nans``."""
     value: str
     refuses: Refused = ""
 
@@ -90,7 +91,7 @@ COMPILER = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 """Variables that hold flags of the compiler."""
 
 _BY_JAX = re.compile(r" ?--xla_tpu_use_enhanced_launch_barrier=true")
-"""What JAX itself puts into ``LIBTPU_INIT_ARGS``."""
+"""The option that JAX itself puts into ``LIBTPU_INIT_ARGS``."""
 
 _SPLITS_CPU = re.compile(r"--xla_force_host_platform_device_count=(?!1$)\d+")
 
@@ -134,7 +135,7 @@ def deviations() -> Iterator[Setting]:
 
 
 def remarks() -> Iterator[Remark]:
-    """What is set, and what that makes meaningless."""
+    """Yield a remark for each setting, with the result it makes meaningless."""
     return (setting.remark for setting in deviations())
 
 
@@ -154,7 +155,7 @@ def precision(case: Case) -> Precision:
 
 
 def precision_notes(case: Case) -> Iterator[Remark]:
-    """What ``default`` is for an op that takes a precision, if that was set."""
+    """Yield what ``default`` precision is, if a setting changes it."""
     for setting in deviations() if case.precision == "default" else ():
         if setting.name.lower() == "jax_default_matmul_precision":
             facts = {"value": setting.value, "setting": setting.name}
@@ -162,7 +163,7 @@ def precision_notes(case: Case) -> Iterator[Remark]:
 
 
 def waiting_notes(on_cpu: bool) -> Iterator[Remark]:
-    """Why a call returns with its result, where that is not the op's own way."""
+    """Yield the settings that make a call wait for its result."""
     for setting in deviations():
         name = setting.name.lower()
         if name in _WAITING or (on_cpu and name == "jax_cpu_enable_async_dispatch"):
@@ -171,7 +172,9 @@ def waiting_notes(on_cpu: bool) -> Iterator[Remark]:
 
 
 def notes() -> Iterator[Remark]:
-    """What code has set, the file of a function or the program that calls it."""
+    """Yield the settings made by code: the file of a function or the calling
+    program.
+    """
     # What the environment sets is said once, of the whole run.
     if code := [setting for setting in deviations() if setting.name.islower()]:
         facts: dict[str, Fact] = {"settings": tuple(setting.name for setting in code)}
@@ -180,16 +183,16 @@ def notes() -> Iterator[Remark]:
 
 
 class State(NamedTuple):
-    """What code can set for all that runs after it in this process."""
+    """The settings that code can make for all that runs after it in this process."""
 
     values: dict[str, object]
     """JAX's configuration."""
     mesh: object
     variables: dict[str, str]
-    """Of the environment, as far as JAX, XLA and drivers read them."""
+    """Environment variables that JAX, XLA and drivers read."""
 
     def differs(self, other: State) -> bool:
-        """Whether something was set; options that a library has added are none."""
+        """Return whether a setting changed; options added by a library don't count."""
         return (self.mesh, self.variables) != (other.mesh, other.variables) or any(
             self.values[name] != other.values[name]
             for name in self.values.keys() & other.values.keys()
@@ -198,7 +201,6 @@ class State(NamedTuple):
 
 
 def state() -> State:
-    """What is set now."""
     return State(
         values=dict(jax.config.values),
         mesh=jax.sharding.get_abstract_mesh(),
@@ -256,11 +258,12 @@ _MESHES: tuple[Any, ...] = tuple(
     for place in (sharding_impls, jax_config)
     if hasattr(place, name)
 )
-"""Where ``jax.set_mesh`` puts the mesh of this thread; there is no other way to take
-back what was set without a ``with``, as ``jax.sharding.set_mesh`` of 0.6.2 does."""
+"""The places where ``jax.set_mesh`` puts this thread's mesh; there is no other way to
+undo a mesh that was set without a ``with``, as ``jax.sharding.set_mesh`` of 0.6.2
+does."""
 
 _NO_MESH = tuple(place.get_local() for place in _MESHES)
-"""As it is before anything has set one."""
+"""Their values before a mesh is set."""
 
 
 @contextmanager

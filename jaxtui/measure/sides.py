@@ -25,23 +25,25 @@ def compare(workload: Workload, numpy_side: Workload) -> Remark | None:
     Returns:
         How the arrays differ; ``None`` where they agree.
     """
-    theirs = _arrays(numpy_side, jax.tree.map(for_numpy, workload.hosts()))
-    ours = _arrays(workload, tuple(workload.args))
-    shapes = [str([*map(np.shape, arrays)]) for arrays in (ours, theirs)]
+    numpy_arrays = _arrays(numpy_side, jax.tree.map(for_numpy, workload.hosts()))
+    jax_arrays = _arrays(workload, tuple(workload.args))
+    shapes = [str([*map(np.shape, arrays)]) for arrays in (jax_arrays, numpy_arrays)]
     if shapes[0] != shapes[1]:
         facts: dict[str, Fact] = {"jax": shapes[0], "numpy": shapes[1]}
         return Remark("wrong-result", {"by": "shapes", **facts}, "error")
-    names = {str(leaf.dtype) for leaf in (*arrays_of(workload.hosts()), *ours)}
+    names = {str(leaf.dtype) for leaf in (*arrays_of(workload.hosts()), *jax_arrays)}
     if not workload.on_cpu and "float32" in names:
         # An accelerator rounds the inputs of float32 products.
         names.add("bfloat16")
-    for one, other in zip(map(wide, ours), map(wide, theirs), strict=True):
+    for jax_array, numpy_array in zip(
+        map(wide, jax_arrays), map(wide, numpy_arrays), strict=True
+    ):
         # Of one number all terms may have cancelled, of an array not all numbers.
-        accepted = SUM_TOLERANCE if one.size == 1 else CUMSUM_TOLERANCE
+        accepted = SUM_TOLERANCE if jax_array.size == 1 else CUMSUM_TOLERANCE
         tolerance = max(accepted.get(name, 0.0) for name in names)
-        finite = np.isfinite(one)
-        same = np.array_equal(finite, np.isfinite(other))
-        error = relative_error(one[finite], other[finite]) if same else 1.0
+        finite = np.isfinite(jax_array)
+        same = np.array_equal(finite, np.isfinite(numpy_array))
+        error = relative_error(jax_array[finite], numpy_array[finite]) if same else 1.0
         if error > tolerance:
             facts = {"by": "sides", "error": error, "tolerance": tolerance}
             return Remark("inaccurate", facts, "warning")

@@ -54,13 +54,13 @@ from jaxtui.model import (
 )
 
 SPREAD_SECONDS = 2.0
-"""How long the rounds last at least, unless the budget is shorter."""
+"""The shortest span of the rounds, in seconds, unless the budget is shorter."""
 
 TEXT_CHARACTERS = 2000
 NUMBERS_AT_MOST = 1000
 
 NO_VALUE = object()
-"""What running a statement gives."""
+"""The value of a statement."""
 
 
 class _Part:
@@ -75,16 +75,16 @@ class _Part:
     ) -> None:
         self.name = name
         case = Case(op=name, size=0, dtype="", device="", mode="jit", inputs="host")
-        made = Workload(
+        workload = Workload(
             case=case, call=call, wait=queue.drain, on_return=True, scope=scope
         )
-        self.turns = Turns(made, rests=True)
+        self.turns = Turns(workload, rests=True)
         self.reported = 0
         """Rounds that are in the last summary."""
 
     @property
     def is_narrow(self) -> bool:
-        """Whether there are rounds enough, and their interval is narrow."""
+        """Return whether there are enough rounds, and their interval is narrow."""
         enough = len(self.turns.medians) >= ROUNDS_WANTED
         return enough and self.turns.interval.half_width <= 0.03
 
@@ -155,7 +155,7 @@ class _Run(Runner):
             yield
 
     def _in_order(self, queue: Queue) -> Generator[RunEvent, None, list[_Part]]:
-        """What happens once; returns what is left to take turns."""
+        """Run the parts that run once; return those that take turns."""
         repeated: list[_Part] = []
         for part in self._snippet.parts:
             if self.stop():
@@ -186,7 +186,7 @@ class _Run(Runner):
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
-        """What is printed again and again goes nowhere."""
+        """Discard the output of code that runs again and again."""
         with redirect_stdout(io.StringIO()), self._scope():
             yield
 
@@ -198,18 +198,20 @@ class _Run(Runner):
         spread = begin + min(SPREAD_SECONDS, available)
         by_turns = {part.turns: part for part in parts}
         turns = [part.turns for part in parts]
-        for one in take_turns(turns, available, stop=self.stop, faults=(Exception,)):
-            part = by_turns[one]
-            if isinstance(one.fault, Exception):
-                raise failure(part.name, one.fault)
-            if is_due(len(one.rounds)):
+        for part_turns in take_turns(
+            turns, available, stop=self.stop, faults=(Exception,)
+        ):
+            part = by_turns[part_turns]
+            if isinstance(part_turns.fault, Exception):
+                raise failure(part.name, part_turns.fault)
+            if is_due(len(part_turns.rounds)):
                 yield SnippetTimed(timing=part.timing())
             yield self.progress("part", part.name)
-            if len({len(each.rounds) for each in turns}) > 1:
+            if len({len(timed.rounds) for timed in turns}) > 1:
                 continue  # each has as many turns
             now = perf_counter()
-            over = now + sum(each.call_seconds for each in turns) > end
-            narrow = now >= spread and all(each.is_narrow for each in parts)
+            over = now + sum(timed.call_seconds for timed in turns) > end
+            narrow = now >= spread and all(timed.is_narrow for timed in parts)
             if over or narrow:
                 break
         for part in parts:
@@ -217,7 +219,9 @@ class _Run(Runner):
                 yield SnippetTimed(timing=part.timing())
 
     def _in_child(self, count: int) -> Iterator[RunEvent]:
-        """What a process with so many CPU devices says; it is ended with this run."""
+        """Yield the events of a process with ``count`` CPU devices; it ends with this
+        run.
+        """
         yield self.progress("cpu-devices", str(count))
         end = self._snippet.malloc
         child = Child(
@@ -245,11 +249,13 @@ class _Run(Runner):
 
 
 def failure(part: str, error: BaseException) -> RefusedError:
-    """What a part of a snippet raised; without a name, the snippet as a whole."""
+    """Return the failure of a part of a snippet; without a name, of the whole
+    snippet.
+    """
     text = full_text(error)
-    if (known := messages.find(text, "case")) is not None:
-        facts = {**known.facts, "phase": "snippet"}
-        return RefusedError(msgspec.structs.replace(known, facts=facts))
+    if (remark := messages.find(text, "case")) is not None:
+        facts = {**remark.facts, "phase": "snippet"}
+        return RefusedError(msgspec.structs.replace(remark, facts=facts))
     facts = {"part": part, "error": headline(error)}
     return RefusedError(Remark("program-failed", facts, "error", text))
 
@@ -324,13 +330,13 @@ def show(name: str, run: Callable[[], object]) -> Value:
             text = f"{printed.getvalue()}{'' if silent else value}".rstrip("\n")
             if len(text) > TEXT_CHARACTERS:
                 text = f"{text[: TEXT_CHARACTERS - 1]}…"
-            made = Value(name=name, text=text, numbers=numbers(value))
+            shown = Value(name=name, text=text, numbers=numbers(value))
         except Exception as error:
-            made = Value(
+            shown = Value(
                 name=name, text="", error=headline(error), detail=full_text(error)
             )
-    said = dict.fromkeys(str(warning.message) for warning in caught)
-    return msgspec.structs.replace(made, warnings=tuple(said))
+    messages = dict.fromkeys(str(warning.message) for warning in caught)
+    return msgspec.structs.replace(shown, warnings=tuple(messages))
 
 
 def numbers(value: object) -> tuple[float, ...]:
@@ -340,18 +346,18 @@ def numbers(value: object) -> tuple[float, ...]:
     which JSON has no number.
     """
     try:
-        found = _floats(value)
+        floats = _floats(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return ()
-    return tuple(found) if all(map(math.isfinite, found)) else ()
+    return tuple(floats) if all(map(math.isfinite, floats)) else ()
 
 
 def _floats(value: object) -> list[float]:
-    found: list[float] = []
+    floats: list[float] = []
     if isinstance(value, (bool, int, float)):
-        found = [float(value)]
+        floats = [float(value)]
     elif isinstance(value, (list, tuple)) and len(value) <= NUMBERS_AT_MOST:
-        found = [number for each in value for number in _floats(each)]
+        floats = [number for item in value for number in _floats(item)]
     elif isinstance(value, (complex, np.ndarray, np.generic, jax.Array)):
         if np.size(value) > NUMBERS_AT_MOST:
             raise ValueError("too many")
@@ -360,12 +366,12 @@ def _floats(value: object) -> list[float]:
         if kind in "USOMm" or (kind == "c" and array.imag.any()):
             raise TypeError("no real numbers")
         # Also of bfloat16 and its like, which NumPy does not know by itself.
-        found = array.real.astype(np.float64).tolist()
+        floats = array.real.astype(np.float64).tolist()
     else:
         raise TypeError("no numbers")
-    if len(found) > NUMBERS_AT_MOST:
+    if len(floats) > NUMBERS_AT_MOST:
         raise ValueError("too many")
-    return found
+    return floats
 
 
 # The child process.

@@ -21,7 +21,7 @@ from jaxtui.measure.ops.base import Op
 
 
 def is_installed() -> bool:
-    """Whether TensorFlow could be imported, without importing it."""
+    """Return whether TensorFlow can be imported, without importing it."""
     if "tensorflow" in sys.modules:
         return True
     return importlib.util.find_spec("tensorflow") is not None
@@ -35,11 +35,11 @@ def call(op: Op) -> Call:
 
 
 def make_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
-    """What NumPy gets, as tensors; TensorFlow's NumPy has no bfloat16, either."""
+    """Return NumPy's inputs as tensors; TensorFlow's NumPy has no bfloat16, either."""
     constant = load().constant
     with scope():
-        made = inputs.numpy_inputs(op, size, dtype, seed)
-        return tuple(constant(array) for array in made)
+        arrays = inputs.numpy_inputs(op, size, dtype, seed)
+        return tuple(constant(array) for array in arrays)
 
 
 def scope() -> AbstractContextManager[Any]:

@@ -43,8 +43,8 @@ LINGER_SECONDS = 0.005
 30 µs later if nobody takes its core; what is traced goes on for so long."""
 
 LEVEL_ONE_SINCE = (0, 8, 3)
-"""From here on kernels of the CPU are recorded at level 1 of the host's tracer, which
-records the least of the rest. 0.7.2 and 0.6.2 want level 2; nothing between was run."""
+"""The version of JAX since which level 1 of the host's tracer, the smallest, records
+kernels of the CPU. 0.7.2 and 0.6.2 need level 2; nothing between was run."""
 
 
 class Mark(NamedTuple):
@@ -55,7 +55,7 @@ class Mark(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One execution of a compiled program; seconds by ``perf_counter``."""
+    """An execution of a compiled program; ``perf_counter`` seconds."""
 
     program: str
     """Module and its number, the same in every trace of this process."""
@@ -65,15 +65,15 @@ class Run(NamedTuple):
 
 class Trace(NamedTuple):
     runs: tuple[Run, ...]
-    """In the order of their starts; there is at least one. Those of the host are right
-    to a microsecond or two; those of other devices were put on the host's clock by the
-    runtime, with an error that it does not tell."""
+    """The runs in the order of their starts, at least one. The host's are right to a
+    microsecond or two; the runtime puts those of other devices on the host's clock,
+    with an error that it does not report."""
     events: int
     """All that were recorded, kernels or not."""
 
 
 class MissingTraceError(RefusedError):
-    """There is no trace, or it does not fit its calls."""
+    """An error: there is no trace, or it does not fit its calls."""
 
 
 def record(work: Callable[[], object]) -> Trace:
@@ -155,7 +155,7 @@ def before_start(notice: Callable[[], None]) -> Callable[[], None]:
 
 
 def options() -> Any:
-    """Of the profiler: the least that records kernels."""
+    """Return the profiler's options: the least that records kernels."""
     profiler: Any = jax.profiler
     chosen = profiler.ProfileOptions()
     chosen.python_tracer_level = 0
@@ -169,7 +169,7 @@ def failed(error: Exception) -> Remark:
 
 
 def too_large(events: int) -> Remark:
-    """Why a trace of so many events is not read."""
+    """Return the remark on a trace with too many events to read."""
     return Remark("trace-too-large", {"events": events})
 
 
@@ -210,13 +210,15 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
 
 
 class Clock(NamedTuple):
-    """The same moment by the clocks of a trace and of the host."""
+    """A moment on the clock of a trace and on the host's."""
 
     picoseconds: int
     seconds: float
 
     def of(self, picoseconds: int) -> float:
-        """By ``perf_counter``; exact, whenever the trace's clock has begun."""
+        """Convert to ``perf_counter`` seconds; exact, wherever the trace's clock
+        begins.
+        """
         return self.seconds + 1e-12 * (picoseconds - self.picoseconds)
 
 
@@ -233,7 +235,7 @@ class Part(NamedTuple):
 def parts(
     timeline: kernels.Timeline, *, whole: bool = True
 ) -> Iterator[tuple[Hashable, Part]]:
-    """What a timeline has of runs, with what tells those apart.
+    """Yield the runs of a timeline, each with a key that tells them apart.
 
     Parts of one run, its kernels on CPU or its devices where it is sharded, have the
     same key.
@@ -286,18 +288,19 @@ def on_device(
     Raises:
         MissingTraceError: The runs do not fit the calls.
     """
-    found: list[list[Run]] = [[] for _ in calls]
+    runs_of_calls: list[list[Run]] = [[] for _ in calls]
     for program, count in Counter(run.program for run in alone).items():
         same = _in_order([run for run in runs if run.program == program])
-        each, rest = divmod(len(same), len(calls))
-        if rest or each < count:
+        runs_per_call, rest = divmod(len(same), len(calls))
+        if rest or runs_per_call < count:
             facts: dict[str, Fact] = {"runs": len(same), "calls": len(calls)}
             facts["program"] = program
             raise MissingTraceError(Remark("trace-incomplete", facts))
-        for index, each_runs in enumerate(found):
-            each_runs += same[index * each : index * each + count]
+        for index, each_runs in enumerate(runs_of_calls):
+            each_runs += same[index * runs_per_call : index * runs_per_call + count]
     return tuple(
-        _with_runs(call, start, mine) for call, mine in zip(calls, found, strict=True)
+        _with_runs(call, start, call_runs)
+        for call, call_runs in zip(calls, runs_of_calls, strict=True)
     )
 
 

@@ -38,7 +38,7 @@ TURN_SECONDS_AT_MOST = 0.250
 """A lone workload takes turns with no other; longer turns spread its rounds."""
 
 CALLS_AT_MOST = 2000
-"""Of a turn: the calls of a few microseconds would fill the memory."""
+"""Most calls per turn: samples of a few microseconds each would fill the memory."""
 
 SPREAD_SECONDS = 6.0
 """Rounds should span this long before they are believed: cases that stopped as soon as
@@ -51,7 +51,7 @@ ROUNDS_WANTED = 8
 WARM_UP_CALLS = 5
 WARM_UP_SECONDS = 0.1
 WARM_UP_SECONDS_AT_MOST = 0.5
-"""Of calls before the first figure, which should be there within a second."""
+"""Longest warm-up, in seconds: a first figure should appear within a second."""
 
 SLOW_CALL_SECONDS = 0.020
 """Above this a burst pair is one and two calls."""
@@ -66,31 +66,31 @@ LATENCY_SHARE = 0.6
 """Share of a turn that goes to blocked calls; the rest goes to bursts."""
 
 LOAD_SECONDS = 0.3
-"""Of bursts without a pause, after all turns: an H100 lowers its clock under load, and
-a product of 346 µs in turns of 40 ms takes 404 to 411 then."""
+"""Seconds of bursts without a pause, after all turns: an H100 lowers its clock under
+load, and a product of 346 µs in turns of 40 ms takes 404 to 411 then."""
 
 PROBE_CALLS = 20
 """Calls that are asked whether they were ready on return; outside the rounds."""
 
-CALLS_PER_FREEING = 20
-"""Of one call in so many it is timed how long its result takes to be given back: 5 % of
-the calls of a turn, in which no other clock runs."""
+FREE_EVERY = 20
+"""Every 20th call also times how long freeing its result takes: 5 % of the calls of a
+turn, in which no other clock runs."""
 
 REST_SECONDS = 0.3
 """Waited at most for threads to come to rest; some never do."""
 
 BUSY_SHARE = 0.25
-"""Of a core; threads that use less are at rest."""
+"""CPU share of one core; threads that use less are at rest."""
 
 Kind = Literal["latency", "throughput"]
 
 Turn = tuple[int, Kind, int, bool]
-"""Whose turn it is, by its place; of which kind; how many calls, or pairs of bursts, it
-has where several processes take it, and 0 where it is time to warm up; whether it is
-the last of its workload's round."""
+"""The next turn: index of its workload; kind; number of calls, or pairs of bursts,
+where several processes take it, and 0 for warm-up; whether it is the last of its
+workload's round."""
 
 END: Turn = (-1, "latency", 0, True)
-"""There are no more turns."""
+"""The end of all turns."""
 
 
 def never() -> bool:
@@ -137,7 +137,7 @@ class Turns:
         self.done = False
         """Gets no more turns."""
         self.fault: BaseException | None = None
-        """What a turn raised; there are no more."""
+        """The exception of a turn, which ends its turns."""
         self.rounds: list[Block] = []
         self.medians: list[float] = []
         """Median ready of each round."""
@@ -157,14 +157,14 @@ class Turns:
         self.warm = False
         """The warm-up is over."""
         self.warmed_up = False
-        """There was time for calls before the first turn."""
+        """True if there was time for calls before the first turn."""
         self.ready_share = 0.0
         """Share of calls whose result was ready on return."""
         self.implicit_transfer = False
         self.call_seconds = workload.phases.first_call or 0.0
         """About how long a blocked call takes."""
         self.burst = (1, 2)
-        """How many calls the bursts of a pair queue."""
+        """The number of calls in each burst of a pair."""
         self.queue_depth = queue_depth
         self._results_at_most = results_at_most
         self._latency = latency or workload.on_return
@@ -177,7 +177,8 @@ class Turns:
         self.provisional = False
         """The only round is that of the first calls, until there is a real one."""
         self.apart = False
-        """Its few calls are timed after all turns, because each takes a second."""
+        """True if its few calls are timed after all turns, because each takes a
+        second."""
         self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
 
     @property
@@ -191,7 +192,9 @@ class Turns:
         return stats.rounds_interval(self.medians)
 
     def summaries(self) -> tuple[Summary, Summary | None]:
-        """Of ready and of dispatch as they stand, after one round at least."""
+        """Return the summaries of ready and dispatch so far, after at least one
+        round.
+        """
         for block in self.rounds[self._pooled :]:
             self._ready.add(block.ready)
             self._dispatch.add(block.dispatch)
@@ -241,7 +244,7 @@ class Turns:
 
     @property
     def rounds_taken(self) -> int:
-        """How many turns of bursts there were, or else of blocked calls."""
+        """The number of turns of bursts, or else of blocked calls."""
         return len(self.slopes) if self._throughput else len(self.rounds)
 
     @property
@@ -316,14 +319,14 @@ class Turns:
         self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
 
     def count(self, kind: Kind, seconds: float) -> int:
-        """How many calls of a turn, or pairs of bursts, fit into so many seconds."""
-        each = max(self.call_seconds, 1e-7)
+        """Return how many calls, or pairs of bursts, fit into a turn of ``seconds``."""
+        unit_seconds = max(self.call_seconds, 1e-7)
         if kind == "throughput":
-            each *= sum(self.burst)
-        return min(CALLS_AT_MOST, max(1, int(seconds / each)))
+            unit_seconds *= sum(self.burst)
+        return min(CALLS_AT_MOST, max(1, int(seconds / unit_seconds)))
 
     def turn(self, kind: Kind, seconds: float, count: int = 0) -> None:
-        """One turn: about ``seconds``, a tenth more or less by chance, or of so many
+        """Take a turn: about ``seconds``, a tenth more or less at random, or ``count``
         calls or pairs of bursts.
 
         The jitter keeps turns from falling into step with periodic disturbances.
@@ -353,20 +356,20 @@ class Turns:
         self.call_seconds = median(block.ready)
         self.rounds.append(block)
         self.medians.append(self.call_seconds)
-        self._free(len(block.ready) // CALLS_PER_FREEING)
+        self._free(len(block.ready) // FREE_EVERY)
 
     def _throughput_turn(self, seconds: float, pairs: int) -> None:
         workload, (few, many) = self.workload, self.burst
-        taken: dict[int, list[float]] = {few: [], many: []}
+        burst_seconds: dict[int, list[float]] = {few: [], many: []}
         spent = 0.0
-        while not taken[many] or (
-            len(taken[many]) < pairs if pairs else spent < seconds
+        while not burst_seconds[many] or (
+            len(burst_seconds[many]) < pairs if pairs else spent < seconds
         ):
             for count in self._random.sample(self.burst, 2):
                 burst = clocks.burst(workload.call, workload.args, workload.wait, count)
-                taken[count].append(burst)
+                burst_seconds[count].append(burst)
                 spent += burst
-        short, long = median(taken[few]), median(taken[many])
+        short, long = median(burst_seconds[few]), median(burst_seconds[many])
         self.slopes.append((long - short) / (many - few))
         self.means.append(long / many)
 
@@ -376,12 +379,12 @@ class Turns:
         idle = workload.device is None or workload.on_cpu or self.pace.shared
         if idle or not self.means:
             return
-        taken: list[float] = []
+        seconds_per_call: list[float] = []
         with self._scope():
-            while sum(taken) < LOAD_SECONDS:
+            while sum(seconds_per_call) < LOAD_SECONDS:
                 burst = clocks.burst(workload.call, workload.args, workload.wait, many)
-                taken.append(burst)
-        self.loaded = median(taken[len(taken) // 2 :]) / many
+                seconds_per_call.append(burst)
+        self.loaded = median(seconds_per_call[len(seconds_per_call) // 2 :]) / many
 
     def _calls(self, seconds: float, least: int = 1, count: int = 0) -> Block:
         workload = self.workload
@@ -409,8 +412,8 @@ class Turns:
             room = min(room, self._results_at_most)
         if self.call_seconds > SLOW_CALL_SECONDS or room < 3:
             return 1, 2
-        wanted = max(6, round(self._burst_seconds / max(self.call_seconds, 1e-9)))
-        long = min(wanted, room)
+        calls = max(6, round(self._burst_seconds / max(self.call_seconds, 1e-9)))
+        long = min(calls, room)
         return max(1, long // 3), long
 
     def _find_guard(self) -> Block | None:
@@ -462,19 +465,19 @@ def take_turns(
         pace: Of those that take the same turns.
     """
     chance, end = random.Random(seed), perf_counter() + seconds
-    for one in series:
-        one.reseed(chance.getrandbits(32))
-    warm_up = sum(one.warm_up_seconds for one in series if not one.warm)
+    for current in series:
+        current.reseed(chance.getrandbits(32))
+    warm_up = sum(current.warm_up_seconds for current in series if not current.warm)
     length = max(turn_seconds(seconds - warm_up, len(series)), pace.turn_seconds)
     # Preparing the workloads may have left threads that spin.
     restless = True
 
     queue: list[tuple[int, Kind]] = []
-    left: Counter[int] = Counter()
+    remaining: Counter[int] = Counter()
     alone: set[int] = set()
 
     def begin_round() -> None:
-        active = [place for place, one in enumerate(series) if not one.done]
+        active = [place for place, current in enumerate(series) if not current.done]
         share = (end - perf_counter()) / max(1, len(active))
         queue.extend(
             (place, kind)
@@ -484,10 +487,10 @@ def take_turns(
         chance.shuffle(queue)
         # NumPy's together, because all others have to wait for its threads.
         queue.sort(key=lambda turn: not series[turn[0]].workload.on_return)
-        left.clear()
-        left.update(place for place, _ in queue)
+        remaining.clear()
+        remaining.update(place for place, _ in queue)
         alone.clear()
-        alone.update(place for place, count in left.items() if count == 1)
+        alone.update(place for place, count in remaining.items() if count == 1)
 
     def seconds_of(place: int, kind: Kind) -> float:
         part = LATENCY_SHARE if kind == "latency" else 1 - LATENCY_SHARE
@@ -500,37 +503,37 @@ def take_turns(
             if not queue or stop():
                 return END
             place, kind = queue[0]
-            one = series[place]
-            if pace.shared and not (one.warm or one.done):
+            current = series[place]
+            if pace.shared and not (current.warm or current.done):
                 return place, kind, 0, False
             del queue[0]
-            left[place] -= 1
-            if not one.done:
+            remaining[place] -= 1
+            if not current.done:
                 seconds = seconds_of(place, kind)
-                count = one.count(kind, seconds) if pace.shared else 0
-                return place, kind, count, not left[place]
+                count = current.count(kind, seconds) if pace.shared else 0
+                return place, kind, count, not remaining[place]
 
     while (turn := pace.decide(next_turn, Turn)) != END:
         place, kind, count, last = turn
-        one = series[place]
+        current = series[place]
         try:
-            if restless and (one.rests or not one.workload.on_return):
+            if restless and (current.rests or not current.workload.on_return):
                 rest()
-            restless = one.workload.on_return
-            if not one.warm:
+            restless = current.workload.on_return
+            if not current.warm:
                 if announce:
-                    yield one
-                one.warm_up()
+                    yield current
+                current.warm_up()
                 if pace.shared:  # now it is known how long a call takes
                     continue
-            one.turn(kind, seconds_of(place, kind), count)
+            current.turn(kind, seconds_of(place, kind), count)
         except GeneratorExit:
             raise
         except faults as error:
             pace.fail(error)
-            one.fault, one.done = error, True
-        if one.done or last:
-            yield one
+            current.fault, current.done = error, True
+        if current.done or last:
+            yield current
 
 
 def turn_seconds(available: float, count: int) -> float:
@@ -540,7 +543,7 @@ def turn_seconds(available: float, count: int) -> float:
 
 
 def is_checkpoint(rounds: int) -> bool:
-    """Whether it is decided after this round if a workload is done.
+    """Return whether a workload may stop after this round.
 
     At 8, 12, 16, 24, 32, 48 … rounds: who looks after every round stops when chance
     has made an interval narrow.
@@ -552,7 +555,7 @@ def is_checkpoint(rounds: int) -> bool:
 
 
 def is_due(rounds: int) -> bool:
-    """Whether all calls are summed up again after this round.
+    """Return whether all calls are summed up again after this round.
 
     After every round that would be quadratic.
     """
@@ -578,7 +581,7 @@ def rest(at_most: float = REST_SECONDS) -> float:
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
-    """No garbage collection meanwhile; afterwards the collector is as it was."""
+    """Disable garbage collection, and restore it afterwards."""
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()

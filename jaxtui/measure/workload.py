@@ -1,4 +1,4 @@
-"""What is timed: one record, whether it is an op, a function of a file, or a chain.
+"""The record of what is timed: an op, a function of a file, or a chain.
 
 It says what is called with which arguments, how its result is waited for, how much work
 a call is, and what the result is compared with. ``coldpath`` makes it callable, and
@@ -65,12 +65,12 @@ class Together:
     def __init__(self, function: Any) -> None:
         self._function = function
 
-    def __call__(self, *each: tuple[Any, ...]) -> list[Any]:
+    def __call__(self, *device_args: tuple[Any, ...]) -> list[Any]:
         function = self._function
-        return [function(*args) for args in each]
+        return [function(*args) for args in device_args]
 
-    def trace(self, *each: tuple[Any, ...]) -> _Parts:
-        return _Parts([self._function.trace(*args) for args in each])
+    def trace(self, *device_args: tuple[Any, ...]) -> _Parts:
+        return _Parts([self._function.trace(*args) for args in device_args])
 
 
 class _Parts:
@@ -105,15 +105,15 @@ class Pool:
 
 @dataclass(slots=True, kw_only=True)
 class Workload:
-    """One callable, its arguments, and everything that was seen of it.
+    """A callable, its arguments, and everything measured about it.
 
     The fields from ``phases`` on are filled in by the cold path.
     """
 
     case: Case
-    """Of a function of a file with the size and dtype of its arguments."""
+    """The case; for a function of a file with the size and dtype of its arguments."""
     call: Call
-    """What a program calls: the jitted function once there is one."""
+    """The callable that a program calls: the jitted function once there is one."""
     device: jax.Device | None = None
     """``None`` on the host; the first of several."""
     group: tuple[jax.Device, ...] = ()
@@ -124,8 +124,8 @@ class Workload:
     """Arguments by name, which ``call`` has already."""
     wait: Wait = no_wait
     on_return: bool = False
-    """What counts is when a call returns, whatever is waited for afterwards: NumPy is
-    done then, and so is the stopwatch of a lesson's snippet."""
+    """True if the time of the return counts, whatever is waited for afterwards: NumPy
+    is done then, and so is the stopwatch of a lesson's snippet."""
     scope: Scope = nullcontext
     fresh: Callable[[], Call] | None = None
     """Makes a function that JAX has not seen, to be traced."""
@@ -151,15 +151,15 @@ class Workload:
     op: Op | None = None
     """``None`` for what is not of the catalogue, and for a collective."""
     exchange: Exchange | None = None
-    """Of a collective."""
+    """The exchange of a collective."""
     own: bool = False
-    """It is a function of a file."""
+    """True for a function of a file."""
 
     phases: Phases = field(default_factory=Phases)
     zero_copy: tuple[str, ...] = ()
     """The phases that copied nothing."""
     uncopied: Remark | None = None
-    """Why transfer or fetch were not timed, where something keeps them from it."""
+    """The reason why transfer or fetch were not timed."""
     output_dtype: str = ""
     cached_compile: bool = False
     compiled_flops: float | None = None
@@ -170,15 +170,16 @@ class Workload:
     """The arrays of the first result of a function of a file, which live as long as it
     keeps them."""
     product: Product | None = None
-    """What a function of a file multiplies most, as far as it was traced."""
+    """The largest product of a function of a file, as traced."""
     written_flops: float = 0.0
-    """What XLA should count of a function of a file, as it was traced and lowered."""
+    """Flops that XLA should count for a function of a file, as traced and lowered."""
     result_bytes: int = 0
-    """Of all arrays of a result."""
+    """Bytes of all arrays of a result."""
     devices: int = 1
-    """On how many the arguments and the result of a function of a file lie."""
+    """The number of devices that hold a function's arguments and result."""
     warm: bool = False
-    """What its file has jitted may be compiled already, so that no phase is cold."""
+    """True if functions jitted in its file may be compiled already: no phase is
+    cold."""
     kernels: int = 1
     """Computations that one call puts in flight."""
 
@@ -210,18 +211,20 @@ class Workload:
 
     @property
     def call_bytes(self) -> int:
-        """Of what each queued call has for itself: its result, and copies for it."""
+        """Bytes that each queued call needs: its result, and copies of its
+        arguments.
+        """
         copied = self.args.nbytes if isinstance(self.args, Renewed) else 0
         return self.result_bytes + copied
 
     @property
     def catalogued(self) -> bool:
-        """Whether jaxtui knows what work it is, and what is right."""
+        """True if jaxtui knows the op's work and the right result."""
         return self.op is not None or self.exchange is not None
 
     @property
     def queues(self) -> bool:
-        """Whether calls can be in flight together.
+        """True if calls can be in flight together.
 
         XLA for the CPU runs every part of a program of several devices on one pool of
         threads. The parts wait for each other there, and those of a few programs fill
@@ -231,17 +234,17 @@ class Workload:
 
     @property
     def on_cpu(self) -> bool:
-        """Whether a JAX device is this machine's CPU."""
+        """True if the device is this machine's CPU."""
         return self.device is not None and self.device.platform == "cpu"
 
     @property
     def interpreted(self) -> bool:
-        """Whether it is a Pallas kernel without a compiler for it."""
+        """True for a Pallas kernel on a platform that has no compiler for it."""
         return self.case.mode == "pallas" and self.on_cpu
 
     @property
     def guarded(self) -> bool:
-        """Whether resident arguments should make every transfer needless."""
+        """True if resident arguments should make every transfer needless."""
         return self.case.mode in COMPILED_MODES and self.case.inputs == "device"
 
 
@@ -251,7 +254,7 @@ def of_case(
     pool: Pool,
     function: Function | None = None,
 ) -> Workload:
-    """What a case runs.
+    """Return the workload of a case.
 
     Args:
         case: which one.
@@ -304,27 +307,31 @@ def of_op(
 
     def accuracy_of(result: Any) -> Accuracy:
         rounds = device is not None and device.platform != "cpu"
-        first, *others = map(np.asarray, result if group else [result])
+        first, *other_results = map(np.asarray, result if group else [result])
         # Of the same arguments others have the same result, or they are checked, too.
-        differing = [each for each in others if not np.array_equal(first, each)]
+        differing = [
+            device_result
+            for device_result in other_results
+            if not np.array_equal(first, device_result)
+        ]
         checks = (
             accuracy.check(
                 op,
                 case.dtype,
                 case.size,
                 hosts(),
-                each,
+                device_result,
                 # Accelerators round the inputs of float32 products; CPUs do not.
                 precision=settings.precision(case) if rounds else "highest",
             )
-            for each in (first, *differing)
+            for device_result in (first, *differing)
         )
         return max(checks, key=lambda check: (not check.ok, check.error or 0.0))
 
     times = max(1, len(group))
     flops, moved = op.flops(case.size, case.dtype), op.bytes(case.size, case.dtype)
 
-    made = Workload(
+    workload = Workload(
         case=case,
         call=op.numpy,
         device=device,
@@ -338,23 +345,26 @@ def of_op(
         op=op,
     )
     if case.mode == "tensorflow":
-        made.args = tensorflow_numpy.make_inputs(op, case.size, case.dtype, seed)
-        made.call, made.scope = tensorflow_numpy.call(op), tensorflow_numpy.scope
+        workload.args = tensorflow_numpy.make_inputs(op, case.size, case.dtype, seed)
+        workload.call, workload.scope = (
+            tensorflow_numpy.call(op),
+            tensorflow_numpy.scope,
+        )
     elif device is None:
-        made.args = inputs.numpy_inputs(op, case.size, case.dtype, seed)
+        workload.args = inputs.numpy_inputs(op, case.size, case.dtype, seed)
     else:
         # Without sending them, NumPy's operators would compute on host arguments.
         sending = device if case.inputs == "host" else None
-        made.call = op.bind(case.precision, send_to=sending)
-        made.wait = wait_for_tree
-        made.scope = lambda: op_scope(case, device)
-        made.fresh = lambda: _compiled_form(op, case, device)
-        made.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
-        made.resident = resident
+        workload.call = op.bind(case.precision, send_to=sending)
+        workload.wait = wait_for_tree
+        workload.scope = lambda: op_scope(case, device)
+        workload.fresh = lambda: _compiled_form(op, case, device)
+        workload.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
+        workload.resident = resident
         matrix = op.takes_precision
         peak = peaks.of_case(case, device.device_kind, matrix=matrix)
-        made.peak = peaks.of_group(peak, times)
-    return made
+        workload.peak = peaks.of_group(peak, times)
+    return workload
 
 
 def of_collective(
@@ -417,25 +427,25 @@ def of_function(
     if case.mode in COMPILED_MODES:
         settings.check()
 
-    def arguments() -> Arguments:
+    def make_arguments() -> Arguments:
         with scope():
-            made = own.make(function, case, pool.seed)
+            arguments = own.make(function, case, pool.seed)
             if device is None:
-                return made
+                return arguments
             if group:
-                return _sharded(case, group, made)
-            return own.settle(function, case, made, device)
+                return _sharded(case, group, arguments)
+            return own.settle(function, case, arguments, device)
 
     if device is None:
-        return _of_numpy_function(function, case, arguments(), scope)
+        return _of_numpy_function(function, case, make_arguments(), scope)
     # Of each case its own: a call may change what it is given, or use it up.
-    made = arguments()
+    arguments = make_arguments()
     as_is = own.jitted(function.call) if case.mode == "jit" else None
-    dtype = dtype_of(made.leaves)
-    if not dtype and made.leaves and all(map(own.takes, made.leaves)):
+    dtype = dtype_of(arguments.leaves)
+    if not dtype and arguments.leaves and all(map(own.takes, arguments.leaves)):
         with scope():
-            dtype = str(jnp.result_type(*made.leaves))
-    case = msgspec.structs.replace(case, size=made.size, dtype=dtype)
+            dtype = str(jnp.result_type(*arguments.leaves))
+    case = msgspec.structs.replace(case, size=arguments.size, dtype=dtype)
     call = own.eager(function) if case.mode == "eager" else function.call
 
     def sending(*args: Any, **keywords: Any) -> Any:
@@ -444,7 +454,7 @@ def of_function(
 
     def copies() -> list[Any]:
         # The arguments as they are by then: a call may have used up the first ones.
-        now = replace(made, args=there.hosts())
+        now = replace(arguments, args=there.hosts())
         return [own.to_host(leaf) for leaf in now.arrays]
 
     there = Workload(
@@ -452,16 +462,16 @@ def of_function(
         call=call,
         device=device,
         group=group,
-        keywords=made.keywords,
+        keywords=arguments.keywords,
         wait=wait_for_tree,
         scope=scope,
         fresh=lambda: own.fresh(replace(function, call=call)),
         as_is=as_is,
-        static=own.static(made),
-        remake=lambda: arguments().args,
-        hosts=lambda: made.args,
-        copies=copies if made.arrays else None,
-        resident=lambda: made.args,
+        static=own.static(arguments),
+        remake=lambda: make_arguments().args,
+        hosts=lambda: arguments.args,
+        copies=copies if arguments.arrays else None,
+        resident=lambda: arguments.args,
         own=True,
         # What it multiplies is seen when it is traced.
         peak=peaks.of_group(
@@ -470,41 +480,43 @@ def of_function(
     )
     hosted = case.inputs == "host" and case.mode == "eager"
     there.use(sending if hosted else call)
-    there.devices = spread([made.args, made.keywords])
+    there.devices = spread([arguments.args, arguments.keywords])
     return there
 
 
 def shardings(case: Case, group: Sequence[jax.Device]) -> Iterator[NamedSharding]:
-    """How the typed arguments of a function are divided over its mesh."""
+    """Yield the sharding of each typed argument of a function over its mesh."""
     mesh = device_mesh(mesh_of(case.params, len(group)), tuple(group))
     for spec in specs(case):
         axes = (None if axis == WHOLE else axis for axis in spec.axes)
         yield NamedSharding(mesh, PartitionSpec(*axes))
 
 
-def _sharded(case: Case, group: Sequence[jax.Device], made: Arguments) -> Arguments:
+def _sharded(
+    case: Case, group: Sequence[jax.Device], arguments: Arguments
+) -> Arguments:
     """Drawn arguments as arrays of the mesh; each process makes its own parts."""
     arrays = (
         jax.make_array_from_callback(host.shape, sharding, host.__getitem__)
-        for host, sharding in zip(made.args, shardings(case, group), strict=True)
+        for host, sharding in zip(arguments.args, shardings(case, group), strict=True)
     )
-    return replace(made, args=tuple(arrays))
+    return replace(arguments, args=tuple(arrays))
 
 
 def spread(tree: Any) -> int:
-    """On how many devices the arrays of a tree lie, one at least."""
+    """Return the number of devices that hold the arrays of a tree, at least one."""
     arrays = (leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array))
     return max((len(array.sharding.device_set) for array in arrays), default=1)
 
 
 def _of_numpy_function(
-    function: Function, case: Case, made: Arguments, scope: Scope
+    function: Function, case: Case, arguments: Arguments, scope: Scope
 ) -> Workload:
     if function.numpy is None:
         raise RefusedError.of("no-numpy-form", name=function.name)
-    args, keywords = jax.tree.map(for_numpy, (made.args, made.keywords))
+    args, keywords = jax.tree.map(for_numpy, (arguments.args, arguments.keywords))
     dtype = dtype_of(jax.tree.leaves((args, keywords)))
-    settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
+    settled = msgspec.structs.replace(case, size=arguments.size, dtype=dtype)
     there = Workload(
         case=settled,
         call=function.numpy,
@@ -580,8 +592,8 @@ def on_devices(tree: Any) -> Iterator[jax.Array]:
 
 
 def all_finite(arrays: Iterable[Any]) -> bool:
-    """Whether no array of floating-point numbers holds nan or infinity; of one that is
-    spread over processes, the parts of this one.
+    """Return whether no floating-point array holds nan or infinity; of an array that is
+    spread over processes, the parts of this process.
     """
     return all(
         bool(np.isfinite(np.asarray(part)).all())

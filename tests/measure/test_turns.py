@@ -213,5 +213,5 @@ def test_freeing_a_result_is_timed_in_a_twentieth_of_the_calls(
     one.warm_up()
     one.turn("latency", 0.1)
     calls = len(one.rounds[0].ready)
-    assert len(one.freeing) == 1 + calls // turns.CALLS_PER_FREEING
+    assert len(one.freeing) == 1 + calls // turns.FREE_EVERY
     assert one.free_seconds == FREE_SECONDS
