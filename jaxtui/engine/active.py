@@ -33,11 +33,11 @@ from jaxtui.model.own import is_own, parts
 from jaxtui.model.remark import Fact
 
 PROFILE_SECONDS = 20.0
-"""What no making of arguments and no step should take without the processor."""
+"""Seconds without CPU time that no making of arguments and no step should take."""
 
 
 def has_files(work: Work) -> bool:
-    """Whether it times functions of files."""
+    """Return whether the work times functions of files."""
     return any(is_own(case.op) for case in _cases_of(work))
 
 
@@ -48,14 +48,14 @@ def files_of(work: Work) -> tuple[str, ...]:
 
 
 def _cases_of(work: Work) -> tuple[Case, ...]:
-    """Those that may have functions of files."""
+    """Return the cases that may have functions of files."""
     if isinstance(work, (Inspection, Loop, Profiling)):
         return (work.case,)
     return work.cases if isinstance(work, Experiment) else ()
 
 
 class Ledger:
-    """Which cases of a run have ended, and whose turn or phase it is."""
+    """The cases of a run that have ended, and the current case and phase."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -109,9 +109,9 @@ class ActiveRun:
         self.work = work
         self.ledger = Ledger(work)
         self.stopping = False
-        """Its end was asked for."""
+        """True once a stop was requested."""
         self.overdue: Remark | None = None
-        """Why its engine was ended, if that was no crash."""
+        """The reason why its engine was ended, if it did not crash."""
         self.phase = ""
         """The phase of the current case, as it was last told."""
 
@@ -122,7 +122,7 @@ class ActiveRun:
 
     @property
     def limits(self) -> Limits:
-        """How long it may say nothing now.
+        """Return the seconds that the engine may be silent now.
 
         A compile, an import and jaxtui's own work may take long if they work; foreign
         code may run in circles. An inspection has a limit of its own.
@@ -144,7 +144,7 @@ class ActiveRun:
         return Limits(idle, max(idle, expected + WORK_SECONDS))
 
     def give_up(self, seconds: float) -> Remark:
-        """Why its engine is to be ended, from which nothing has come for so long."""
+        """Return why the engine is to be ended, after so many seconds of silence."""
         foreign = self.foreign or (
             isinstance(self.work, Inspection) and seconds >= self.work.limit_seconds
         )
@@ -165,7 +165,7 @@ class ActiveRun:
         self.ledger.observe(event)
 
     def died(self, how: dict[str, Fact]) -> list[RunEvent]:
-        """What the death of its engine ends.
+        """Return the events that end a run when its engine dies.
 
         A death is never evidence: the kernel may have needed the memory, or a signal
         may have come. So the answer is incomplete, and the rest is left to whoever

@@ -64,7 +64,8 @@ class EngineClient:
         """The generation in which anything was run last."""
         self._closed = False
         self._alone: Remark | None = None
-        """Why there is no other engine: the processes that it worked with are gone."""
+        """The reason why there is no other engine: the processes that it worked with
+        are gone."""
 
     async def start(self) -> None:
         """Start an engine unless there is one; does not wait until it is ready.
@@ -117,7 +118,7 @@ class EngineClient:
         return run.number
 
     async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
-        """What an experiment would need; during a run the answer comes after it.
+        """Plan an experiment; during a run the answer comes after it.
 
         Args:
             experiment: What is asked for.

@@ -1,4 +1,4 @@
-"""One engine process on asyncio: lines in, events and log lines out, and its end."""
+"""An engine process on asyncio: lines in, events and log lines out, and its end."""
 
 from __future__ import annotations
 
@@ -49,25 +49,25 @@ MAX_LOG_LINE_BYTES = 64 * 1024
 """A longer line of the log is cut into pieces of this size."""
 
 _LOOK_SECONDS = 0.25
-"""How often it is asked whether the process is still there."""
+"""Seconds between two looks whether the process still exists."""
 
 _DRAIN_SECONDS, _LOG_DRAIN_SECONDS = 2.0, 0.5
-"""What has left the engine's group may keep the pipes of events and of the log open;
-the last words are not awaited for ever."""
+"""Seconds until the pipes of events and of the log are closed: a process that has left
+the engine's group may keep them open."""
 
 _LAST_WORDS_SECONDS = 0.3
-"""How long a process that is to be ended has to write where it is."""
+"""Seconds that a process gets to write where it is, before it is ended."""
 
 _EXIT_SECONDS = 2.0
 
 _LAST_LINES = 60
-"""Of the log, which say why the process ended."""
+"""Lines of the log that are kept to say why the process ended."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class EngineUnavailableError(RemarkError):
-    """There is no engine to ask; the events have said why."""
+    """An error: there is no engine; the events have said why."""
 
 
 class Connection:
@@ -94,23 +94,23 @@ class Connection:
         self.failed: EngineFailed | None = None
         """``EngineFailed``, if it has arrived, or why this side gave it up."""
         self.start = startup.NOTHING
-        """How far it has come with starting."""
+        """The progress of its start."""
         self.hosts: tuple[Host, ...] = ()
-        """Of each process that it works with, where there are several."""
+        """The hosts of the processes that it works with, where there are several."""
         self.several = False
-        """It is one of several processes."""
+        """True for one of several processes."""
         self.lost: Remark | None = None
-        """Which process is gone, and this one with it, if it has said so."""
+        """The process that is gone, and this one with it, if it has said so."""
         self.ending = False
-        """Its end is no crash."""
+        """True if its end is no crash."""
         self.killed = False
-        """Its end is this side's doing."""
+        """True if this side ended it."""
         self.hung: Remark | None = None
-        """Why it was ended as if it had crashed."""
+        """The reason why it was ended as if it had crashed."""
         self._gone = asyncio.Event()
-        """It was killed."""
+        """Set once it was killed."""
         self.settled = asyncio.Event()
-        """It is ready, or has failed, or ended, or was given up."""
+        """Set once it is ready, or has failed, ended, or was given up."""
         self.ended = asyncio.Event()
         """The process is gone, and all that it said has been received."""
         self.served: asyncio.Task[None]
@@ -120,8 +120,8 @@ class Connection:
         """Events; what is merely printed does not count."""
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._lost_in_log: Remark | None = None
-        """Which process is gone, as jaxlib says before it aborts: long before its last
-        line."""
+        """The process that is gone, as jaxlib says before it aborts: long before its
+        last line."""
         self._plans: dict[int, asyncio.Future[Plan]] = {}
         """The answers that are awaited, by the numbers of their requests."""
         self._plan_numbers = itertools.count(1)
@@ -183,7 +183,7 @@ class Connection:
         *,
         recipes: bool,
     ) -> Plan:
-        """What an experiment would need, and how to do it without jaxtui.
+        """Plan an experiment, with recipes that do it without jaxtui.
 
         Args:
             experiment: what is asked for.
@@ -219,7 +219,7 @@ class Connection:
             await self.ended.wait()
 
     def others_lost(self) -> Remark | None:
-        """Which other process is gone, if that is why this one has ended."""
+        """Return the process that is gone, if that is why this one has ended."""
         joined = self.start.joining
         if self.lost is not None or joined is None:
             return self.lost
@@ -237,7 +237,7 @@ class Connection:
 
     @property
     def last_words(self) -> str:
-        """What it has printed last, before Python said that it crashed."""
+        """Return the last lines that it printed before Python said that it crashed."""
         words = messages.last_words(self._last_lines)
         return words.partition(messages.FAULT)[0].strip()
 
@@ -389,7 +389,7 @@ class Connection:
 
 
 def _noted(remark: Remark) -> Remark:
-    """With the time at which this host heard of it."""
+    """Add the time at which this host heard of it, seconds since 1970."""
     return msgspec.structs.replace(remark, facts={**remark.facts, "at": time.time()})
 
 
@@ -412,7 +412,7 @@ def _clean(line: bytes) -> str:
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> bool:
-    """Whether it is set in so many seconds."""
+    """Wait for an event; return whether it was set in time."""
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(event.wait(), max(0.0, seconds))
     return event.is_set()

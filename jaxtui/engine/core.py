@@ -1,4 +1,4 @@
-"""What the server serves: the machine's survey and the measuring rooms."""
+"""The work that the server serves: the machine's survey and the measuring rooms."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CannotServeError(Exception):
 
 
 class Core:
-    """What an engine can do; every method is called in the timing thread.
+    """The abilities of an engine; every method is called in the timing thread.
 
     What imports jax is imported when it is first needed: the environment decides, and
     the machine is looked at before.
@@ -80,15 +80,15 @@ class Core:
         self._place = place
         self._alone = alone or topology is not None
         self._hosts: Hosts | None = None
-        """This process among the others, if it is one of several."""
+        """This process and the others, if there are several."""
         self._unclear: tuple[Remark, ...] = ()
-        """Why it isn't known whether there are other processes."""
+        """The warnings of JAX's cluster detection, which failed."""
         self._own: tuple[Device, ...] = ()
         """The devices as this process lists them."""
         self._libtpu = ""
         self._seen: Survey | None = None
         self._settings: list[Remark] | None = None
-        """What is set without the files whose functions are timed."""
+        """The settings without the files whose functions are timed."""
 
     def look(self) -> Noticed:
         """Survey the machine once."""
@@ -148,7 +148,9 @@ class Core:
 
     @property
     def launched(self) -> bool:
-        """Whether this seems to be one of several processes, before JAX is asked."""
+        """Return whether this seems to be one of several processes, before JAX is
+        asked.
+        """
         typed = self._place is not None and self._place.processes > 1
         return not self._alone and (typed or hosts.is_launched(os.environ))
 
@@ -265,7 +267,7 @@ class Core:
         return plan(experiment, recipes=recipes)
 
     def agree(self, work: Work) -> Remark | None:
-        """Why not all processes are to do this work; ``None`` where they are."""
+        """Return why not all processes can do this work; ``None`` where they can."""
         return None if self._hosts is None else self._hosts.agree(work)
 
     def imports(self, work: Work) -> Iterator[RunEvent]:

@@ -102,17 +102,19 @@ class _Course:
         self._running = {*range(hosts.processes)} - {0}
         """The other processes that have not done their parts."""
         self._phases: dict[int, tuple[RunEvent, ...]] = {}
-        """By case: how far it has come."""
+        """By case: its phases so far."""
         self._remarks: dict[str, Remark] = {}
-        """On the links of all, by their codes."""
+        """The remarks on the links of all, by code."""
         self._outcomes: list[RunEvent] = []
-        """Of all, as process 0 has them."""
+        """The outcomes of all, as process 0 has them."""
         self.results: list[RunEvent] = []
-        """What is left to be yielded when all have done their parts."""
+        """The events to yield when all have done their parts."""
         self._parts = hosts.split(work)
 
     def events(self, here: Here) -> Iterator[RunEvent]:
-        """What this process does, and in process 0 what came of it elsewhere."""
+        """Yield the events of this process, and in process 0 the outcomes of the
+        others.
+        """
         hosts, me = self._hosts, self._me
         cases = self._work.cases if isinstance(self._work, Experiment) else ()
         yield RunStarted(cases=cases, budget_seconds=self._budget)
@@ -353,7 +355,7 @@ def _as_known(work: Work, event: RunEvent) -> RunEvent:
 
 
 def _without_samples(event: RunEvent) -> RunEvent:
-    """What is printed once is sent to nobody."""
+    """Drop the samples, which are not sent to the other processes."""
     if not isinstance(event, CaseMeasured):
         return event
     measurement = replace(event.measurement, samples=msgspec.UNSET)

@@ -51,26 +51,26 @@ EXIT_ALONE = 4
 """The exit status of an engine whose others have gone."""
 
 WAIT_SECONDS = 60.0
-"""For a key, over and over: each wait is a message."""
+"""Seconds of one wait for a key, which is repeated: each wait is a message."""
 
 LOOK_SECONDS = 0.25
-"""How often process 0 looks for what others have measured."""
+"""Seconds between two looks of process 0 at what others have measured."""
 
 GOODBYE_SECONDS = 10.0
-"""For others to read the last results, which are gone with process 0."""
+"""Seconds for others to read the last results, which are gone with process 0."""
 
 LEAVE_SECONDS = 1.0
-"""For others to hear that process 0 breaks off."""
+"""Seconds for others to hear that process 0 breaks off."""
 
 
 class Part(NamedTuple):
-    """What one process does of a work, or several in step."""
+    """The part of a work that one process does, or several in step."""
 
     processes: tuple[int, ...]
     """The first of them decides, and says what came of it."""
     work: Work
     indices: tuple[int, ...] = ()
-    """Of an experiment: which of its cases."""
+    """The indices of its cases in an experiment."""
 
 
 class Hosts:
@@ -97,7 +97,7 @@ class Hosts:
         self._stopped = -1
         """The work that is to stop, as process 0 has it."""
         self._notices = 0
-        """That process 0 has sent."""
+        """Notices that process 0 has sent."""
         self._gone: Notice | None = None
         """The first process that is going."""
         self._ending = False
@@ -223,7 +223,7 @@ class Hosts:
                 return [Part((self.owner(getattr(of_one, "device", None)),), work)]
 
     def owner(self, device: str | None) -> int:
-        """Whose a device is; what has none is done by process 0."""
+        """Return the process that owns a device; without a device, process 0."""
         return 0 if device in (None, HOST) else self._owners.get(device or "", 0)
 
     # The store.
@@ -243,21 +243,23 @@ class Hosts:
     # At any time.
 
     def stop_others(self) -> None:
-        """As process 0: have the work end in all."""
+        """Stop the work in all processes; only process 0 does."""
         self._notify(Notice(done=self._done))
 
     @property
     def stopped(self) -> bool:
-        """Whether process 0 has ended the work."""
+        """Return whether process 0 has ended the work."""
         return self._stopped == self._done < self.begun
 
     def lost(self, process: int, code: str, **facts: Fact) -> Remark:
-        """That something is wrong with a process, by its name."""
+        """Return a remark about a process, with its host name."""
         facts |= {"process": process, "hostname": self.terms.hostnames[process]}
         return Remark(code, facts, "error")
 
     def not_up(self, code: str) -> Remark:
-        """That JAX did not start in this process, with the code of why."""
+        """Return a remark that JAX did not start in this process, with the reason's
+        code.
+        """
         return self.lost(self.me, "host-not-up", why=code)
 
     def leave(self, remark: Remark | None = None) -> None:

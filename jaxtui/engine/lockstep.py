@@ -16,20 +16,21 @@ from jaxtui.machine.hosts import heartbeat_seconds
 from jaxtui.measure.pace import Pace
 
 ENTER_HEARTBEATS = 6
-"""How far a process may be behind the others in a collective before it counts as
-stuck. What keeps it may be a compile; gloo itself gives up after 30 s."""
+"""Heartbeats that a process may be behind the others in a collective before it counts
+as stuck. A compile may keep it; gloo itself gives up after 30 s."""
 
 CLEAR_STEPS = 32
 """Decisions after which all have read them, and they are deleted."""
 
 REQUEST_SECONDS = 60e-6
-"""Of process 0 for a request, measured; a turn is 20 times what a decision takes."""
+"""Seconds of process 0 per request, measured; a turn is 20 times what a
+decision takes."""
 
 _Value = TypeVar("_Value")
 
 
 class Lockstep(Pace):
-    """Of processes that do a part in step; the first of them decides."""
+    """The pace of processes that do a part in step; the first of them decides."""
 
     shared = True
 

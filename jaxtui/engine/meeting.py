@@ -1,4 +1,4 @@
-"""How several processes meet, before JAX's runtime brings them together.
+"""The meeting of several processes, before JAX's runtime brings them together.
 
 Process 0 listens at the coordinator's address until all have said who they are, in a
 line of JSON each, and answers each with a line. JAX's own runtime waits without a word
@@ -26,16 +26,16 @@ from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Arrival, Fact, Joining, Place, Remark, Terms
 
 ANSWER_SECONDS = 1.0
-"""For one attempt to reach process 0, and for it to send an answer."""
+"""Seconds for one attempt to reach process 0, and for it to send an answer."""
 
 RETRY_SECONDS = 0.5
 """Between two attempts."""
 
 MOST_BYTES = 1 << 20
-"""Of a line: the names of 65,536 hosts fit."""
+"""Bytes of the longest line: the names of 65,536 hosts fit."""
 
 COMPARED = ("processes", "jaxtui", "jax", "jaxlib", "python")
-"""What must be equal in all."""
+"""Fields that must be equal in all processes."""
 
 Say = Callable[[Joining], None]
 
@@ -58,7 +58,8 @@ def meet(place: Place, joining: Joining, say: Say) -> Terms:
 
 
 def bind_address(coordinator: str) -> tuple[str, int]:
-    """Where process 0 listens: at the address that was typed, if it is this host's.
+    """Return the address at which process 0 listens: the one that was typed, if it is
+    this host's.
 
     A name that stands for loopback here and for this host elsewhere, as Debian's
     ``/etc/hosts`` has it, and the outer address of a virtual machine leave no choice:
@@ -80,7 +81,7 @@ def bind_address(coordinator: str) -> tuple[str, int]:
 
 
 def _is_here(family: int, address: str) -> bool:
-    """Whether an address is one of this host."""
+    """Return whether an address is one of this host."""
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         try:
             probe.bind((address, 0))
@@ -90,7 +91,7 @@ def _is_here(family: int, address: str) -> bool:
 
 
 def arrival(place: Place) -> Arrival:
-    """What this process says of itself."""
+    """Return the arrival of this process."""
     return Arrival(
         process=place.process,
         processes=place.processes,
@@ -105,7 +106,7 @@ def arrival(place: Place) -> Arrival:
 
 
 def difference(first: Arrival, other: Arrival) -> Remark | None:
-    """Why these two cannot work together."""
+    """Return why two processes cannot work together."""
     for name in COMPARED:
         here, there = getattr(first, name), getattr(other, name)
         if here != there:
@@ -166,7 +167,7 @@ def _listen(coordinator: str) -> socket.socket:
 
 
 def _host(place: Place, joining: Joining, say: Say) -> Terms:
-    """As process 0: hear who comes, and answer when all are there."""
+    """Receive the arrivals as process 0, and answer when all are there."""
     mine = arrival(place)
     guests: dict[int, _Guest] = {}
     selector = selectors.DefaultSelector()
@@ -247,7 +248,7 @@ def _host(place: Place, joining: Joining, say: Say) -> Terms:
 
 
 def _visit(place: Place, joining: Joining, say: Say) -> Terms:
-    """As another: tell process 0 who this is, and wait for its answer."""
+    """Announce this process to process 0, and wait for its answer."""
     host, _, port = place.coordinator.rpartition(":")
     hello = msgspec.json.encode(arrival(place)) + b"\n"
     while True:

@@ -13,7 +13,7 @@ from jaxtui.engine.protocol import Envelope, encode
 from jaxtui.model import Event, Progress, Sampled
 
 MAX_WAITING_BYTES = 4 * 1024 * 1024
-"""What may wait for a UI that does not read before live points are given up."""
+"""Bytes that may wait for a UI that does not read before live points are dropped."""
 
 
 class Outbox:
@@ -89,7 +89,9 @@ class Outbox:
 
 
 def _slot(envelope: Envelope) -> tuple[int | None, int] | None:
-    """What a later event of the same slot makes superfluous; ``None``: nothing."""
+    """Return the slot in which a later event replaces this one; ``None``: it is
+    kept.
+    """
     match envelope.event:
         case Sampled(index=index):
             return envelope.run, index

@@ -21,7 +21,7 @@ if sys.platform == "linux":
 
 
 def engine_command(python: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """What starts an engine.
+    """Return the command that starts an engine.
 
     Args:
         python: as for ``child.command``.
@@ -32,13 +32,13 @@ def engine_command(python: tuple[str, ...] = ()) -> tuple[str, ...]:
 DEFAULT_COMMAND = engine_command()
 
 MOST_CPU_DEVICES = 1024
-"""That are simulated: 4096 take 7 s to start, and a million hang (measured)."""
+"""Most simulated devices: 4096 take 7 s to start, and a million hang (measured)."""
 
 START_LIMIT_SECONDS = 180.0
 """A start takes seconds, on a large TPU slice a minute or two."""
 
 SLOW_SECONDS = 20.0
-"""When people begin to wonder."""
+"""Seconds after which a start counts as slow."""
 
 KILL_SECONDS = 30.0
 """A driver may keep even a killed process for a while, until the chips are free; one
@@ -50,27 +50,27 @@ _PIPE_BYTES = 1 << 20
 
 @dataclass(kw_only=True)
 class EngineOptions:
-    """How to start an engine and how patient to be with it."""
+    """The start of an engine, and the patience with it."""
 
     command: tuple[str, ...] | None = None
-    """What starts it; by default the Python that runs this."""
+    """The command; by default the Python that runs this."""
     cpu_devices: int | None = None
     """Simulate this many CPU devices and use no accelerator."""
     topology: str | None = None
     """The name of a TPU topology that is not here: it is compiled for, and nothing
     runs."""
     grace_seconds: float = 2.0
-    """How long a stop or a goodbye may take before the engine is killed."""
+    """Seconds that a stop or a goodbye may take before the engine is killed."""
     start_limit_seconds: float = START_LIMIT_SECONDS
-    """How long it may take until JAX is up before it is killed; 0 for any time."""
+    """Seconds until JAX must be up, or the engine is killed; 0 for any time."""
     slow_seconds: float = SLOW_SECONDS
     """After how long a start that lasts is commented upon."""
     hosts_seconds: float = 5.0
-    """When those that others keep waiting want to know who is missing."""
+    """Seconds after which those that others keep waiting learn who is missing."""
     coordinator: str = ""
     """``HOST:PORT`` of process 0 of several; without it JAX detects a cluster."""
     processes: int = 0
-    """How many there are; 0 for what JAX detects, 1 for this one alone."""
+    """The number of processes; 0 for what JAX detects, 1 for this one alone."""
     process: int = 0
     """The number of this one among them."""
     this_host: bool = False
@@ -94,7 +94,7 @@ class EngineProcess:
     ) -> None:
         self.popen = popen
         self.waits = waits
-        """For its first run, before it starts JAX's backend."""
+        """True if it starts JAX's backend with its first run only."""
         self.generation = generation
         self._pipes = pipes
         self._over = False
@@ -167,7 +167,8 @@ class EngineProcess:
         return cls(popen, generation, (requests[1], events[0], log[0]), waits=waits)
 
     def take_pipes(self) -> tuple[int, ...]:
-        """This side's ends for requests, events and log lines; the taker closes them.
+        """Return this side's ends for requests, events and log lines; the taker closes
+        them.
 
         When the one for requests is closed, the engine takes that for the end of the
         UI and ends too.

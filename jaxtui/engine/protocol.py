@@ -1,4 +1,4 @@
-"""What the two processes say to each other: one JSON object per line.
+"""The messages between the two processes: one JSON object per line.
 
 Requests go down one private pipe, envelopes with events come up another.
 """
@@ -56,7 +56,7 @@ class Envelope(Record, frozen=True, kw_only=True):
     """An event with where it came from."""
 
     generation: int
-    """Which engine process sent it, counted from 1."""
+    """The number of the engine process that sent it, counted from 1."""
     run: int | None
     """The run that it belongs to; ``None`` for the engine's own events."""
     event: Event

@@ -68,11 +68,11 @@ LIBTPU_DEFAULTS = {
     "TPU_ACCELERATOR_TYPE": "v5litepod-8",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
 }
-"""What libtpu would otherwise ask a metadata server (half a minute per question where
-there is none), print warnings about, or lock for one process of the machine."""
+"""Answers that libtpu would otherwise ask of a metadata server (half a minute per
+question where there is none), and settings against its warnings and its lock."""
 
 _END_SECONDS = 1.0
-"""How long an ending may take, JAX's own clean-up included."""
+"""Seconds that an ending may take, JAX's own clean-up included."""
 
 
 def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> int:
@@ -238,7 +238,7 @@ class Server:
 
     @contextlib.contextmanager
     def _harmless(self) -> Iterator[None]:
-        """For what is good to know: a fault in it keeps nothing from being served."""
+        """Log a fault in code that only informs: it must not end the server."""
         try:
             yield
         except Exception:
@@ -286,7 +286,9 @@ class Server:
         self._outbox.send(finished or ledger.finished("crashed"), request.run)
 
     def _events(self, work: Work) -> Iterator[RunEvent]:
-        """Of a run, after the files of the first one and the backend, if it waits."""
+        """Yield a run's events, after the files of the first one and the backend, if it
+        waits.
+        """
         if (remark := self._core.agree(work)) is not None:
             yield from self._unserved(work, remark)
             return
@@ -300,7 +302,7 @@ class Server:
         yield from self._core.run(work, self._stop.is_set)
 
     def _unserved(self, work: Work, remark: Remark) -> Iterator[RunEvent]:
-        """Nothing of a work can be run, before JAX has started."""
+        """Fail a whole work, before JAX has started."""
         if not isinstance(work, Experiment):
             yield WorkFailed(remark=remark)
             return
@@ -393,7 +395,7 @@ def _lines(fd: int) -> Iterator[bytes]:
 
 
 def _fault(error: Exception) -> Remark:
-    """What stands around this process, or else a fault of jaxtui."""
+    """Return the cause around this process, or else a fault of jaxtui."""
     detail = traceback.format_exc()
     facts: dict[str, Fact] = {"error": f"{type(error).__name__}: {error}"}
     cause = causes.find(detail, os.environ) or Remark("fault", facts, "error")

@@ -1,4 +1,4 @@
-"""When a process that is waited for hangs: it says nothing and uses no processor.
+"""The detection of hangs: a process says nothing and uses no CPU time.
 
 A compile of many minutes says nothing either, but works. A process that was stopped, a
 driver that never comes back and a chip that hangs do neither.
@@ -13,10 +13,10 @@ from time import monotonic
 from typing import NamedTuple
 
 PATIENCE_SECONDS = 60.0
-"""How long it may do nothing beyond what its work was to take."""
+"""Seconds that it may do nothing beyond what its work was to take."""
 
 WORK_SECONDS = 1800.0
-"""How long it may work and say nothing, beyond that: no compile takes longer."""
+"""Seconds that it may work and say nothing, beyond that: no compile takes longer."""
 
 NARRATED_SECONDS = 20.0
 """After so much silence people are told."""
@@ -24,7 +24,8 @@ NARRATED_SECONDS = 20.0
 _LOOK_SECONDS = 1.0
 
 _WORKING_SECONDS = 1.0
-"""Of CPU time since the last sign; threads that wait use a hundredth of that."""
+"""CPU seconds since the last sign that count as work; waiting threads use a
+hundredth."""
 
 
 class Limits(NamedTuple):
@@ -33,7 +34,7 @@ class Limits(NamedTuple):
     idle: float = PATIENCE_SECONDS
     """Without CPU time."""
     working: float = WORK_SECONDS
-    """With CPU time, or where it is unknown."""
+    """Seconds with CPU time, or where it is unknown."""
 
 
 def cpu_seconds(group: int) -> float | None:

@@ -1,4 +1,4 @@
-"""What is known of an engine that is starting: what it does, what may take it so long.
+"""The state of an engine that is starting: its step, and what may delay it.
 
 Pure, so that the app, the commands and the client say the same.
 """
@@ -28,23 +28,23 @@ KEPT_LINES = 200
 """The last lines of the log, which explain an end; a crash of libtpu prints fifty."""
 
 ENDING = ("package-missing",)
-"""What the log says of an end better than the status does."""
+"""Codes of the log that explain an end better than the exit status does."""
 
 
 class Start(Record, frozen=True):
     hardware: str = ""
-    """What JAX is to initialise, by name; empty until the engine has looked."""
+    """The hardware that JAX is to initialise; empty until the engine has looked."""
     makers: tuple[str, ...] = ()
     tpu_chips: int = 0
-    """As in ``Noticed``."""
+    """TPU chips, as in ``Noticed``."""
     imported: bool = False
     """JAX is imported; its backend may still be starting."""
     joining: Joining | None = None
-    """It is one of several processes, which wait for each other."""
+    """The wait for each other, for one of several processes."""
     findings: tuple[Remark, ...] = ()
-    """What the engine has found out about the machine."""
+    """The engine's findings about the machine."""
     logged: tuple[Remark, ...] = ()
-    """What its log has said beyond that."""
+    """The remarks of its log beyond the findings."""
     log: tuple[str, ...] = ()
     """The last lines that it has printed."""
 
@@ -82,7 +82,9 @@ def observe(start: Start, event: Event) -> Start:
 
 
 def slow(start: Start, elapsed_seconds: float) -> Remark:
-    """That the start takes longer than usual, and what is known of why."""
+    """Return the remark on a start that takes longer than usual, with its
+    likely cause.
+    """
     if awaits_others(start):
         facts = {**others(start), "seconds": elapsed_seconds}
         return Remark("hosts-awaited", facts, "warning")
@@ -91,7 +93,9 @@ def slow(start: Start, elapsed_seconds: float) -> Remark:
 
 
 def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
-    """That the engine was ended, because it did not start in time."""
+    """Return the failure of an engine that was ended because it did not start
+    in time.
+    """
     if awaits_others(start):
         facts = {**others(start), "seconds": limit_seconds}
         return EngineFailed(remark=Remark("hosts-missing", facts, "error"))
@@ -101,7 +105,8 @@ def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
 
 
 def died(start: Start, returncode: int | None) -> EngineFailed:
-    """That an engine ended before it was ready; its log may say why.
+    """Return the failure of an engine that ended before it was ready; its log may say
+    why.
 
     Args:
         start: how far it had come.
@@ -132,7 +137,7 @@ def how_ended(returncode: int | None) -> dict[str, Fact]:
 
 
 def awaits_others(start: Start) -> bool:
-    """Whether it waits for other processes, as far as that can be told."""
+    """Return whether it waits for other processes, as far as known."""
     return start.joining is not None and not start.joining.hostnames
 
 
@@ -141,7 +146,7 @@ def _is_slice(remark: Remark) -> bool:
 
 
 def is_slice(start: Start) -> bool:
-    """Whether JAX will wait for the other hosts of a TPU slice."""
+    """Return whether JAX will wait for the other hosts of a TPU slice."""
     return start.imported and any(map(_is_slice, start.findings))
 
 

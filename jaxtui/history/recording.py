@@ -32,11 +32,11 @@ from jaxtui.model.own import is_own
 _Item = tuple[Host, "Device | None", Measurement, float]
 
 Past = Mapping[Case, Sequence[Entry]]
-"""What was measured before of some cases."""
+"""Earlier measurements by case."""
 
 
 class _Question(msgspec.Struct, frozen=True):
-    """What was measured of these before what is written after it?"""
+    """A request for the measurements of these cases before what is written after it."""
 
     cases: Sequence[Case]
     hostname: str
@@ -74,19 +74,20 @@ class Recording:
         self._history = history
         self._host: Host | None = None
         self._hosts: dict[str, Host] = {}
-        """Of each process, by name, where there are several."""
+        """The host of each process, by name, where there are several."""
         self._devices: dict[str, Device] = {}
         self._sampled: dict[int, Measurement] = {}
         """The cases of the run that are being timed, by their index."""
         self._taken = 0
         """Measurements that are to be kept; counted by whoever observes."""
         self._kept = 0
-        """Those that are safe; counted by the thread."""
+        """Measurements that are on disk; counted by the thread."""
         self._queue: queue.SimpleQueue[_Item | _Question | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._warned = False
         self._homeless = False
-        """There is no place for a history: that was said, and nothing is lost."""
+        """True once it was reported that there is no place for a history; nothing is
+        lost."""
 
     def observe(self, event: Event) -> None:
         """Keep it, if it is a measurement."""

@@ -42,12 +42,12 @@ except ImportError:  # not every Python has it
 FILE = "history.db"
 
 WAIT_SECONDS = 5.0
-"""How long another process that writes is waited for."""
+"""Seconds to wait for another process that writes."""
 
 _T = TypeVar("_T")
 
 VERSION = 2
-"""Of ``PRAGMA user_version``."""
+"""The version in ``PRAGMA user_version``."""
 
 APPLICATION_ID = 0x6A617874
 """``jaxt``: tells a history from any other SQLite file."""
@@ -80,7 +80,7 @@ TAKE_OVER = (
         for name in ("documents", "measurements", "devices", "hosts")
     ),
 )
-"""What takes over the four tables of version 1."""
+"""The statement that takes over the four tables of version 1."""
 
 LAST_MOMENT = 253_370_764_800.0
 """9999-01-01, UTC: what no calendar of Python goes far beyond."""
@@ -118,7 +118,7 @@ class Entry(_Document, frozen=True, kw_only=True):
 
 
 class Row(Record, frozen=True, kw_only=True):
-    """One measurement as a list shows it. Times are seconds."""
+    """A measurement as a list shows it. Times are seconds."""
 
     id: int
     at: float
@@ -160,7 +160,7 @@ class Row(Record, frozen=True, kw_only=True):
 
     @property
     def case(self) -> Case:
-        """As far as the list knows it: without ``params``."""
+        """The case as far as the list knows it: without ``params``."""
         return Case(**{name: getattr(self, name) for name in _FACTS})
 
 
@@ -173,13 +173,13 @@ class Page(Record, frozen=True, kw_only=True):
 
     rows: tuple[Row, ...]
     unreadable: int
-    """How many damaged rows were passed over on the way."""
+    """Damaged rows that were skipped on the way."""
     count: int
-    """How many the filter means, damaged ones among them."""
+    """Rows that match the filter, damaged ones included."""
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which measurements are meant; a field that is ``None`` lets all pass."""
+    """Selects measurements; a field that is ``None`` lets all pass."""
 
     id: int | None = None
     since: float | None = None
@@ -192,7 +192,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History:
-    """One file of measurements.
+    """A file of measurements.
 
     Every call opens the file and closes it: nothing is held while the app is idle, and
     any thread may call. A measurement that ``add`` has returned for survives whatever
@@ -210,7 +210,7 @@ class History:
 
     @property
     def path(self) -> Path:
-        """Of the file.
+        """The path of the file.
 
         Raises:
             NoHomeError: No folder is known for it.
@@ -268,7 +268,7 @@ class History:
         return self.page(wanted, limit=1).count
 
     def entry(self, number: int) -> Entry:
-        """One measurement, whole.
+        """Return a measurement, whole.
 
         Raises:
             HistoryError: There is none with this id, or it is damaged.
@@ -328,7 +328,9 @@ class History:
 
     @contextmanager
     def _connection(self, writes: bool) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it is on disk when the block is left, or nothing."""
+        """Open a transaction: all of it is on disk when the block is left, or
+        nothing.
+        """
         make_private(self.path.parent)
         if writes:
             # SQLite would make it as the umask says. Closing a file that exists would
@@ -411,7 +413,9 @@ def _insert(
 
 
 def _text_or_bytes(value: bytes) -> str | bytes:
-    """What SQLite takes for a text; bytes where it is none, so that no row has it."""
+    """Decode a text of SQLite; keep the bytes where it is none, so that no row
+    has it.
+    """
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -419,13 +423,17 @@ def _text_or_bytes(value: bytes) -> str | bytes:
 
 
 def busy(path: Path, why: str = "") -> Remark:
-    """That somebody else keeps a history locked, or nobody can lock it."""
+    """Return the remark that somebody else keeps a history locked, or nobody can lock
+    it.
+    """
     code = "history-no-locks" if _lacks_locks(path.parent) else "history-busy"
     return Remark(code, {"path": str(path)}, "error", why)
 
 
 def _lacks_locks(folder: Path) -> bool:
-    """Whether its file system has none, as some of networks and of clusters."""
+    """Return whether the file system has no locks, as some of networks and of
+    clusters.
+    """
     try:
         # Not the history: closing it would give up the locks of this process.
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -436,7 +444,7 @@ def _lacks_locks(folder: Path) -> bool:
 
 
 def _cannot(path: Path, error: Exception) -> HistoryError:
-    """What an error of SQLite or the system means."""
+    """Translate an error of SQLite or the system."""
     facts: dict[str, Fact] = {"path": str(path)}
     why = (isinstance(error, OSError) and error.strerror) or str(error)
     if "locked" in why or (

@@ -1,4 +1,5 @@
-"""What around a process keeps JAX from starting: flags, variables, files, limits.
+"""The causes around a process that keep JAX from starting: flags, variables, files,
+limits.
 
 The message comes from Python, XLA or the system and seldom names it.
 """
@@ -14,11 +15,12 @@ from jaxtui.model import Remark
 from jaxtui.model.remark import Fact
 
 _PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
-"""Whose values are checked as names of platforms."""
+"""Variables whose values are checked as names of platforms."""
 
 
 def find(text: str, environment: Mapping[str, str]) -> Remark | None:
-    """What made a start of JAX fail; ``None`` if nothing around it did.
+    """Return the cause of a failed start of JAX; ``None`` if nothing around it
+    is one.
 
     Args:
         text: of the exception, or what the process printed.
@@ -33,7 +35,9 @@ def find(text: str, environment: Mapping[str, str]) -> Remark | None:
 
 
 def ignored_flags(environment: Mapping[str, str]) -> Iterator[Remark]:
-    """What XLA passes over in silence: a flag after the first without two hyphens."""
+    """Yield the flags that XLA ignores silently: those after the first without two
+    hyphens.
+    """
     for word in environment.get("XLA_FLAGS", "").split()[1:]:
         if re.match(r"[^\w-]*-?xla_", word):
             facts: dict[str, Fact] = {"variable": "XLA_FLAGS", "flag": word}
@@ -41,7 +45,7 @@ def ignored_flags(environment: Mapping[str, str]) -> Iterator[Remark]:
 
 
 def _module(text: str, environment: Mapping[str, str]) -> Remark | None:
-    """That a file hides a module that something needs, if any does."""
+    """Return the file that hides a module which something needs, if there is one."""
     path = environment.get("PYTHONPATH", "")
     modules = child.hiding(text, path)
     if not modules and "ImportError" in text:  # of compiled code, which names nothing

@@ -1,4 +1,5 @@
-"""What a survey means for whoever wants to use the machine: codes and facts.
+"""The meaning of a survey for somebody who wants to use the machine: codes and
+facts.
 
 Two questions: who holds an accelerator, and why JAX uses the CPU although there is
 some. What else JAX, CUDA or libtpu say is shown as they say it.
@@ -21,19 +22,19 @@ from jaxtui.model.remark import Fact
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
 CAUSES = frozenset({"plugin-missing", "no-device-file", "permission"})
-"""Why JAX falls back, where that can be seen."""
+"""Codes of the visible reasons why JAX falls back to the CPU."""
 
 _SERVICES = ("nvidia-persistenced", "nv-hostengine", "dcgm", "nvidia-fabricmanager")
 """Services that keep a GPU open and compute nothing."""
 
 
 def before(survey: Survey) -> tuple[Remark, ...]:
-    """What is known before JAX starts, the worst first."""
+    """Return the findings before JAX starts, the worst first."""
     return sort([*_causes(survey), *_others(survey, ())])
 
 
 def after(survey: Survey, devices: Sequence[Device]) -> tuple[Remark, ...]:
-    """The same, and how it compares with the devices that JAX has.
+    """Return the findings of ``before``, and how they compare with JAX's devices.
 
     The survey is as it was before JAX was touched; a machine without accelerators needs
     its packages too.
@@ -49,7 +50,7 @@ def sort(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
 
 
 def merge(known: Iterable[Remark], logged: Iterable[Remark]) -> tuple[Remark, ...]:
-    """What is known, and what JAX said beyond that, the worst first.
+    """Merge findings with what JAX logged beyond them, the worst first.
 
     Where JAX's words are about something that is known already, they are kept there as
     the original text.
@@ -141,7 +142,9 @@ def _users(survey: Survey) -> Iterator[Remark]:
 
 
 def lock(seen: Lock) -> Iterator[Remark]:
-    """Who has libtpu's lock. Only a lock without a holder may be deleted."""
+    """Yield the holders of libtpu's lock. Only a lock without a holder may be
+    deleted.
+    """
     for holder in seen.holders:
         yield Remark("tpu-locked", processes.facts(holder), "error")
     if seen.closed_by:
@@ -170,7 +173,7 @@ def gpu_holders(survey: Survey, card: int) -> tuple[Holder, ...]:
 
 
 def _number(path: str) -> int | None:
-    """Of the GPU whose file it is; ``/dev/kfd`` is for all of AMD's."""
+    """Return the number of the GPU with this file; ``/dev/kfd`` is for all of AMD's."""
     digits = path.removeprefix("/dev/nvidia")
     return int(digits) if digits.isdigit() else None
 
@@ -228,7 +231,7 @@ def _compare(
 
 
 def _without(survey: Survey, platforms: set[str]) -> Iterator[Remark]:
-    """That there is only a CPU, unless nothing else was asked for."""
+    """Yield a remark that there is only a CPU, unless nothing else was requested."""
     if platforms != {"cpu"} or survey.platforms == ("cpu",):
         return
     if survey.wsl:

@@ -1,4 +1,4 @@
-"""How much of each GPU's memory is in use, from outside JAX.
+"""The used memory of each GPU, from outside JAX.
 
 The kernel reports it for AMD's cards, ``nvidia-smi`` for NVIDIA's.
 """
@@ -19,14 +19,14 @@ _SMI = (
 )
 
 _SMI_SECONDS = 2.0
-"""It takes up to a second for each card."""
+"""Seconds for the vendor's tool, which takes up to one for each card."""
 
 
 class GpuMemory(Record, frozen=True):
     index: int
-    """As its vendor's tool counts."""
+    """Its number in its vendor's tool."""
     used_bytes: int | None
-    """By all processes and the driver; ``None`` where that is not said."""
+    """Bytes used by all processes and the driver; ``None`` if unknown."""
     total_bytes: int | None
     maker: Maker = "cuda"
     uuid: str = ""

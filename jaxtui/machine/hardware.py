@@ -1,4 +1,4 @@
-"""What Linux shows of accelerators without JAX: chips on the PCI bus, device files.
+"""Accelerators as Linux shows them without JAX: chips on the PCI bus, device files.
 
 Nothing is opened, whoever uses them.
 """
@@ -29,11 +29,11 @@ _TPUS = {
     "0x007c": "TPU8t",
     "0x0083": "TPU8i",
 }
-"""As JAX knows them (``jax._src.hardware_utils``); Google's network cards have the same
-vendor and another device id."""
+"""Device ids as JAX knows them (``jax._src.hardware_utils``); Google's network cards
+have the same vendor and another device id."""
 
 _SUBSYSTEMS = {"0x004e": "TPU v2", "0x004f": "TPU v3"}
-"""What tells v2 from v3, as Google's tpu-info knows them."""
+"""Subsystem ids that tell v2 from v3, as Google's tpu-info knows them."""
 
 _COMPUTE_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
 """VGA and 3D controllers, other displays, processing accelerators: the PCI classes that
@@ -46,14 +46,14 @@ PLUGINS: dict[Maker, str] = {
     "cuda": "JAX's CUDA plugin",
     "rocm": "JAX's ROCm plugin",
 }
-"""What JAX needs to use it."""
+"""The packages that JAX needs to use a chip."""
 
 _MAKERS: dict[str, Maker] = {_NVIDIA: "cuda", _AMD: "rocm"}
 
 
 class Chip(Record, frozen=True):
     address: str
-    """As the bus has it: ``0000:00:05.0``."""
+    """The address on the bus: ``0000:00:05.0``."""
     maker: Maker
     kind: str
     """``TPU v5e``; for a GPU the maker and its PCI id."""
@@ -103,27 +103,30 @@ _FILES: tuple[tuple[Maker, re.Pattern[str]], ...] = (
 )
 
 WSL, WSL_DRIVER = "/dev/dxg", "usr/lib/wsl/lib/libcuda.so.1"
-"""How Windows offers its GPUs to WSL2, whoever made them, and what NVIDIA's driver for
-Windows adds; no GPU is on the bus there."""
+"""The file by which Windows offers its GPUs to WSL2, whoever made them, and NVIDIA's
+driver for Windows; no GPU is on the bus there."""
 
 JETSON = "/dev/nvhost-gpu"
 """The GPU of one, which is on no bus."""
 
 CONTROL_FILES = ("/dev/nvidiactl", "/dev/nvidia-uvm")
-"""Of a driver, not of a chip: whoever merely asks for its state has them open, too."""
+"""Files of a driver, not of a chip: a program that only asks for its state opens them,
+too."""
 
 
 def maker_of(path: str) -> Maker | None:
-    """Whose device file it is; a vfio file may also serve any other device."""
+    """Return the maker of a device file; a vfio file may also serve any other
+    device.
+    """
     return next((maker for maker, names in _FILES if names.fullmatch(path)), None)
 
 
 class Node(Record, frozen=True):
     path: str
-    """As it is under /dev."""
+    """The path under /dev."""
     maker: Maker
     usable: bool
-    """This user may open it for reading and writing."""
+    """True if this user may open it for reading and writing."""
     owner: str
     """User and group, as ``ls -l`` writes them."""
 
@@ -150,7 +153,7 @@ def read_text(path: Path) -> str:
 
 
 def list_names(directory: Path) -> list[str]:
-    """What is in a directory, in order; empty if it cannot be read."""
+    """List a directory in order; empty if it cannot be read."""
     try:
         return sorted(os.listdir(directory))
     except OSError:

@@ -1,4 +1,4 @@
-"""What launchers leave in the environment of each of several processes.
+"""The variables that launchers set for each of several processes.
 
 JAX's own detection decides in the engine; this is what can be known without JAX.
 """
@@ -24,7 +24,8 @@ HEARTBEAT = "JAXTUI_HEARTBEAT"
 """The variable that says otherwise, in whole seconds."""
 
 MOST_NAMES = 10_000
-"""Of a list of nodes: a slip of the hand may stand for more than a memory holds."""
+"""Upper limit of a list of nodes to catch typos, which could stand for more than a
+memory holds."""
 
 
 def heartbeat_seconds(environment: Mapping[str, str]) -> int:
@@ -54,7 +55,7 @@ def unproxied(environment: Mapping[str, str], coordinator: str) -> dict[str, str
 
 
 def is_launched(environment: Mapping[str, str]) -> bool:
-    """Whether something has started this process as one of several."""
+    """Return whether something has started this process as one of several."""
     return environment.get("MEGASCALE_NUM_SLICES", "1") != "1" or any(
         process in environment and _count(environment.get(count, "")) > 1
         for process, count in _PROCESS.items()
@@ -62,7 +63,9 @@ def is_launched(environment: Mapping[str, str]) -> bool:
 
 
 def _count(text: str) -> int:
-    """How many processes there are: a number, or the names of their hosts."""
+    """Return the number of processes, from a number or from the names of their
+    hosts.
+    """
     return int(text) if text.isdigit() else len(text.split(","))
 
 

@@ -1,4 +1,4 @@
-"""What this process may use of the machine: cores and memory, by affinity and cgroups.
+"""The cores and memory that this process may use, by affinity and cgroups.
 
 A container sees all of its machine; what it was given stands in its control groups, of
 version 1 or 2.
@@ -34,11 +34,13 @@ _SHORT_OF = (
     (re.compile("Too many open files|EMFILE"), {"RLIMIT_NOFILE": "n"}),
     (re.compile("File too large|EFBIG"), {"RLIMIT_FSIZE": "f"}),
 )
-"""What programs say that are short of something, and its limits in ``ulimit``."""
+"""Patterns of programs that are short of something, and its limits in ``ulimit``."""
 
 
 def cores(root: Path = ROOT) -> float | None:
-    """How many cores this process may use; not whole where a cgroup has a quota."""
+    """Return the cores that this process may use; not whole where a cgroup has
+    a quota.
+    """
     count: float | None = os.cpu_count()
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         count = len(os.sched_getaffinity(0))

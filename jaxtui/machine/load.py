@@ -1,4 +1,4 @@
-"""How busy the host is: what a machine at rest has to show."""
+"""The load of the host, and the figures of a machine at rest."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ class Load(NamedTuple):
     cpu: float
     """Share of all cores that was in use since the reading before."""
     memory_used_bytes: int
-    """Not available to a program that starts now."""
+    """Bytes not available to a program that starts now."""
     memory_total_bytes: int
 
 
 def read() -> Load | None:
-    """As the system tells it; ``None`` where it does not, as without ``/proc``."""
+    """Read the load from the system; ``None`` where it has none, as without
+    ``/proc``.
+    """
     try:
         memory = psutil.virtual_memory()
         share = psutil.cpu_percent(interval=None) / 100

@@ -34,7 +34,7 @@ ENVIRONMENT: dict[End, dict[str, str]] = {
     # 64 MiB at most; and a top that is larger than what one call needs.
     "reused": {"MALLOC_ARENA_MAX": "1", "MALLOC_TOP_PAD_": str(1 << 30)},
 }
-"""What a process has in its environment to get one end on purpose. Tried with plain
+"""Environment variables that give a process one end on purpose. Tried with plain
 scripts (glibc 2.36, NumPy 2.4, jax 0.10.2): 0 and 980 page faults a call for NumPy's
 sigmoid of 250,000 float32, 0 and 15,626 for XLA's copy of 16,000,000."""
 
@@ -45,7 +45,7 @@ def setting(end: End) -> str:
 
 
 def environment(end: End) -> dict[str, str | None]:
-    """What to change in this environment so that a process has one end.
+    """Return the changes to this environment that give a process one end.
 
     ``None`` takes a variable away: what was set before must not contradict it.
     """
@@ -57,7 +57,7 @@ def environment(end: End) -> dict[str, str | None]:
 
 @cache
 def why_unknown() -> str:
-    """Why nothing is known of this process's malloc, a code; empty for glibc's.
+    """Return the code of why this process's malloc is unknown; empty for glibc's.
 
     With jemalloc, tcmalloc or mimalloc in ``LD_PRELOAD`` it is not glibc's malloc that
     serves.
@@ -88,7 +88,7 @@ _TUNABLES, _OF_MALLOC = "GLIBC_TUNABLES", "glibc.malloc."
 
 
 def settings() -> dict[str, str]:
-    """What the environment sets of malloc, by name."""
+    """Return the environment's settings of malloc, by name."""
     return {
         name: value
         for name, value in sorted(os.environ.items())
@@ -98,6 +98,8 @@ def settings() -> dict[str, str]:
 
 
 def remarks() -> Iterator[Remark]:
-    """That what the environment asks for cannot be had, where that is so."""
+    """Yield a remark where the malloc that the environment requests is not
+    available.
+    """
     if (end := _end_of_environment()) and (why := why_unknown()):
         yield Remark("malloc-unknown", {"end": end, "because": why}, "warning")

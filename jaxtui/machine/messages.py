@@ -1,4 +1,5 @@
-"""What JAX, XLA, libtpu, CUDA and PJRT say on a first day: patterns, and their codes.
+"""Messages of JAX, XLA, libtpu, CUDA and PJRT on a first day: patterns, and their
+codes.
 
 The same texts come as lines of a log, as the exception that ends a start, and as what a
 single case raises. They are those of JAX 0.6 to 0.12; one that is not known means
@@ -29,9 +30,9 @@ class Message(NamedTuple):
     code: str
     sources: tuple[Source, ...]
     pattern: str
-    """Its groups are facts; compiled when it is first looked for: most never are."""
+    """The pattern, whose groups are facts; compiled on first use: most never are."""
     facts: Mapping[str, Fact] = {}
-    """Those of every such text."""
+    """Facts of every such text."""
 
 
 LOG: tuple[Source, ...] = ("log",)
@@ -178,7 +179,8 @@ MESSAGES = (
 
 
 def find(text: str, source: Source) -> Remark | None:
-    """What a text says, which is kept as the detail; ``None`` for all others.
+    """Return the remark of a text, which is kept as the detail; ``None`` for all
+    others.
 
     Args:
         text: a line of a log; an exception's type and text.
@@ -198,7 +200,7 @@ _SILENT = r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)"
 
 
 def lost_processes(log: str) -> Remark | None:
-    """Which process is gone, as jaxlib says in its last lines before it aborts."""
+    """Return the process that is gone, from jaxlib's last lines before it aborts."""
     if found := re.search(_SILENT, log):
         process = int(found[1].rpartition(":")[2])
         return Remark("host-lost", {"process": process}, "error")
@@ -240,14 +242,16 @@ def kind_of(text: str) -> str:
 
 
 _FATAL = r"^(?:F\d{4} [\d:.]+ +\d+|[\d-]+ [\d:.]+: F) (\S+:\d+\] .*)"
-"""How absl, and XLA before jaxlib 0.7, print the check whose failure ends a process."""
+"""The line that absl, and XLA before jaxlib 0.7, print for a failed check."""
 
 FAULT = "Fatal Python error: "
-"""What faulthandler prints first; where Python was and its list of modules follow."""
+"""The first line of faulthandler; where Python was and its list of modules follow."""
 
 
 def last_words(log: Iterable[str]) -> str:
-    """What a process that died printed: the check that failed, or the last lines."""
+    """Return the last words of a process that died: the failed check, or the last
+    lines.
+    """
     log = [*log]
     ends = [index + 1 for index, line in enumerate(log) if line.startswith(FAULT)]
     log = log[: ends[0]] if ends else log

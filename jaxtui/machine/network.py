@@ -1,4 +1,4 @@
-"""How far devices are apart: hops between chips, as far as their coords tell."""
+"""The distance of devices: hops between chips, as far as their coords tell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Slice(msgspec.Struct, frozen=True):
     extents: tuple[int, ...]
     """Chips along each axis, from the lowest to the highest of the coords."""
     rings: tuple[bool, ...]
-    """Whether the last chip along an axis is linked with the first."""
+    """By axis, true if the last chip is linked with the first."""
     missing: int
     """Chips of that box that are not there."""
 
@@ -39,7 +39,7 @@ class Network:
 
     @property
     def missing(self) -> int:
-        """How many chips are missing in the boxes that the coords span."""
+        """The number of chips that are missing in the boxes that the coords span."""
         return sum(found.missing for found in self._slices.values())
 
     @property
@@ -64,7 +64,7 @@ class Network:
         return tuple(steps)
 
     def hops(self, source: str, target: str) -> int | None:
-        """How many links apart; 0 for two cores of a chip."""
+        """Return the number of links between two devices; 0 for two cores of a chip."""
         steps = self.steps(source, target)
         return None if steps is None else sum(map(abs, steps))
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _PLUGIN = re.compile(r"libtpu|jax-(cuda|rocm|metal)[\w-]*(plugin|pjrt)?|.*-pjrt", re.I)
 _FOLDER = re.compile(r"(jax|libtpu|.*pjrt)[\w.]*-.*\.(dist|egg)-info", re.I)
-"""Where the packages that matter keep their metadata: reading all would take longer
-than everything else that is done before JAX."""
+"""Folders with metadata of the packages that matter: reading all would take longer than
+everything else before JAX."""
 _NUMBERS = re.compile(r"\d+(\.\d+)*")
 _PIN = re.compile(r"libtpu(?:\[.*\])?\s*\(?\s*==\s*(\d+(?:\.\d+)*)(\.\*)?")
 
@@ -52,7 +52,7 @@ class Packages(Record, frozen=True):
 def installed(
     distributions: Iterable[Distribution] | None = None,
 ) -> Packages:
-    """What this Python would find is installed; it is looked up, not imported."""
+    """Return the installed packages; they are looked up, not imported."""
     if distributions is None:
         distributions = _installed()
     plugins: dict[str, str] = {}
@@ -91,7 +91,7 @@ def libtpu_version() -> str | None:
 
 
 def _installed() -> Iterator[Distribution]:
-    """Whatever may matter here, in the order in which Python would find it."""
+    """Yield the packages that may matter here, in the order of Python's search."""
     # The app, which only reads what came of it, starts without the parser of e-mails.
     from importlib.metadata import Distribution
 

@@ -1,4 +1,5 @@
-"""Who has an accelerator, from Linux's /proc and libtpu's lock; nothing is taken here.
+"""The holders of an accelerator, from Linux's /proc and libtpu's lock; nothing is
+taken.
 
 libtpu takes a POSIX write lock on a file. The file stays behind when its process ends
 and does no harm, unless its mode keeps the next user from opening it: then libtpu says
@@ -34,13 +35,13 @@ def holders(proc: Path = Path("/proc")) -> tuple[Holder, ...]:
 
 
 def holder(pid: int, proc: Path = Path("/proc")) -> Holder:
-    """What is known of one process, whether or not it has a device open."""
+    """Return the facts about a process, whether or not it has a device open."""
     directory = proc / str(pid)
     return _holder(directory, _open_devices(directory))
 
 
 def facts(holder: Holder) -> dict[str, Fact]:
-    """What a remark says of a process."""
+    """Return the facts of a process for a remark."""
     return {
         "pid": holder.pid,
         "user": holder.user,
@@ -90,12 +91,12 @@ def _holder(process: Path, paths: tuple[str, ...]) -> Holder:
 
 
 class Lock(Record, frozen=True):
-    """What can be seen of libtpu's lock."""
+    """The visible state of libtpu's lock."""
 
     holders: tuple[Holder, ...] = ()
     """The processes that hold it."""
     closed_by: str = ""
-    """No holder is seen, but this user may not open the file: whose it is."""
+    """The owner of the file, if no holder is visible and this user may not open it."""
 
 
 def lock(root: Path = Path("/")) -> Lock:

@@ -1,4 +1,4 @@
-"""One look at the machine, before JAX is touched."""
+"""A look at the machine, before JAX is touched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PLATFORMS: dict[Maker, tuple[str, ...]] = {
     "cuda": ("gpu", "cuda"),
     "rocm": ("gpu", "rocm"),
 }
-"""How JAX calls the platform of each maker, also in JAX_PLATFORMS."""
+"""JAX's names for the platform of each maker, also in JAX_PLATFORMS."""
 
 GPU_PLATFORMS = frozenset(PLATFORMS["cuda"] + PLATFORMS["rocm"])
 
@@ -61,27 +61,27 @@ _SURE_NODES: dict[Maker, tuple[str, ...]] = {
 
 
 class Count(Record, frozen=True):
-    """How many of one maker's chips JAX sees on this host, and ought to see."""
+    """The numbers of one maker's chips that JAX sees on this host, and should see."""
 
     found: int
     on_bus: int
     given: int
-    """Those that programs here can have: a container sees the whole bus of its host,
+    """Chips that programs here can have: a container sees the whole bus of its host,
     and the device files of its share."""
     limits: tuple[str, ...] = ()
     """The variables that choose among them: ``CUDA_VISIBLE_DEVICES=0``."""
     missing: int = 0
-    """How many are without a reason."""
+    """Chips that are missing without a reason."""
 
 
 class Survey(Record, frozen=True):
-    """What can be seen of the accelerators without asking JAX."""
+    """The visible facts about the accelerators, without JAX."""
 
     chips: tuple[Chip, ...] = ()
     nodes: tuple[Node, ...] = ()
     holders: tuple[Holder, ...] = ()
     lock: Lock = Lock()
-    """Of libtpu."""
+    """The lock of libtpu."""
     packages: Packages | None = None
     """``None`` where there is no accelerator that would need one."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -104,7 +104,9 @@ class Survey(Record, frozen=True):
         )
 
     def _is_sure(self, maker: Maker, path: str) -> bool:
-        """Whether it is their device file; a vfio file is where there is a TPU."""
+        """Return whether a device file is the maker's; a vfio file is where there is a
+        TPU.
+        """
         return path.startswith(_SURE_NODES[maker]) or bool(self.of(maker))
 
     def tpu_paths(self, holder: Holder) -> list[str]:
@@ -116,7 +118,7 @@ class Survey(Record, frozen=True):
         ]
 
     def present(self, maker: Maker) -> str:
-        """What there is of one maker, in words; empty if there is nothing.
+        """Return the maker's hardware in words; empty if there is none.
 
         A container or a virtual machine may hide the bus and show the device files.
         """
@@ -133,7 +135,7 @@ class Survey(Record, frozen=True):
         return tuple(self._words("JAX_PLATFORMS"))
 
     def wanted(self, maker: Maker) -> bool:
-        """Whether JAX will try to use this maker's accelerators."""
+        """Return whether JAX will try to use this maker's accelerators."""
         return not self.platforms or bool(set(self.platforms) & set(PLATFORMS[maker]))
 
     @property
@@ -171,7 +173,7 @@ class Survey(Record, frozen=True):
         return None if name is None else self._words(name)
 
     def uses(self, maker: Maker, number: int, uuid: str = "") -> bool:
-        """Whether JAX may use a chip, as far as the environment tells.
+        """Return whether JAX may use a chip, as far as the environment tells.
 
         Args:
             maker: of the chip.
@@ -208,14 +210,18 @@ class Survey(Record, frozen=True):
 
     @property
     def awaited(self) -> tuple[Maker, ...]:
-        """Whose hardware JAX is about to initialise, as far as it is seen or named."""
+        """Return the makers whose hardware JAX is about to initialise, if visible or
+        named.
+        """
         wanted = [maker for maker in MAKERS if self.wanted(maker)]
         found = [maker for maker in wanted if self.present(maker)]
         return tuple(found or (wanted if self.platforms else ()))
 
     @property
     def hardware(self) -> str:
-        """What JAX is about to initialise, in words: ``8 TPU v5e chips``."""
+        """Return the hardware that JAX is about to initialise, in words: ``8 TPU v5e
+        chips``.
+        """
         if words := " and ".join(filter(None, map(self.present, self.awaited))):
             return words
         if accelerators := [name for name in self.platforms if name != "cpu"]:

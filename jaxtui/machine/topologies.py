@@ -18,24 +18,25 @@ import msgspec
 from jaxtui.model import Device, Topology
 
 INSTALL = 'pip install "jaxtui[topology]"'
-"""What brings libtpu."""
+"""The command that installs libtpu."""
 
 SLICE_IDS = 100_000
 """Devices of slice n have the ids from (n + 1) times this on."""
 
 
 class Family(msgspec.Struct, frozen=True):
-    """What the number of an accelerator type means, and how large its slices are."""
+    """The meaning of the number in an accelerator type, and the sizes of its slices."""
 
     own: str
     """libtpu's name."""
     cloud: str
     """Google Cloud's, in accelerator types."""
     kinds: tuple[str, ...]
-    """What JAX calls such a device."""
+    """JAX's names for such a device."""
     per_chip: int
-    """What the number counts per chip: TensorCores for most, chips for v5e and v6e
-    (Cloud TPU's documentation, by version; MaxText's table of accelerator types)."""
+    """The units that the number counts per chip: TensorCores for most, chips for v5e
+    and v6e (Cloud TPU's documentation, by version; MaxText's table of accelerator
+    types)."""
     dimensions: int
     most_chips: int
     devices_per_chip: int = 1
@@ -82,7 +83,7 @@ _RECORDED = {
     "tpu7x-8": Topology(name="tpu7x:2x2x1"),
     "tpu7x-16": Topology(name="tpu7x:2x2x2"),
 }
-"""By the name that is typed."""
+"""Topologies by the name that is typed."""
 
 
 def names() -> tuple[str, ...]:
@@ -169,7 +170,7 @@ larger are tori). TPU7x is built of the same cubes."""
 
 
 def rings(device_kind: str, extents: Sequence[int]) -> tuple[bool, ...]:
-    """Which axes of a slice close to a ring, by its family and its layout.
+    """Return which axes of a slice close to a ring, by its family and its layout.
 
     JAX does not say it. In three dimensions all of them do if each is a multiple of
     four; in two an axis does if it is as long as the side of the pod (16 chips; 32 of
@@ -192,7 +193,8 @@ def rings(device_kind: str, extents: Sequence[int]) -> tuple[bool, ...]:
 
 
 def chips_of(accelerator_type: str) -> int | None:
-    """How many chips an accelerator type has: 4 for ``v4-8``, 16 for ``v5litepod-16``.
+    """Return the chips of an accelerator type: 4 for ``v4-8``, 16 for
+    ``v5litepod-16``.
 
     Returns:
         ``None`` for a type that is not known.
@@ -206,14 +208,14 @@ def chips_of(accelerator_type: str) -> int | None:
 
 
 def workers(environment: Mapping[str, str]) -> int:
-    """How many hosts the slice has; 1 if the environment does not tell."""
+    """Return the number of hosts of the slice; 1 if the environment does not tell."""
     hosts = environment.get("TPU_WORKER_HOSTNAMES", "").split(",")
     return max(1, len([host for host in hosts if host.strip()]))
 
 
 _HOST_BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
-"""How the chips of one host are laid out, by their number (the host bounds of libtpu's
-own topology descriptions)."""
+"""The layout of one host's chips, by their number (the host bounds of libtpu's own
+topology descriptions)."""
 
 
 def alone(chips: int) -> dict[str, str]:
