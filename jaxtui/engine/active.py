@@ -84,10 +84,10 @@ class Ledger:
         """
         if not isinstance(self.work, Experiment):
             return [WorkFailed(remark=remark), self.finished("crashed")]
-        left = [i for i in range(len(self.cases)) if i not in self._done]
-        if not left:
+        unfinished = [i for i in range(len(self.cases)) if i not in self._done]
+        if not unfinished:
             return [self.finished("complete")]
-        index = left[0] if self.current is None else self.current
+        index = unfinished[0] if self.current is None else self.current
         failure = Failure(case=self.cases[index], remark=remark)
         return [CaseFailed(index=index, failure=failure), self.finished("crashed")]
 

@@ -201,8 +201,8 @@ class Connection:
             self.silence(limits, lambda: not (answer.done() or self.ended.is_set()))
         )
         try:
-            both: set[asyncio.Future[Any]] = {answer, watch}
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            tasks: set[asyncio.Future[Any]] = {answer, watch}
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done() and (seconds := watch.result()) is not None:
                 self.abort(Remark("engine-hung", {"seconds": seconds}, "error"))
             return await answer
@@ -226,10 +226,10 @@ class Connection:
         remark = self._lost_in_log
         if remark is None:
             return None
-        lost, name = remark.facts.get("process"), ""
+        process, name = remark.facts.get("process"), ""
         names = joined.hostnames
-        if isinstance(lost, int) and lost < len(names):
-            name = names[lost]
+        if isinstance(process, int) and process < len(names):
+            name = names[process]
         facts = {**remark.facts, "hostname": name}
         if not self.hosts or numbers(self.hosts[0].jax) >= (0, 7):
             facts["seconds"] = heartbeat_seconds(os.environ)

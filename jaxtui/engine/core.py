@@ -94,28 +94,28 @@ class Core:
         """Survey the machine once."""
         if self._topology is not None:
             return Noticed(findings=(), hardware=self._topology)
-        seen = self._survey()
+        survey = self._survey()
         return Noticed(
-            findings=findings.before(seen),
-            hardware=seen.hardware,
-            makers=seen.awaited,
-            tpu_chips=len(seen.of("tpu")),
+            findings=findings.before(survey),
+            hardware=survey.hardware,
+            makers=survey.awaited,
+            tpu_chips=len(survey.of("tpu")),
         )
 
     def compare(self, devices: Sequence[Device]) -> tuple[Remark, ...]:
         """Compare what JAX has with what was seen before it was touched."""
         if self._topology is not None:
             return ()
-        seen = self._survey()
-        if seen.packages is None:
-            seen = replace(seen, packages=packages.installed())
+        survey = self._survey()
+        if survey.packages is None:
+            survey = replace(survey, packages=packages.installed())
         from jaxtui.measure import settings
 
-        known = findings.after(seen, self._own or devices)
+        remarks = findings.after(survey, self._own or devices)
         if self._settings is None:
             self._settings = [*settings.remarks()]
-        others = *malloc.remarks(), *self._settings, *self._unclear
-        return findings.sort([*known, *others])
+        more = *malloc.remarks(), *self._settings, *self._unclear
+        return findings.sort([*remarks, *more])
 
     def _survey(self) -> Survey:
         if self._seen is None:
@@ -208,8 +208,8 @@ class Core:
         from jaxtui.measure.host import host
 
         if self._topology is not None:
-            described, theirs = self._describe(self._topology)
-            return (described,), theirs
+            described, described_devices = self._describe(self._topology)
+            return (described,), described_devices
         for name, count in simulated():
             if count > MOST_CPU_DEVICES:
                 facts: dict[str, Fact] = {
@@ -252,12 +252,14 @@ class Core:
         if failed.remark.code != "held":
             return failed
         proc = self._root / "proc"
-        named = tuple(processes.holder(one.pid, proc) for one in failed.holders)
-        if holders := named or processes.holders(proc):
+        described = tuple(
+            processes.holder(holder.pid, proc) for holder in failed.holders
+        )
+        if holders := described or processes.holders(proc):
             return _held(holders, failed.remark.detail)
-        seen = processes.lock(self._root)
-        for remark in findings.lock(seen):
-            return EngineFailed(remark=remark, holders=seen.holders)
+        lock = processes.lock(self._root)
+        for remark in findings.lock(lock):
+            return EngineFailed(remark=remark, holders=lock.holders)
         return failed
 
     def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:

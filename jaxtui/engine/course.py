@@ -202,8 +202,8 @@ class _Course:
             if self._me:
                 self._send([*before, event])
             else:
-                for each in (*before, event):
-                    yield from self._take_in(each, again=each is not event)
+                for sent in (*before, event):
+                    yield from self._take_in(sent, again=sent is not event)
         if not self._me and time.perf_counter() >= self._due:
             yield from self._harvest()
 
@@ -294,8 +294,10 @@ class _Course:
                 elapsed_seconds=time.perf_counter() - self._began,
             )
         )
-        told = [_without_samples(event) for event in (*self._outcomes, *self.results)]
-        self._store.put(self._key("result"), encode(told))
+        outcomes = [
+            _without_samples(event) for event in (*self._outcomes, *self.results)
+        ]
+        self._store.put(self._key("result"), encode(outcomes))
 
     def _until(self, wait: Callable[[], object]) -> Iterator[RunEvent]:
         """Wait for another process, with a sign of life now and then."""

@@ -115,11 +115,11 @@ class Hosts:
             devices: as this process lists them, those of others too.
         """
         self._owners = {device.name: device.process_index for device in devices}
-        mine = [device for device in devices if device.addressable]
-        described = {device.name: device for device in mine}
+        own = [device for device in devices if device.addressable]
+        described = {device.name: device for device in own}
         hosts = [host]
         if self.me:
-            member = Member(host=host, devices=tuple(mine))
+            member = Member(host=host, devices=tuple(own))
             self.store.put(path("up", self.me), encode(member))
         else:
             for process in self._others:
@@ -132,11 +132,11 @@ class Hosts:
                     if self._owners.get(device.name) == process
                 }
         self.end_work()
-        known = (described.get(device.name, device) for device in devices)
+        addressed = (described.get(device.name, device) for device in devices)
         names = self.terms.hostnames
         return tuple(
-            replace(each, addressable=True, hostname=names[each.process_index])
-            for each in known
+            replace(device, addressable=True, hostname=names[device.process_index])
+            for device in addressed
         ), tuple(hosts)
 
     def begin(self) -> None:
@@ -148,9 +148,9 @@ class Hosts:
         """Begin a work, and say why not all are to do it; ``None`` where they are."""
         self.begin()
         files = tuple((file, _digest_of(file)) for file in files_of(work))
-        mine = Intent(work=_digest(encode(work)), files=files)
+        own = Intent(work=_digest(encode(work)), files=files)
         if self.me:
-            self.store.put(path(self.begun, "intent", self.me), encode(mine))
+            self.store.put(path(self.begun, "intent", self.me), encode(own))
             data = self.wait(path(self.begun, "agreed"))
             remark: Remark | None = msgspec.json.decode(data, type=Remark | None)
         else:
@@ -158,7 +158,7 @@ class Hosts:
             for process in self._others:
                 data = self.take(path(self.begun, "intent", process))
                 intent = msgspec.json.decode(data, type=Intent)
-                remark = remark or self._difference(mine, intent, process)
+                remark = remark or self._difference(own, intent, process)
             # By now all have read what came of the last work.
             self.store.delete(path(self.begun - 1))
             self.store.put(path(self.begun, "agreed"), encode(remark))
@@ -170,10 +170,10 @@ class Hosts:
         """Note that nobody is needed until the next work begins."""
         self._done = self.begun
 
-    def _difference(self, mine: Intent, other: Intent, process: int) -> Remark | None:
-        if other.work != mine.work:
+    def _difference(self, own: Intent, theirs: Intent, process: int) -> Remark | None:
+        if theirs.work != own.work:
             return self.lost(process, "works-differ")
-        for (file, here), (_, there) in zip(mine.files, other.files, strict=True):
+        for (file, here), (_, there) in zip(own.files, theirs.files, strict=True):
             if here != there:
                 facts: dict[str, Fact] = {"file": file, "missing": not there}
                 return self.lost(process, "file-differs", **facts)

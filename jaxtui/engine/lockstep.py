@@ -86,15 +86,15 @@ class Lockstep(Pace):
         One that has waited long enough says how far it is; the first compares.
         """
         limit = ENTER_HEARTBEATS * heartbeat_seconds(os.environ)
-        told = -1
+        reported = -1
         while self._watching:
             time.sleep(LOOK_SECONDS)
             step, seconds = self._step, time.monotonic() - self._since
             if not self.decides:
-                if seconds >= limit / 2 and told != step:
+                if seconds >= limit / 2 and reported != step:
                     at = f"{self._key}/at/{self._me}"
                     self._store.put(at, str(step).encode(), again=True)
-                    told = step
+                    reported = step
                 continue
             if seconds < limit:
                 continue

@@ -123,10 +123,10 @@ def difference(first: Arrival, other: Arrival) -> Remark | None:
 
 
 def terms_of(arrivals: Sequence[Arrival]) -> Terms:
-    boots = [*dict.fromkeys(each.boot for each in arrivals)]
+    boots = [*dict.fromkeys(arrival.boot for arrival in arrivals)]
     return Terms(
-        hostnames=tuple(each.hostname for each in arrivals),
-        machines=tuple(boots.index(each.boot) for each in arrivals),
+        hostnames=tuple(arrival.hostname for arrival in arrivals),
+        machines=tuple(boots.index(arrival.boot) for arrival in arrivals),
     )
 
 
@@ -168,7 +168,7 @@ def _listen(coordinator: str) -> socket.socket:
 
 def _host(place: Place, joining: Joining, say: Say) -> Terms:
     """Receive the arrivals as process 0, and answer when all are there."""
-    mine = arrival(place)
+    own = arrival(place)
     guests: dict[int, _Guest] = {}
     selector = selectors.DefaultSelector()
     listener = _listen(place.coordinator)
@@ -202,7 +202,7 @@ def _host(place: Place, joining: Joining, say: Say) -> Terms:
         except msgspec.DecodeError:  # whoever that was
             leave(guest)
             return None
-        if (remark := difference(mine, came)) is not None:
+        if (remark := difference(own, came)) is not None:
             return remark
         if came.process in guests or not 0 < came.process < place.processes:
             facts: dict[str, Fact] = {
@@ -212,8 +212,8 @@ def _host(place: Place, joining: Joining, say: Say) -> Terms:
                 "hostname": came.hostname,
             }
             selector.unregister(guest.connection)
-            taken = Remark("process-taken", facts, "error")
-            guest.answer(Terms(refusal=taken))
+            refusal = Remark("process-taken", facts, "error")
+            guest.answer(Terms(refusal=refusal))
             return None
         guests[came.process] = guest
         tell()
@@ -235,8 +235,8 @@ def _host(place: Place, joining: Joining, say: Say) -> Terms:
                     return terms
         # JAX's runtime listens here from now on.
         listener.close()
-        others = [guests[p].arrival for p in range(1, place.processes)]
-        terms = terms_of([mine, *(each for each in others if each is not None)])
+        arrivals = [guests[p].arrival for p in range(1, place.processes)]
+        terms = terms_of([own, *(joined for joined in arrivals if joined is not None)])
         for guest in guests.values():
             guest.answer(terms)
         return terms

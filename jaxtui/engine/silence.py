@@ -43,7 +43,7 @@ def cpu_seconds(group: int) -> float | None:
         return None
     ticks = 0
     try:
-        numbers = [one for one in os.listdir("/proc") if one.isdigit()]
+        numbers = [name for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
         return None
     for number in numbers:
@@ -80,20 +80,20 @@ async def hangs(
 
     last, sign, mark = monotonic(), heard(), None
     idle = working = 0.0
-    said = False
+    reported = False
     while concerned():
         # Where this process was stopped itself, nothing counts that passed meanwhile.
         now = monotonic()
         passed, last = min(now - last, 2 * _LOOK_SECONDS), now
         if (new := heard()) != sign:
-            sign, mark, said = new, None, False
+            sign, mark, reported = new, None, False
             idle = working = 0.0
         elif passed:
             idle += passed
             working += passed
             mark = spent() if mark is None else mark
         limit = limits()
-        due = limit.idle if said else min(NARRATED_SECONDS, limit.idle)
+        due = limit.idle if reported else min(NARRATED_SECONDS, limit.idle)
         if idle >= due:
             used = spent()
             if used is None or mark is None or used - mark >= _WORKING_SECONDS:
@@ -102,7 +102,7 @@ async def hangs(
             if seconds >= most:
                 return most
         if idle >= due:
-            said, due = True, limit.idle
+            reported, due = True, limit.idle
             say(idle, limit.idle - idle)
         left = min(due - idle, limit.working - working)
         await sleep(min(max(left, 0.0), _LOOK_SECONDS))

@@ -164,7 +164,7 @@ def others(start: Start) -> dict[str, Fact]:
         "processes": place.processes,
         "launcher": place.launcher,
         "missing": absent,
-        "names": tuple(names[each] for each in absent) if names else (),
+        "names": tuple(names[process] for process in absent) if names else (),
         "obstacle": joining.obstacle,
         "proxy": proxy(os.environ),
         "chips": start.tpu_chips,
@@ -178,7 +178,11 @@ def _facts(start: Start) -> dict[str, Fact]:
         "makers": start.makers,
         "slice": is_slice(start),
         "others": next(
-            (one.facts.get("others", ()) for one in start.findings if _is_slice(one)),
+            (
+                finding.facts.get("others", ())
+                for finding in start.findings
+                if _is_slice(finding)
+            ),
             (),
         ),
     }

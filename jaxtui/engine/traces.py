@@ -55,7 +55,7 @@ async def read(
             if not answer.done():
                 hung: dict[str, Fact] = {"seconds": watch.result() or 0.0}
                 return WorkFailed(remark=Remark("reader-hung", hung, "error"))
-            printed, told = answer.result()
+            printed, errors = answer.result()
         finally:
             answer.cancel()
             watch.cancel()
@@ -63,5 +63,5 @@ async def read(
         return msgspec.json.decode(printed, type=Profile | WorkFailed)
     except msgspec.DecodeError:
         facts: dict[str, int] = {"status": process.returncode or 0}
-        detail = told.decode(errors="replace").strip()
+        detail = errors.decode(errors="replace").strip()
         return WorkFailed(remark=Remark("reader-died", {**facts}, "error", detail))

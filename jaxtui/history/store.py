@@ -229,21 +229,21 @@ class History:
         Returns:
             The ids, once all are safe on disk.
         """
-        kept = tuple(entries)
+        rows = tuple(entries)
 
         def add(connection: sqlite3.Connection) -> list[int]:
-            return [_insert(connection, *entry) for entry in kept]
+            return [_insert(connection, *entry) for entry in rows]
 
         return self._do(add, writes=True) or []
 
-    def page(self, wanted: Filter | None = None, *, limit: int = 100) -> Page:
+    def page(self, selected: Filter | None = None, *, limit: int = 100) -> Page:
         """The newest that can be read.
 
         Args:
-            wanted: Which.
+            selected: The measurements to list.
             limit: How many; -1 for all.
         """
-        condition, arguments = where(wanted or Filter())
+        condition, arguments = where(selected or Filter())
         listed = f"{_WHOLE} WHERE {condition} ORDER BY at DESC, id DESC"
 
         def read(connection: sqlite3.Connection) -> Page:
@@ -263,9 +263,9 @@ class History:
 
         return self._do(read) or Page(rows=(), unreadable=0, count=0)
 
-    def count(self, wanted: Filter | None = None) -> int:
+    def count(self, selected: Filter | None = None) -> int:
         """Count them, damaged ones too."""
-        return self.page(wanted, limit=1).count
+        return self.page(selected, limit=1).count
 
     def entry(self, number: int) -> Entry:
         """Return a measurement, whole.
@@ -314,11 +314,11 @@ class History:
         case = entry.measurement.case
         return self.earlier([case], entry.host.hostname, entry.at).get(case, ())
 
-    def delete(self, wanted: Filter) -> int:
+    def delete(self, selected: Filter) -> int:
         """Forget measurements; returns how many."""
-        if not self.count(wanted):
+        if not self.count(selected):
             return 0  # there may be no file
-        condition, arguments = where(wanted)
+        condition, arguments = where(selected)
         query = f"DELETE FROM entries WHERE {condition}"
 
         def delete(connection: sqlite3.Connection) -> int:
@@ -502,19 +502,19 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def where(wanted: Filter) -> tuple[str, list[Any]]:
+def where(selected: Filter) -> tuple[str, list[Any]]:
     """The condition in SQL and its arguments."""
     conditions: list[tuple[str, object]] = [
         (condition, value)
         for condition, value in (
-            ("id = ?", wanted.id),
-            ("at >= ?", wanted.since),
-            ("at < ?", wanted.until),
+            ("id = ?", selected.id),
+            ("at >= ?", selected.since),
+            ("at < ?", selected.until),
         )
         if value is not None
     ]
     # SQLite takes no text that is not UTF-8, and none of the file's is like it.
-    text = (wanted.text or "").lower().encode("utf-8", "backslashreplace").decode()
+    text = (selected.text or "").lower().encode("utf-8", "backslashreplace").decode()
     conditions += [("instr(words, ?)", word) for word in text.split()]
     joined = " AND ".join(condition for condition, _ in conditions) or "1"
     return joined, [value for _, value in conditions]

@@ -40,28 +40,28 @@ def after(survey: Survey, devices: Sequence[Device]) -> tuple[Remark, ...]:
     its packages too.
     """
     causes = list(_causes(survey))
-    compared = _compare(survey, devices, {one.facts["maker"] for one in causes})
+    compared = _compare(survey, devices, {cause.facts["maker"] for cause in causes})
     return sort([*causes, *compared, *_others(survey, devices)])
 
 
 def sort(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
     """The worst first; otherwise as they come."""
-    return tuple(sorted(remarks, key=lambda one: _ORDER.index(one.severity)))
+    return tuple(sorted(remarks, key=lambda remark: _ORDER.index(remark.severity)))
 
 
-def merge(known: Iterable[Remark], logged: Iterable[Remark]) -> tuple[Remark, ...]:
+def merge(findings: Iterable[Remark], logged: Iterable[Remark]) -> tuple[Remark, ...]:
     """Merge findings with what JAX logged beyond them, the worst first.
 
     Where JAX's words are about something that is known already, they are kept there as
     the original text.
     """
-    merged = list(known)
-    for one in logged:
-        same = [i for i, old in enumerate(merged) if _trouble(old) == _trouble(one)]
+    merged = list(findings)
+    for remark in logged:
+        same = [i for i, old in enumerate(merged) if _trouble(old) == _trouble(remark)]
         if not same:
-            merged.append(one)
-        elif one.detail not in (old := merged[same[0]]).detail:
-            detail = f"{old.detail}\n{one.detail}".strip()
+            merged.append(remark)
+        elif remark.detail not in (old := merged[same[0]]).detail:
+            detail = f"{old.detail}\n{remark.detail}".strip()
             merged[same[0]] = msgspec.structs.replace(old, detail=detail)
     return sort(merged)
 
@@ -134,21 +134,23 @@ def _users(survey: Survey) -> Iterator[Remark]:
             facts = {**processes.facts(holder), "paths": tuple(gpus)}
             yield Remark("gpu-shared", facts)
     if survey.present("tpu"):
-        known = {holder.pid for holder in survey.holders}
-        locking = tuple(one for one in survey.lock.holders if one.pid not in known)
+        users = {holder.pid for holder in survey.holders}
+        locking = tuple(
+            locker for locker in survey.lock.holders if locker.pid not in users
+        )
         severity: Severity = "error" if survey.wants_whole_tpu else "info"
         for remark in lock(msgspec.structs.replace(survey.lock, holders=locking)):
             yield msgspec.structs.replace(remark, severity=severity)
 
 
-def lock(seen: Lock) -> Iterator[Remark]:
+def lock(lock: Lock) -> Iterator[Remark]:
     """Yield the holders of libtpu's lock. Only a lock without a holder may be
     deleted.
     """
-    for holder in seen.holders:
+    for holder in lock.holders:
         yield Remark("tpu-locked", processes.facts(holder), "error")
-    if seen.closed_by:
-        yield Remark("stale-lock", {"owner": seen.closed_by}, "error")
+    if lock.closed_by:
+        yield Remark("stale-lock", {"owner": lock.closed_by}, "error")
 
 
 def _gpu_files(holder: Holder, survey: Survey) -> list[str]:
@@ -192,7 +194,7 @@ def _slice(survey: Survey, devices: Sequence[Device]) -> Iterator[Remark]:
             facts["others"] = tuple(
                 name for index, name in enumerate(names) if str(index) != number
             )
-        hosts = {one.process_index for one in devices if one.platform == "tpu"}
+        hosts = {device.process_index for device in devices if device.platform == "tpu"}
         if hosts:
             facts["present"] = len(hosts)
         yield Remark("pod-slice", facts)

@@ -66,12 +66,12 @@ def nvidia() -> Iterator[GpuMemory]:
             yield GpuMemory(int(cells[0]), used, total, uuid=cells[1])
 
 
-def of(seen: Survey) -> Iterator[GpuMemory]:
+def of(survey: Survey) -> Iterator[GpuMemory]:
     """The cards that JAX may use, as of now, in the order in which it numbers them."""
-    cards = [*amd(seen.chips)]
-    if not cards and seen.present("cuda") and seen.wanted("cuda"):
+    cards = [*amd(survey.chips)]
+    if not cards and survey.present("cuda") and survey.wanted("cuda"):
         cards = [*nvidia()]
-    chosen = seen.visible(cards[0].maker) if cards else ()
+    chosen = survey.visible(cards[0].maker) if cards else ()
     if chosen is None:
         yield from cards
         return

@@ -62,14 +62,14 @@ class Chip(Record, frozen=True):
 def chips(sys: Path = Path("/sys")) -> tuple[Chip, ...]:
     """Every accelerator on the bus, by address; empty where there is no /sys."""
     devices = sys / "bus/pci/devices"
-    found = (_chip(devices / address) for address in list_names(devices))
-    return tuple(chip for chip in found if chip is not None)
+    devices_read = (_chip(devices / address) for address in list_names(devices))
+    return tuple(chip for chip in devices_read if chip is not None)
 
 
-def in_words(found: Sequence[Chip]) -> str:
+def in_words(chips: Sequence[Chip]) -> str:
     """``8 TPU v5e chips``, ``1 NVIDIA 0x2335 GPU``; several kinds joined by ``and``."""
     counts: dict[tuple[str, str], int] = {}
-    for chip in found:
+    for chip in chips:
         noun = "chip" if chip.maker == "tpu" else "GPU"
         counts[noun, chip.kind] = counts.get((noun, chip.kind), 0) + 1
     return " and ".join(
@@ -134,14 +134,14 @@ class Node(Record, frozen=True):
 def nodes(dev: Path = Path("/dev")) -> Iterator[Node]:
     for folder in ("", "vfio/"):
         for name in list_names(dev / folder):
-            path, shown = dev / folder / name, f"/dev/{folder}{name}"
-            if maker := maker_of(shown):
+            path, label = dev / folder / name, f"/dev/{folder}{name}"
+            if maker := maker_of(label):
                 usable = os.access(path, os.R_OK | os.W_OK)
                 try:
                     owner = f"{path.owner()}:{path.group()}"
                 except (OSError, KeyError):
                     owner = "unknown"
-                yield Node(shown, maker, usable, owner)
+                yield Node(label, maker, usable, owner)
 
 
 def read_text(path: Path) -> str:

@@ -73,18 +73,18 @@ def names_of(environment: Mapping[str, str], processes: int) -> tuple[str, ...]:
     """The host of each process, where the environment tells; else empty."""
     addresses = environment.get("TPU_PROCESS_ADDRESSES", "")
     listed = addresses or environment.get("TPU_WORKER_HOSTNAMES", "")
-    hosts = [each.strip() for each in listed.split(",") if each.strip()]
+    hosts = [host.strip() for host in listed.split(",") if host.strip()]
     nodes = [*nodes_of(environment.get("SLURM_STEP_NODELIST", ""))]
     if not hosts and nodes:
         # Slurm fills one node after the other, unless it was told otherwise.
-        each, rest = divmod(processes, len(nodes))
-        hosts = [] if rest else [node for node in nodes for _ in range(each)]
+        per_node, rest = divmod(processes, len(nodes))
+        hosts = [] if rest else [node for node in nodes for _ in range(per_node)]
     return tuple(hosts) if len(hosts) == processes else ()
 
 
 def nodes_of(text: str) -> Iterator[str]:
     """The nodes of a list as Slurm writes it: ``node[001-003,007],login``."""
-    found = 0
+    count = 0
     for prefix, ranges, suffix in re.findall(
         r"([^,\[\]]+)(?:\[([^\]]*)\])?([^,\[]*)", text
     ):
@@ -98,7 +98,7 @@ def nodes_of(text: str) -> Iterator[str]:
                 if last
                 else (part,)
             ):
-                found += 1
-                if found > MOST_NAMES:
+                count += 1
+                if count > MOST_NAMES:
                     return
                 yield f"{prefix}{middle}{suffix}"

@@ -56,7 +56,7 @@ def free_memory(root: Path = ROOT) -> int | None:
     Returns:
         ``None`` without such a limit.
     """
-    left = []
+    free = []
     for limit, used, cache in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -67,13 +67,13 @@ def free_memory(root: Path = ROOT) -> int | None:
             if most is None or now is None or most >= 1 << 62:
                 continue
             stat = read_text(group / "memory.stat")
-            found = re.search(rf"^{cache} (\d+)", stat, re.MULTILINE)
-            left.append(most - now + (int(found[1]) if found else 0))
+            match = re.search(rf"^{cache} (\d+)", stat, re.MULTILINE)
+            free.append(most - now + (int(match[1]) if match else 0))
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     pages = read_text(root / "proc/self/statm").split()
     if most != resource.RLIM_INFINITY and pages:
-        left.append(most - int(pages[0]) * resource.getpagesize())
-    return max(0, min(left)) if left else None
+        free.append(most - int(pages[0]) * resource.getpagesize())
+    return max(0, min(free)) if free else None
 
 
 def reached(text: str) -> tuple[str, str] | None:

@@ -50,9 +50,11 @@ def environment(end: End) -> dict[str, str | None]:
     ``None`` takes a variable away: what was set before must not contradict it.
     """
     tunables = os.environ.get(_TUNABLES, "").split(":")
-    others = ":".join(one for one in tunables if not one.startswith(_OF_MALLOC))
-    found: dict[str, str | None] = dict.fromkeys(settings())
-    return found | {_TUNABLES: others or None} | ENVIRONMENT[end]
+    kept = ":".join(
+        tunable for tunable in tunables if not tunable.startswith(_OF_MALLOC)
+    )
+    unset: dict[str, str | None] = dict.fromkeys(settings())
+    return unset | {_TUNABLES: kept or None} | ENVIRONMENT[end]
 
 
 @cache
@@ -68,7 +70,9 @@ def why_unknown() -> str:
         ours, theirs = ctypes.CDLL(None).malloc, ctypes.CDLL("libc.so.6").malloc
     except (OSError, AttributeError):
         return "no-glibc"
-    addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in (ours, theirs)]
+    addresses = [
+        ctypes.cast(function, ctypes.c_void_p).value for function in (ours, theirs)
+    ]
     return "preloaded" if addresses[0] != addresses[1] else ""
 
 
@@ -78,8 +82,8 @@ def chosen_end() -> End | None:
 
 
 def _end_of_environment() -> End | None:
-    for end, wanted in ENVIRONMENT.items():
-        if wanted.items() <= os.environ.items():
+    for end, variables in ENVIRONMENT.items():
+        if variables.items() <= os.environ.items():
             return end
     return None
 

@@ -187,9 +187,9 @@ def find(text: str, source: Source) -> Remark | None:
         source: where it comes from.
     """
     for message in MESSAGES:
-        if source in message.sources and (found := re.search(message.pattern, text)):
+        if source in message.sources and (match := re.search(message.pattern, text)):
             facts = dict(message.facts)
-            for name, group in found.groupdict().items():
+            for name, group in match.groupdict().items():
                 if group is not None:
                     facts[name] = int(group) if group.isdigit() else group
             return Remark(message.code, facts, "error", text.strip())
@@ -201,8 +201,8 @@ _SILENT = r"unhealthy \(stopped sending heartbeats\):?\s*((?:\S*task:)?\d+)"
 
 def lost_processes(log: str) -> Remark | None:
     """Return the process that is gone, from jaxlib's last lines before it aborts."""
-    if found := re.search(_SILENT, log):
-        process = int(found[1].rpartition(":")[2])
+    if match := re.search(_SILENT, log):
+        process = int(match[1].rpartition(":")[2])
         return Remark("host-lost", {"process": process}, "error")
     leaderless = re.search(
         r"Either the leader task|Failed to send RPC to coordination"
@@ -224,15 +224,15 @@ def largest_buffers(text: str) -> tuple[str, ...]:
     """The largest buffers of a program that has no room, as XLA lists them for a GPU
     and a TPU: ``1.00GiB f32[16384,16384] (train.py:12)``.
     """
-    found = []
+    buffers = []
     for size, between, shape in _BUFFER.findall(text)[:_MOST_BUFFERS]:
         where = ""
         if line := _LINE.search(between):
             where = f" ({line[1].rpartition('/')[2]}:{line[2]})"
         elif operator := _OPERATOR.search(between):
             where = f" ({operator[1]})"
-        found.append(f"{size} {shape.partition('{')[0]}{where}")
-    return tuple(found)
+        buffers.append(f"{size} {shape.partition('{')[0]}{where}")
+    return tuple(buffers)
 
 
 def kind_of(text: str) -> str:

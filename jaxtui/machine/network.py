@@ -35,30 +35,36 @@ class Network:
         for device in devices:
             if device.coords:
                 members.setdefault(device.slice_index, []).append(device)
-        self._slices = {index: _measure(found) for index, found in members.items()}
+        self._slices = {index: _measure(group) for index, group in members.items()}
 
     @property
     def missing(self) -> int:
         """The number of chips that are missing in the boxes that the coords span."""
-        return sum(found.missing for found in self._slices.values())
+        return sum(slice_.missing for slice_ in self._slices.values())
 
     @property
     def has_rings(self) -> bool:
-        return any(any(found.rings) for found in self._slices.values())
+        return any(any(slice_.rings) for slice_ in self._slices.values())
 
     def steps(self, source: str, target: str) -> tuple[int, ...] | None:
         """Links along each axis on the shortest way, below 0 towards lower coords.
 
         Half-way round a ring both ways are as long, and it counts as upwards.
         """
-        one, other = self._devices[source], self._devices[target]
-        if not one.coords or not other.coords or one.slice_index != other.slice_index:
+        first, second = self._devices[source], self._devices[target]
+        if (
+            not first.coords
+            or not second.coords
+            or first.slice_index != second.slice_index
+        ):
             return None
-        found = self._slices[one.slice_index]
+        slice_ = self._slices[first.slice_index]
         steps = []
-        for axis, (begin, end) in enumerate(zip(one.place, other.place, strict=True)):
-            step, extent = end - begin, found.extents[axis]
-            if found.rings[axis]:
+        for axis, (begin, end) in enumerate(
+            zip(first.place, second.place, strict=True)
+        ):
+            step, extent = end - begin, slice_.extents[axis]
+            if slice_.rings[axis]:
                 step = (step + (extent - 1) // 2) % extent - (extent - 1) // 2
             steps.append(step)
         return tuple(steps)

@@ -69,7 +69,7 @@ def installed(
         if name == "jax" and pin is None:
             required = map(_PIN.match, facts.get_all("Requires-Dist") or ())
             pin = next(
-                (found[1] + (found[2] or "") for found in required if found), None
+                (match[1] + (match[2] or "") for match in required if match), None
             )
         elif _PLUGIN.fullmatch(name):
             plugins.setdefault(name, version)

@@ -25,13 +25,13 @@ def holders(proc: Path = Path("/proc")) -> tuple[Holder, ...]:
 
     They come by number; without /proc there are none.
     """
-    found = []
+    holding = []
     for name in list_names(proc):
         if name.isdigit() and name != str(os.getpid()):
             paths = _open_devices(proc / name)
             if paths:
-                found.append(_holder(proc / name, paths))
-    return tuple(sorted(found, key=lambda one: one.pid))
+                holding.append(_holder(proc / name, paths))
+    return tuple(sorted(holding, key=lambda holder: holder.pid))
 
 
 def holder(pid: int, proc: Path = Path("/proc")) -> Holder:
@@ -52,7 +52,7 @@ def facts(holder: Holder) -> dict[str, Fact]:
 
 def _open_devices(process: Path) -> tuple[str, ...]:
     """The device files that it is seen to have open."""
-    directory, found = str(process / "fd"), set()
+    directory, paths = str(process / "fd"), set()
     try:
         links = os.listdir(directory)
     except OSError:  # it has ended, or is another user's
@@ -63,8 +63,8 @@ def _open_devices(process: Path) -> tuple[str, ...]:
         except OSError:  # it is closed
             continue
         if maker_of(path) and path not in CONTROL_FILES:
-            found.add(path)
-    return tuple(sorted(found))
+            paths.add(path)
+    return tuple(sorted(paths))
 
 
 def _holder(process: Path, paths: tuple[str, ...]) -> Holder:
@@ -106,15 +106,15 @@ def lock(root: Path = Path("/")) -> Lock:
         inode = str(file.stat().st_ino)
     except OSError:
         return Lock()
-    found = set()
+    pids = set()
     for line in read_text(root / "proc/locks").splitlines():
         # 1: POSIX  ADVISORY  WRITE 4242 fe:00:131 0 EOF
         words = line.split()
         if len(words) >= 6 and words[5].rpartition(":")[2] == inode:
-            found.add(int(words[4]))
+            pids.add(int(words[4]))
     # A number below 1 is a process of another PID namespace.
-    if found := {pid for pid in found if pid > 0 and pid != os.getpid()}:
-        return Lock(tuple(holder(pid, root / "proc") for pid in sorted(found)))
+    if pids := {pid for pid in pids if pid > 0 and pid != os.getpid()}:
+        return Lock(tuple(holder(pid, root / "proc") for pid in sorted(pids)))
     if not os.access(file, os.R_OK | os.W_OK):
         try:
             return Lock(closed_by=file.owner())

@@ -124,9 +124,9 @@ class Survey(Record, frozen=True):
         """
         if chips := self.of(maker):
             return hardware.in_words(chips)
-        if found := self.nodes_of(maker):
+        if nodes := self.nodes_of(maker):
             article = "a" if maker == "tpu" else "an"
-            return f"{article} {NAMES[maker]} ({found[0].path})"
+            return f"{article} {NAMES[maker]} ({nodes[0].path})"
         return ""
 
     @property
@@ -190,19 +190,19 @@ class Survey(Record, frozen=True):
     def count(self, maker: Maker, devices: Sequence[Device]) -> Count:
         """Compare the chips of one maker with JAX's devices, of all processes."""
         chips = self.of(maker)
-        mine = [one for one in devices if one.platform in PLATFORMS[maker]]
-        found = chip_count([one for one in mine if one.addressable])
+        own = [device for device in devices if device.platform in PLATFORMS[maker]]
+        visible = chip_count([device for device in own if device.addressable])
         # The chips that have a device file of their own.
         files = sum(node.path[-1].isdigit() for node in self.nodes_of(maker))
-        given = files if 0 < files < len(chips) else len(chips)
-        limits, missing = self.limits(maker), max(0, given - found)
+        available = files if 0 < files < len(chips) else len(chips)
+        limits, missing = self.limits(maker), max(0, available - visible)
         # With a process for each GPU, the others of the host belong to the others.
-        shared = maker != "tpu" and len({one.process_index for one in mine}) > 1
+        shared = maker != "tpu" and len({device.process_index for device in own}) > 1
         # CUDA gives a process one part of a GPU.
-        parts = any(" MIG " in one.device_kind for one in mine)
+        parts = any(" MIG " in device.device_kind for device in own)
         if limits or shared or parts:
             missing = 0
-        return Count(found, len(chips), given, limits, missing)
+        return Count(visible, len(chips), available, limits, missing)
 
     def _words(self, variable: str) -> list[str]:
         words = self.environment.get(variable, "").split(",")
@@ -213,9 +213,9 @@ class Survey(Record, frozen=True):
         """Return the makers whose hardware JAX is about to initialise, if visible or
         named.
         """
-        wanted = [maker for maker in MAKERS if self.wanted(maker)]
-        found = [maker for maker in wanted if self.present(maker)]
-        return tuple(found or (wanted if self.platforms else ()))
+        makers = [maker for maker in MAKERS if self.wanted(maker)]
+        present = [maker for maker in makers if self.present(maker)]
+        return tuple(present or (makers if self.platforms else ()))
 
     @property
     def hardware(self) -> str:
@@ -257,13 +257,13 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
     )
 
 
-def blocking(seen: Survey, root: Path = Path("/")) -> tuple[Holder, ...]:
+def blocking(survey: Survey, root: Path = Path("/")) -> tuple[Holder, ...]:
     """The processes because of which this one cannot have the TPU, as of now.
 
     There are none where the environment chooses other platforms or a share of the
     chips; the search through every process is left out where there is no TPU.
     """
-    if not (seen.wants_whole_tpu and seen.nodes_of("tpu")):
+    if not (survey.wants_whole_tpu and survey.nodes_of("tpu")):
         return ()
     every = processes.holders(root / "proc")
-    return tuple(one for one in every if seen.tpu_paths(one))
+    return tuple(holder for holder in every if survey.tpu_paths(holder))

@@ -180,7 +180,10 @@ def rings(device_kind: str, extents: Sequence[int]) -> tuple[bool, ...]:
         device_kind: of its devices.
         extents: chips along each axis.
     """
-    family = next((one for one in FAMILIES if device_kind in one.kinds), None)
+    family = next(
+        (known for known in FAMILIES if device_kind in known.kinds),
+        None,
+    )
     if family is None:
         return (False,) * len(extents)
     if family.dimensions > 2:
@@ -199,11 +202,11 @@ def chips_of(accelerator_type: str) -> int | None:
     Returns:
         ``None`` for a type that is not known.
     """
-    found = re.fullmatch(r"([a-z0-9]+)-(\d+)", accelerator_type.strip().lower())
-    family = _BY_NAME.get(found[1]) if found else None
-    if found is None or family is None:
+    match = re.fullmatch(r"([a-z0-9]+)-(\d+)", accelerator_type.strip().lower())
+    family = _BY_NAME.get(match[1]) if match else None
+    if match is None or family is None:
         return None
-    chips, rest = divmod(int(found[2]), family.per_chip)
+    chips, rest = divmod(int(match[2]), family.per_chip)
     return chips if chips and not rest else None
 
 

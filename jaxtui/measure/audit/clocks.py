@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from jaxtui.model.audit import Place
 
 CLOCKS = ("perf_counter", "time", "monotonic", "process_time", "thread_time")
-"""Of ``time``, with those in nanoseconds."""
+"""The clocks of ``time``, each with its variant in nanoseconds."""
 CPU_CLOCKS = ("time.process_time", "time.thread_time")
 
 LIBRARIES = tuple(
@@ -32,7 +32,7 @@ LIBRARIES = tuple(
     )
 )
 PACKAGES = ("/site-packages/", "/dist-packages/")
-"""What is read there is no affair of the program, unless a timer does it."""
+"""Folders of libraries; a reading there counts only if a timer makes it."""
 
 TIMERS = ("timeit", "tqdm", "pytest_benchmark")
 """Libraries that read a clock for the line that calls them."""
@@ -42,7 +42,7 @@ TIMEIT = "<timeit-src>"
 
 
 class Watcher(Protocol):
-    """Who is told of the readings."""
+    """The receiver of the readings."""
 
     lines: Lines
 
@@ -50,11 +50,11 @@ class Watcher(Protocol):
         """The time, which is written into the trace as well."""
 
     def span(self, begin: Reading, end: Reading) -> None:
-        """One reading was subtracted from another."""
+        """Take the difference of two readings."""
 
 
 class Lines:
-    """Which code is the program's own, and not a library's."""
+    """Tells the program's own code from a library's."""
 
     def __init__(self) -> None:
         self._codes: dict[CodeType, bool] = {}
@@ -83,13 +83,13 @@ class Lines:
         return frame and Place(frame.f_code.co_filename, frame.f_lineno)
 
     def is_program(self, code: CodeType) -> bool:
-        known = self._codes.get(code)
-        if known is None:
+        is_own = self._codes.get(code)
+        if is_own is None:
             file = code.co_filename
             library = file.startswith(LIBRARIES) or any(p in file for p in PACKAGES)
             own = os.path.isabs(file) and not library
-            known = self._codes[code] = own
-        return known
+            is_own = self._codes[code] = own
+        return is_own
 
 
 def _module(frame: FrameType) -> str:
@@ -97,7 +97,7 @@ def _module(frame: FrameType) -> str:
 
 
 class Reading:
-    """One reading of a clock by the program."""
+    """A reading of a clock by the program."""
 
     __slots__ = ("clock", "place", "seconds", "thread", "timer", "value")
 
@@ -108,14 +108,14 @@ class Reading:
         self.place = place
         self.timer = timer
         self.seconds = seconds
-        """By ``perf_counter``, whatever the clock."""
+        """The ``perf_counter`` time, whatever the clock."""
         self.value = value
         """Seconds by the clock itself."""
         self.thread = threading.get_ident()
 
 
 class Clock:
-    """One clock of the program, and the numbers that it returns."""
+    """A clock of the program, and the numbers that it returns."""
 
     def __init__(self, name: str, watch: Watcher) -> None:
         self.name, self.watch = name, watch

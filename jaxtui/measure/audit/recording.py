@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from jaxtui.measure.trace import Part
 
 MOST_EVENTS = 2_000_000
-"""Of a trace: reading them takes some 20 s."""
+"""Most events of a trace: reading them takes some 20 s."""
 
 MARK = "jaxtui clock"
 """Begins the names of events that tell the time in a trace."""
 
 REST_SECONDS, RESTS = 0.005, 4
-"""No thread computes, as often as it is looked at. The runtime writes that a kernel
-ended some 30 µs after its result is ready."""
+"""Seconds between two looks, and the number of looks without a thread that computes.
+The runtime writes that a kernel ended some 30 µs after its result is ready."""
 
 DRAIN_SECONDS = 60.0
-"""For work that nobody waited for, before the trace is ended."""
+"""Seconds for unawaited work before the trace is ended."""
 
 CALL = "PjitFunction("
 """Begins the name of the event of a call of a jitted function."""
@@ -82,7 +82,7 @@ class Recording:
         return middle
 
     def stop(self) -> Space:
-        """What was recorded, when all that runs has ended.
+        """Return the recording, when all that runs has ended.
 
         Raises:
             OSError: The profiler wrote nothing.
@@ -107,15 +107,15 @@ def _quiet() -> Iterator[None]:
     except OSError:  # the program has none
         yield
         return
-    with TemporaryFile() as kept:
-        os.dup2(kept.fileno(), 2)
+    with TemporaryFile() as saved:
+        os.dup2(saved.fileno(), 2)
         try:
             yield
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
-            kept.seek(0)
-            os.write(2, _LOGGED.sub(b"", kept.read()))
+            saved.seek(0)
+            os.write(2, _LOGGED.sub(b"", saved.read()))
 
 
 def _drain(jax: Any) -> None:
@@ -139,7 +139,9 @@ def _drain(jax: Any) -> None:
 
 
 def _computes() -> bool:
-    """Whether another thread of this process runs or waits for a core; Linux only."""
+    """Return whether another thread of this process runs or waits for a core; Linux
+    only.
+    """
     own = threading.get_native_id()
     for task in Path("/proc/self/task").glob("*/stat"):
         if task.parent.name != str(own):
@@ -150,7 +152,7 @@ def _computes() -> bool:
 
 
 class Seen(NamedTuple):
-    """What the trace of the profiler tells; seconds from the start of the watch."""
+    """The contents of the profiler's trace; seconds from the start of the watch."""
 
     span: tuple[float, float] | None = None
     executions: tuple[Execution, ...] = ()
@@ -164,18 +166,18 @@ class _Clock:
     """
 
     def __init__(self, marks: Mapping[int, int], seconds: Sequence[float]) -> None:
-        known = sorted((ps, seconds[number]) for ps, number in marks.items())
-        if not known:
+        pairs = sorted((ps, seconds[number]) for ps, number in marks.items())
+        if not pairs:
             raise ValueError("no marks")
-        self._picoseconds = [ps for ps, _ in known]
-        self._offsets = [at - 1e-12 * ps for ps, at in known]
+        self._picoseconds = [ps for ps, _ in pairs]
+        self._offsets = [at - 1e-12 * ps for ps, at in pairs]
 
     def of(self, ps: int) -> float:
-        known, offsets = self._picoseconds, self._offsets
-        after = min(bisect_left(known, ps), len(known) - 1)
+        picoseconds, offsets = self._picoseconds, self._offsets
+        after = min(bisect_left(picoseconds, ps), len(picoseconds) - 1)
         before = max(after - 1, 0)
-        span = known[after] - known[before]
-        share = min(max((ps - known[before]) / span, 0.0), 1.0) if span else 1.0
+        span = picoseconds[after] - picoseconds[before]
+        share = min(max((ps - picoseconds[before]) / span, 0.0), 1.0) if span else 1.0
         offset = offsets[before] + share * (offsets[after] - offsets[before])
         return 1e-12 * ps + offset
 
@@ -243,16 +245,16 @@ def _calls(events: Sequence[Event], line: str, thread: int | None) -> Iterator[_
 
 
 class _Origin(NamedTuple):
-    """Where and when a thread of the program handed over a task."""
+    """The line and time at which a thread of the program handed over a task."""
 
     line: str
     at: int
     is_late: bool
-    """It waited, and who was done before it handed it over once more."""
+    """True if it waited, and was done before it handed it over once more."""
 
 
 class _Pool:
-    """Which threads handed over what others do.
+    """The threads that handed over the tasks of other threads.
 
     Args:
         pool: the events that tell, by threads.
@@ -273,7 +275,7 @@ class _Pool:
                     self._tasks[line].append((event.start_ps, stats.get("_c")))
 
     def origin(self, line: str, at: int) -> _Origin | None:
-        """Of what a thread does at a time."""
+        """Return the origin of a thread's work at a time."""
         origin: _Origin | None = None
         between: list[object] = []
         while line not in self._lines:
@@ -321,11 +323,13 @@ class _Calls:
                 and (queue[1].event.start_ps <= origin.at)
             ):
                 queue.popleft()  # the trace lacks its run
-            known = [queue]
+            candidates = [queue]
         else:
-            known = list(queues.values())
+            candidates = list(queues.values())
         begun = [
-            queue for queue in known if queue and queue[0].event.start_ps <= run.start
+            queue
+            for queue in candidates
+            if queue and queue[0].event.start_ps <= run.start
         ]
         if not begun:
             return None
@@ -346,16 +350,16 @@ def _executions(
         for run in runs
     )
     for run, end in sorted(ordered, key=lambda pair: pair[0].start):
-        name, asked, thread = run.program, run.start, None
+        name, start, thread = run.program, run.start, None
         if (call := calls.of(run)) is not None:
             event, thread = call.event, call.thread
             # Its middle is on the right side of a reading next to it, though the two
             # clocks differ by a microsecond or two.
-            name, asked = event.name, event.start_ps + event.duration_ps // 2
+            name, start = event.name, event.start_ps + event.duration_ps // 2
         yield Execution(
             function=function_name(name),
             program=run.program,
-            called_seconds=clock.of(asked),
+            called_seconds=clock.of(start),
             start_seconds=clock.of(run.start),
             end_seconds=clock.of(end),
             thread=thread,
@@ -375,5 +379,5 @@ def function_name(name: str) -> str:
 
 
 def module_name(name: str) -> str:
-    """How the function of this name is called in the name of a module."""
+    """Return the name of a function as it stands in the name of a module."""
     return "".join(c if c.isalnum() else "_" for c in function_name(name)).strip("_")

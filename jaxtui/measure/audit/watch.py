@@ -51,8 +51,8 @@ OWN = os.path.join(str(Path(__file__).parent), "")
 """Waits here, where a trace ends, are not the program's."""
 
 TRACE_SECONDS = 60.0
-"""How long kernels are watched. Tracing costs some 50 bytes an event, and reading them
-some 10 µs: a minute of calls of 100 µs is read in a minute."""
+"""Seconds for which kernels are watched. Tracing costs some 50 bytes an event, and
+reading them some 10 µs: a minute of calls of 100 µs is read in a minute."""
 
 MOST_SPANS = 20_000
 
@@ -67,7 +67,7 @@ _CACHE_MISS = "TRACING CACHE MISS"
 
 
 class Watch:
-    """What is seen of one program."""
+    """The record of one program's run."""
 
     def __init__(self) -> None:
         self.started = perf_counter()
@@ -77,7 +77,7 @@ class Watch:
         self._stamps: list[Reading] = []
         """Readings that NumPy was given in lists: what it subtracts is not seen."""
         self._stages: list[tuple[str, Compile, int]] = []
-        """With the thread of each."""
+        """Compile stages, each with its compile and thread."""
         self._transfers: list[Transfer] = []
         self._waits: list[Wait] = []
         self._remarks: list[Remark] = []
@@ -215,10 +215,10 @@ class Watch:
         @wraps(convert)
         def converted(*args: Any, **options: Any) -> Any:
             if args and isinstance(args[0], (list, tuple)):
-                for each in args[0]:
-                    if not isinstance(each, Moment):
+                for value in args[0]:
+                    if not isinstance(value, Moment):
                         break
-                    self._stamps.append(each.reading)
+                    self._stamps.append(value.reading)
             if not args or not isinstance(args[0], array):
                 return convert(*args, **options)
             return self._transfer(
@@ -256,10 +256,10 @@ class Watch:
             if executable is None or size < TRANSFER_BYTES:
                 return data(executable, tree, arguments, *others)
             now = self._now()
-            sent = Transfer(
+            transfer = Transfer(
                 direction="to device", start_seconds=now, end_seconds=now, bytes=size
             )
-            self._transfers.append(sent)
+            self._transfers.append(transfer)
             return None
 
         pjit._get_fastpath_data = get_fastpath_data
@@ -342,10 +342,10 @@ class Watch:
         if self._lost_spans:
             facts = {"spans": len(self._spans), "lost": self._lost_spans}
             remarks.append(Remark("audit-many-spans", {**facts}, "warning"))
-        seen = Seen()
+        trace = Seen()
         if self._space is not None:
             try:
-                seen = read(self._space, self._marks, self.started)
+                trace = read(self._space, self._marks, self.started)
             except (ValueError, OSError) as error:
                 remarks.append(Remark("profiler-failed", {}, "warning", str(error)))
         version = getattr(self._jax, "__version__", None)
@@ -354,17 +354,17 @@ class Watch:
             jax=None if version is None else str(version),
             seconds=ran,
             spans=tuple(map(self._span, (*self._spans, *_pairs(self._stamps)))),
-            executions=seen.executions,
+            executions=trace.executions,
             compiles=tuple(self._compiles()),
             transfers=tuple(self._transfers),
             waits=tuple(self._waits),
-            traced_seconds=seen.span,
+            traced_seconds=trace.span,
             remarks=tuple(remarks),
         )
 
     def _span(self, readings: tuple[Reading, Reading]) -> Span:
         begin, end = readings
-        start, stop = (each.seconds - self.started for each in readings)
+        start, stop = (reading.seconds - self.started for reading in readings)
         return Span(
             begin=begin.place,
             end=end.place,
@@ -393,18 +393,18 @@ class Watch:
                 continue
             # What it calls was traced for it; what called it is still being traced.
             own = [
-                each
-                for each in waiting
-                if module_name(each.function) in ("", module_name(compiled.function))
+                step
+                for step in waiting
+                if module_name(step.function) in ("", module_name(compiled.function))
             ]
-            begun = min(each.start_seconds for each in own)
-            waiting = [each for each in waiting if each.start_seconds < begun]
+            begun = min(step.start_seconds for step in own)
+            waiting = [step for step in waiting if step.start_seconds < begun]
             yield msgspec.structs.replace(compiled, start_seconds=begun)
         end = 0.0
-        for each in sorted(waiting, key=lambda each: each.start_seconds):
-            if each.end_seconds > end:  # traced or lowered, and never compiled
-                end = each.end_seconds
-                yield each
+        for step in sorted(waiting, key=lambda step: step.start_seconds):
+            if step.end_seconds > end:  # traced or lowered, and never compiled
+                end = step.end_seconds
+                yield step
 
 
 def _failed(error: Exception) -> Remark:

@@ -28,26 +28,27 @@ DTYPE = "float32"
 OPS = ("copy", "triad")
 
 CACHES = 4
-"""How many times the last cache an array is at least, as STREAM demands."""
+"""The smallest array in multiples of the last cache, as STREAM demands."""
 
 ACCELERATOR_BYTES = 2**30
-"""Of an array on an accelerator: four times the largest of their last caches (256 MB on
-AMD's Instinct), and a millisecond of traffic at least."""
+"""Bytes of an array on an accelerator: four times the largest of their last caches (256
+MB on AMD's Instinct), and a millisecond of traffic at least."""
 
 LARGEST_BYTES = 2**30
-"""Of an array on a host whose caches are larger than a fair part of the memory."""
+"""Bytes of an array on a host whose caches are larger than a fair part of the
+memory."""
 
 MEMORY_SHARE = 0.125
-"""Of the free memory, for one array of three."""
+"""Fraction of the free memory for one array of three."""
 
 SMALLEST_BYTES = 2**20
-"""Of an array, however little memory is free."""
+"""Bytes of an array, however little memory is free."""
 
 FACTORS: dict[CheckLevel, tuple[int, ...]] = {"quick": (1,), "full": (1, 2, 4)}
 """Sizes, as multiples of the smallest that is large enough."""
 
 CPUS = Path("/sys/devices/system/cpu")
-"""Where Linux describes the caches of each core."""
+"""The folder in which Linux describes the caches of each core."""
 
 
 def test(context: Context) -> Iterator[RunEvent]:
@@ -55,7 +56,7 @@ def test(context: Context) -> Iterator[RunEvent]:
 
 
 def streams(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
-    """What reads bytes/s of copy and triad, at each size of the level."""
+    """Measure copy and triad in bytes/s, at each size of the level."""
     chosen = setting(context, device)
     counts = sizes(chosen, context.check.level, last_cache_bytes())
     share = seconds / len(counts)
@@ -120,10 +121,10 @@ class Streams:
 
 def sizes(setting: Setting, level: CheckLevel, cache: int | None) -> tuple[int, ...]:
     """The numbers of elements to stream, ascending; powers of two."""
-    wanted = ACCELERATOR_BYTES
+    nbytes = ACCELERATOR_BYTES
     if setting.device.platform == "cpu":
-        wanted = min(CACHES * (cache or 64 * 2**20), LARGEST_BYTES)
-    smallest = 1 << (wanted - 1).bit_length()
+        nbytes = min(CACHES * (cache or 64 * 2**20), LARGEST_BYTES)
+    smallest = 1 << (nbytes - 1).bit_length()
     counts = [smallest * factor for factor in FACTORS[level]]
     if setting.free_bytes is not None:
         most = max(int(MEMORY_SHARE * setting.free_bytes), SMALLEST_BYTES)

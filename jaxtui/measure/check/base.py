@@ -1,4 +1,4 @@
-"""What a test of the check is given, how it visits the devices, and what it reads."""
+"""The context of a test of the check, its visits to the devices, and its readings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from jaxtui.model import (
 from jaxtui.model.measurement import Interval
 
 POLL_SECONDS = 0.05
-"""How often the threads of the devices are looked at."""
+"""Seconds between two looks at the threads of the devices."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Context:
     stop: Callable[[], bool]
     """Called between turns; once true, the test returns without further readings."""
     pace: Pace = ALONE
-    """Of the processes that do the test at the same time."""
+    """The pace of the processes that do the test at the same time."""
 
     @property
     def devices(self) -> tuple[jax.Device, ...]:
-        """Those that take part.
+        """The devices of the test.
 
         Raises:
             RefusedError: There is no such device.
@@ -68,7 +68,7 @@ class Context:
 
 
 def shares_silicon(taking_part: Sequence[jax.Device]) -> bool:
-    """Whether the devices compute on the same cores, as CPU devices do."""
+    """Return whether the devices compute on the same cores, as CPU devices do."""
     return any(device.platform == "cpu" for device in taking_part)
 
 
@@ -106,15 +106,15 @@ class _Run(Runner):
 
 @dataclass(frozen=True)
 class Setting:
-    """What sizes depend on: the device, its memory, and its neighbours."""
+    """The facts that sizes depend on: the device, its memory, and its neighbours."""
 
     device: Device
     free_bytes: int | None = None
     """Free memory where it computes; ``None`` where that is unknown."""
     sharing: int = 1
-    """How many of the devices share its silicon; they share the time, too."""
+    """The number of devices that share its silicon, and thus the time."""
     cores: int = 1
-    """That this process may use."""
+    """Cores that this process may use."""
 
 
 def setting(context: Context, device: jax.Device) -> Setting:
@@ -153,7 +153,7 @@ def reading(
     per: float | None = None,
     **facts: Any,
 ) -> Reading:
-    """One figure of a test, with the interval that it has from rounds.
+    """Return the reading of a figure, with the interval that it has from rounds.
 
     The figure is as it was measured, or with ``per`` the seconds in which so many
     operations or bytes were done: then the reading is a rate. Without a device it is

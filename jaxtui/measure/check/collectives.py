@@ -33,7 +33,7 @@ SIZE = 16 * 1024**2
 """Bytes of the largest buffer of a device: far more than what latency decides."""
 
 SHARED_SIZE = 1024**2
-"""Where devices share one memory, and every byte is copied by the same cores."""
+"""Bytes where devices share one memory, and the same cores copy every byte."""
 
 DTYPE = "float32"
 
@@ -80,7 +80,10 @@ def test(context: Context) -> Iterator[RunEvent]:
     end = perf_counter() + seconds
 
     def over() -> bool:
-        rounds = min((each.rounds_taken for each in every), default=LEAST_ROUNDS)
+        rounds = min(
+            (exchange_turns.rounds_taken for exchange_turns in every),
+            default=LEAST_ROUNDS,
+        )
         return context.stop() or (rounds >= LEAST_ROUNDS and perf_counter() > end)
 
     seed = context.check.seed
@@ -88,12 +91,12 @@ def test(context: Context) -> Iterator[RunEvent]:
         pass
     if pace.decide(context.stop, bool):
         return
-    for what, each in series.items():
-        exchange = each.workload.exchange
+    for what, exchange_turns in series.items():
+        exchange = exchange_turns.workload.exchange
         assert exchange is not None
         exchange.wrong = sum(pace.gather(exchange.wrong or 0, int))
-        yield CheckRead(reading=_reading(what, each))
-    yield from (CheckDone(device=each) for each in names)
+        yield CheckRead(reading=_reading(what, exchange_turns))
+    yield from (CheckDone(device=exchange_turns) for exchange_turns in names)
 
 
 def _prepare(context: Context, op: Collective, case: Case, what: str) -> Turns:
@@ -103,12 +106,12 @@ def _prepare(context: Context, op: Collective, case: Case, what: str) -> Turns:
         TroubleError: It cannot be done.
     """
     with translate_errors(case, what, "compile"):
-        made = workload.of_collective(case, op, context.devices, context.check.seed)
-        for _ in coldpath.make_ready(made):
+        prepared = workload.of_collective(case, op, context.devices, context.check.seed)
+        for _ in coldpath.make_ready(prepared):
             pass
-        assert made.accuracy_of is not None
-        made.accuracy_of(made.call(*made.args))
-    return Turns(made, throughput=made.queues, pace=context.pace)
+        assert prepared.accuracy_of is not None
+        prepared.accuracy_of(prepared.call(*prepared.args))
+    return Turns(prepared, throughput=prepared.queues, pace=context.pace)
 
 
 def _reading(what: str, turns: Turns) -> Reading:

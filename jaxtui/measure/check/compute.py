@@ -48,7 +48,7 @@ SIZES = (1024, 2048, 4096, 6144, 8192, 12288, 16384, 20480, 24576, 32768)
 """Multiples of every tile that matrix units work in."""
 
 MEMORY_SHARE = 0.25
-"""Of the free memory, for two inputs and the results that are in flight."""
+"""Fraction of the free memory for two inputs and the results in flight."""
 
 RESULTS = 8
 """Results that may be in flight."""
@@ -96,8 +96,8 @@ def prepare(
     """The product of a kind that keeps a device busy; ready to be called."""
     product = case(kind, chosen)
     product = msgspec.structs.replace(product, size=int(scale * product.size))
-    named = what or label(product, device.platform)
-    return work.prepare(product, named, device, seed)
+    name = what or label(product, device.platform)
+    return work.prepare(product, name, device, seed)
 
 
 def _facts(chosen: Setting, subject: work.Subject) -> dict[str, Any]:
@@ -112,9 +112,9 @@ def _facts(chosen: Setting, subject: work.Subject) -> dict[str, Any]:
 def _products(
     context: Context, device: jax.Device, seconds: float
 ) -> Iterator[Measure]:
-    wanted = kinds(setting(context, device).device, context.check.level)
-    for kind in wanted:
-        yield partial(measure, context, device, kind, seconds / len(wanted))
+    products = kinds(setting(context, device).device, context.check.level)
+    for kind in products:
+        yield partial(measure, context, device, kind, seconds / len(products))
 
 
 def _in_turn(context: Context) -> Iterator[RunEvent]:
@@ -125,8 +125,8 @@ def _in_turn(context: Context) -> Iterator[RunEvent]:
     """
     names = tuple(map(name, context.devices))
     chosen = {device: setting(context, device) for device in context.devices}
-    wanted = kinds(chosen[context.devices[0]].device, context.check.level)
-    for kind in wanted:
+    products = kinds(chosen[context.devices[0]].device, context.check.level)
+    for kind in products:
         subjects: dict[jax.Device, work.Subject] = {}
         for device in context.devices:
             if context.stop():
@@ -138,7 +138,7 @@ def _in_turn(context: Context) -> Iterator[RunEvent]:
             except TroubleError as trouble:
                 yield CheckRead(reading=error_reading("compute", device, trouble))
         ended: dict[jax.Device, Turns] = {}
-        seconds = context.check.budget_seconds / len(wanted)
+        seconds = context.check.budget_seconds / len(products)
         at_work: tuple[str, ...] = ()
         for turns in work.run_bursts([*subjects.values()], seconds, context.stop):
             device = turns.workload.device
@@ -213,17 +213,19 @@ def case(kind: RoofDtype, setting: Setting) -> Case:
 
 
 def label(case: Case, platform: str) -> str:
-    """How readings name a product: ``matmul 4096 float32 highest``.
+    """Name a product in readings: ``matmul 4096 float32 highest``.
 
     The precision is said where it changes what is computed.
     """
     precise = case.dtype == "float32" and platform != "cpu"
-    shown = f" {case.precision}" if precise else ""
-    return f"{case.op} {case.size} {case.dtype}{shown}"
+    precision = f" {case.precision}" if precise else ""
+    return f"{case.op} {case.size} {case.dtype}{precision}"
 
 
 def _has_bfloat16(device: Device) -> bool:
-    """What the table says; of a kind that it lacks, what the chip says of itself."""
+    """Return whether the table has a bfloat16 rate; for a kind that it lacks, ask the
+    chip.
+    """
     published = peaks.peak(device.device_kind, "bfloat16")
     if published is not None:
         return published.flops_per_second is not None
@@ -235,7 +237,7 @@ def _has_bfloat16(device: Device) -> bool:
 
 
 def _has_tf32(device_kind: str) -> bool:
-    """Whether the table has a rate of TF32, for a chip of NVIDIA."""
+    """Return whether the table has a rate of TF32, for a chip of NVIDIA."""
     published = [
         peaks.peak(device_kind, "float32", precision)
         for precision in ("default", "highest")
@@ -253,10 +255,10 @@ def _size(kind: RoofDtype, setting: Setting) -> int:
         # A product of 1024² keeps eight cores busy for 5 ms.
         return 1024 if setting.cores <= 8 else 2048
     peak = peaks.product_peak(setting.device, kind.dtype, kind.precision)
-    wanted: float = 4096 if kind.dtype == "float32" else 8192
+    side: float = 4096 if kind.dtype == "float32" else 8192
     if peak is not None:
         # The n of a product of 2 n³ operations that takes so long at peak.
-        wanted = (peak.value * SATURATING_SECONDS / 2) ** (1 / 3)
+        side = (peak.value * SATURATING_SECONDS / 2) ** (1 / 3)
     # Two inputs, and the results that are in flight.
     result = 4 if kind.dtype == "int8" else ITEMSIZE[kind.dtype]
     needed = 2 * ITEMSIZE[kind.dtype] + RESULTS * result
@@ -266,5 +268,5 @@ def _size(kind: RoofDtype, setting: Setting) -> int:
         for size in SIZES
         if free is None or size * size * needed <= MEMORY_SHARE * free
     ]
-    reaching = [size for size in SIZES if size >= wanted] or [SIZES[-1]]
+    reaching = [size for size in SIZES if size >= side] or [SIZES[-1]]
     return min(reaching[0], max(fitting, default=SIZES[0]))

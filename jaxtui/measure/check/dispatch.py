@@ -1,4 +1,4 @@
-"""What a call costs the host: the dispatch of one that computes next to nothing."""
+"""The host's cost of a call: the dispatch of one that computes next to nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHAT = "tiny call"
 
 
 def test(context: Context) -> Iterator[RunEvent]:
-    """One device after the other: what is timed is the host."""
+    """Time one device after the other, as the host is what is timed."""
     yield from by_device(context, _calls, in_turn=True)
 
 

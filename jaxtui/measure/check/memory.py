@@ -1,4 +1,4 @@
-"""How much memory a device has, and how much of it is free."""
+"""The memory of a device, in total and free."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test(context: Context) -> Iterator[RunEvent]:
     """Read the statistics of every device; the test allocates nothing itself."""
     cards = tuple(gpu_memory.of(context.seen))
     holders = processes.holders() if cards else ()
-    seen = replace(context.seen, holders=holders)
+    survey = replace(context.seen, holders=holders)
 
     def read(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
         if device.platform == "cpu":
@@ -42,7 +42,7 @@ def test(context: Context) -> Iterator[RunEvent]:
         if device.platform != "tpu" and number is not None and number < len(cards):
             card = cards[number]
         kind = str(device.device_kind)
-        yield of_device(name(device), kind, stats, card, seen)
+        yield of_device(name(device), kind, stats, card, survey)
 
     yield from by_device(context, read)
 
@@ -82,24 +82,26 @@ def of_device(
     free = max(0, limit - used)
     if card is not None and card.free_bytes is not None:
         # What JAX's pool has taken from the card already is free as well.
-        left = card.free_bytes + max(0, stats.get("pool_bytes", 0) - used)
-        free = min(free, left)
-        remarks += _taken(left, card, seen or Survey())
+        free_bytes = card.free_bytes + max(0, stats.get("pool_bytes", 0) - used)
+        free = min(free, free_bytes)
+        remarks += _taken(free_bytes, card, seen or Survey())
     return _free(device, free, expected=peaks.memory(kind), remarks=tuple(remarks))
 
 
-def _taken(left: int, card: GpuMemory, seen: Survey) -> Iterator[Remark]:
-    """That others leave less than half of a card."""
-    if not card.total_bytes or left >= card.total_bytes / 2:
+def _taken(free_bytes: int, card: GpuMemory, survey: Survey) -> Iterator[Remark]:
+    """Yield a remark if other processes leave less than half of a card."""
+    if not card.total_bytes or free_bytes >= card.total_bytes / 2:
         return
-    holders = gpu_holders(seen, card.index)
+    holders = gpu_holders(survey, card.index)
     facts: dict[str, Fact] = processes.facts(holders[0]) if holders else {}
     facts |= {"used": card.used_bytes, "total": card.total_bytes}
     yield Remark("card-taken", {**facts, "more": len(holders) - 1}, "warning")
 
 
 def _pool_share(environment: Mapping[str, str]) -> float | None:
-    """Of a GPU, what JAX's allocator takes at most; ``None`` of one without a pool."""
+    """Return the fraction of a GPU that JAX's allocator may take; ``None`` without a
+    pool.
+    """
     if environment.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default") not in _POOLS:
         return None
     names = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION")

@@ -51,26 +51,26 @@ from jaxtui.model import (
 )
 
 TIMES: Mapping[CheckLevel, int] = {"quick": 2, "full": 4}
-"""How often every device computes everything."""
+"""The number of times that every device computes everything."""
 
 VECTOR = 1 << 16
 LONG_VECTOR = 1 << 20
 
 SIZES, SIZES_ON_CPU = (512, 2048), (256, 512)
-"""Of the products. Level quick takes the first."""
+"""The sizes of the products. Level quick takes the first."""
 
 COMPILE_SECONDS = 40.0
-"""So long after the budget has ended nothing more is begun."""
+"""Seconds after the end of the budget; no computation begins later."""
 
 LEADER_SECONDS = 15.0
-"""For so long a GPU waits until the first of all has tried out its kernels."""
+"""Seconds that a GPU waits for the first of all to try out its kernels."""
 
 REFUSED = re.compile(
     r"does not accept dtype|is not supported|Unexpected operand type"
     r"|^(?:TypeError|ValueError|TypePromotionError): .*dtype",
     re.DOTALL,
 )
-"""What JAX and XLA say of a dtype or precision that a backend does not have."""
+"""Errors of JAX and XLA for a dtype or precision that a backend lacks."""
 
 REPEATED = "identical results"
 
@@ -86,7 +86,7 @@ class Computation:
 
     @property
     def what(self) -> str:
-        """Its name in readings; the precision is said where it may matter."""
+        """The name in readings, with the precision where it may matter."""
         rounded = ops.get(self.op).rounds(self.dtype)
         suffix = f" {self.precision}" if rounded else ""
         return f"{self.op} {self.size} {self.dtype}{suffix}"
@@ -120,17 +120,19 @@ class Computation:
 
 
 Inputs = Mapping[Computation, tuple[Array, ...]]
-"""The same for every device."""
+"""The inputs of each computation, the same for every device."""
 
 
 def test(context: Context) -> Iterator[RunEvent]:
     """All devices at once; one that does not answer keeps no other waiting."""
     check = context.check
     platforms = {device.platform for device in context.devices}
-    wanted = dict.fromkeys(
-        each for platform in platforms for each in computations(platform, check.level)
+    required = dict.fromkeys(
+        computation
+        for platform in platforms
+        for computation in computations(platform, check.level)
     )
-    inputs = {computation: computation.inputs(check.seed) for computation in wanted}
+    inputs = {computation: computation.inputs(check.seed) for computation in required}
     leader, compiled = context.devices[0], threading.Event()
 
     def visit(within: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
@@ -155,7 +157,7 @@ def test(context: Context) -> Iterator[RunEvent]:
 
 
 def computations(platform: str, level: CheckLevel) -> tuple[Computation, ...]:
-    """What devices of a platform are tested with, the most important first.
+    """Return the computations that test a platform, the most important first.
 
     Each is compiled for every device, so ``quick`` has few: products in the dtypes that
     matter, large enough for the matrix units of an accelerator, an exponential and a
@@ -183,17 +185,17 @@ def computations(platform: str, level: CheckLevel) -> tuple[Computation, ...]:
         for dtype in _dtypes("matmul")
         for precision in _precisions(platform, dtype)
     )
-    others = (
+    more = (
         Computation(op, LONG_VECTOR, dtype)
         for op in ("selu", "sum")
         for dtype in _dtypes(op)
     )
     # In this order, and each once.
-    return tuple(dict.fromkeys((*quick, *products, *others)))
+    return tuple(dict.fromkeys((*quick, *products, *more)))
 
 
 def _precisions(platform: str, dtype: str) -> tuple[Precision, ...]:
-    """Those that make a difference: a CPU computes float32 as it is."""
+    """Return the precisions that make a difference: a CPU computes float32 as it is."""
     if not ops.get("matmul").rounds(dtype):
         return ("default",)
     if platform == "cpu":
@@ -202,7 +204,7 @@ def _precisions(platform: str, dtype: str) -> tuple[Precision, ...]:
 
 
 def _dtypes(op: str) -> tuple[str, ...]:
-    """Those of an op, float64 last: a TPU emulates it, which takes long to compile."""
+    """Return an op's dtypes, float64 last: a TPU emulates it and compiles it slowly."""
     return (*(dtype for dtype in ops.get(op).dtypes if dtype != "float64"), "float64")
 
 
@@ -222,8 +224,8 @@ def _compile(
     # On several threads: code for a TPU takes a second, for each.
     compilers = max(1, int(limits.cores() or 1) // len(context.devices))
     with ThreadPoolExecutor(compilers) as pool:
-        wanted = computations(device.platform, context.check.level)
-        return {computation: pool.submit(make, computation) for computation in wanted}
+        required = computations(device.platform, context.check.level)
+        return {computation: pool.submit(make, computation) for computation in required}
 
 
 def _compute(
@@ -242,13 +244,13 @@ def _compute(
         if context.stop():
             return
         try:
-            first, others, program = _results(
+            first, repeats, program = _results(
                 device, computation, compiled, inputs[computation], times, deadline
             )
         except TroubleError as trouble:
             yield error_reading("numerics", device, trouble, unit=ERROR)
             continue
-        unlike = max(count_differing(other, first) for other in others)
+        unlike = max(count_differing(repeat, first) for repeat in repeats)
         differing, repeated = differing + unlike, repeated + 1
         accuracy = computation.check(inputs[computation], first)
         # A device that contradicts itself does not say what is right.
@@ -288,16 +290,17 @@ def _results(
         with translate_errors(case, what, "first_call"):
             first = np.asarray(call(*args))
         with translate_errors(case, what, "block"):
-            others = [np.asarray(call(*args)) for _ in range(times - 1)]
+            repeated = [np.asarray(call(*args)) for _ in range(times - 1)]
     except TroubleError as trouble:
         if call is None and REFUSED.search(trouble.remark.detail):
             trouble.remark = replace(trouble.remark, severity="info")
         raise
-    return first, others, digest_of(call, device)
+    return first, repeated, digest_of(call, device)
 
 
 def count_differing(result: Array, other: Array) -> int:
-    """How many elements differ, byte by byte: 0 and −0 do, a NaN and the same do not.
+    """Count the elements that differ, byte by byte: 0 and −0 do, a NaN and the same do
+    not.
 
     A result of another shape or dtype differs everywhere.
     """
@@ -312,7 +315,8 @@ def count_differing(result: Array, other: Array) -> int:
 
 
 def digest_of(call: Call, device: jax.Device) -> str:
-    """Of the program on a GPU, whose kernels are chosen by trying them out.
+    """Return the digest of the program on a GPU, which chooses kernels by trying them
+    out.
 
     Other compilers give every device of a kind the same program, which has none. Where
     in the source something was written does not count.
@@ -328,7 +332,7 @@ def digest_of(call: Call, device: jax.Device) -> str:
 def _error(
     device: jax.Device, computation: Computation, accuracy: Accuracy, digest: str
 ) -> Reading:
-    """How far a result is from float64."""
+    """Return the reading of a result's distance from float64."""
     remarks: tuple[Remark, ...] = ()
     if accuracy.error is None:
         remarks = (Remark("wrong-figure", {}, "error"),)

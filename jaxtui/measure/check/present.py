@@ -27,20 +27,20 @@ def test(context: Context) -> Iterator[RunEvent]:
     yield from by_device(context, lambda *_: iter(()))
 
 
-def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
-    """What there is, against what the bus shows."""
-    mine = _maker(devices[0])
-    if mine is not None:
-        yield _against_bus(devices, seen, mine)
-    elif not any(map(seen.present, MAKERS)):
+def readings(devices: Sequence[Device], survey: Survey) -> Iterator[Reading]:
+    """Compare the devices of JAX with the chips on the bus."""
+    maker_here = _maker(devices[0])
+    if maker_here is not None:
+        yield _against_bus(devices, survey, maker_here)
+    elif not any(map(survey.present, MAKERS)):
         yield _chips(NONE, 0)
     for maker in MAKERS:
-        if maker != mine and seen.present(maker):
-            yield _unused(devices, seen, maker)
+        if maker != maker_here and survey.present(maker):
+            yield _unused(devices, survey, maker)
 
 
-def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
-    count = seen.count(maker, devices)
+def _against_bus(devices: Sequence[Device], survey: Survey, maker: Maker) -> Reading:
+    count = survey.count(maker, devices)
     if count.found != count.given and not count.missing:
         remarks = _limited(count.given, count.limits) * (count.found < count.given)
         if any(" MIG " in device.device_kind for device in devices):
@@ -52,18 +52,18 @@ def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Readi
     return _chips(ON_BUS, count.found, expected=expected)
 
 
-def _unused(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
+def _unused(devices: Sequence[Device], survey: Survey, maker: Maker) -> Reading:
     """Chips of a maker whose platform is not the one that JAX uses."""
     platform = devices[0].platform
     what = f"{UNUSED} ({maker})"
-    plugin = seen.packages is None or bool(seen.packages.for_maker(maker))
+    plugin = survey.packages is None or bool(survey.packages.for_maker(maker))
     facts: dict[str, Fact] = {
-        "chips": seen.present(maker),
+        "chips": survey.present(maker),
         "platform": platform,
         "lacking": "" if plugin else hardware.PLUGINS[maker],
     }
-    if hidden := seen.hidden_by(maker):
-        limited = _limited(len(seen.of(maker)), [hidden])
+    if hidden := survey.hidden_by(maker):
+        limited = _limited(len(survey.of(maker)), [hidden])
         remarks = (Remark("unused-chips", facts), *limited)
         return _chips(what, 0, remarks=remarks)
     # AMD makes the graphics of many computers whose owners never think of ROCm.
@@ -74,7 +74,7 @@ def _unused(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
 
 
 def _maker(device: Device) -> Maker | None:
-    """Whose chip a device is; JAX calls CUDA's and ROCm's platform ``gpu``."""
+    """Return the maker of a device; JAX calls CUDA's and ROCm's platform ``gpu``."""
     if device.platform == "tpu":
         return "tpu"
     if device.platform in ("cuda", "rocm"):
@@ -87,7 +87,7 @@ def _maker(device: Device) -> Maker | None:
 
 
 def _limited(chips: int, limits: Sequence[str]) -> tuple[Remark, ...]:
-    """Why JAX sees fewer chips than there are, as far as that is set."""
+    """Return the settings that hide chips from JAX, as a remark."""
     if not limits:
         return ()
     return (Remark("chips-limited", {"chips": chips, "by": tuple(limits)}),)

@@ -30,7 +30,7 @@ BURST_SECONDS = 0.02
 """Work that each device gets in a round, where it is alone on its silicon."""
 
 MOST_CALLS = 8
-"""In a round, for each device; their results are all in memory."""
+"""Most calls in a round, for each device; their results are all in memory."""
 
 LEAST_ROUNDS = 3
 
@@ -48,15 +48,15 @@ class Member:
     device: jax.Device
     product: work.Subject
     calls: int = 1
-    """In each round."""
+    """Calls in each round."""
     alone: list[float] = field(default_factory=list)
     """Seconds for the calls of a round while no other works."""
     together: list[float] = field(default_factory=list)
     """Seconds from its first call to its last result while all work, by round."""
     trouble: TroubleError | None = None
-    """Why it is out."""
+    """The error that took it out of the test."""
     begun: float = 0.0
-    """When the first call of this round was made, by ``perf_counter``."""
+    """The ``perf_counter`` time of the first call of this round."""
     last: Any = None
     """The last result of this round."""
 
@@ -78,7 +78,9 @@ class Member:
                 self.last = workload.call(*workload.args)
 
     def finished(self) -> bool:
-        """Whether it is through with this round, or out; notes the seconds if so."""
+        """Return whether it is through with this round, or out; notes the seconds if
+        so.
+        """
         if self.trouble is None:
             if not self.last.is_ready():
                 return False
@@ -124,8 +126,8 @@ def _prepare(context: Context, members: list[Member]) -> Iterator[RunEvent]:
             if not calls:
                 # So many make a round that is long enough to be timed.
                 member.run_alone()
-                wanted = round(BURST_SECONDS / min(member.alone))
-                calls = min(max(wanted, 2), MOST_CALLS)
+                fitting = round(BURST_SECONDS / min(member.alone))
+                calls = min(max(fitting, 2), MOST_CALLS)
             member.calls = calls
             member.run_alone()
             members.append(member)
@@ -159,14 +161,14 @@ def _round(context: Context, active: list[Member], late: float) -> Iterator[RunE
             if not turn:
                 member.begun, member.last = perf_counter(), None
             member.call()
-    waiting, named, start = list(active), len(active), perf_counter()
+    waiting, reported, start = list(active), len(active), perf_counter()
     while waiting and not context.stop():
         waiting = [member for member in waiting if not member.finished()]
-        if 0 < len(waiting) < named and perf_counter() - start > late:
-            named = len(waiting)
+        if 0 < len(waiting) < reported and perf_counter() - start > late:
+            reported = len(waiting)
             yield _doing(waiting)
         sleep(LOOK_SECONDS)
-    if named < len(active) and not waiting:
+    if reported < len(active) and not waiting:
         yield _doing(active)
 
 

@@ -1,4 +1,4 @@
-"""How fast NumPy arrays travel between the host and a device.
+"""The bandwidth of NumPy arrays between the host and a device.
 
 Devices take turns, because they share the host's memory.
 """
@@ -39,8 +39,8 @@ SIZES: dict[CheckLevel, tuple[int, ...]] = {
 """Bytes of one copy, ascending."""
 
 SHARED_AT_MOST = 16 * MEBIBYTE
-"""Of one copy where several CPU devices share the time: it is memory to memory anyway.
-"""
+"""Bytes of one copy where several CPU devices share the time: it is memory to memory
+anyway."""
 
 SHARE = 8
 """A size must fit so many times into what is free, on the device and on the host."""
@@ -54,7 +54,8 @@ PATIENCE = 3
 """A size is left out whose least rounds would take so many times the time there is."""
 
 _sent = cache(random_bytes)
-"""The same for every device and never written to, so that no device takes it over."""
+"""The bytes to send, the same for every device and never written to, so that no device
+takes them over."""
 
 DIRECTIONS = ("host to device", "device to host")
 
@@ -64,37 +65,40 @@ class Series:
     nbytes: int
     device: jax.Device
     held: Array
-    """What is sent, again and again."""
+    """The array that is sent again and again."""
     rounds: list[tuple[float, ...]] = field(default_factory=list)
     """Seconds of a copy in each of the directions: the medians of each round."""
     zero_copy: tuple[bool, ...] = (True, True)
 
     def round(self) -> float:
-        """One copy there and back, or several small ones; the seconds that one took.
+        """Copy there and back, once or several times if small; return the seconds of
+        one copy.
 
         One more comes first: it pays for the copies of other sizes before it. On an
         H200 that of 1 MiB takes 4.6 ms, and those after it 0.5 ms, as in a plain loop.
         """
         np.asarray(_put(self.held, self.device))
         begin = perf_counter()
-        taken: list[tuple[float, float]] = []
-        while not taken or perf_counter() - begin < TURN_SECONDS:
+        copies: list[tuple[float, float]] = []
+        while not copies or perf_counter() - begin < TURN_SECONDS:
             # A fresh array each time: JAX keeps what it has once fetched.
             start = perf_counter()
             array = _put(self.held, self.device)
             arrived = perf_counter()
             back = np.asarray(array)
-            done = perf_counter()
-            taken.append((arrived - start, done - arrived))
+            end = perf_counter()
+            copies.append((arrived - start, end - arrived))
             same = (shares_memory(array, host) for host in (self.held, back))
             self.zero_copy = tuple(map(operator.and_, self.zero_copy, same))
-        self.rounds.append(tuple(map(median, zip(*taken, strict=True))))
-        return sum(map(sum, taken)) / len(taken)
+        self.rounds.append(tuple(map(median, zip(*copies, strict=True))))
+        return sum(map(sum, copies)) / len(copies)
 
     def readings(self) -> Iterator[Reading]:
         size, seconds = fmt.bytes_text(self.nbytes), zip(*self.rounds, strict=True)
-        for to, taken, same in zip(DIRECTIONS, seconds, self.zero_copy, strict=True):
-            what, interval = f"{to} {size}", rounds_interval(taken)
+        for to, copy_seconds, same in zip(
+            DIRECTIONS, seconds, self.zero_copy, strict=True
+        ):
+            what, interval = f"{to} {size}", rounds_interval(copy_seconds)
             facts: dict[str, Any] = {"figure": interval, "per": self.nbytes}
             if same:
                 facts = {"remarks": (Remark("nothing-copied"),)}
@@ -130,12 +134,12 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
         else:
             copies = Series(nbytes, device, _sent(nbytes, 0))
             # The first round does not count.
-            taken = copies.round()
+            copy_seconds = copies.round()
             copies.rounds.clear()
-            if taken * LEAST_ROUNDS <= max(PATIENCE * seconds, 1.0):
+            if copy_seconds * LEAST_ROUNDS <= max(PATIENCE * seconds, 1.0):
                 series.append(copies)
                 continue
-            why = Remark("slow-copy", {"size": nbytes, "seconds": taken})
+            why = Remark("slow-copy", {"size": nbytes, "seconds": copy_seconds})
         yield reading("transfer", device, size, remarks=(why,))
         break
     for count in range(MOST_ROUNDS if series else 0):

@@ -1,4 +1,4 @@
-"""What the check lets devices compute, and how fast: compiled calls in queued bursts.
+"""The computations of the check, and their rates: compiled calls in queued bursts.
 
 Every call that a test makes comes from ``compile_case``, and every use of it elsewhere
 is written ``work.compile_case(...)``: to see how the check takes to a device that is
@@ -93,14 +93,14 @@ def arguments(case: Case, device: jax.Device, seed: int = 0) -> tuple[jax.Array,
     [−1, 1), integers over −8 … 7, so that no product overflows. They are the same on
     every device.
     """
-    wanted = ops.get(case.op).arguments(case.size)
+    specs = ops.get(case.op).arguments(case.size)
     # CPU devices share one memory: sending costs a copy, compiling for each costs more.
     on_cpu = device.platform == "cpu"
     maker = jax.local_devices(backend="cpu")[0] if on_cpu else device
     with scope(case, maker):
         arrays = [
-            _fill(argument, case.dtype, maker)((seed * len(wanted) + place) % 2**31)
-            for place, argument in enumerate(wanted)
+            _fill(argument, case.dtype, maker)((seed * len(specs) + place) % 2**31)
+            for place, argument in enumerate(specs)
         ]
         if maker != device:
             arrays = jax.device_put(arrays, device)

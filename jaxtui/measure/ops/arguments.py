@@ -1,4 +1,5 @@
-"""What the ops of the catalogue take: seeded arrays, drawn and written out alike.
+"""The arguments of the ops of the catalogue: seeded arrays, drawn and written out
+alike.
 
 Each kind of argument knows how to fill a buffer and which line of plain NumPy does the
 same, side by side, so that the printed script makes exactly the data that was timed.
@@ -42,7 +43,7 @@ def dtype_code(name: str) -> str:
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """One argument of an op at one size."""
+    """An argument of an op at one size."""
 
     shape: tuple[int, ...]
 
@@ -78,7 +79,7 @@ class Normal(Argument, frozen=True):
     """
 
     scale: float = 1.0
-    """What the data are multiplied by, unless they are integers."""
+    """The factor of the data, unless they are integers."""
 
     def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
         """Draw in the dtype itself where NumPy can, else in chunks of float32."""
@@ -263,7 +264,7 @@ class Like(Argument, frozen=True):
     """
 
     def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
-        """Nothing to write."""
+        """Write nothing."""
 
     def code(self, case_dtype: str, seed: int) -> str:
         return f"np.empty({self.shape}, dtype={dtype_code(case_dtype)})"

@@ -1,4 +1,4 @@
-"""What an op of the catalogue is."""
+"""An op of the catalogue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxtui.measure.ops.arguments import Argument, Array, Indices, Normal
 from jaxtui.model import ITEMSIZE, MODES, Arithmetic, Mode, OpInfo, Precision
 
 Rows = slice | Array
-"""Which rows of a result: all of them, or the given ones in order."""
+"""Rows of a result: all of them, or the given ones in order."""
 
 JaxForm = Callable[..., jax.Array]
 
@@ -24,27 +24,31 @@ INTEGERS = ("int32", "int8")
 NUMBERS = (*FLOATS, *INTEGERS, "complex64")
 
 EXACT: Mapping[str, float] = dict.fromkeys(NUMBERS, 0.0)
-"""For ops that only move data."""
+"""Tolerances of ops that only move data."""
 
 
 def tolerances(*of_floats: float) -> Mapping[str, float]:
-    """Of ``FLOATS`` in order; complex64 has that of float32, integers are exact."""
-    found = dict(zip(FLOATS, of_floats, strict=True))
-    return found | {"complex64": found["float32"]} | dict.fromkeys(INTEGERS, 0.0)
+    """Map dtypes to tolerances, those of ``FLOATS`` in order; complex64 has that of
+    float32, integers are exact.
+    """
+    by_dtype = dict(zip(FLOATS, of_floats, strict=True))
+    return by_dtype | {"complex64": by_dtype["float32"]} | dict.fromkeys(INTEGERS, 0.0)
 
 
 ARITHMETIC = tolerances(1e-14, 2e-6, 1e-2, 5e-2, 2e-1)
-"""For a few roundings per element."""
+"""Tolerances of a few roundings per element."""
 
 TRANSCENDENTAL = tolerances(1e-10, 1e-4, 1e-2, 5e-2, 2e-1)
-"""For exponentials, which accelerators approximate by a few units in the last place."""
+"""Tolerances of exponentials, which accelerators approximate by a few units in the last
+place."""
 
 PRODUCT = tolerances(1e-11, 1e-4, 1e-2, 5e-2, 1e-2)
-"""For matrix products, whose rounding errors grow with the square root of n. Those of
-float8 are added up in float32, or in what a matrix unit has for that."""
+"""Tolerances of matrix products, whose rounding errors grow with the square root of n.
+Those of float8 are added up in float32, or in the matrix unit's own format."""
 
 TF32_TOLERANCE = 5e-3
-"""For products whose inputs are rounded to TF32 (10 bits) or to three bfloat16."""
+"""The tolerance of products whose inputs are rounded to TF32 (10 bits) or to three
+bfloat16."""
 
 
 MAX_INDEX = 2**31 - 1
@@ -58,7 +62,7 @@ def wide(array: Array) -> Array:
 
 def in_float64(form: Callable[..., Array]) -> Callable[..., Array]:
     """The reference of an op whose rows are its NumPy form of its arguments' rows."""
-    return lambda rows, *args: form(*(wide(each[rows]) for each in args))
+    return lambda rows, *args: form(*(wide(arg[rows]) for arg in args))
 
 
 def square(size: int) -> tuple[int, ...]:
@@ -113,9 +117,9 @@ class Op:
 
     name: str
     summary: str
-    """One plain sentence."""
+    """A plain sentence."""
     size_means: str = "number of elements"
-    """What the one size parameter counts."""
+    """The quantity that the size counts."""
     dtypes: tuple[str, ...] = NUMBERS
     minimum: int = 1
     default: int
@@ -131,7 +135,7 @@ class Op:
     """Floating-point (or integer) operations of a call, by size and dtype; ``None``
     where none are counted."""
     arithmetic: Arithmetic = "flops"
-    """Whether ``flops`` counts anything, and else why not."""
+    """The kind of work: ``flops``, or the reason why there are none to count."""
     bytes_formula: str
     """``bytes`` for people."""
     traffic: Callable[[int, str], float] | None = None
@@ -148,15 +152,15 @@ class Op:
     """TensorFlow's form; takes ``tensorflow.experimental.numpy`` and tensors of it."""
     takes_precision: bool = False
     lacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By platform, those of the dtypes that XLA refuses there."""
+    """By platform, the dtypes that XLA refuses there."""
     xla_flops: Callable[[int], float | None] | None = None
-    """What XLA counts at a size where that is not the formula; it gives ``None`` where
-    the count says nothing about the work."""
+    """XLA's count of flops at a size where it is not the formula; ``None`` where the
+    count says nothing about the work."""
     temporaries: Callable[[int, str], float] = lambda _size, _dtype: 0.0
     """Bytes, beyond results, that no form of the op does without."""
     effort: float = 1.0
-    """How many times longer a call takes than its bytes suggest, where the work is not
-    counted in flops; only for telling beforehand which calls are slow."""
+    """The factor by which a call is slower than its bytes suggest, where the work is
+    not counted in flops; it only predicts which calls are slow."""
     symmetric: bool = False
     """NumPy recognises the symmetry and does half of the flops."""
     tolerance: Mapping[str, float]
@@ -246,7 +250,8 @@ class Op:
         return elements * ITEMSIZE[self.result_dtype(dtype)]
 
     def counted_flops(self, size: int) -> float | None:
-        """What XLA should count for one call, or ``None`` where that says nothing.
+        """Return the flops that XLA should count for one call, or ``None`` where they
+        say nothing.
 
         XLA counts a complex operation as one.
         """
@@ -255,7 +260,7 @@ class Op:
         return self.flops(size, "float32")
 
     def rounds(self, dtype: str) -> bool:
-        """Whether an accelerator may round its inputs, as ``precision`` says."""
+        """Return whether an accelerator may round its inputs, as ``precision`` says."""
         return self.takes_precision and dtype in ("float32", "complex64")
 
     def accepted_error(self, dtype: str, precision: Precision = "default") -> float:

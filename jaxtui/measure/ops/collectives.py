@@ -38,21 +38,22 @@ Axes = tuple[str, ...]
 
 
 class Collective(msgspec.Struct, frozen=True, kw_only=True):
-    """One collective: its form inside of ``jax.shard_map``, and what is right."""
+    """A collective: its form inside of ``jax.shard_map``, and the right result."""
 
     name: str
     summary: str
     form: Callable[[Any, Axes], Any]
-    """Of one device's array, and the axes of the mesh over which it runs."""
+    """The function of one device's array, and the axes of the mesh over which
+    it runs."""
     bus: Callable[[int], float]
-    """Of n participants: the factor between the size over the seconds and busbw."""
+    """The factor from algbw (size over seconds) to busbw, for n participants."""
     bus_formula: str
     takes_share: bool = False
     """Each device brings the n-th part of the size, and not all of it."""
     gives_share: bool = False
     """Each device is left with the n-th part."""
     reduces: bool = False
-    """Its result is a sum of the arguments of all."""
+    """True if its result is a sum of the arguments of all."""
     same_on_all: bool = False
     """Every device of a group has the same result."""
     source: Callable[[Array, int, int, int], tuple[Array | int, Array]]
@@ -61,7 +62,7 @@ class Collective(msgspec.Struct, frozen=True, kw_only=True):
     the rank counts for nothing."""
 
     lacks: dict[str, tuple[str, ...]] = {}
-    """By platform, those of the dtypes that XLA refuses there."""
+    """By platform, the dtypes that XLA refuses there."""
 
     def info(self) -> OpInfo:
         return OpInfo(
@@ -80,14 +81,14 @@ class Collective(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def input_bytes(self, size: int, dtype: str) -> int:
-        """Of each device, at most."""
+        """Return the largest argument of one device, in bytes."""
         return size
 
     def memory_bytes(self, size: int, n: int) -> int:
-        """Of one device: its argument and two results."""
+        """Return the bytes that one device needs: its argument and two results."""
         part = size // n
-        taken = part if self.takes_share else size
-        return taken + 2 * (part if self.gives_share else size)
+        argument = part if self.takes_share else size
+        return argument + 2 * (part if self.gives_share else size)
 
 
 def all_reduce(x: Any, axes: Axes) -> Any:
@@ -191,10 +192,10 @@ def device_mesh(mesh: meshes.Mesh, devices: tuple[jax.Device, ...]) -> Mesh:
 
 
 class Place(NamedTuple):
-    """Where a device stands in a mesh."""
+    """The position of a device in a mesh."""
 
     rank: int
-    """In its group."""
+    """Its number in its group."""
     group: tuple[int, ...]
     """The positions in the mesh of those that it works with, by rank."""
 
@@ -250,7 +251,7 @@ class Exchange:
 
     @property
     def shape(self) -> jax.ShapeDtypeStruct:
-        """Of the argument."""
+        """The shape and sharding of the argument."""
         return jax.ShapeDtypeStruct(
             (self._mesh.size * self._taken,),
             jnp.dtype(self._dtype),
@@ -275,26 +276,26 @@ class Exchange:
         Returns:
             How many, and how many of each device were looked at; ``None`` for all.
         """
-        given = self._length // (self.participants if self.op.gives_share else 1)
+        length = self._length // (self.participants if self.op.gives_share else 1)
         most = READS_AT_MOST // (self.participants if self.op.reduces else 1)
-        sampled = given > most
-        elements: Array = np.arange(given, dtype=np.int64)
+        sampled = length > most
+        elements: Array = np.arange(length, dtype=np.int64)
         if sampled:
             chance = np.random.default_rng(self._seed)
-            elements = np.sort(chance.integers(0, given, most))
+            elements = np.sort(chance.integers(0, length, most))
         places, wrong = self._places(), 0
         right: dict[Any, Array] = {}
         for shard in result.addressable_shards:
-            place, got = places[shard.device], np.asarray(shard.data)
-            if got.shape != (given,):
-                wrong += given
+            place, values = places[shard.device], np.asarray(shard.data)
+            if values.shape != (length,):
+                wrong += length
                 continue
             for start in range(0, len(elements), CHUNK):
                 chunk = elements[start : start + CHUNK]
                 key = (place.group, start)
                 if not self.op.same_on_all or key not in right:
                     right[key] = self._right(place, chunk)
-                wrong += int(np.count_nonzero(got[chunk] != right[key]))
+                wrong += int(np.count_nonzero(values[chunk] != right[key]))
         return wrong, most if sampled else None
 
     def _places(self) -> dict[jax.Device, Place]:
@@ -312,7 +313,7 @@ class Exchange:
         }
 
     def _right(self, place: Place, elements: Array) -> Array:
-        """Those elements of the result of a device, as NumPy has them."""
+        """Return the right values of these elements of a device's result, by NumPy."""
         group = np.array(place.group)
         ranks, sources = self.op.source(
             elements, place.rank, self.participants, self._taken

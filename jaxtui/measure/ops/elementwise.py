@@ -23,7 +23,7 @@ from jaxtui.measure.ops.base import (
 
 
 def add_jax(a: jax.Array, b: jax.Array) -> jax.Array:
-    """One primitive: eager and jit run the same kernel."""
+    """Add in one primitive: eager and jit run the same kernel."""
     return lax.add(a, b)
 
 
@@ -122,7 +122,8 @@ def selu_tensorflow(tnp: Any, x: Any) -> Any:
 
 
 def selu_pallas(x: jax.Array, platform: str = "cpu") -> jax.Array:
-    """One kernel: each program of the grid reads a block, computes and writes it.
+    """Compute in one kernel: each program of the grid reads a block, computes and
+    writes it.
 
     Narrow floats are computed in float32, because not every accelerator has an
     exponential for them. A GPU wants many small blocks, a TPU few large ones.

@@ -36,7 +36,7 @@ _square = partial(Op, size_means="n of n×n", arguments=matrix, result_shape=squ
 def matmul_jax(
     a: jax.Array, b: jax.Array, precision: lax.PrecisionLike = None
 ) -> jax.Array:
-    """One ``dot``; integers give int32, and float8 gives float32."""
+    """Multiply by one ``dot``; integers give int32, and float8 gives float32."""
     result = {"int8": jnp.int32, "float8_e4m3fn": jnp.float32}.get(a.dtype.name)
     return lax.dot(a, b, precision=precision, preferred_element_type=result)
 
@@ -49,7 +49,7 @@ def matmul_numpy(a: Array, b: Array) -> Array:
 
 
 def matmul_tensorflow(tnp: Any, a: Any, b: Any) -> Any:
-    """One ``matmul``; TensorFlow has none for int8."""
+    """Multiply by one ``matmul``; TensorFlow has none for int8."""
     return tnp.matmul(a, b)
 
 

@@ -30,7 +30,9 @@ _moving = partial(
 
 
 def copy_jax(x: jax.Array) -> jax.Array:
-    """One primitive; a function that returned ``x`` itself would copy nothing."""
+    """Copy in one primitive; a function that returned ``x`` itself would copy
+    nothing.
+    """
     return jnp.copy(x)
 
 
@@ -50,7 +52,9 @@ COPY = _moving(
 
 
 def transpose_jax(x: jax.Array) -> jax.Array:
-    """One primitive, which moves every element: JAX arrays have no strides."""
+    """Transpose in one primitive, which moves every element: JAX arrays have no
+    strides.
+    """
     return jnp.transpose(x)
 
 
@@ -86,7 +90,7 @@ def gather_jax(x: jax.Array, index: jax.Array) -> jax.Array:
 
 
 def gather_numpy(x: Array, index: Array) -> Array:
-    """The same, where nothing may be out of bounds."""
+    """Gather rows; every index must be in bounds."""
     return np.asarray(x[index])
 
 

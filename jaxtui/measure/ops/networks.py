@@ -12,16 +12,18 @@ from jaxtui.measure.ops.base import PRODUCT, Op, Rows, counted, sum_dtype, wide
 from jaxtui.model import ITEMSIZE
 
 IMAGES, CHANNELS, KERNEL = 8, 64, 3
-"""Of the convolution; its size is that of the images."""
+"""The shape of the convolution; its size is that of the images."""
 
 HEADS, WIDTH = 8, 64
-"""Of the attention: the numbers per head make a model of 512 channels."""
+"""The shape of the attention: the numbers per head make a model of 512 channels."""
 
 
 def conv2d_jax(
     x: jax.Array, kernel: jax.Array, precision: lax.PrecisionLike = None
 ) -> jax.Array:
-    """One ``conv_general_dilated``; integers give int32, and float8 gives float32."""
+    """Convolve by one ``conv_general_dilated``; integers give int32, and float8 gives
+    float32.
+    """
     result = {"int8": jnp.int32, "float8_e4m3fn": jnp.float32}.get(x.dtype.name)
     return lax.conv_general_dilated(
         x,
@@ -101,7 +103,7 @@ ATTENTION_TOLERANCE = {
     "float16": 1e-2,
     "bfloat16": 5e-2,
 }
-"""As of a product, but JAX does the softmax of float64 in float32, too."""
+"""Tolerances like a product's, but JAX does the softmax of float64 in float32, too."""
 
 
 def attention_jax(
@@ -117,7 +119,7 @@ def attention_jax(
 
 def attention_numpy(q: Array, k: Array, v: Array) -> Array:
     """Two batched products around a softmax, all in the dtype itself."""
-    q, k, v = (np.swapaxes(each, 1, 2) for each in (q, k, v))
+    q, k, v = (np.swapaxes(x, 1, 2) for x in (q, k, v))
     scores = q @ np.swapaxes(k, 2, 3)
     scores *= q.shape[-1] ** -0.5
     scores -= np.max(scores, axis=-1, keepdims=True)
@@ -127,7 +129,7 @@ def attention_numpy(q: Array, k: Array, v: Array) -> Array:
 
 
 def attention_reference(rows: Rows, q: Array, k: Array, v: Array) -> Array:
-    """The same for some of the queries, in float64, a head at a time."""
+    """Compute some of the queries in float64, a head at a time."""
     heads = [
         attention_numpy(
             wide(q[:, rows, head, np.newaxis]),

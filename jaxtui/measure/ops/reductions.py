@@ -83,9 +83,9 @@ SUM = Op(
 
 
 CUMSUM_TOLERANCE = tolerances(1e-11, 1e-3, 3e-2, 2e-1, 1e-3)
-"""Of the largest sum. One addition after the other, as NumPy does it, rounds n times:
-at four million its float16 is off by 24 % (measured), where XLA's tree is off by 0.3 %.
-"""
+"""Tolerances relative to the largest sum. Adding one after the other, as NumPy does,
+rounds n times: at four million its float16 is off by 24 % (measured), XLA's tree by 0.3
+%."""
 
 
 def cumsum_jax(x: jax.Array) -> jax.Array:
@@ -186,7 +186,7 @@ def sort_numpy(x: Array) -> Array:
 
 
 def sort_reference(rows: Rows, x: Array) -> Array:
-    """The same elements in order; narrow dtypes are sorted in float32, exactly so."""
+    """Sort; narrow dtypes are sorted in float32, which is exact."""
     return np.asarray(np.sort(x.astype(np.float32) if x.itemsize < 4 else x)[rows])
 
 
