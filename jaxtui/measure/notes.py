@@ -121,17 +121,41 @@ def of_rate(workload: Workload, flops_per_second: float | None) -> Iterator[Rema
 
 
 PAGE_FAULTS_AT_MOST = 100.0
-"""Per call; a fault costs about 0.1 to 0.5 µs, so this is tens of microseconds."""
+"""Per call; a fault costs 0.1 to 0.5 µs, in a virtual machine up to 5, so this is tens
+of microseconds at least."""
+
+PAGE_SECONDS = 0.5e-6
+"""Cost of a new page of 4 KiB, where calls got none and it cannot be seen."""
+
+HUGE_PAGE_BYTES = 2 * 1024 * 1024
+"""NumPy asks for huge pages (``madvise``), so that fewer faults are new memory, too."""
+
+FELT_SHARE = 0.15
+"""Of a call: how much longer it has to take with new pages to be worth a note."""
 
 
 def of_memory(turns: Turns) -> Iterator[Remark]:
-    """Say what pages a call got for its result, where that is known or costs much."""
-    faults = median(turns.page_faults)
+    """Say what pages a call got for its result, where that is known or costs much.
+
+    A program may get the other ones: reused pages if it frees the results before, new
+    ones if it keeps them.
+    """
+    faults, workload = median(turns.page_faults), turns.workload
+    size = workload.result_bytes
     if end := malloc.chosen_end():
         pages: Facts = {"page_faults": faults, "setting": malloc.setting(end)}
         yield Remark("memory", {"end": end, **pages})
+    elif turns.provisional or not (workload.on_cpu or workload.case.on_host):
+        return
     elif faults > PAGE_FAULTS_AT_MOST:
         yield Remark("page-faults", {"page_faults": faults})
+    elif (
+        not malloc.why_unknown()
+        and size > malloc.ALLOCATES_BYTES
+        and faults < size / HUGE_PAGE_BYTES
+        and size / 4096 * PAGE_SECONDS > FELT_SHARE * turns.interval.median
+    ):
+        yield Remark("reused-pages", {"page_faults": faults})
 
 
 FREEING_SHARE = 0.03

@@ -534,7 +534,9 @@ def _badge(case: CaseState, run: Job) -> tuple[Line, Line]:
 
 # What is to be said of a case.
 
-USUAL = frozenset({"aliased", "memcpy", "rows-sampled", "elements-sampled"})
+USUAL = frozenset(
+    {"aliased", "elements-sampled", "memcpy", "reused-pages", "rows-sampled"}
+)
 """Codes of what is so on every CPU or with every large result: only the full notes have
 them."""
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jaxtui.machine import malloc
 from jaxtui.measure import notes
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.turns import Turns
@@ -165,6 +166,47 @@ def test_mirrored_calls_have_the_mirrored_groups(
     assert (found is None) == (mirrored is None)
     if found and mirrored:
         assert mirrored == pytest.approx([1 / one for one in reversed(found)])
+
+
+@pytest.mark.parametrize(
+    ("device", "mode", "faults", "result", "ready", "code"),
+    [
+        ("cpu:0", "jit", 2930.0, 12e6, 11e-3, "page-faults"),
+        ("cpu:0", "jit", 0.0, 12e6, 1e-3, "reused-pages"),
+        ("host", "numpy", 0.0, 12e6, 0.8e-3, "reused-pages"),
+        # Intermediate results get new pages, too; it is said which way that goes.
+        ("host", "numpy", 456.0, 1e6, 1.4e-3, "page-faults"),
+        # Some huge pages: neither end.
+        ("host", "numpy", 32.0, 64e6, 10e-3, ""),
+        ("cpu:0", "jit", 0.0, 1e6, 5e-3, ""),  # new pages would hardly be felt
+        ("cpu:0", "jit", 0.0, 100e3, 20e-6, ""),  # below malloc's threshold
+        ("gpu:0", "jit", 2930.0, 12e6, 1e-3, ""),
+    ],
+)
+def test_what_new_or_reused_memory_does_to_a_call_is_said_in_both_directions(
+    device: str,
+    mode: str,
+    faults: float,
+    result: float,
+    ready: float,
+    code: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(malloc, "chosen_end", lambda: None)
+    monkeypatch.setattr(malloc, "why_unknown", str)
+    case = SimpleNamespace(on_host=mode == "numpy")
+    workload = SimpleNamespace(
+        on_cpu=device == "cpu:0", case=case, result_bytes=int(result)
+    )
+    turns = SimpleNamespace(
+        workload=workload,
+        page_faults=[faults] * 6,
+        interval=Interval(ready, ready, ready),
+        provisional=False,
+    )
+    remarks = [*notes.of_memory(cast("Turns", turns))]
+    assert [remark.code for remark in remarks] == [code][: bool(code)]
+    assert all(remark.facts["page_faults"] == faults for remark in remarks)
 
 
 @pytest.mark.parametrize(

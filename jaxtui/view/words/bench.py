@@ -370,6 +370,13 @@ WORDS: dict[str, Words] = {
         "`jaxtui bench --memory fresh,reused` times both.",
         "each call gets new memory; with reused memory it takes less",
     ),
+    "reused-pages": Words(
+        "reused memory",
+        "No page faults: each call reuses the memory of the result before. In a program"
+        " that gets new memory each time it takes longer.",
+        "`jaxtui bench --memory fresh,reused` times both.",
+        "each call reuses memory; with new memory it takes longer",
+    ),
     "freeing": Words(
         "", _freeing, "", "a plain loop also frees its results, which takes time"
     ),
