@@ -1,1 +1,3 @@
-"""What figures mean: pure functions over records, without JAX and without a screen."""
+"""The meaning of figures: pure functions over records, without JAX and without a
+screen.
+"""

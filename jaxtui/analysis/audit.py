@@ -1,4 +1,4 @@
-"""What is wrong with how a program timed itself: findings from what was seen."""
+"""The findings of an audit: mistakes in how a program timed itself."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ TOLERANCE_SECONDS = 50e-6
 (measured on an idle CPU)."""
 
 LATE_SECONDS = 0.02
-"""The same where the thread that writes it has lost its core: a few turns of the
-scheduler. It counts where the program did wait after its last call."""
+"""Seconds of tolerance where the thread that writes it has lost its core: a few turns
+of the scheduler. It counts where the program did wait after its last call."""
 
 SHARE = 0.01
-"""Of a span: what changes its figure by less is not told."""
+"""Fraction of a span: smaller errors are not reported."""
 
 BAR_SHARE = 0.1
-"""The same of a progress bar, whose rate is no benchmark."""
+"""Fraction of a progress bar's span, whose rate is no benchmark."""
 
 SMALL = 0.1
-"""Of what is compiled: where the rest takes longer, recompiles are not the mistake."""
+"""Fraction of the compiled work: where the rest takes longer, recompiles are not the
+mistake."""
 
 GAP_SECONDS = 1e-3
 """A host that takes longer from call to call does other work meanwhile."""
@@ -53,14 +54,14 @@ OK = "# jaxtui: ok"
 """A line that ends so is not judged."""
 
 NEW_FUNCTION = "never seen function"
-"""What JAX says of one that it traces for the first time."""
+"""JAX's words for a function that it traces for the first time."""
 
 _Event = TypeVar("_Event", bound=Compile | Transfer | Wait)
 
 
 @dataclass
 class _Seen:
-    """One span, and what happened in it."""
+    """A span, and the work in it."""
 
     span: Span
     work: Sequence[Execution]
@@ -70,11 +71,11 @@ class _Seen:
     compiles: Sequence[Compile]
     transfers: Sequence[Transfer]
     waits: _Timeline[Wait | Transfer]
-    """Of the whole program: a transfer waits as well."""
+    """The waits of the whole program: a transfer waits as well."""
     is_traced: bool
     """The device was watched until the end of the span."""
     later: Sequence[Span]
-    """Those from its start or its end to a later reading, before another call."""
+    """Spans from its start or its end to a later reading, before another call."""
 
     @cached_property
     def late(self) -> float:
@@ -99,7 +100,7 @@ class _Seen:
         return self.busy_with(self.before)
 
     def busy_with(self, before: Sequence[Execution]) -> float:
-        """The same of some of that work."""
+        """Return the seconds of some of that work."""
         if not before or not self.is_traced:
             return 0.0
         start = self.span.start_seconds
@@ -113,8 +114,8 @@ class _Seen:
         return min(end, self.end) - start
 
     def _waited(self, called: float, end: float) -> bool:
-        """Whether it waited after its last call, or still did: where the trace lacks a
-        call, it counts from the start of its run.
+        """Return whether it waited after its last call, or still did: where the trace
+        lacks a call, it counts from the start of its run.
         """
         for wait in self.waits.before(end):
             if called < wait.end_seconds <= end:
@@ -158,12 +159,12 @@ class _Seen:
 
     @property
     def end(self) -> float:
-        """When its work was done."""
+        """The time at which its work was done."""
         return self.span.stop_seconds + self.late
 
     @property
     def corrected(self) -> float | None:
-        """What it would have read, had its work alone been timed, compiled before."""
+        """Seconds that it would have read for its work alone, compiled before."""
         if not self.is_traced or not self.work:
             return None
         # Earlier work may have run while the host compiled: then nothing is known.
@@ -309,7 +310,9 @@ def _awaited(witness: Witness) -> list[Execution]:
 
 
 def _by(thread: int, executions: Sequence[Execution]) -> Sequence[Execution]:
-    """Those of a thread, and of threads that measure nothing themselves."""
+    """Return the executions of a thread, and of threads that measure nothing
+    themselves.
+    """
     return [each for each in executions if each.thread in (None, thread)]
 
 
@@ -323,7 +326,7 @@ class _Timeline(Generic[_Event]):
         self._starts = [event.start_seconds for event in self._events]
 
     def before(self, stop: float) -> Iterator[_Event]:
-        """Those that began before then, the last first."""
+        """Yield the events that began before ``stop``, the last first."""
         last = bisect_left(self._starts, stop) - 1
         return (self._events[place] for place in range(last, -1, -1))
 
@@ -468,7 +471,7 @@ def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
 
 
 def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
-    """Those that were not over at the end of a span, the last first."""
+    """Return the functions that were not over at the end of a span, the last first."""
     ends: dict[str, float] = {}
     for seen in spans:
         for each in seen.work:
@@ -478,7 +481,9 @@ def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
 
 
 def _compiling(spans: Sequence[_Seen]) -> list[_Seen]:
-    """Those in which compiling counts; who runs nothing times compiling alone."""
+    """Return the spans in which compiling counts; a span without work times compiling
+    alone.
+    """
     return [
         seen
         for seen in spans
@@ -488,14 +493,14 @@ def _compiling(spans: Sequence[_Seen]) -> list[_Seen]:
 
 
 def _is_first(spans: Sequence[_Seen], compiling: Sequence[_Seen]) -> bool:
-    """Whether a first span compiles, and others show what it takes without."""
+    """Return whether a first span compiles, and others show the time without."""
     if spans[0].span.clock == "tqdm":  # the spans of a bar begin with it
         return True
     return len(compiling) < len(spans) and 2 * len(compiling) <= len(spans)
 
 
 def _is_timed_again(compiling: Sequence[_Seen], warm: Counter[str]) -> bool:
-    """Whether the program times the same elsewhere, compiled before."""
+    """Return whether the program times the same elsewhere, compiled before."""
     return all(
         seen.is_traced and any(warm[each.program] for each in seen.work)
         for seen in compiling

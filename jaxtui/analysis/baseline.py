@@ -47,7 +47,9 @@ class Figure(Record, frozen=True, kw_only=True):
 
 
 class _Document(Record, frozen=True, kw_only=True):
-    """What is read of a document, whatever else later versions have in it."""
+    """The fields that are read of a document, whatever else later versions have
+    in it.
+    """
 
     schema: int
     host: Host | None = None
@@ -62,7 +64,7 @@ class Baseline(Record, frozen=True, kw_only=True):
     host: Host
     devices: tuple[_Device, ...]
     figures: tuple[Figure, ...]
-    """Those that a figure can be compared with: measured, and not wrong."""
+    """The figures to compare with: measured, and not wrong."""
 
     @property
     def name(self) -> str:
@@ -111,7 +113,7 @@ def load(file: str) -> Baseline:
 
 
 def decode(document: bytes, file: str) -> Baseline:
-    """What a document says, which came from a file of this name.
+    """Read the document of a file with this name.
 
     Raises:
         SelectionError: It is no such document.
@@ -138,7 +140,7 @@ def _no_document(file: str, **facts: Fact) -> SelectionError:
 
 class Difference(NamedTuple):
     name: str
-    """Of a fact, such as ``jax`` or ``processor``."""
+    """The name of a fact, such as ``jax`` or ``processor``."""
     before: str
     now: str
 
@@ -146,7 +148,7 @@ class Difference(NamedTuple):
 def other_hardware(
     baseline: Baseline, devices: Sequence[Device], host: Host
 ) -> tuple[Difference, ...]:
-    """What makes the figures meaningless here.
+    """Return the differences that make the figures meaningless here.
 
     Platform, kinds of device and their numbers; where there are only CPU devices, also
     the model of the processor and the number of its cores, if both are known. Another
@@ -156,7 +158,7 @@ def other_hardware(
 
 
 def differences(baseline: Baseline, host: Host) -> tuple[Difference, ...]:
-    """What besides the hardware is not as it was: versions, options."""
+    """Return the differences besides the hardware: versions, options."""
     before, now = baseline.host.environment, host.environment
     facts = [*host_facts(baseline.host, host)]
     facts += [(name, before.get(name), now.get(name)) for name in OPTIONS]

@@ -1,4 +1,4 @@
-"""What the readings of a health check mean: a verdict for each, with its remarks."""
+"""The meaning of a health check's readings: a verdict for each, with its remarks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from jaxtui.stats import median, ratio
 VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
 
 SEVERITY: tuple[VerdictWord, ...] = ("skipped", "pass", "low", "impossible", "fail")
-"""From the best to the worst, as far as an overall verdict is concerned."""
+"""The verdicts from the best to the worst, as far as an overall verdict is
+concerned."""
 
 EXIT_CODES: dict[VerdictWord, int] = {
     "pass": 0,
@@ -28,29 +29,29 @@ EXIT_CODES: dict[VerdictWord, int] = {
     "fail": 2,
     "skipped": 3,
 }
-"""Of the overall verdict (design.md §7); ``skipped`` means that nothing could run."""
+"""The exit code of the overall verdict (design.md §7); ``skipped`` means that nothing
+could run."""
 
 COMPARED_UNITS: tuple[Unit, ...] = ("flop/s", "bytes/s", "bytes", "seconds")
-"""What is compared with a baseline and between devices.
+"""The units that are compared with a baseline and between devices.
 
 Chips are compared when hardware is. An error is judged by its tolerance: below that, a
-smaller one is no better.
-"""
+smaller one is no better."""
 
 
 class Verdict(Record, frozen=True, kw_only=True):
     reading: Reading
     word: VerdictWord
     expected: float | None = None
-    """What it was compared with, in its unit: a peak, a bound, a figure of a baseline
-    or of the devices of its kind."""
+    """The value that it was compared with, in its unit: a peak, a bound, a figure of a
+    baseline or of the devices of its kind."""
     source: Remark | None = None
-    """Where ``expected`` comes from."""
+    """The source of ``expected``."""
     share: float | None = None
     """Measured over expected, where that is a share of a peak, of a baseline or of the
     median of the devices of its kind."""
     remarks: tuple[Remark, ...] = ()
-    """Why it is so, then those of the reading."""
+    """The reasons of the verdict, then the remarks of the reading."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -58,11 +59,11 @@ class Comparison(msgspec.Struct, frozen=True):
 
     word: VerdictWord
     expected: float
-    """What it was compared with, in the unit of the reading."""
+    """The value that it was compared with, in the unit of the reading."""
     source: Remark
     share: float | None = None
     remark: Remark | None = None
-    """Why it did not pass."""
+    """The reason why it did not pass."""
 
 
 def judge(
@@ -258,13 +259,15 @@ class _Peers:
                 group.append((device.name, reading.measured))
 
     def device_of(self, reading: Reading) -> Device | None:
-        """Its device; of the machine as a whole the first, which tells its kind."""
+        """Return the device of a reading; for the machine as a whole the first, which
+        tells its kind.
+        """
         if reading.device is None:
             return next(iter(self._devices.values()), None)
         return self._devices.get(reading.device)
 
     def odd_one_out(self, reading: Reading) -> Remark | None:
-        """That its result is not that of most devices of its kind.
+        """Return a remark if its result is not that of most devices of its kind.
 
         Of a tie no side is known to be right, and all are to blame.
         """

@@ -20,14 +20,15 @@ from jaxtui.stats import (
 )
 
 Answer = Literal["faster", "slower", "no difference", "cannot tell", "not comparable"]
-"""What the second is, seen from the first."""
+"""The second as seen from the first."""
 
 WORK = ("op", "size", "params")
-"""What of a case says how much there is to compute."""
+"""The fields of a case that define the work."""
 
 UNPAIRED = 0.2
-"""By so much the medians of one op in two fresh processes may differ on a machine that
-changes its clock between them (measured on small virtual machines; design.md §5)."""
+"""Fraction by which the medians of one op in two fresh processes may differ on a
+machine that changes its clock between them (measured on small virtual machines;
+design.md §5)."""
 
 HOST_FACTS = (
     "hostname",
@@ -39,12 +40,12 @@ HOST_FACTS = (
     "numpy",
     "platform_version",
 )
-"""What two machines, or two days of one machine, may differ in."""
+"""The facts in which two machines, or two days of one machine, may differ."""
 
 
 class Side(Record, frozen=True, kw_only=True):
     label: str
-    """How the user named it: an id, or a file."""
+    """The user's name for it: an id, or a file."""
     host: Host | None
     device: Device | None
     measurement: Measurement
@@ -56,7 +57,7 @@ class Difference(Record, frozen=True, kw_only=True):
     """Something that is not the same of two measurements; ``None`` where unknown."""
 
     name: str
-    """Such as ``dtype``, ``jax``, ``chip``, or a setting."""
+    """The name, such as ``dtype``, ``jax``, ``chip``, or a setting."""
     first: str | None
     second: str | None
 
@@ -68,14 +69,14 @@ class Comparison(Record, frozen=True, kw_only=True):
     """Seconds over seconds: below 1 the second is faster."""
     low: float | None
     high: float | None
-    """What the ratio may be, if both medians lie within their intervals."""
+    """The upper bound of the ratio, if both medians lie within their intervals."""
     confidence: float | None
-    """That both do."""
+    """The probability that both do."""
     answer: Answer
     remarks: tuple[Remark, ...] = ()
-    """Why nothing follows from the ratio."""
+    """The reasons why nothing follows from the ratio."""
     differences: tuple[Difference, ...] = ()
-    """What else is not the same: case, hardware, versions."""
+    """The other differences: case, hardware, versions."""
 
 
 class Pair(Record, frozen=True, kw_only=True):
@@ -173,7 +174,8 @@ def _answer(
 
 
 def is_slower(found: Comparison, limit: float) -> bool | None:
-    """Whether the second takes longer by more than a share; ``None``: cannot tell.
+    """Return whether the second takes longer by more than a share; ``None``: cannot
+    tell.
 
     That it does must be certain as the answer is. That it does not is seen in the
     interval alone: two runs may differ by chance, but they did not.
@@ -198,7 +200,7 @@ def _doubts(*sides: Side) -> Iterator[Remark]:
 
 
 def allowance(side: Side) -> float:
-    """By how much two runs of a side may differ without a cause.
+    """Return the fraction by which two runs of a side may differ without a cause.
 
     Returns:
         As a share: 0 where its interval is that of enough processes, the range of
@@ -215,13 +217,15 @@ def allowance(side: Side) -> float:
 
 
 def unlike(first: Side, second: Side) -> list[str]:
-    """Of ``WORK`` what is not the same, so that nothing follows from the times."""
+    """Return the fields of ``WORK`` that differ, so that nothing follows from the
+    times.
+    """
     a, b = _cases(first, second)
     return [name for name in WORK if getattr(a, name) != getattr(b, name)]
 
 
 def _cases(first: Side, second: Side) -> tuple[Case, Case]:
-    """Those of both, with one op where a function has only moved.
+    """Return the cases of both, with one op where a function has only moved.
 
     Another file of that name may be another version of it; one of another name is the
     same if all of its source is.
@@ -265,7 +269,7 @@ def _text(value: object) -> str | None:
 
 
 def host_facts(first: Host, second: Host) -> Iterator[tuple[str, object, object]]:
-    """What may tell two hosts apart: a name, and what it is of either."""
+    """Yield the facts that may tell two hosts apart: a name, and its two values."""
     for name in HOST_FACTS:
         yield name.replace("_", " "), getattr(first, name), getattr(second, name)
     before, after = first.settings, second.settings

@@ -1,4 +1,5 @@
-"""Where one way of running an op overtakes another: two curves, and where they cross.
+"""The size at which one way of running an op overtakes another: two curves, and their
+crossing.
 
 A curve is what was measured at some sizes; two of them cross between neighbouring sizes
 at which it is certain who is faster. The search for a crossing is one immutable record
@@ -39,24 +40,26 @@ Side = Literal["first", "second"]
 SIDES: tuple[Side, Side] = ("first", "second")
 
 LEAST_CONFIDENCE = 2 * confidence(MINIMUM_ROUNDS) - 1
-"""Of a ratio that says who is faster: that of two clocks of six rounds each."""
+"""The least confidence of a ratio that names the faster side: that of two clocks of six
+rounds each."""
 
 CLOSE = 1.1
 """Two sizes are so close that nothing between them is tried: what a crossing moves by
 from one process to the next is more."""
 
 BUDGET_SECONDS = 12.0
-"""Of a search, unless another one is named: with starts and compiles half a minute."""
+"""Seconds of a search, unless others are given: with starts and compiles half a
+minute."""
 
 GRID_SHARE = 0.65
-"""Of the budget is for the grid, the rest for the sizes around a crossing."""
+"""Fraction of the budget for the grid; the rest is for the sizes around a crossing."""
 
 AROUND = 3
 """Sizes between the two of the grid that a crossing lies between."""
 
 Outcome = Literal["complete", "cancelled", "incomplete"]
-"""How a search ends: with all that it wanted, by the user, or because an engine died:
-that says nothing about a size, least of all that it is too large."""
+"""The end of a search: complete, cancelled by the user, or incomplete because an engine
+died: that says nothing about a size, least of all that it is too large."""
 
 
 def other(side: Side) -> Side:
@@ -77,14 +80,14 @@ class Crossing(Record, frozen=True, kw_only=True):
     at: int
     """About where they are as fast, interpolated."""
     faster: Side
-    """Who is faster above."""
+    """The side that is faster above."""
     undecided: tuple[int, ...] = ()
     """Sizes between at which nobody is faster for sure."""
 
 
 def leader(ratio: Interval | None) -> Side | None:
-    """Who is faster by the first one's seconds over the second one's; ``None`` where
-    that may be 1, or rests on too few rounds.
+    """Return the faster side, by the first one's seconds over the second one's;
+    ``None`` where that may be 1, or rests on too few rounds.
     """
     if ratio is None or ratio.confidence < LEAST_CONFIDENCE:
         return None
@@ -136,7 +139,8 @@ def last_crossing(ratios: Sequence[tuple[int, Interval]]) -> Crossing | None:
 
 
 def crossing_size(sizes: tuple[float, float], log_ratios: tuple[float, float]) -> float:
-    """Where a ratio passes 1, straight between two sizes on logarithmic axes.
+    """Return the size at which a ratio passes 1, straight between two sizes on
+    logarithmic axes.
 
     Args:
         sizes: both.
@@ -163,13 +167,13 @@ def bisection(crossing: Crossing) -> int | None:
 
 
 class Point(msgspec.Struct, frozen=True):
-    """Both sides at one size, measured in turns."""
+    """The two sides at one size, measured in turns."""
 
     size: int
     first: Measurement
     second: Measurement
     rounds: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-    """Of each side: the median call of every round, seconds."""
+    """The rounds of each side: the median call of every round, seconds."""
 
     def of(self, side: Side) -> Measurement:
         return self.first if side == "first" else self.second
@@ -186,13 +190,14 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """Who is faster where, per call."""
+    """The faster side by size, per call."""
 
     low: int
     high: int
     """The range of the sizes that were measured."""
     faster: Side | None
-    """At the largest size at which that is certain; ``None`` if it is at none."""
+    """The faster side at the largest size at which it is certain; ``None`` if it is at
+    none."""
     crossing: Crossing | None
     """The last one."""
     undecided: tuple[int, ...]
@@ -200,7 +205,7 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 def answer(points: Sequence[Point]) -> Answer | None:
-    """Who is faster where; ``None`` where nothing was measured."""
+    """Return the faster side by size; ``None`` where nothing was measured."""
     ratios = [(point.size, ratio) for point in points if (ratio := point.ratio)]
     if not ratios:
         return None
@@ -219,13 +224,13 @@ class Payback(Record, frozen=True, kw_only=True):
 
     size: int
     side: Side
-    """Whose first call."""
+    """The side of this first call."""
     calls: int | None
     """``None``: never, as it is not certain that its calls are faster."""
 
 
 def payback(point: Point) -> Payback | None:
-    """When the first call of the one that starts more slowly is repaid.
+    """Return when the first call of the slower starter is repaid.
 
     ``None`` where nothing is compiled, or a first call was not measured.
     """
@@ -267,23 +272,23 @@ class Search(msgspec.Struct, frozen=True):
 
     first: Case
     second: Case
-    """What is compared; their size means nothing."""
+    """The two sides that are compared; their size means nothing."""
     waiting: tuple[int, ...]
     """Sizes of the next run, ascending."""
     budget_seconds: float
-    """Of both runs."""
+    """Seconds of both runs."""
     seed: int = 0
     points: tuple[Point, ...] = ()
-    """What was measured, by size."""
+    """The measured sizes, in order."""
     failures: tuple[Failure, ...] = ()
     slow: tuple[int, ...] = ()
     """Sizes at which a call takes too long for an interval."""
     running: tuple[Case, ...] = ()
     """The cases that are being measured: the first side of each size, the second."""
     results: Mapping[int, Measurement | Failure] = {}
-    """Of these, by index, as far as they are."""
+    """The results of the running cases so far, by index."""
     rounds: Mapping[int, tuple[float, ...]] = {}
-    """Of these: the median call of every round, seconds."""
+    """The rounds of the running cases: the median call of every round, seconds."""
     refining: bool = False
     """The grid is measured; what waits or runs lies around the crossing."""
     outcome: Outcome | None = None
@@ -386,7 +391,7 @@ def around(
 
 
 def _next_run(state: Search) -> Search:
-    """With the sizes around the crossing waiting, once; else over."""
+    """Plan the sizes around the crossing, once; else end the search."""
     crossing = state.answer and state.answer.crossing
     if state.refining or not crossing or crossing.above <= CLOSE * crossing.below:
         return replace(state, waiting=(), outcome="complete")
@@ -402,7 +407,7 @@ def _next_run(state: Search) -> Search:
 
 
 def _with_results(state: Search) -> Search:
-    """With a point for each size at which both sides have an interval."""
+    """Add a point for each size at which both sides have an interval."""
     points, slow, failures = [*state.points], [*state.slow], [*state.failures]
     for index in range(0, len(state.running), 2):
         size = state.running[index].size

@@ -59,20 +59,20 @@ Those of ``quick`` leave half of twelve to the start and to compiling; compute i
 at ``full`` because chips throttle after tens of seconds."""
 
 ALLOWANCE_SECONDS = 60.0
-"""What a test may take beyond its budget before its devices count as hanging: XLA
-compiles a float32 product at precision highest for a TPU in 5 to 9 s, and a GPU tries
-kernels out first."""
+"""Seconds that a test may take beyond its budget before its devices count as hanging:
+XLA compiles a float32 product at precision highest for a TPU in 5 to 9 s, and a GPU
+tries kernels out first."""
 
 
 class Examination(msgspec.Struct, frozen=True):
     """The tests that are left, the one that is running, and what was read so far."""
 
     devices: tuple[Device, ...]
-    """Those that are tested."""
+    """The tested devices."""
     waiting: tuple[Check, ...]
     """The tests that have not begun, in order."""
     level: CheckLevel = "quick"
-    """How thorough they are."""
+    """The thoroughness of the tests."""
     readings: tuple[Reading, ...] = ()
     check: Check | None = None
     """The test that is running."""
@@ -81,7 +81,7 @@ class Examination(msgspec.Struct, frozen=True):
     done: tuple[str, ...] = ()
     """The devices that have all their readings of it."""
     doing: Doing | None = None
-    """What they do."""
+    """The activity of these devices."""
     hung: tuple[str, ...] = ()
     """Devices that did not answer in time: no further test tries them."""
     limit: float | None = None
@@ -89,7 +89,8 @@ class Examination(msgspec.Struct, frozen=True):
     late: bool = False
     """The running test has passed its time limit and is being ended."""
     failed: WorkFailed | None = None
-    """Why the running test, or the last one, ended without all its readings."""
+    """The reason why the running test, or the last one, ended without all its
+    readings."""
     crashed: bool = False
     """Some test ended because its engine died, which says nothing about a device."""
     outcome: Literal["complete", "cancelled", "incomplete"] | None = None
@@ -147,7 +148,7 @@ class Examination(msgspec.Struct, frozen=True):
         return replace(_idle(self), waiting=(), outcome="cancelled")
 
     def lost(self, why: Remark) -> Examination:
-        """No engine is left to run the next test: what is left is skipped."""
+        """Skip the remaining tests: no engine is left to run them."""
         rest = (self.check, *self.waiting) if self.check else self.waiting
         lost = msgspec.structs.replace(why, severity="info")
         left = tuple(
@@ -168,7 +169,9 @@ def of_level(level: CheckLevel) -> tuple[CheckTest, ...]:
 
 
 def longest_seconds(level: CheckLevel) -> float:
-    """How long the longest test of a level measures, compiling not included."""
+    """Return the seconds that the longest test of a level measures, without
+    compiling.
+    """
     return max(BUDGETS[level].values())
 
 
@@ -245,7 +248,7 @@ def _break_off(exam: Examination, check: Check, died: bool) -> Examination:
 
 
 def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> Reading:
-    """What a test that was broken off says of a device, or of all of them.
+    """Return the reading of a device, or of all, in a test that was broken off.
 
     That an engine died is no evidence against a device: it was skipped.
     """

@@ -31,7 +31,7 @@ from jaxtui.model.own import is_own
 from jaxtui.stats import MINIMUM_ROUNDS, rounds_interval
 
 Ended = Measurement | Failure
-"""What one process made of a case."""
+"""The result of a case in one process."""
 
 BROKEN_OFF: tuple[Stopped, ...] = ("crashed", "cancelled")
 """Ends whose figure is not that of a whole process."""
@@ -46,17 +46,17 @@ class Repetition(msgspec.Struct, frozen=True):
     """
 
     experiment: Experiment
-    """With the budget of all processes together."""
+    """The experiment, with the budget of all processes together."""
     left: tuple[int, ...]
     """The cases of the next work, or of the one that is running."""
     done: int = 0
-    """How many processes have finished."""
+    """The number of processes that have finished."""
     ended: tuple[int, ...] = ()
     """The cases of the running work that have ended, in that order."""
     dead: tuple[int, ...] = ()
     """The cases that an engine has died over."""
     over: bool = False
-    """Nothing more is run."""
+    """True if nothing more is run."""
 
     @classmethod
     def of(cls, experiment: Experiment) -> Repetition:
@@ -64,7 +64,7 @@ class Repetition(msgspec.Struct, frozen=True):
 
     @property
     def next_work(self) -> Experiment | None:
-        """What is left, with its share of a budget that was typed."""
+        """The remaining work, with its share of a budget that was typed."""
         if self.over:
             return None
         whole, budget = self.experiment, self.experiment.budget_seconds
@@ -188,7 +188,7 @@ def _samples(usable: Sequence[Samples]) -> Samples:
 
 
 def _few(usable: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remark]:
-    """That processes are missing, or too few for an interval of 95 %."""
+    """Yield a remark if processes are missing, or too few for an interval of 95 %."""
     if asked == 1 or usable >= max(asked, MINIMUM_ROUNDS):
         return
     yield Remark(
@@ -203,7 +203,7 @@ def _few(usable: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remar
 
 
 def same_machine(first: Host, second: Host) -> bool:
-    """Whether neither hardware nor versions nor settings of the two differ."""
+    """Return whether two hosts have the same hardware, versions and settings."""
     return all(one == other for _, one, other in host_facts(first, second))
 
 
@@ -231,7 +231,8 @@ def spread(measured: Measurement, earlier: Sequence[Measurement]) -> list[float]
 def earlier_runs(
     measured: Measurement, earlier: Sequence[Measurement]
 ) -> Remark | None:
-    """That runs of the past lie outside of an interval that is about one process.
+    """Return a remark if earlier runs lie outside of an interval that is about one
+    process.
 
     Args:
         measured: the new one.

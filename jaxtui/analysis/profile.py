@@ -1,5 +1,5 @@
-"""What a profile says: its kernels by line, function, op, category or shape; whether
-the device waits; and what became slower since another one.
+"""The meaning of a profile: its kernels by line, function, op, category or shape; the
+wait of the device; and the changes since another one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ By = Literal["line", "function", "op", "category", "shape"]
 KEYS: tuple[By, ...] = get_args(By)
 
 WAITS = 0.1
-"""With a larger share of idle time a device waits for its host: XProf's own bound."""
+"""Fraction of idle time above which a device waits for its host: XProf's own bound."""
 
 DISTURBED = 1.3
 """A profile that makes a step so many times longer shows another step: the bound of the
@@ -38,20 +38,20 @@ class Row:
     """Kernels with the same key; seconds of a step."""
 
     key: str
-    """What they share; empty for what no line asked for."""
+    """The key of its kernels; empty for kernels without a line."""
     steps: list[float]
     """Their own time in each step."""
     frame: Frame | None = None
-    """Of a line or a function."""
+    """The line or the function."""
     total_seconds: float = 0.0
-    """With what runs inside: nested kernels, or called functions."""
+    """Seconds with nested kernels, or called functions."""
     hidden_seconds: float = 0.0
     count: float = 0.0
     flops: float | None = None
     bytes: float | None = None
-    """Of all runs in a step."""
+    """Bytes of all runs in a step."""
     peak_seconds: float = 0.0
-    """Of its products on one device at the peak of what each multiplies."""
+    """Seconds of its products on one device at the peak of each one's dtype."""
     shared: bool = False
     """A part of it is that of a kernel with several lines."""
     kinds: Counter[KernelKind] = field(default_factory=Counter)
@@ -67,14 +67,14 @@ class Row:
 
     @property
     def most_seconds(self) -> float:
-        """If all that its kernels share with other lines were its own: how XLA divides
-        the time of a fusion cannot be seen.
+        """Seconds if all that its kernels share with other lines were its own: XLA does
+        not tell how the time of a fusion divides.
         """
         return sum({id(k): k.self_seconds for k in self.kernels}.values())
 
     @property
     def kind(self) -> KernelKind:
-        """What most of its time is."""
+        """The kind of most of its time."""
         return self.kinds.most_common(1)[0][0] if self.kinds else "compute"
 
 
@@ -168,7 +168,7 @@ def _add(row: Row, kernel: Kernel, part: float) -> None:
 
 
 class Parts(NamedTuple):
-    """What a step of a device consists of, in seconds, and what lies beneath."""
+    """The parts of a step of a device, in seconds, and what lies beneath."""
 
     compute: float
     exposed: float
@@ -193,7 +193,7 @@ def parts(profile: Profile) -> Parts:
 
 
 def headline(profile: Profile) -> Remark:
-    """How much of a step the device works, and the longest wait or the dearest line."""
+    """Return the busy share of a step, and the longest wait or the dearest line."""
     busy = profile.busy_seconds / profile.step_seconds if profile.step_seconds else 0.0
     facts: dict[str, Fact] = {"busy": busy, "step_seconds": profile.step_seconds}
     facts["devices"] = len(profile.devices)
@@ -212,7 +212,7 @@ def headline(profile: Profile) -> Remark:
 
 
 def remarks(profile: Profile) -> Iterator[Remark]:
-    """What qualifies a profile: what it costs, and how its figures come about."""
+    """Yield what qualifies a profile: its cost, and the origin of its figures."""
     plain, step = profile.unprofiled_seconds, profile.traced_seconds
     if plain:
         facts: dict[str, Fact] = {"plain_seconds": plain, "step_seconds": step}
@@ -242,17 +242,17 @@ def remarks(profile: Profile) -> Iterator[Remark]:
 
 
 class Place(NamedTuple):
-    """How near kernels come to what the device can do."""
+    """The rates of kernels as a share of what the device can do."""
 
     flops_per_second: float | None
     bytes_per_second: float | None
     share: float | None
-    """Of the nearer roof; above 1 it was faster."""
+    """The share of the nearer roof; above 1 it was faster."""
     limit: Literal["compute", "memory"] | None
 
 
 def place(row: Row, profile: Profile) -> Place:
-    """Where a row lies under the roofs; its work is that of all devices."""
+    """Place a row under the roofs; its work is that of all devices."""
     spent = row.seconds * len(profile.devices)
     if not spent or row.kind != "compute":
         return Place(None, None, None, None)
@@ -271,16 +271,16 @@ def place(row: Row, profile: Profile) -> Place:
 
 
 class Spent(NamedTuple):
-    """What a key takes in a step."""
+    """The time of a key in a step."""
 
     key: str
     seconds: float
     variance: float = 0.0
-    """Of that mean over the steps, seconds squared."""
+    """The variance of the mean over the steps, seconds squared."""
 
 
 class Change(NamedTuple):
-    """What a key took before and takes now, seconds of a step."""
+    """The time of a key before and now, seconds of a step."""
 
     key: str
     before: float
@@ -294,12 +294,14 @@ class Change(NamedTuple):
 
     @property
     def is_seen(self) -> bool:
-        """Whether it is more than the steps of each side differ by themselves."""
+        """Return whether it is more than the steps of each side differ by
+        themselves.
+        """
         return abs(self.seconds) > ERRORS * self.error
 
 
 def changes(before: Iterable[Spent], after: Iterable[Spent]) -> list[Change]:
-    """Those of the same key side by side, the largest change first."""
+    """Pair the times of each key, the largest change first."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for side, found in enumerate((before, after)):
         for each in found:

@@ -1,4 +1,4 @@
-"""How fast each device did the same work, and which of them lags behind."""
+"""The rates of devices at the same work, and the stragglers among them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """The same work on several devices."""
+    """The rates of several devices at the same work."""
 
     quantity: Quantity
     what: str
     """The work, as ``matmul 1000 float32``."""
     by_device: Mapping[str, Rate]
-    """At least two, by the names of the devices."""
+    """The rates by the names of the devices, at least two."""
     case: Case | None = None
-    """What was timed, on no device; ``None`` of a check."""
+    """The timed case, on no device; ``None`` for a check."""
 
     @property
     def median(self) -> float:
@@ -47,7 +47,7 @@ class Straggler(msgspec.Struct, frozen=True):
 
     device: str
     share: float
-    """Of the median of the others."""
+    """The share of the median of the others."""
     bound: Bound
     """The share that is expected of it."""
 
@@ -78,12 +78,14 @@ def of_measurements(measurements: Iterable[Measurement]) -> tuple[Rates, ...]:
 
 
 def anywhere(case: Case) -> Case:
-    """The same on no device."""
+    """Return the case on no device."""
     return msgspec.structs.replace(case, device="")
 
 
 def _optimism(measured: Measurement) -> float:
-    """By how much the rate may be higher: as the clock until ready is uncertain."""
+    """Return the factor by which the rate may be higher: the clock until ready is
+    uncertain.
+    """
     ready = measured.ready
     return ready.median / ready.ci_low if ready and ready.ci_low > 0 else 1.0
 

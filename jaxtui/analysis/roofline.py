@@ -26,7 +26,7 @@ AT_THE_ROOF = 1.05
 """Shares up to this are the roof itself: two measurements of one speed differ so."""
 
 NEAR = 0.3
-"""From this share on it is the roof that limits; below, something else does."""
+"""Fraction of a roof above which it limits; below, something else does."""
 
 NEARLY_FITTING = 4
 """Arrays of so many times the last cache are partly still there in the next call."""
@@ -35,10 +35,10 @@ OP_BY_OP = ("eager", "numpy", "tensorflow")
 """Modes that write every intermediate result to memory."""
 
 USUAL = "float32"
-"""What the arguments of a user's function mostly are, before it has run."""
+"""The usual dtype of a user's function, before it has run."""
 
 CACHES = 1.75
-"""How many times the last cache the arrays of a memory-bound case are at least. No more
+"""The smallest arrays of a memory-bound case in multiples of the last cache. No more
 than need be: where malloc cannot be told to keep it, memory from 32 MiB on is new to
 the process in every call."""
 
@@ -47,10 +47,11 @@ SHORTEST = 1e-3
 accelerator altogether."""
 
 LONGEST = 0.02
-"""Nothing grows beyond that: most ops stay below their roof, and take longer."""
+"""Seconds of the longest case: most ops stay below their roof, and take longer."""
 
 FAR = 0.25
-"""Of what is wanted; below that a size is doubled, which may be four times the work."""
+"""Fraction of the wanted time; below that a size is doubled, which may be four times
+the work."""
 
 
 # Where a case stands.
@@ -67,31 +68,31 @@ class Place(msgspec.Struct, frozen=True):
     roof: Roof | None = None
     """The one that limits it: the lower of the two at its intensity."""
     limit: float | None = None
-    """What that roof allows at this intensity, in the unit of ``rate``."""
+    """The roof at this intensity, in the unit of ``rate``."""
     bound: Bound | None = None
     cached: bool = False
     """All its arrays fit into the last cache, so that the memory roof need not hold."""
     cache_bytes: int | None = None
-    """Of that cache, where the system tells."""
+    """The size of that cache, where the system tells."""
     why_not: Remark | None = None
-    """Where it has no place."""
+    """The reason why it has no place."""
 
     @property
     def ratio(self) -> float | None:
-        """To the limit; above 1 it was faster than the roof."""
+        """The rate over the limit; above 1 it was faster than the roof."""
         if self.rate is None or not self.limit:
             return None
         return self.rate / self.limit
 
     @property
     def share(self) -> float | None:
-        """Of the limit; ``None`` where that does not limit."""
+        """The share of the limit; ``None`` where that does not limit."""
         beyond = self.in_cache or (self.ratio or 0.0) > AT_THE_ROOF
         return None if beyond else self.ratio
 
     @property
     def beyond_published(self) -> bool:
-        """Whether it was faster than what is published allows."""
+        """Return whether it was faster than the published peak allows."""
         published = self.roof.published if self.roof else None
         if published is None or self.roof is None or self.ratio is None:
             return False
@@ -99,18 +100,20 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def uncertain(self) -> bool:
-        """Whether its rate or its roof is not known to within a third."""
+        """Return whether its rate or its roof is not known to within a third."""
         ready, roof = self.measurement.ready, self.roof
         return bool((ready and ready.vague) or (roof and roof.vague))
 
     @property
     def in_cache(self) -> bool:
-        """Whether the memory roof, under which it stands, need not hold for it."""
+        """Return whether the memory roof above it need not hold, as its arrays may lie
+        in a cache.
+        """
         return self.bound == "memory" and self.cached
 
 
 def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
-    """Where a measurement stands.
+    """Place a measurement under the roofs.
 
     Args:
         measurement: of a case that ran on the device of the roofs (or, on a CPU, on
@@ -151,7 +154,7 @@ def bandwidth_roof(roofs: RoofsMeasured) -> Roof | None:
 
 
 def compute_roofs(roofs: RoofsMeasured) -> tuple[Roof, ...]:
-    """Those of the arithmetic, the fastest first."""
+    """Return the roofs of arithmetic, the fastest first."""
     return tuple(sorted(_usable(roofs, "compute"), key=lambda roof: -roof.per_second))
 
 
@@ -184,12 +187,12 @@ def arithmetic(case: Case) -> RoofDtype:
 
 
 def on_the_roofs(case: Case, device: str) -> bool:
-    """Whether a case runs on the silicon that the roofs of a device are of."""
+    """Return whether a case runs on the silicon of a device's roofs."""
     return same_silicon(HOST if case.on_host else case.device, device)
 
 
 def _elsewhere(case: Case, device: str) -> Remark | None:
-    """Why it is not the roofs of this device that limit a case."""
+    """Return why the roofs of this device do not limit a case."""
     if not on_the_roofs(case, device):
         where = HOST if case.on_host else case.device
         return Remark("other-silicon", {"where": where, "device": device})
@@ -199,7 +202,7 @@ def _elsewhere(case: Case, device: str) -> Remark | None:
 
 
 def _unrated(measurement: Measurement) -> Remark | None:
-    """Why nothing can be said of its speed."""
+    """Return why a case has no speed."""
     if measurement.stopped == "crashed":
         return Remark("lost-midway", severity="warning")
     if _positive(measurement.flops_per_second):
@@ -255,7 +258,7 @@ def _positive(value: float | None) -> bool:
 
 
 def verdict(place: Place) -> Remark:
-    """What limits a case and how near it comes to that, or why it has no place."""
+    """Return the limit of a case and how near it comes, or why it has no place."""
     share, bound = place.ratio, place.bound
     if share is None or bound is None:
         return place.why_not or Remark("too-few-calls", severity="warning")
@@ -280,7 +283,7 @@ def verdict(place: Place) -> Remark:
 
 
 def _cause_above(place: Place) -> str:
-    """What may have let a case be faster than its roof."""
+    """Return the likely reason why a case was faster than its roof."""
     moved, cache = place.measurement.bytes, place.cache_bytes
     if place.bound == "memory" and moved and cache and moved < NEARLY_FITTING * cache:
         return "cache"
@@ -290,7 +293,7 @@ def _cause_above(place: Place) -> str:
 
 
 def _cause_below(place: Place) -> str:
-    """What else may limit a case that is far below its roof; empty if unknown."""
+    """Return another limit of a case that is far below its roof; empty if unknown."""
     measured = place.measurement
     if measured.has("contended"):
         return "contended"
@@ -340,8 +343,8 @@ def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
 
 
 def same_silicon(device: str, another: str) -> bool:
-    """Whether two devices are the same silicon: those of a CPU share cores and memory
-    with each other, and with NumPy.
+    """Return whether two devices are the same silicon: those of a CPU share cores and
+    memory with each other, and with NumPy.
     """
     names = [
         "cpu" if name == HOST or name.startswith("cpu:") else name

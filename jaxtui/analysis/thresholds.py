@@ -1,4 +1,4 @@
-"""From where on a figure is low or impossible, each bound with who says so.
+"""The bounds from which a figure is low or impossible, each with its source.
 
 No maker publishes what a healthy chip reaches at least. The bounds are chosen so that a
 chip that computes at half its speed is found, and a sound one passes.
@@ -16,50 +16,51 @@ class Bound(msgspec.Struct, frozen=True):
 
     factor: float
     code: str
-    """Who draws the line there, and why: the words are in ``view.words.check``."""
+    """The code of the bound's source and reason: the words are in
+    ``view.words.check``."""
 
 
 IMPOSSIBLE = Bound(
     1.02,
     "rounded-peak",
 )
-"""Of a dense peak; more than this cannot be: published peaks are rounded and hold at a
-nominal clock, and clocks are read with an error. Two sources of one peak differ by up
-to 0.4 % where they mean the same (TPU7x: 7380 and 7400 GB/s)."""
+"""Fraction of a dense peak that cannot be exceeded: published peaks are rounded and
+hold at a nominal clock, and clocks are read with an error. Two sources of one peak
+differ by up to 0.4 % where they mean the same (TPU7x: 7380 and 7400 GB/s)."""
 
 REACHED = Bound(
     0.75,
     "dcgm",
 )
-"""Of the best that is known to be reached, where that is known
-(``nvvs/diag-skus.yaml.in`` of DCGM 4.6)."""
+"""Fraction of the best known rate, where there is one (``nvvs/diag-skus.yaml.in`` of
+DCGM 4.6)."""
 
 PEAK = Bound(
     0.60,
     "published-shares",
 )
-"""Of a published peak, or of the memory that a chip has. ml-engineering's mamf-finder
-reports for bfloat16: H100 80 %, A100 81 to 87 %, B200 78 %, Gaudi 2 97 %; MI300X, 51 %,
-is the exception and has a figure of its own in ``Expected.reached``. Copies like those
-of STREAM usually reach 80 to 92 %; DCGM accepts those of an H100 from 57 % (1905 of
-3350 GB/s). JAX's pool on a GPU has 75 % of its memory."""
+"""Fraction of a published peak, or of the memory that a chip has. ml-engineering's
+mamf-finder reports for bfloat16: H100 80 %, A100 81 to 87 %, B200 78 %, Gaudi 2 97 %;
+MI300X, 51 %, is the exception and has a figure of its own in ``Expected.reached``.
+Copies like those of STREAM usually reach 80 to 92 %; DCGM accepts those of an H100 from
+57 % (1905 of 3350 GB/s). JAX's pool on a GPU has 75 % of its memory."""
 
 ALIKE = Bound(
     0.90,
     "sound-chips",
 )
-"""Of the median of the other devices of the kind, and of a baseline (mamf-finder
-reports 5 % and more between the GPUs of one node)."""
+"""Fraction of the median of the other devices of the kind, and of a baseline
+(mamf-finder reports 5 % and more between the GPUs of one node)."""
 
 ON_HOST = Bound(
     0.50,
     "host-clock",
 )
-"""The same for what a host's processor decides: CPU devices, transfers, calls. One more
+"""Fraction for what a host's processor decides: CPU devices, transfers, calls. One more
 process on two cores costs as much as half of the speed (measured)."""
 
 HOST_TESTS: tuple[CheckTest, ...] = ("transfer", "dispatch")
-"""What the host's processor and memory decide as much as the device."""
+"""Tests that depend on the host's processor and memory as much as on the device."""
 
 RATES: tuple[Unit, ...] = ("flop/s", "bytes/s")
 """Units of which more is better, and which devices of one kind have in common."""

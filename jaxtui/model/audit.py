@@ -1,4 +1,4 @@
-"""What a program that timed itself was seen to do: spans, calls, compiles, transfers.
+"""The record of a program that timed itself: spans, calls, compiles, transfers.
 
 All seconds count from the first reading of a clock, on one clock of the host.
 """
@@ -27,10 +27,11 @@ class Place(Record, frozen=True):
 
 
 class Span(Record, frozen=True, kw_only=True):
-    """One reading of a clock subtracted from another."""
+    """The difference between two readings of a clock."""
 
     begin: Place
-    """Where the clock was read first; of a library such as ``timeit``, its caller."""
+    """The line that read the clock first; for a library such as ``timeit``, its
+    caller."""
     end: Place
     start_seconds: float
     stop_seconds: float
@@ -38,7 +39,7 @@ class Span(Record, frozen=True, kw_only=True):
     clock: str
     """``time.perf_counter``, or the library that reads it, as ``tqdm``."""
     cpu_seconds: float | None = None
-    """What the program read, of a clock that counts those."""
+    """The difference that the program read, of a clock of CPU time."""
     while_tracing: bool = False
     """JAX traced the function that reads the clock."""
 
@@ -49,24 +50,24 @@ class Span(Record, frozen=True, kw_only=True):
 
     @property
     def read_seconds(self) -> float:
-        """What the program read."""
+        """Seconds that the program read."""
         return self.seconds if self.cpu_seconds is None else self.cpu_seconds
 
 
 class Execution(Record, frozen=True, kw_only=True):
-    """One run of a compiled program, from the call that asked for it."""
+    """A run of a compiled program, and the call that started it."""
 
     function: str
-    """As ``jax.jit`` names it."""
+    """The name that ``jax.jit`` gives it."""
     program: str
     """Its module and number: functions may have one name, as ``<lambda>``."""
     called_seconds: float
-    """When the host handed it over: the middle of the call."""
+    """The time of the hand-over by the host: the middle of the call."""
     start_seconds: float
     end_seconds: float
-    """When the last of its kernels was done."""
+    """The time at which the last of its kernels was done."""
     thread: int | None = None
-    """That called it, where it reads clocks itself."""
+    """The thread that called it, if it reads clocks itself."""
 
 
 class Compile(Record, frozen=True, kw_only=True):
@@ -112,18 +113,18 @@ class Witness(Record, frozen=True, kw_only=True, tag=True):
 
     python: str
     jax: str | None
-    """Their versions; ``None`` if the program never imported JAX."""
+    """The versions; ``None`` if the program never imported JAX."""
     seconds: float
-    """How long the program ran."""
+    """Seconds that the program ran."""
     spans: tuple[Span, ...] = ()
     executions: tuple[Execution, ...] = ()
     compiles: tuple[Compile, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     waits: tuple[Wait, ...] = ()
     traced_seconds: tuple[float, float] | None = None
-    """From when to when kernels were seen; ``None`` if they never were."""
+    """Begin and end of the kernels' trace; ``None`` without one."""
     remarks: tuple[Remark, ...] = ()
-    """What could not be seen, and why."""
+    """Remarks on what the record lacks, and why."""
 
 
 # What follows from it.
@@ -138,7 +139,7 @@ class Site(Record, frozen=True, kw_only=True):
     """Spans: how often it did."""
     clock: str
     functions: tuple[str, ...]
-    """What ran in them, the longest first."""
+    """The functions that ran in them, the longest first."""
     read_seconds: float
     """The median of what the program read."""
     corrected_seconds: float | None
@@ -151,20 +152,20 @@ class Finding(Record, frozen=True, kw_only=True):
     place: Place
     """The line that it is about."""
     remark: Remark
-    """Its code is the kind."""
+    """The remark, whose code is the kind."""
     seconds: float
-    """By how much the reading is wrong, or may be."""
+    """Seconds by which the reading is wrong, or may be."""
 
 
 class Audit(Record, frozen=True, kw_only=True):
-    """How a program times itself."""
+    """The audit of a program's own timings."""
 
     script: str
     sites: tuple[Site, ...]
-    """With work of JAX in them, in the order of the program."""
+    """Places with work of JAX in them, in the order of the program."""
     findings: tuple[Finding, ...]
     """Mistakes."""
     notes: tuple[Finding, ...] = ()
-    """What is no mistake, and worth knowing."""
+    """Findings that are no mistakes, and worth knowing."""
     remarks: tuple[Remark, ...] = ()
-    """What could not be judged, and why."""
+    """Remarks on what could not be judged, and why."""

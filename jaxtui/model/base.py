@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 import msgspec
 
 Mode = Literal["numpy", "eager", "jit", "pallas", "tensorflow"]
-"""How an op is executed: NumPy, JAX op by op, compiled with ``jax.jit``, as a kernel
+"""The way to execute an op: NumPy, JAX op by op, compiled with ``jax.jit``, as a kernel
 written in Pallas (compiled with ``jax.jit``), or TensorFlow's own NumPy."""
 
 Inputs = Literal["device", "host"]
-"""Where arguments live before each call: resident on the device, or NumPy arrays."""
+"""The place of arguments before each call: resident on the device, or NumPy arrays."""
 
 Precision = Literal["default", "high", "highest"]
 """The ``precision`` of JAX matrix products; other ops have only ``default``."""
@@ -22,15 +22,15 @@ Phase = Literal["transfer", "trace", "lower", "compile", "first_call", "fetch"]
 """A clock outside the rounds."""
 
 Stopped = Literal["target", "budget", "noise floor", "cancelled", "crashed"]
-"""Why sampling ended."""
+"""The reason why sampling ended."""
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 USUAL_MODES: tuple[Mode, ...] = ("numpy", "eager", "jit")
-"""What every op of the catalogue has."""
+"""The modes of every op of the catalogue."""
 HOST_MODES: tuple[Mode, ...] = ("numpy", "tensorflow")
-"""What runs on the host, whatever devices JAX has."""
+"""The modes that run on the host, whatever devices JAX has."""
 COMPILED_MODES: tuple[Mode, ...] = ("jit", "pallas")
-"""What is traced, lowered and compiled before it runs."""
+"""The modes that are traced, lowered and compiled before they run."""
 INPUTS: tuple[Inputs, ...] = get_args(Inputs)
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 PHASES: tuple[Phase, ...] = get_args(Phase)

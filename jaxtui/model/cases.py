@@ -1,4 +1,4 @@
-"""What is asked for: ops, cases, experiments, and the plan for them."""
+"""The requested work: ops, cases, experiments, and the plan for them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from jaxtui.model.own import ARGUMENTS, short_name
 from jaxtui.model.remark import Fact, Remark
 
 Arithmetic = Literal["flops", "moves", "uncounted"]
-"""What an op does: operations that jaxtui counts, none because data are only moved, or
-operations that nobody counts."""
+"""The arithmetic of an op: operations that jaxtui counts, none because data are only
+moved, or operations that nobody counts."""
 
 BUDGET_SECONDS, BUDGET_SECONDS_PER_CASE = 10.0, 1.0
-"""For measuring, unless a budget was typed: what rounds need that span six seconds."""
+"""Seconds of measuring, unless a budget was typed: rounds that span six seconds need
+them."""
 
 BESIDE_SECONDS = {"host": 0.5, "cpu": 1.0}
 ACCELERATED_SECONDS = 3.0
@@ -36,9 +37,9 @@ class OpInfo(Record, frozen=True, kw_only=True):
 
     name: str
     summary: str
-    """One plain sentence."""
+    """A plain sentence."""
     size_means: str
-    """What the op's one size parameter counts, e.g. ``n of n×n``."""
+    """The quantity that the size counts, e.g. ``n of n×n``."""
     dtypes: tuple[str, ...]
     flops: str
     """The formula for people, in words of ``n``, e.g. ``2 n³``; empty where XLA
@@ -50,14 +51,14 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """Sensible range of sizes; a larger one is allowed where memory is."""
     takes_precision: bool = False
     modes: tuple[Mode, ...] = USUAL_MODES
-    """How it can be executed: ``pallas`` and ``tensorflow`` where it has that form."""
+    """The modes that it has: ``pallas`` and ``tensorflow`` where it has that form."""
     own: bool = False
     """A function whose arguments decide about size and dtype; it has no formulas."""
     arithmetic: Arithmetic = "flops"
     largest: int | None = None
     """The largest size that can be; ``None`` where memory alone limits it."""
     collective: bool = False
-    """It needs several devices at once; its size is in bytes."""
+    """True if it needs several devices at once; its size is in bytes."""
 
     @classmethod
     def of_function(cls, name: str, summary: str) -> OpInfo:
@@ -96,12 +97,12 @@ class Case(Record, frozen=True, kw_only=True):
 
     @property
     def on_host(self) -> bool:
-        """Whether NumPy or TensorFlow runs it, and no device of JAX."""
+        """True if NumPy or TensorFlow runs it, and no device of JAX."""
         return self.mode in HOST_MODES
 
     @property
     def on_mesh(self) -> bool:
-        """Whether a mesh was typed for it."""
+        """True if a mesh was typed for it."""
         return MESH in (self.params or {})
 
     @property
@@ -111,7 +112,7 @@ class Case(Record, frozen=True, kw_only=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Of its label."""
+        """The words of its label."""
         hosted = self.inputs == "host" and not self.on_host
         found = (
             short_name(self.op),
@@ -134,8 +135,8 @@ class Case(Record, frozen=True, kw_only=True):
 
 
 def refusal(case: Case, info: OpInfo) -> Remark | None:
-    """Why a case cannot be, whatever runs it; ``None`` where nothing is known against
-    it. What a device lacks, and whether there is room, only the engine knows.
+    """Return why a case cannot be, whatever runs it; ``None`` if it can. Only the
+    engine knows what a device lacks, and whether there is room.
     """
     facts: dict[str, Fact] = {"op": short_name(case.op)}
     if not info.own and case.dtype not in info.dtypes:
@@ -188,8 +189,8 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
 
     cases: tuple[Case, ...]
     budget_seconds: float | None = None
-    """For the turns of all cases; ``None`` means the default. Import, inputs, compile
-    and checks come on top of it."""
+    """Seconds for the turns of all cases; ``None`` means the default. Import, inputs,
+    compile and checks come on top of it."""
     target_half_width: float = 0.03
     """Stop a case when its interval is this narrow, relative to the median;
     0 samples until the budget ends."""
@@ -197,7 +198,7 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
     """Return every single sample with the measurement."""
     seed: int = 0
     processes: int = 1
-    """In how many fresh engines each case is timed, one after the other.
+    """The number of fresh engines that time each case, one after the other.
 
     One unless it was typed. Two cases of a product in five processes, each with its two
     seconds, took 1.46 times as long as in one (26 and 18 s, 24 and 16 s on two busy
@@ -230,30 +231,32 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
 
 
 class Peak(Record, frozen=True, kw_only=True):
-    """What a device could do at most in a dtype, and who says so."""
+    """The published peak of a device in a dtype, with its source."""
 
     flops_per_second: float | None
     bytes_per_second: float | None
     source: str
     """The publication, as it is cited."""
     basis: Remark | None = None
-    """How the figure of a device comes of what is published of its chip."""
+    """The rule by which the figure of a device follows from that of its chip."""
 
 
 class Failure(Record, frozen=True, kw_only=True):
-    """Why a case has no trustworthy number."""
+    """The reason why a case has no trustworthy number."""
 
     case: Case
     remark: Remark
     estimated_seconds: float | None = None
-    """What one call would take, where that is why it was not run."""
+    """Seconds that a call would take, where that is why it was not run."""
 
 
 class Recipe(Record, frozen=True, kw_only=True):
-    """What plain Python needs to do what a case does, for ``jaxtui.view.scripts``."""
+    """The parts of plain Python that does what a case does, for
+    ``jaxtui.view.scripts``.
+    """
 
     modules: tuple[str, ...]
-    """What these texts call the modules that they use."""
+    """The names that these texts use for modules."""
     x64: bool = False
     """JAX's 64 bits are switched on for it."""
     function: str
@@ -265,11 +268,11 @@ class Recipe(Record, frozen=True, kw_only=True):
     wait: str = ""
     """An expression: the function that waits for a result."""
     tree: bool = False
-    """It is a function of a file, whose result may be a tree of arrays."""
+    """True for a function of a file, whose result may be a tree of arrays."""
 
 
 class PlannedCase(Record, frozen=True, kw_only=True):
-    """What a case would need, before anything is allocated."""
+    """The needs of a case, before anything is allocated."""
 
     case: Case
     memory_bytes: int
@@ -282,11 +285,11 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     problem: Failure | None = None
     """Set when the case cannot run here."""
     recipe: Recipe | None = None
-    """How to do it without jaxtui, where that was asked for and a template fits."""
+    """The recipe without jaxtui, where requested and a template fits."""
 
     @classmethod
     def refused(cls, case: Case, remark: Remark) -> PlannedCase:
-        """One that cannot run."""
+        """Return a case that cannot run, with the reason."""
         return cls(
             case=case,
             memory_bytes=0,

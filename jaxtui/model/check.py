@@ -22,57 +22,57 @@ CheckTest = Literal[
     "together",
     "collectives",
 ]
-"""What is tested, each at some level; design.md and the README say how."""
+"""The tests, each with some level; design.md and the README describe them."""
 
 CheckLevel = Literal["quick", "full"]
 """About twelve seconds for a device, or some minutes."""
 
 Unit = Literal["", "chips", "bytes", "flop/s", "bytes/s", "seconds", "relative error"]
-"""Of a reading; a ratio has none."""
+"""The unit of a reading; a ratio has none."""
 
 ExpectedKind = Literal["peak", "most", "exact"]
 """A dense peak that cannot be exceeded, of which some share is reached; a bound from
 above; a figure that must be met exactly."""
 
 Doing = Literal["compiling", "measuring"]
-"""What a test does with a device."""
+"""The activity of a test on a device."""
 
 CHECK_TESTS: tuple[CheckTest, ...] = get_args(CheckTest)
 CHECK_LEVELS: tuple[CheckLevel, ...] = get_args(CheckLevel)
 
 
 class Check(WithBudget, frozen=True, kw_only=True, tag=True):
-    """One test of the health check on some devices: a work for the engine."""
+    """A test of the health check on some devices: a work for the engine."""
 
     test: CheckTest
     level: CheckLevel = "quick"
     devices: tuple[str, ...]
     """Names of addressable devices, such as ``tpu:3``; at least one."""
     budget_seconds: float
-    """For measuring, however many devices there are; compiling comes on top."""
+    """Seconds for measuring, however many devices there are; compiling comes on top."""
     seed: int = 0
 
 
 class Expected(Record, frozen=True, kw_only=True):
-    """What a figure is compared with, and who says so."""
+    """The value that a figure is compared with, and its source."""
 
     value: float
-    """In the unit of the reading."""
+    """The value in the unit of the reading."""
     kind: ExpectedKind
     source: Remark
-    """Where the value comes from."""
+    """The source of the value."""
     reached: float | None = None
-    """Of a peak: the best that others are known to have reached on such a device."""
+    """For a peak: the best that others are known to have reached on such a device."""
 
 
 class Reading(Record, frozen=True, kw_only=True):
-    """One figure of a test, as it was measured."""
+    """A figure of a test, as it was measured."""
 
     test: CheckTest
     device: str | None
-    """Its name; ``None`` for a reading of the machine as a whole."""
+    """The device's name; ``None`` for a reading of the machine as a whole."""
     what: str
-    """What was measured, e.g. ``matmul 8192 bfloat16``. With test and device it
+    """The measured thing, e.g. ``matmul 8192 bfloat16``. With test and device it
     identifies the reading, also in baselines."""
     unit: Unit = ""
     measured: float | None = None
@@ -81,12 +81,12 @@ class Reading(Record, frozen=True, kw_only=True):
     ci_high: float | None = None
     """Interval over rounds, where there were rounds."""
     confidence: float | None = None
-    """That the figure lies in it; a baseline of before does not say it."""
+    """The probability that the interval holds the figure; old baselines lack it."""
     expected: Expected | None = None
     digest: str = ""
-    """Of a result of the test ``numerics``: on devices of a kind those of one reading
-    are the same. Up to a colon it is that of the program, where XLA chooses one for
-    each device: only results of one program are compared. Empty where there is none to
+    """The digest of a result of the test ``numerics``: equal for one reading on devices
+    of a kind. Up to a colon it is that of the program, where XLA chooses one for each
+    device: only results of one program are compared. Empty where there is none to
     compare."""
     remarks: tuple[Remark, ...] = ()
     """An ``error`` is wrong beyond doubt, a ``warning`` makes the figure low (but for
@@ -94,12 +94,12 @@ class Reading(Record, frozen=True, kw_only=True):
 
     @property
     def disturbed(self) -> bool:
-        """Whether other programs used the cores that the device computes on."""
+        """True if other programs used the cores that the device computes on."""
         return any(remark.code == "contended" for remark in self.remarks)
 
 
 class CheckDoing(Record, frozen=True, kw_only=True, tag=True):
-    """These devices are at work from now on.
+    """Reports that these devices are at work from now on.
 
     Those without their ``CheckDone`` are the suspects if the engine dies or a time
     limit passes.
@@ -110,7 +110,7 @@ class CheckDoing(Record, frozen=True, kw_only=True, tag=True):
 
 
 class CheckRead(Record, frozen=True, kw_only=True, tag=True):
-    """One reading of the test."""
+    """A reading of the test."""
 
     reading: Reading
 

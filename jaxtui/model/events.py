@@ -1,4 +1,4 @@
-"""What happens while an engine works: a core generator yields it, the wire wraps it."""
+"""The events of a working engine: a core generator yields them, the wire wraps them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.model.snippets import Snippet, SnippetShown, SnippetTimed
 
 Ending = Literal["complete", "cancelled", "crashed"]
-"""How a run ended."""
+"""The end of a run."""
 
 # Of a run.
 
@@ -28,7 +28,7 @@ class RunStarted(Record, frozen=True, kw_only=True, tag=True):
     """A run begins."""
 
     cases: tuple[Case, ...] = ()
-    """Of an experiment: indices of later events count in them."""
+    """The cases of an experiment; later events name them by index."""
     budget_seconds: float = 0.0
 
 
@@ -65,7 +65,7 @@ class PhaseMeasured(Record, frozen=True, kw_only=True, tag=True):
 
 
 class Sampled(Record, frozen=True, kw_only=True, tag=True):
-    """One turn of a case: at most 200 of its calls, and what is known so far."""
+    """A turn of a case: at most 200 of its calls, and its figures so far."""
 
     index: int
     round: int
@@ -76,11 +76,11 @@ class Sampled(Record, frozen=True, kw_only=True, tag=True):
     """Seconds, in the order of the calls; empty for NumPy."""
     ready: tuple[float, ...]
     ready_median: float
-    """Of all calls of this turn, seconds: the figure of the round."""
+    """The median of all calls of this turn, seconds: the figure of the round."""
     dispatch_bins: dict[int, int] | None = None
     ready_bins: dict[int, int] | None = None
-    """How many calls lie in each bin of ``stats.bin_of``, where the points are not all
-    of them: the points are extremes, and no distribution can be made of these."""
+    """Calls in each bin of ``stats.bin_of``, where the points are not all of them: the
+    points are extremes, and give no distribution."""
     measurement: Measurement
     """The measurement as it stands, with ``stopped`` still ``None``."""
 
@@ -100,7 +100,7 @@ class CaseFailed(Record, frozen=True, kw_only=True, tag=True):
 
 
 class Progress(Record, frozen=True, kw_only=True, tag=True):
-    """Where the run stands; sent between turns."""
+    """The progress of the run; sent between turns."""
 
     elapsed_seconds: float
     remaining_seconds: float
@@ -141,21 +141,22 @@ class Ready(Record, frozen=True, kw_only=True, tag=True):
     devices: tuple[Device, ...]
     ops: tuple[OpInfo, ...]
     findings: tuple[Remark, ...] = ()
-    """What is to be known of the machine, now that JAX's view of it is known too."""
+    """Findings about the machine, JAX's view included."""
     hosts: tuple[Host, ...] = ()
-    """Of each process, where there are several: ``host`` is the first of them."""
+    """The host of each process, where there are several: ``host`` is the first
+    of them."""
 
 
 class Noticed(Record, frozen=True, kw_only=True, tag=True):
-    """What the engine found out about the machine before JAX was touched."""
+    """The engine's findings about the machine, before JAX was touched."""
 
     findings: tuple[Remark, ...]
     hardware: str = ""
-    """What JAX is about to initialise, in words: ``8 TPU v5e chips``."""
+    """The hardware that JAX is about to initialise, in words: ``8 TPU v5e chips``."""
     makers: tuple[str, ...] = ()
-    """Those of it, as JAX names the platforms: ``tpu``, ``cuda``, ``rocm``."""
+    """Its makers, as JAX names the platforms: ``tpu``, ``cuda``, ``rocm``."""
     tpu_chips: int = 0
-    """Of it, on this host; 0 where that is unknown."""
+    """Its TPU chips on this host; 0 where that is unknown."""
 
 
 class Waiting(Record, frozen=True, kw_only=True, tag=True):
@@ -163,14 +164,14 @@ class Waiting(Record, frozen=True, kw_only=True, tag=True):
 
     elapsed_seconds: float
     remark: Remark
-    """What takes so long, as far as that is known."""
+    """The likely cause of the delay."""
 
 
 class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
     """The engine cannot serve; it exits after this."""
 
     remark: Remark
-    """Why; its code tells what can be done about it."""
+    """The reason; its code tells what to do about it."""
     holders: tuple[Holder, ...] = ()
 
 
@@ -197,7 +198,7 @@ class EngineDied(Record, frozen=True, kw_only=True, tag=True):
     """The engine process ended without being asked to; the next run starts another."""
 
     returncode: int | None
-    """As ``subprocess`` gives it: negative for a signal."""
+    """The exit status as in ``subprocess``: negative for a signal."""
     remark: Remark
 
 
@@ -248,4 +249,4 @@ Event = Union[RunEvent, EngineEvent]  # noqa: UP007
 Work = Union[  # noqa: UP007
     Experiment, Loop, Snippet, Check, Inspection, Roofs, Links, Profiling
 ]
-"""What an engine can be asked to run."""
+"""The kinds of work that an engine runs."""

@@ -15,20 +15,20 @@ class Place(Record, frozen=True):
     processes: int
     process: int
     local_devices: tuple[int, ...] | None = None
-    """Of a GPU host with a process for each of its GPUs."""
+    """The devices of the process, on a GPU host with a process for each of its GPUs."""
     launcher: str = ""
     """JAX's name for what has started them; empty where it was typed."""
 
 
 class Arrival(Record, frozen=True, kw_only=True):
-    """What a process says of itself as it joins: it must fit those of the others."""
+    """The facts about a process that joins: they must fit those of the others."""
 
     process: int
     processes: int
-    """How many it was told that there are."""
+    """The number of processes that it was started with."""
     hostname: str
     boot: str
-    """Of the kernel: equal for processes that share a machine."""
+    """The kernel's boot id: equal for processes that share a machine."""
     jaxtui: str
     jax: str
     jaxlib: str
@@ -37,14 +37,14 @@ class Arrival(Record, frozen=True, kw_only=True):
 
 
 class Terms(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What process 0 answers to who has joined."""
+    """The answer of process 0 to the processes that have joined."""
 
     hostnames: tuple[str, ...] = ()
-    """Of each process."""
+    """The host name of each process."""
     machines: tuple[int, ...] = ()
-    """Of each process: equal numbers share a machine."""
+    """The machine of each process: equal numbers share one."""
     refusal: Remark | None = None
-    """Why the processes don't match, if they don't."""
+    """The reason why the processes don't match, if they don't."""
 
 
 class Member(Record, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Member(Record, frozen=True, kw_only=True):
 
 
 class Intent(Record, frozen=True, kw_only=True):
-    """What a process is about to do: all must be about to do the same."""
+    """The work that a process is about to do: all must be about to do the same."""
 
     work: str
     """A digest of it."""
@@ -65,10 +65,10 @@ class Intent(Record, frozen=True, kw_only=True):
 
 
 class Notice(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What process 0 tells all, and each tells process 0, at any time."""
+    """A message between process 0 and the others, at any time."""
 
     done: int
-    """How many works the process has done."""
+    """The number of works that the process has done."""
     lost: Remark | None = None
     """The process is going, or knows of one that is gone; else the work after those
     that are done is to stop."""
@@ -81,13 +81,13 @@ class Joining(Record, frozen=True, kw_only=True, tag=True):
     names: tuple[str, ...] = ()
     """The host of each process, where the launcher tells."""
     missing: tuple[int, ...] = ()
-    """Those that process 0 waits for."""
+    """The processes that process 0 waits for."""
     heard: bool = False
     """Process 0 listens, or is this one."""
     obstacle: str = ""
     """A code: why process 0 cannot be reached, as yet."""
     hostnames: tuple[str, ...] = ()
-    """Of each process, once all have met."""
+    """The host name of each process, once all have met."""
 
 
 HOST_GONE = (

@@ -9,8 +9,8 @@ from jaxtui.model.cases import Case, Peak
 from jaxtui.model.remark import Remark
 
 LoopStyle = Literal["never", "end", "each"]
-"""When the host waits, with ``block_until_ready``: never, once at the end, or after
-every call."""
+"""The time of the host's wait, with ``block_until_ready``: never, once at the end, or
+after every call."""
 
 LOOP_STYLES: tuple[LoopStyle, ...] = get_args(LoopStyle)
 
@@ -21,24 +21,24 @@ class Loop(WithBudget, frozen=True, kw_only=True, tag=True):
     """A number of calls of one case, one after the other, as a program would do it."""
 
     case: Case
-    """Its mode is ``eager`` or ``jit``."""
+    """The case; its mode is ``eager`` or ``jit``."""
     calls: int = 40
-    """From 1 to ``MAXIMUM_LOOP_CALLS``."""
+    """The number of calls, from 1 to ``MAXIMUM_LOOP_CALLS``."""
     style: LoopStyle = "never"
     chained: bool = False
     """Each call takes the last result as its first argument; else all calls have the
     same arguments."""
     budget_seconds: float = 10.0
-    """For everything, compile included; sets how often the loop is repeated."""
+    """Seconds for everything, compile included; sets how often the loop is repeated."""
 
 
 DeviceLane = Literal["measured", "inferred"]
-"""Where the device's share of a call comes from: the runtime's own trace, or the order
-in which results became ready."""
+"""The source of the device's share of a call: the runtime's own trace, or the order in
+which results became ready."""
 
 
 class LoopCall(Record, frozen=True, kw_only=True):
-    """One call of a loop; seconds since the first call was entered."""
+    """A call of a loop; seconds since the first call was entered."""
 
     entered: float
     returned: float
@@ -54,15 +54,15 @@ class LoopCall(Record, frozen=True, kw_only=True):
 
 
 class LoopClock(Record, frozen=True, kw_only=True):
-    """What a loop took as a whole: medians over its repeats, in seconds."""
+    """The times of a loop as a whole: medians over its repeats, in seconds."""
 
     repeats: int
     stopwatch_seconds: float
-    """From the first call until the loop's own code was through: what a stopwatch
-    around the loop reads. Nothing is waited for that the style does not wait for."""
+    """Seconds from the first call until the loop's own code was through: a stopwatch
+    around the loop reads them. It waits only where the style does."""
     true_seconds: float
-    """From the first call until every result was ready, and the loop's own code was
-    through."""
+    """Seconds from the first call until every result was ready, and the loop's own code
+    was through."""
     factor: tuple[float, float] | None = None
     """The least and the largest of how many times longer that is than the stopwatch
     says: of the turns of these repeats, each the median of its own. ``None`` of one."""
@@ -81,7 +81,7 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
 
     loop: Loop
     calls: tuple[LoopCall, ...]
-    """One repeat, with the watcher: the traced one, or the one whose total is the
+    """The calls of one watched repeat: the traced one, or the one whose total is the
     median."""
     watched: LoopClock
     """The clocks of the repeats with the watcher."""
@@ -96,7 +96,7 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
     traced: LoopClock | None = None
     """The clocks of the traced repeat, where the lane is measured."""
     flops: float | None
-    """Of one call, by the op's own formula."""
+    """Flops of one call, by the op's own formula."""
     peak: Peak | None = None
     held_from: int | None = None
     """Index of the first call that the runtime held back because its queue was full;

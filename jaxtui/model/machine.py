@@ -1,4 +1,4 @@
-"""What there is: the host, its devices, and who holds them."""
+"""The host, its devices, and the processes that hold them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Host(Record, frozen=True, kw_only=True):
     cpu_model: str | None = None
     cpu_count: int | None = None
     usable_cores: float | None = None
-    """That the process may use, by affinity and the quota of its cgroups."""
+    """Cores that the process may use, by affinity and the quota of its cgroups."""
     plugins: dict[str, str] = msgspec.field(default_factory=dict)
     """The versions of libtpu and of JAX's other plugins, by package."""
     memory_bytes: int | None = None
@@ -49,7 +49,7 @@ class Host(Record, frozen=True, kw_only=True):
 
 
 class Device(Record, frozen=True, kw_only=True):
-    """One ``jax.Device``; attributes that it does not have are ``None``."""
+    """A ``jax.Device``; attributes that it does not have are ``None``."""
 
     id: int
     platform: str
@@ -66,7 +66,7 @@ class Device(Record, frozen=True, kw_only=True):
     addressable: bool = True
     """False for a device of another process that the engine cannot ask for work."""
     hostname: str | msgspec.UnsetType = msgspec.UNSET
-    """Of its host, where there are several processes."""
+    """The name of its host, where there are several processes."""
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
     """Every other public attribute that the device really has, as text."""
 
@@ -106,7 +106,7 @@ class Device(Record, frozen=True, kw_only=True):
 
     @property
     def tensorcores(self) -> int:
-        """How many cores of a TPU chip work as this one device."""
+        """The number of cores of a TPU chip that work as this one device."""
         text = self.attributes.get("num_cores", "")
         if text.isdigit() and int(text):
             return int(text)
@@ -166,7 +166,7 @@ def device_of(devices: Iterable[Device], name: str) -> Device | None:
 
 
 def chip_count(devices: Sequence[Device]) -> int:
-    """How many places the devices sit at: some chips are two devices.
+    """Return the number of chips of the devices: some chips are two devices.
 
     A device without coords, such as a GPU, counts as one.
     """
@@ -177,7 +177,7 @@ def chip_count(devices: Sequence[Device]) -> int:
 
 
 def slice_count(devices: Sequence[Device]) -> int:
-    """How many slices the devices belong to."""
+    """Return the number of slices that the devices belong to."""
     return len({one.slice_index for one in devices})
 
 
@@ -185,7 +185,7 @@ class Topology(Record, frozen=True, kw_only=True):
     """A TPU topology, in the words of ``jax.experimental.topologies``."""
 
     name: str
-    """As libtpu takes it: ``v5e:2x4``, chips per dimension."""
+    """The name that libtpu takes: ``v5e:2x4``, chips per dimension."""
     options: dict[str, int | str | tuple[int, ...]] = msgspec.field(
         default_factory=dict
     )
@@ -211,4 +211,4 @@ class Holder(Record, frozen=True, kw_only=True):
     paths: tuple[str, ...]
     """The device files that it has open, e.g. ``/dev/accel0``."""
     age_seconds: float | None = None
-    """How long ago it began."""
+    """Seconds since it began."""

@@ -1,4 +1,4 @@
-"""What came out of timing a case."""
+"""The result of timing a case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ not know more about the next minute."""
 
 
 def confidence(rounds: int) -> float:
-    """How sure the interval of so many rounds is: 0.992 from eight on.
+    """Return the confidence of the interval of so many rounds: 0.992 from eight on.
 
     That of the lowest and the highest of k independent values about their median,
     1 − 2 · 2⁻ᵏ; below six rounds it is less than 0.95.
@@ -33,7 +33,7 @@ of 1 ± 1/3 are 4/3 and 2/3."""
 
 
 def is_vague(low: float, high: float, confidence: float) -> bool:
-    """Whether a figure with this interval is not known to within a third.
+    """Return whether a figure with this interval is not known to within a third.
 
     Of a single round nothing is known: its confidence is 0.
     """
@@ -41,7 +41,7 @@ def is_vague(low: float, high: float, confidence: float) -> bool:
 
 
 def is_uncertain(low: float, high: float, confidence: float) -> bool:
-    """Whether a ratio with this interval may be 1, or is vague."""
+    """Return whether a ratio with this interval may be 1, or is vague."""
     return is_vague(low, high, confidence) or low <= 1 <= high
 
 
@@ -61,13 +61,15 @@ class Phases(Record, frozen=True, kw_only=True):
 
     @property
     def cold_seconds(self) -> float:
-        """What the very first call costs a user: trace, lower, compile and run."""
+        """Seconds that the very first call costs a user: trace, lower, compile
+        and run.
+        """
         parts = (self.trace, self.lower, self.compile, self.first_call)
         return sum(part for part in parts if part is not None)
 
 
 class Summary(Record, frozen=True, kw_only=True):
-    """One clock of a measurement, seconds."""
+    """A clock of a measurement, seconds."""
 
     n: int
     """Calls."""
@@ -92,8 +94,8 @@ class Summary(Record, frozen=True, kw_only=True):
     """Fresh processes whose medians the interval is about; unset where it is about the
     rounds of one."""
     confidence: float = 0.0
-    """That the median lies in the interval, were the batches independent; it follows
-    from ``processes`` or else from ``rounds``, whatever is given."""
+    """The probability that the interval holds the median, were the batches independent;
+    it follows from ``processes`` or else from ``rounds``, whatever is given."""
 
     def __post_init__(self) -> None:
         """Know how sure the interval is, also in documents that do not say it."""
@@ -102,7 +104,7 @@ class Summary(Record, frozen=True, kw_only=True):
 
     @property
     def interval(self) -> Interval:
-        """Of the median."""
+        """The interval of the median."""
         return Interval(self.ci_low, self.median, self.ci_high, self.confidence)
 
     @property
@@ -112,7 +114,7 @@ class Summary(Record, frozen=True, kw_only=True):
 
     @property
     def vague(self) -> bool:
-        """Whether the median is not known to within a third."""
+        """True if the median is not known to within a third."""
         return self.interval.vague
 
 
@@ -124,7 +126,7 @@ class Interval(Record, frozen=True):
     median: float
     high: float
     confidence: float = 0.0
-    """That it lies between the two; 0 where nothing is known of it."""
+    """The probability that it lies between the two; 0 if unknown."""
 
     @property
     def half_width(self) -> float:
@@ -133,22 +135,22 @@ class Interval(Record, frozen=True):
 
     @property
     def vague(self) -> bool:
-        """Whether the median is not known to within a third."""
+        """True if the median is not known to within a third."""
         return is_vague(self.low, self.high, self.confidence)
 
     @property
     def uncertain(self) -> bool:
-        """Of a ratio: whether it may be 1, or is vague."""
+        """True for a ratio that may be 1, or is vague."""
         return is_uncertain(self.low, self.high, self.confidence)
 
     @property
     def decided(self) -> bool:
-        """Of a ratio: whether it is surely above 1, or surely below."""
+        """True for a ratio that is surely above 1, or surely below."""
         return self.confidence > 0 and not self.low <= 1 <= self.high
 
     @property
     def inverse(self) -> Interval:
-        """Of a ratio: the second clock over the first."""
+        """The inverse ratio: the second clock over the first."""
         return Interval(1 / self.high, 1 / self.median, 1 / self.low, self.confidence)
 
 
@@ -160,10 +162,10 @@ class Samples(Record, frozen=True, kw_only=True):
 
 
 class SourceCode(Record, frozen=True, kw_only=True):
-    """What a function of a file was made from, wherever that lies."""
+    """The source of a function of a file, wherever it lies."""
 
     digest: str
-    """Of the file; another one after an edit."""
+    """The digest of the file, which an edit changes."""
 
 
 class Processes(Record, frozen=True, kw_only=True):
@@ -171,29 +173,29 @@ class Processes(Record, frozen=True, kw_only=True):
 
     n: int
     medians: tuple[float, ...]
-    """Of each process, in their order."""
+    """The median of each process, in their order."""
     low: float
     high: float
     """The ends of the interval about processes, as in ``ready``."""
 
 
 class CollectiveRates(Record, frozen=True, kw_only=True):
-    """What a collective moved, as nccl-tests counts it."""
+    """The traffic of a collective, as nccl-tests counts it."""
 
     participants: int
     """Devices of each group."""
     algorithm_bytes_per_second: float | None
     """The size over the seconds of a call; ``None`` before there are any."""
     bus_bytes_per_second: float | None
-    """That times the factor of the collective: what the links carry, whatever the
-    number of devices."""
+    """Bytes per second times the factor of the collective: the rate of the links,
+    whatever the number of devices."""
     wrong: int | None
     """Elements of the results of all participants that are not what NumPy has;
     ``None`` before they were checked."""
 
 
 class Measurement(Record, frozen=True, kw_only=True):
-    """What one case yielded."""
+    """The result of a case."""
 
     case: Case
     phases: Phases
@@ -219,7 +221,7 @@ class Measurement(Record, frozen=True, kw_only=True):
     xla_flops: float | None = None
     """XLA's own count from ``cost_analysis``, for comparison only."""
     processes: Processes | None = None
-    """Where it was timed in several: what ``ready`` is made of."""
+    """The processes whose medians ``ready`` sums up, if there were several."""
     free_seconds: float | None = None
     """Seconds per call to give its result back, the median of some calls: a plain loop
     pays for that, ``ready`` does not contain it. ``None`` where not known."""
@@ -227,13 +229,13 @@ class Measurement(Record, frozen=True, kw_only=True):
     """NumPy's seconds until ready over these: above 1 this one is faster. Known to the
     document of a run in which NumPy took turns with it; ``None`` of NumPy itself."""
     source: SourceCode | msgspec.UnsetType = msgspec.UNSET
-    """Of a function of a file or of a package."""
+    """The source of a function of a file or of a package."""
     multiplies: str | msgspec.UnsetType = msgspec.UNSET
     """The dtype of the largest product in a function of a file, if there is one."""
     collective: CollectiveRates | msgspec.UnsetType = msgspec.UNSET
-    """Of a collective."""
+    """The rates of a collective."""
     hostname: str | msgspec.UnsetType = msgspec.UNSET
-    """Of the host that timed it, where there are several processes."""
+    """The name of the host that timed it, where there are several processes."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
 
     @property
@@ -244,11 +246,11 @@ class Measurement(Record, frozen=True, kw_only=True):
         return self.ready.median if self.ready else None
 
     def has(self, code: str) -> bool:
-        """Whether a remark with this code is among its notes."""
+        """Return whether a remark with this code is among its notes."""
         return any(note.code == code for note in self.notes)
 
     def without(self, notes: Iterable[Remark]) -> Measurement:
-        """The same with those notes only that differ from what the run says."""
+        """Return the measurement with only the notes that differ from the run's."""
         return msgspec.structs.replace(self, notes=differing(self.notes, notes))
 
 
@@ -267,14 +269,14 @@ OF_RUNS = frozenset(
 """Codes of what is usually true of a whole run, of its machine, or of its settings."""
 
 AMOUNTS = {"contended": "used_cores"}
-"""By code: the fact that is another one on every measurement."""
+"""By code: the fact that varies between measurements."""
 
 CLEARLY = 2.0
 """Times the figure of the run: from there on a figure of a measurement differs."""
 
 
 def run_notes(measurements: Iterable[Measurement]) -> tuple[Remark, ...]:
-    """What is true of a run as a whole.
+    """Return the notes that hold for a run as a whole.
 
     A remark of ``OF_RUNS`` is the run's if it stands on every measurement of the
     platforms that it stands on at all (``host`` is one). Where an amount varies, half
@@ -320,7 +322,7 @@ def amount(note: Remark) -> float:
 
 
 def without_amount(note: Remark) -> Remark:
-    """What it has in common with others of its code."""
+    """Return the part of a note that it shares with others of its code."""
     facts = {
         name: fact
         for name, fact in note.facts.items()

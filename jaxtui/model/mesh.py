@@ -15,7 +15,7 @@ MESH, AXES = "mesh", "axes"
 """The parameters of a case that hold them."""
 
 NAMES = ("x", "y", "z")
-"""Of the axes, in order: a slice of TPUs has no more than three."""
+"""The names of the axes, in order: a slice of TPUs has no more than three."""
 
 _MESH = re.compile(r"([1-9]\d{0,8}(?:x[1-9]\d{0,8}){0,2})(?:@([\w,\s]*))?", re.ASCII)
 
@@ -29,7 +29,7 @@ class Mesh(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of its axes."""
+        """The names of its axes."""
         return NAMES[: len(self.shape)]
 
     @property
@@ -39,7 +39,7 @@ class Mesh(NamedTuple):
 
     @property
     def devices(self) -> int:
-        """How many it has."""
+        """The number of its devices."""
         return math.prod(self.shape)
 
     @property
@@ -49,14 +49,14 @@ class Mesh(NamedTuple):
 
     @property
     def params(self) -> dict[str, int | float | str]:
-        """As a case holds it."""
+        """The mesh as params of a case."""
         shape = "x".join(map(str, self.shape))
         axes = {} if self.over == self.names else {AXES: ",".join(self.over)}
         return {MESH: shape, **axes}
 
     @property
     def text(self) -> str:
-        """As it is typed: ``2x4@y``."""
+        """The mesh as it is typed: ``2x4@y``."""
         return "@".join(map(str, self.params.values()))
 
 

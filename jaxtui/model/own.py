@@ -48,7 +48,7 @@ _SPEC = re.compile(
 )
 
 WHOLE = "-"
-"""In place of an axis: the dimension is not divided."""
+"""The mark in place of an axis: the dimension is not divided."""
 
 _BITS = re.compile(r"\d+")
 
@@ -60,29 +60,28 @@ class Spec(NamedTuple):
     """NumPy's name of it."""
     shape: tuple[int, ...]
     axes: tuple[str, ...] = ()
-    """Of a mesh, by which its dimensions are divided, or ``WHOLE``; the rest is whole,
-    too."""
+    """Mesh axes that divide its dimensions, or ``WHOLE``; the rest is whole, too."""
 
     @property
     def elements(self) -> int:
-        """How many numbers it has."""
+        """The number of its elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Its bytes."""
+        """Its size in bytes."""
         return self.elements * itemsize(self.dtype)
 
     @property
     def text(self) -> str:
-        """As XLA writes it."""
+        """The spec as XLA writes it."""
         short = {name: xla for xla, name in XLA_DTYPES.items()}[self.dtype]
         axes = f"@{','.join(self.axes)}" if self.axes else ""
         return f"{short}[{','.join(map(str, self.shape))}]{axes}"
 
 
 def is_own(op: str) -> bool:
-    """Whether an op is a function of a file: ``/path/to/file.py:name``."""
+    """Return whether an op is a function of a file: ``/path/to/file.py:name``."""
     return op.rpartition(":")[0].endswith(".py")
 
 

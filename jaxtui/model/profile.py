@@ -1,4 +1,4 @@
-"""Where the time of a step goes: what a trace of the profiler shows."""
+"""The time of a step by kernel, from a trace of the profiler."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from jaxtui.model.cases import Case
 from jaxtui.model.remark import Remark
 
 KernelKind = Literal["compute", "collective", "copy"]
-"""What keeps a device busy: arithmetic, exchange with other devices, moved memory."""
+"""The work of a kernel: arithmetic, exchange with other devices, moved memory."""
 
 KERNEL_KINDS: tuple[KernelKind, ...] = get_args(KernelKind)
-"""In the order in which a moment belongs to them, where several run."""
+"""The kinds by rank: a moment belongs to the first of those that run."""
 
 STEPS, MOST_STEPS = 5, 1000
-"""Of an own function: enough for a ±, and a small trace."""
+"""Steps of an own function: enough for a ±, and a small trace."""
 
 
 # Not of ``statistics``, whose import takes a millisecond of every start.
@@ -29,29 +29,29 @@ class Profiling(Record, frozen=True, kw_only=True, tag=True):
     """Ask for a profile of some calls of a case: a work for the engine."""
 
     case: Case
-    """Its mode is ``eager``, ``jit`` or ``pallas``."""
+    """The case; its mode is ``eager``, ``jit`` or ``pallas``."""
     steps: int = STEPS
 
 
 SCRIPT_SECONDS = 10.0
-"""For so long a program is profiled, unless someone says how long."""
+"""Seconds for which a program is profiled, unless others are given."""
 
 
 class Script(Record, frozen=True, kw_only=True):
-    """What to profile of someone's program."""
+    """The part of somebody's program to profile."""
 
     path: str
-    """Of the file, or the name of the module."""
+    """The path of the file, or the name of the module."""
     module: bool = False
     after_seconds: float = 0.0
     """Since the program began; never before it has started JAX itself."""
     after_steps: int = 0
-    """That it annotates with ``StepTraceAnnotation``."""
+    """Steps to skip, as annotated with ``StepTraceAnnotation``."""
     seconds: float = SCRIPT_SECONDS
 
 
 class Frame(Record, frozen=True, kw_only=True):
-    """One line of the user's source."""
+    """A line of the user's source."""
 
     file: str
     line: int
@@ -79,26 +79,27 @@ class Kernel(Record, frozen=True, kw_only=True):
     program: str
     kind: KernelKind
     category: str
-    """As XProf names it: ``loop fusion``, ``dot``, ``all-reduce``."""
+    """XProf's name for it: ``loop fusion``, ``dot``, ``all-reduce``."""
     shape: str
-    """Of its result, as XLA writes it; empty where the trace has no program."""
+    """The shape of its result, as XLA writes it; empty where the trace has no
+    program."""
     op_name: str
-    """How JAX came to it: ``jit(step)/transpose(jvp())/dot_general``."""
+    """JAX's path to it: ``jit(step)/transpose(jvp())/dot_general``."""
     steps: tuple[float, ...]
-    """Its own time in each step: a loop's without its body. What ran at the same time
-    on one device shares that time."""
+    """Its own seconds in each step: a loop's without its body. Kernels that run at the
+    same time on one device share that time."""
     total_seconds: float
-    """From its start to its end, all that it holds included; and what it shares, so
-    that these may add up to more than a step."""
+    """Seconds from its start to its end, with its body and the time it shares: the sum
+    of kernels may exceed a step."""
     hidden_seconds: float
-    """Of a collective or a copy: while the device computed."""
+    """Seconds of a collective or a copy while the device computed."""
     count: float
     """Runs in a step, of all devices."""
     by_order: bool = False
-    """Which instruction it is follows from its place in a CUDA graph alone."""
+    """True if only its place in a CUDA graph tells which instruction it is."""
     flops: float | None
     bytes: float | None
-    """Of one run. By the trace on a TPU, else counted from the program."""
+    """Bytes of one run, by the trace on a TPU, else counted from the program."""
     flops_per_second: float | None = None
     """The peak of one device for the dtype that it multiplies, if it does."""
     shares: tuple[Share, ...]
@@ -119,10 +120,10 @@ class Kernel(Record, frozen=True, kw_only=True):
 
 
 class Activity(Record, frozen=True, kw_only=True):
-    """What the host did, and for how long."""
+    """The host's activity in a gap, and its seconds."""
 
     name: str
-    """Of an event of the trace; empty for what it shows nothing of."""
+    """The name of an event of the trace; empty for time without events."""
     seconds: float
 
 
@@ -145,16 +146,16 @@ class Compile(Record, frozen=True, kw_only=True):
 
     function: str
     seconds: float
-    """From the call until it was compiled, or found."""
+    """Seconds from the call until it was compiled, or found."""
     compile_seconds: float | None
-    """Of XLA alone; ``None`` of what was found in a cache."""
+    """Seconds of XLA alone; ``None`` if found in a cache."""
 
 
 class Transfer(Record, frozen=True, kw_only=True):
     """Copies between host and device of one kind, all of the profile together."""
 
     name: str
-    """As the runtime calls it."""
+    """The runtime's name for it."""
     count: int
     bytes: float | None
     seconds: float
@@ -176,7 +177,9 @@ class Holding(Record, frozen=True, kw_only=True):
 
 
 class Profile(Record, frozen=True, kw_only=True, tag=True):
-    """What a trace shows. Seconds are those of one step unless they say otherwise."""
+    """The contents of a trace. Seconds are those of one step unless they say
+    otherwise.
+    """
 
     source: str
     """Case, script or file."""
@@ -184,9 +187,9 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     device_kind: str = ""
     devices: tuple[str, ...]
     steps: tuple[float, ...]
-    """How long each took in the trace; there is at least one."""
+    """Seconds of each step in the trace; there is at least one."""
     busy: tuple[float, ...]
-    """How long a device worked in each of them, averaged over the devices."""
+    """Seconds that a device worked in each step, averaged over the devices."""
     kernels: tuple[Kernel, ...]
     """The dearest first."""
     frames: tuple[Frame, ...]
@@ -196,13 +199,13 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
     transfers: tuple[Transfer, ...] = ()
     memory: tuple[Occupancy, ...] = ()
     holdings: tuple[Holding, ...] = ()
-    """Where a trace has no memory: by line, the largest first."""
+    """Memory by line, the largest first, where a trace has no memory events."""
     bytes_per_second: float | None = None
     """The peak of one device."""
     unprofiled_seconds: float | None = None
     """A step of a loop without the profiler, awaited once: of a few the fastest."""
     size_bytes: int = 0
-    """Of the trace."""
+    """The size of the trace."""
     events: int = 0
     notes: tuple[Remark, ...] = ()
 
@@ -220,10 +223,10 @@ class Profile(Record, frozen=True, kw_only=True, tag=True):
 
     @property
     def busy_seconds(self) -> float:
-        """Of the mean step."""
+        """Seconds that a device works in the mean step."""
         return _mean(self.busy)
 
     @property
     def idle_seconds(self) -> float:
-        """What a step takes beyond its kernels."""
+        """Seconds of a step beyond its kernels."""
         return max(0.0, self.step_seconds - self.busy_seconds)

@@ -1,4 +1,4 @@
-"""What JAX and XLA make of a case, stage by stage; it is compiled and never run."""
+"""The stages of a case in JAX and XLA; it is compiled and never run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxtui.model.base import Record
 from jaxtui.model.cases import Case, Peak
 
 Bound = Literal["compute", "bandwidth"]
-"""What keeps a call from being faster."""
+"""The limit of a call's speed."""
 
 
 class Fusion(Record, frozen=True, kw_only=True):
@@ -20,8 +20,8 @@ class Fusion(Record, frozen=True, kw_only=True):
     kind: str
     """XLA's word for how it is computed: ``kLoop``, ``kInput``, ``kOutput`` …"""
     operations: dict[str, int]
-    """How many of each are inside, the most frequent first; without those that only
-    name or rearrange values."""
+    """The number of each operation inside, the most frequent first; without those that
+    only name or rearrange values."""
 
 
 class Exchanged(Record, frozen=True, kw_only=True):
@@ -31,13 +31,14 @@ class Exchanged(Record, frozen=True, kw_only=True):
     kind: str
     """XLA's word: ``all-reduce``, ``all-gather``, ``collective-permute`` …"""
     bytes: int
-    """Of the largest buffer of one device: what is reduced, gathered or sent."""
+    """Bytes of the largest buffer of one device: reduced, gathered or sent."""
     groups: int | None
-    """How many groups work side by side; ``None`` where XLA's text is not known."""
+    """The number of groups that work side by side; ``None`` where XLA's text is not
+    known."""
     participants: int | None
     """Devices of each group."""
     replica_groups: str
-    """Who works with whom, as XLA writes it, by place in the mesh."""
+    """The groups as XLA writes them, by place in the mesh."""
 
 
 class ProgramMemory(Record, frozen=True, kw_only=True):
@@ -47,28 +48,28 @@ class ProgramMemory(Record, frozen=True, kw_only=True):
     output_bytes: int
     temporaries_bytes: int
     aliased_bytes: int
-    """Of the output, what lies in memory of the arguments."""
+    """Bytes of the output that lie in memory of the arguments."""
     program_bytes: int
     """The compiled program itself."""
     peak_bytes: int | None
-    """At the worst moment; ``None`` where this jax does not say."""
+    """Bytes at the worst moment; ``None`` where this jax does not say."""
     limit_bytes: float | None = None
     """Memory of one JAX device; ``None`` for a kind that the table does not have."""
     limit_source: str = ""
 
 
 class Program(Record, frozen=True, kw_only=True):
-    """What is known of a program once it is compiled; nothing was run."""
+    """The facts about a compiled program; nothing was run."""
 
     kernels: int | None
     """Instructions of the entry computation that do something; ``None`` where the
     program cannot be read."""
     instructions: dict[str, int] = msgspec.field(default_factory=dict)
-    """How many of each kind, the most frequent first."""
+    """The number of each kind, the most frequent first."""
     fusions: tuple[Fusion, ...] = ()
-    """In the bodies of loops, too."""
+    """The fusions, those in the bodies of loops included."""
     collectives: tuple[Exchanged, ...] = ()
-    """In the bodies of loops and inside of fusions, too."""
+    """The collectives, those in the bodies of loops and inside of fusions included."""
     xla_flops: float | None = None
     xla_bytes: float | None = None
     xla_transcendentals: float | None = None
@@ -90,10 +91,10 @@ class Inspection(Record, frozen=True, kw_only=True, tag=True):
 
 
 class EagerStep(Record, frozen=True, kw_only=True):
-    """One step of the op when it runs op by op: a program of its own."""
+    """A step of the op when it runs op by op: a program of its own."""
 
     name: str
-    """Of the primitive, or of the jitted function that it calls."""
+    """The name of the primitive, or of the jitted function that it calls."""
     program: Program
 
 
@@ -101,15 +102,15 @@ class Inspected(Record, frozen=True, kw_only=True, tag=True):
     """The result of an inspection."""
 
     case: Case
-    """With the size and the dtype that the arguments of a user's function
-    turned out to have."""
+    """The case, with the size and dtype that the arguments of a user's function
+    have."""
     device_kind: str
     trace_seconds: float
     lower_seconds: float
     compile_seconds: float
     """Each a single observation, cold; of an eager case the sums over its steps."""
     flops: float | None
-    """By the op's own formula; ``None`` for an op that only moves data, and for a
+    """Flops by the op's own formula; ``None`` for an op that only moves data, and for a
     user's function."""
     bytes: float | None
     """Ideal traffic: every input read once, every result written once; ``None`` for a
@@ -117,12 +118,12 @@ class Inspected(Record, frozen=True, kw_only=True, tag=True):
     program: Program
     """The compiled program; of an eager case the sums over its steps."""
     peak: Peak | None = None
-    """What the device can do at most; ``None`` for a kind that the table lacks."""
+    """The peak of the device; ``None`` for a kind that the table lacks."""
     warm_up_seconds: float | None = None
     """A throw-away compile before, for a TPU that is not here."""
     steps: tuple[EagerStep, ...]
-    """What runs when the op is not compiled as a whole, each compiled alone; empty for
-    Pallas, or where a step cannot be compiled alone."""
+    """The programs of the op without ``jit``, each compiled alone; empty for Pallas, or
+    where a step cannot be compiled alone."""
     jaxpr: str
     stablehlo: str
     hlo: str

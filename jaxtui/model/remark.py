@@ -1,4 +1,4 @@
-"""What qualifies, explains or refuses something: a code and its facts, no sentence."""
+"""Remarks qualify, explain or refuse something: a code and its facts, no sentence."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import msgspec
 from jaxtui.model.base import Record
 
 Severity = Literal["error", "warning", "info"]
-"""It will not work; it may not be what is wanted; good to know."""
+"""The weight of a remark: it will not work; it may not be what is wanted; good
+to know."""
 
 Fact = Union[bool, int, float, str, None, tuple[Union[int, float, str], ...]]  # noqa: UP007
 """A number in base SI units, a name, a code, or several of them."""
 
 
 class Remark(Record, frozen=True, eq=False, omit_defaults=True):
-    """Why a number, a device or a run is to be read with care, or is missing.
+    """The reason why a number, a device or a run is to be read with care, or is
+    missing.
 
     The words of a code stand in ``jaxtui.view.words``. Two remarks are equal that have
     the same code and the same facts.
@@ -28,7 +30,7 @@ class Remark(Record, frozen=True, eq=False, omit_defaults=True):
     detail: str = ""
     """The original text of XLA, CUDA, libtpu or an exception, kept whole."""
     text: str | msgspec.UnsetType = msgspec.UNSET
-    """Its words, in documents only: of one that was read, those it was written with."""
+    """Its words, in documents only: those that it was written with."""
 
     def __eq__(self, other: Any) -> bool:
         if not isinstance(other, Remark):
@@ -56,14 +58,14 @@ class RemarkError(Exception):
 
     @classmethod
     def of(cls: type[_Error], code: str, **facts: Fact) -> _Error:
-        """With the remark of this code and these facts."""
+        """Return the error with the remark of this code and these facts."""
         return cls(Remark(code, facts, "error"))
 
 
 class SelectionError(RemarkError, ValueError):
-    """What was typed selects nothing."""
+    """An error: the typed words select nothing."""
 
 
 def rejection(code: str, **facts: Fact) -> SelectionError:
-    """What refuses what was typed, to be raised."""
+    """Return the error that refuses what was typed, to be raised."""
     return SelectionError.of(code, **facts)

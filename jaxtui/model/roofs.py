@@ -1,4 +1,4 @@
-"""How fast a device is at best: what the roofline model of a case is drawn under."""
+"""The best rates of a device: the roofs of the roofline model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RoofKind = Literal["compute", "bandwidth"]
 
 
 class RoofDtype(Record, frozen=True):
-    """What a compute roof is for."""
+    """The arithmetic of a compute roof."""
 
     dtype: str
     precision: Precision = "default"
@@ -29,9 +29,9 @@ class Roofs(WithBudget, frozen=True, kw_only=True, tag=True):
 
     device: str
     dtypes: tuple[RoofDtype, ...]
-    """Those that want a compute roof; there is one bandwidth roof in any case."""
+    """Dtypes that need a compute roof; there is always one bandwidth roof."""
     budget_seconds: float = 10.0
-    """For measuring, all roofs together; compiling comes on top."""
+    """Seconds for measuring, all roofs together; compiling comes on top."""
     seed: int = 0
 
 
@@ -40,29 +40,30 @@ class Roof(Record, frozen=True, kw_only=True):
 
     kind: RoofKind
     of: RoofDtype | None
-    """Of a compute roof."""
+    """The arithmetic of a compute roof."""
     per_second: float
     """FLOP/s or bytes/s."""
     ci_low: float
     ci_high: float
     """Interval over rounds."""
     confidence: float | None = None
-    """That the roof lies in it."""
+    """The probability that the roof lies in the interval."""
     what: str
-    """What reached it, e.g. ``matmul 4096 float32`` or ``copy 33554432 float32``."""
+    """The case that reached it, e.g. ``matmul 4096 float32`` or ``copy 33554432
+    float32``."""
     published: Expected | None = None
     """The dense peak that is published, where there is one."""
     remarks: tuple[Remark, ...] = ()
-    """Who else used the cores meanwhile."""
+    """Remarks on other programs that used the cores."""
 
     @property
     def disturbed(self) -> bool:
-        """Whether other programs used the cores that the device computes on."""
+        """True if other programs used the cores that the device computes on."""
         return any(remark.code == "contended" for remark in self.remarks)
 
     @property
     def vague(self) -> bool:
-        """Whether it is not known to within a third; see ``is_vague``."""
+        """True if it is not known to within a third; see ``is_vague``."""
         # What was written before roofs had a confidence says nothing of it.
         sure = 1.0 if self.confidence is None else self.confidence
         return is_vague(self.ci_low, self.ci_high, sure)
@@ -74,7 +75,7 @@ class MissingRoof(Record, frozen=True, kw_only=True):
     of: RoofDtype | None
     """``None`` is the bandwidth."""
     remark: Remark
-    """Why."""
+    """The reason."""
 
 
 class RoofsMeasured(Record, frozen=True, kw_only=True, tag=True):

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 """
-"""What stands above the setup of every snippet."""
+"""The lines above the setup of every snippet."""
 
 
 class Timed(Record, frozen=True, kw_only=True, tag=True):
@@ -58,7 +58,7 @@ class Snippet(WithBudget, frozen=True, kw_only=True, tag=True):
     device: str | None = None
     """JAX's default device meanwhile, e.g. ``cpu:0``; ``None`` leaves it."""
     x64: bool = False
-    """With ``jax_enable_x64``."""
+    """True to run with ``jax_enable_x64``."""
     cpu_devices: int | None = None
     """Run in a process of its own with this many simulated CPU devices."""
     malloc: Literal["fresh", "reused"] | None = None
@@ -66,18 +66,18 @@ class Snippet(WithBudget, frozen=True, kw_only=True, tag=True):
 
 
 class Timing(Record, frozen=True, kw_only=True):
-    """What a ``Timed`` expression took, seconds."""
+    """The time of a ``Timed`` expression, seconds."""
 
     name: str
     seconds: Summary
     """A single observation (``n`` 1, ``rounds`` 1) if it was timed once."""
     once: bool = False
     disturbed: Remark | None = None
-    """That others used the cores meanwhile."""
+    """A remark if others used the cores meanwhile."""
 
 
 class Value(Record, frozen=True, kw_only=True):
-    """What a ``Shown`` expression gave."""
+    """The value of a ``Shown`` expression."""
 
     name: str
     text: str
