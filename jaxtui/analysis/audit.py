@@ -83,14 +83,14 @@ class _Seen:
         if not self.work or not self.is_traced:
             return 0.0
         stop = self.span.stop_seconds
-        done = max(execution.end_seconds for execution in self.work)
-        late = done - stop
+        work_end = max(execution.end_seconds for execution in self.work)
+        late = work_end - stop
         called = max(execution.called_seconds for execution in self.work)
         waited = self._waited(called, stop)
         # Who reads the clock again when the result is there wants to know both.
-        for other in self.later:
-            end = other.stop_seconds
-            if not self._counts(done - end, self._waited(called, end)):
+        for reading in self.later:
+            end = reading.stop_seconds
+            if not self._counts(work_end - end, self._waited(called, end)):
                 return 0.0
         return late if self._counts(late, waited) else 0.0
 
@@ -108,7 +108,7 @@ class _Seen:
         called = max(execution.called_seconds for execution in before)
         waited = self._waited(called, start)
         # What is over before the host has compiled keeps nothing waiting.
-        compiled = max((each.end_seconds for each in self.compiles), default=start)
+        compiled = max((stage.end_seconds for stage in self.compiles), default=start)
         if end <= compiled or not self._counts(end - start, waited):
             return 0.0
         return min(end, self.end) - start
@@ -145,10 +145,10 @@ class _Seen:
             return 0.0
         total, reached = 0.0, self.span.start_seconds
         busy = [
-            *((each.called_seconds, each.end_seconds) for each in self.before),
-            *((each.called_seconds, each.end_seconds) for each in self.work),
-            *((each.start_seconds, each.end_seconds) for each in self.compiles),
-            *((each.start_seconds, each.end_seconds) for each in self.transfers),
+            *((event.called_seconds, event.end_seconds) for event in self.before),
+            *((event.called_seconds, event.end_seconds) for event in self.work),
+            *((event.start_seconds, event.end_seconds) for event in self.compiles),
+            *((event.start_seconds, event.end_seconds) for event in self.transfers),
             (self.span.stop_seconds, self.span.stop_seconds),
         ]
         for start, end in sorted(busy):
@@ -184,8 +184,8 @@ def judge(
         source: the text of a line of it; empty where there is none.
     """
     if witness is None:
-        lost = Remark("audit-lost", {"status": status}, "error")
-        return Audit(script=name, sites=(), findings=(), remarks=(lost,))
+        remark = Remark("audit-lost", {"status": status}, "error")
+        return Audit(script=name, sites=(), findings=(), remarks=(remark,))
     # A function that times others is asked for several; the first call of one that
     # compiles calls more than the others, but before it.
     groups: dict[tuple[Place, Place, str], list[_Seen]] = defaultdict(list)
@@ -239,9 +239,9 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
     executions = _awaited(witness)
     called = [execution.called_seconds for execution in executions]
     # The device computes in order, so what is not over began lately.
-    done: list[float] = []
+    ends: list[float] = []
     for execution in executions:
-        done.append(max(execution.end_seconds, done[-1] if done else 0.0))
+        ends.append(max(execution.end_seconds, ends[-1] if ends else 0.0))
     compiles = _Timeline(witness.compiles)
     transfers = _Timeline(witness.transfers)
     everything: list[Wait | Transfer] = [*witness.waits, *witness.transfers]
@@ -253,15 +253,15 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
     for span in witness.spans:
         start, stop = span.start_seconds, span.stop_seconds
         first = bisect_left(called, start)
-        unfinished = bisect_left(done, start)
+        unfinished = bisect_left(ends, start)
         next_call = (*called[bisect_left(called, stop) :][:1], inf)[0]
         yield _Seen(
             span,
             _by(span.thread, executions[first : bisect_left(called, stop)]),
             [
-                each
-                for each in _by(span.thread, executions[unfinished:first])
-                if each.end_seconds > start
+                run
+                for run in _by(span.thread, executions[unfinished:first])
+                if run.end_seconds > start
             ],
             compiles.within(start, stop),
             transfers.within(start, stop),
@@ -283,10 +283,10 @@ def _awaited(witness: Witness) -> list[Execution]:
     of several, those that had then run for half of what they take, as the device
     computes in order.
     """
-    executions = sorted(witness.executions, key=lambda each: each.called_seconds)
+    executions = sorted(witness.executions, key=lambda run: run.called_seconds)
     lasting: dict[str, list[float]] = defaultdict(list)
-    for each in executions:
-        lasting[each.program].append(each.end_seconds - each.start_seconds)
+    for run in executions:
+        lasting[run.program].append(run.end_seconds - run.start_seconds)
     usual = {program: median(seconds) for program, seconds in lasting.items()}
     every: list[Wait | Transfer] = [*witness.waits, *witness.transfers]
     running: list[int] = []
@@ -300,12 +300,12 @@ def _awaited(witness: Witness) -> list[Execution]:
         if not wait.was_pending:
             continue
         for at in running:
-            each = executions[at]
-            ran = end - each.start_seconds
-            if each.end_seconds > end and (
-                len(running) == 1 or ran > usual[each.program] / 2
+            run = executions[at]
+            ran = end - run.start_seconds
+            if run.end_seconds > end and (
+                len(running) == 1 or ran > usual[run.program] / 2
             ):
-                executions[at] = msgspec.structs.replace(each, end_seconds=end)
+                executions[at] = msgspec.structs.replace(run, end_seconds=end)
     return executions
 
 
@@ -313,7 +313,7 @@ def _by(thread: int, executions: Sequence[Execution]) -> Sequence[Execution]:
     """Return the executions of a thread, and of threads that measure nothing
     themselves.
     """
-    return [each for each in executions if each.thread in (None, thread)]
+    return [run for run in executions if run.thread in (None, thread)]
 
 
 class _Timeline(Generic[_Event]):
@@ -389,17 +389,17 @@ def _mistakes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
     begin, end = spans[0].span.begin, spans[0].span.end
     count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
     if spans[0].span.cpu_seconds is not None:
-        read = median(seen.span.read_seconds for seen in spans)
+        reading = median(seen.span.read_seconds for seen in spans)
         wall = median(seen.span.seconds for seen in spans)
         clock = spans[0].span.clock
-        facts = count | {"clock": clock, "read_seconds": read, "seconds": wall}
-        yield _finding(end, "cpu-time", facts, abs(wall - read))
+        facts = count | {"clock": clock, "read_seconds": reading, "seconds": wall}
+        yield _finding(end, "cpu-time", facts, abs(wall - reading))
     late = [seen for seen in spans if seen.late]
-    own = {each for seen in spans for each in seen.work}
+    own = {run for seen in spans for run in seen.work}
     # Where a span gets as much from the one before as it leaves to the next, their
     # readings are right.
     missing = sum(
-        seen.late - seen.busy_with([each for each in seen.before if each in own])
+        seen.late - seen.busy_with([run for run in seen.before if run in own])
         for seen in late
     )
     total = sum(seen.span.seconds for seen in spans)
@@ -420,10 +420,10 @@ def _mistakes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
     busy = [
         seen
         for seen in spans
-        if seen.busy_with([each for each in seen.before if each not in own])
+        if seen.busy_with([run for run in seen.before if run not in own])
     ]
     if busy and 2 * len(busy) >= len(spans) and not is_unawaited:
-        functions = Counter(each.function for seen in busy for each in seen.before)
+        functions = Counter(run.function for seen in busy for run in seen.before)
         facts = count | {
             "affected": len(busy),
             "functions": tuple(name for name, _ in functions.most_common(3)),
@@ -455,7 +455,7 @@ def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
         yield _finding(begin, "idle-device", facts, 0.0, severity="info")
     # The program is not timed elsewhere, and not in a loop inside of the span.
     work = spans[0].work
-    runs = Counter(execution.program for execution in work)
+    runs = Counter(run.program for run in work)
     if (
         len(spans) == 1
         and not spans[0].compiles
@@ -464,9 +464,9 @@ def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
         and max(runs.values()) == 1
         and all(warm[name] == 1 for name in runs)
     ):
-        longest = max(work, key=lambda each: each.end_seconds - each.start_seconds)
-        read = spans[0].span.read_seconds
-        facts = count | {"function": longest.function, "read_seconds": read}
+        longest = max(work, key=lambda run: run.end_seconds - run.start_seconds)
+        read_seconds = spans[0].span.read_seconds
+        facts = count | {"function": longest.function, "read_seconds": read_seconds}
         yield _finding(end, "one-repeat", facts, 0.0, severity="info")
 
 
@@ -474,9 +474,9 @@ def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
     """Return the functions that were not over at the end of a span, the last first."""
     ends: dict[str, float] = {}
     for seen in spans:
-        for each in seen.work:
-            if each.end_seconds > seen.span.stop_seconds:
-                ends[each.function] = each.end_seconds
+        for run in seen.work:
+            if run.end_seconds > seen.span.stop_seconds:
+                ends[run.function] = run.end_seconds
     return tuple(sorted(ends, key=lambda name: -ends[name]))[:3]
 
 
@@ -502,29 +502,29 @@ def _is_first(spans: Sequence[_Seen], compiling: Sequence[_Seen]) -> bool:
 def _is_timed_again(compiling: Sequence[_Seen], warm: Counter[str]) -> bool:
     """Return whether the program times the same elsewhere, compiled before."""
     return all(
-        seen.is_traced and any(warm[each.program] for each in seen.work)
+        seen.is_traced and any(warm[run.program] for run in seen.work)
         for seen in compiling
     )
 
 
 def _compiles(compiling: Sequence[_Seen], count: dict[str, Fact]) -> Finding:
     again: dict[tuple[str, Place | None, str], list[Compile]] = defaultdict(list)
-    for each in (each for seen in compiling for each in seen.compiles):
+    for stage in (stage for seen in compiling for stage in seen.compiles):
         # Functions may have one name, as ``<lambda>``.
-        defined = each.reason.partition("defined at ")[2].partition("\n")[0]
-        again[each.function, each.place, defined].append(each)
+        defined = stage.reason.partition("defined at ")[2].partition("\n")[0]
+        again[stage.function, stage.place, defined].append(stage)
     seconds = sum(seen.compiling for seen in compiling)
     repeated = [same for same in again.values() if len(same) > 1]
     if any(same[-1].reason for same in again.values()):
         # JAX explains functions of the program; those of its own have many shapes.
         repeated = [same for same in repeated if same[-1].reason]
-    if _spent(each for same in repeated for each in same) > SMALL * seconds:
+    if _spent(stage for same in repeated for stage in same) > SMALL * seconds:
         same = max(repeated, key=_spent)
         function, times = same[0].function, len(same)
         facts = count | {"function": function, "times": times, "seconds": seconds}
         end = compiling[0].span.end
         return _finding(end, "recompiles", facts, seconds, same[-1].reason)
-    every = [each for same in again.values() for each in same]
+    every = [stage for same in again.values() for stage in same]
     return _first_call(compiling, every, count, "warning")
 
 
@@ -535,16 +535,16 @@ def _first_call(
     severity: Severity,
 ) -> Finding:
     span = compiling[0].span
-    dearest = sorted(compiles, key=lambda each: _spent([each]), reverse=True)
+    dearest = sorted(compiles, key=lambda stage: _spent([stage]), reverse=True)
     reasons = [
-        each.reason
-        for each in dearest
-        if each.reason and NEW_FUNCTION not in each.reason
+        stage.reason
+        for stage in dearest
+        if stage.reason and NEW_FUNCTION not in stage.reason
     ]
     facts = count | {
         "affected": len(compiling),
         "end_line": span.end.line,
-        "functions": tuple({each.function: None for each in dearest})[:3],
+        "functions": tuple({stage.function: None for stage in dearest})[:3],
         "compile_seconds": compiling[0].compiling,
         "read_seconds": span.read_seconds,
         "corrected_seconds": compiling[0].corrected,
@@ -564,7 +564,7 @@ def _difference(reason: str) -> str:
 
 
 def _spent(compiles: Iterable[Compile]) -> float:
-    return sum(each.end_seconds - each.start_seconds for each in compiles)
+    return sum(stage.end_seconds - stage.start_seconds for stage in compiles)
 
 
 def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Finding]:
@@ -573,24 +573,26 @@ def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Findi
     for seen in spans:
         # JAX fetches the constants of what it compiles.
         large = [
-            each
-            for each in seen.transfers
-            if each.bytes >= TRANSFER_BYTES
+            transfer
+            for transfer in seen.transfers
+            if transfer.bytes >= TRANSFER_BYTES
             and not any(
-                compiled.start_seconds <= each.start_seconds < compiled.end_seconds
+                compiled.start_seconds <= transfer.start_seconds < compiled.end_seconds
                 for compiled in seen.compiles
             )
         ]
-        for each in large:
-            crossings[each.place].append(each)
-        affected.update({each.place for each in large})
+        for transfer in large:
+            crossings[transfer.place].append(transfer)
+        affected.update({transfer.place for transfer in large})
     for place, transfers in crossings.items():
         if 2 * affected[place] < len(spans):
             continue
-        seconds = sum(each.end_seconds - each.start_seconds for each in transfers)
+        seconds = sum(
+            transfer.end_seconds - transfer.start_seconds for transfer in transfers
+        )
         facts = count | {
             "direction": transfers[0].direction,
-            "bytes": max(each.bytes for each in transfers),
+            "bytes": max(transfer.bytes for transfer in transfers),
             "times": len(transfers),
             "seconds": seconds,
             "end_line": spans[0].span.end.line,

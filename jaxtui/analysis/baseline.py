@@ -86,7 +86,7 @@ class Baseline(Record, frozen=True, kw_only=True):
                 return figure
         if device is None or reading.device is None:
             return None
-        kinds = {other.name: other.device_kind for other in self.devices}
+        kinds = {known.name: known.device_kind for known in self.devices}
         alike = (
             figure
             for figure in same
@@ -174,8 +174,8 @@ def _other_hardware(
 ) -> Iterator[Difference]:
     old, new = _counts(baseline.devices), _counts(devices)
     platforms = [
-        ", ".join(sorted({device.platform for device in each}))
-        for each in (baseline.devices, devices)
+        ", ".join(sorted({device.platform for device in group}))
+        for group in (baseline.devices, devices)
     ]
     if old != new:
         yield Difference("devices", old, new)

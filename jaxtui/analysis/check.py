@@ -204,15 +204,15 @@ def _against_baseline(
     if baseline is None or reading.disturbed or reading.unit not in COMPARED_UNITS:
         return None
     before = baseline.find(reading, device)
-    measured, wanted = reading.measured, before.measured if before else None
+    measured, expected = reading.measured, before.measured if before else None
     if (
         before is None
         or measured is None
-        or wanted is None
-        or not 0 < wanted < math.inf
+        or expected is None
+        or not 0 < expected < math.inf
     ):
         return None
-    share, bound = measured / wanted, thresholds.of_alike(reading, device)
+    share, bound = measured / expected, thresholds.of_alike(reading, device)
     now, then = _interval(reading), _interval(before)
     quotient = ratio(now, then) if now and then else None
     unsure = quotient is not None and quotient.low <= 1 <= quotient.high
@@ -224,7 +224,7 @@ def _against_baseline(
         if not unsure:
             word, remark = "low", Remark("below-baseline", facts, "warning")
     source = Remark("baseline", {"file": baseline.name})
-    return Comparison(word, wanted, source, share, remark)
+    return Comparison(word, expected, source, share, remark)
 
 
 def _lags(share: float, bound: Bound, unit: Unit) -> bool:
@@ -278,14 +278,14 @@ class _Peers:
         counts = digests.most_common()
         if len(counts) < 2:
             return None
-        others = sum(digests.values()) - 1
+        alike = sum(digests.values()) - 1
         if counts[0][1] == counts[1][1]:
-            differ = others + 1 - digests[reading.digest]
-            facts: dict[str, Fact] = {"differ": differ, "others": others}
+            differ = alike + 1 - digests[reading.digest]
+            facts: dict[str, Fact] = {"differ": differ, "others": alike}
             return Remark("no-majority", facts, "error")
         if reading.digest == counts[0][0]:
             return None
-        facts = {"differ": counts[0][1], "others": others}
+        facts = {"differ": counts[0][1], "others": alike}
         return Remark("odd-one-out", facts, "error")
 
     @staticmethod
@@ -304,8 +304,8 @@ class _Peers:
             # It is the host that copies to itself and calls itself.
             return None
         group = self._groups.get(self._key(reading, device), ())
-        others = [value for name, value in group if name != reading.device]
-        middle = median(others) if others else 0.0
+        peers = [value for name, value in group if name != reading.device]
+        middle = median(peers) if peers else 0.0
         if not 0 < middle < math.inf:
             return None
         bound = thresholds.of_alike(reading, device)
@@ -316,7 +316,7 @@ class _Peers:
         if not _lags(best / middle, bound, reading.unit):
             return None
         share = reading.measured / middle
-        facts = {"others": len(others), "unit": reading.unit, **_line(bound)}
+        facts = {"others": len(peers), "unit": reading.unit, **_line(bound)}
         remark = Remark("behind-the-others", facts, "warning")
         return Comparison("low", middle, Remark("other-devices"), share, remark)
 

@@ -97,28 +97,28 @@ def compare(first: Side, second: Side) -> Comparison:
         lacking = first.label if a is None else second.label
         remark = Remark("no-samples", {"side": lacking}, "warning")
         return _comparison(first, second, None, "cannot tell", remark)
-    found = ratio(b.interval, a.interval)
-    if found is None:
+    interval = ratio(b.interval, a.interval)
+    if interval is None:
         return _comparison(first, second, None, "cannot tell", Remark("no-ratio"))
-    answer, remarks = _answer(first, second, found)
-    return _comparison(first, second, found, answer, *remarks)
+    answer, remarks = _answer(first, second, interval)
+    return _comparison(first, second, interval, answer, *remarks)
 
 
 def _comparison(
     first: Side,
     second: Side,
-    found: Interval | None,
+    interval: Interval | None,
     answer: Answer,
     *remarks: Remark,
 ) -> Comparison:
     measured = first.measurement, second.measurement
-    if is_own(measured[0].case.op) and not any(each.source for each in measured):
+    if is_own(measured[0].case.op) and not any(result.source for result in measured):
         remarks = (*remarks, Remark("no-source"))
     return Comparison(
-        ratio=found and found.median,
-        low=found and found.low,
-        high=found and found.high,
-        confidence=found and found.confidence,
+        ratio=interval and interval.median,
+        low=interval and interval.low,
+        high=interval and interval.high,
+        confidence=interval and interval.confidence,
         answer=answer,
         remarks=remarks,
         differences=tuple(_differences(first, second)),
@@ -138,34 +138,34 @@ def compare_turns(
     ratios = [b / a for a, b in turns if min(a, b) > 0]
     if not ratios:
         return _comparison(first, second, None, "cannot tell", Remark("no-pairs"))
-    found = rounds_interval(ratios)
-    answer: Answer = "faster" if found.high < 1 else "slower"
-    if found.low <= 1 <= found.high:
+    interval = rounds_interval(ratios)
+    answer: Answer = "faster" if interval.high < 1 else "slower"
+    if interval.low <= 1 <= interval.high:
         answer = "no difference"
     if len(ratios) < MINIMUM_ROUNDS and (answer != "no difference" or len(ratios) == 1):
         remark = Remark(
             "few-pairs", {"pairs": len(ratios), "least": MINIMUM_ROUNDS}, "warning"
         )
-        return _comparison(first, second, found, "cannot tell", remark)
-    return _comparison(first, second, found, answer)
+        return _comparison(first, second, interval, "cannot tell", remark)
+    return _comparison(first, second, interval, answer)
 
 
 def _answer(
-    first: Side, second: Side, found: Interval
+    first: Side, second: Side, interval: Interval
 ) -> tuple[Answer, tuple[Remark, ...]]:
     """The answer, and what keeps it from being another one."""
-    if others := unlike(first, second):
-        remark = Remark("other-work", {"of": tuple(others)}, "warning")
+    if names := unlike(first, second):
+        remark = Remark("other-work", {"of": tuple(names)}, "warning")
         return "not comparable", (remark,)
     doubts = tuple(_doubts(first, second))
     if doubts:
         return "cannot tell", doubts
     least = max(allowance(first), allowance(second))
-    if found.high < 1 / (1 + least):
+    if interval.high < 1 / (1 + least):
         return "faster", ()
-    if found.low > 1 + least:
+    if interval.low > 1 + least:
         return "slower", ()
-    if found.low <= 1 <= found.high:
+    if interval.low <= 1 <= interval.high:
         return "no difference", ()
     remark = Remark(
         "not-in-turns", {"allowance": least, "processes": MINIMUM_ROUNDS}, "warning"
@@ -173,21 +173,26 @@ def _answer(
     return "cannot tell", (remark,)
 
 
-def is_slower(found: Comparison, limit: float) -> bool | None:
+def is_slower(comparison: Comparison, limit: float) -> bool | None:
     """Return whether the second takes longer by more than a share; ``None``: cannot
     tell.
 
     That it does must be certain as the answer is. That it does not is seen in the
     interval alone: two runs may differ by chance, but they did not.
     """
-    if found.low is None or found.high is None or found.answer == "not comparable":
+    if (
+        comparison.low is None
+        or comparison.high is None
+        or comparison.answer == "not comparable"
+    ):
         return None
-    if found.answer == "slower" and found.low > 1 + limit:
+    if comparison.answer == "slower" and comparison.low > 1 + limit:
         return True
-    doubted = found.answer == "cannot tell" and any(
-        remark.code not in ("not-in-turns", "no-source") for remark in found.remarks
+    doubted = comparison.answer == "cannot tell" and any(
+        remark.code not in ("not-in-turns", "no-source")
+        for remark in comparison.remarks
     )
-    return None if doubted or found.high > 1 + limit else False
+    return None if doubted or comparison.high > 1 + limit else False
 
 
 def _doubts(*sides: Side) -> Iterator[Remark]:
@@ -211,9 +216,9 @@ def allowance(side: Side) -> float:
     if several is not None and several.n >= MINIMUM_ROUNDS:
         return 0.0
     medians = side.earlier if several is None else several.medians
-    known = [seconds for seconds in medians if seconds > 0]
-    spread = max(known) / min(known) - 1 if known else 0.0
-    return spread if len(known) >= MINIMUM_ROUNDS else max(spread, UNPAIRED)
+    positive = [seconds for seconds in medians if seconds > 0]
+    spread = max(positive) / min(positive) - 1 if positive else 0.0
+    return spread if len(positive) >= MINIMUM_ROUNDS else max(spread, UNPAIRED)
 
 
 def unlike(first: Side, second: Side) -> list[str]:
@@ -232,8 +237,11 @@ def _cases(first: Side, second: Side) -> tuple[Case, Case]:
     """
     a, b = first.measurement.case, second.measurement.case
     if is_own(a.op) and is_own(b.op):
-        ours, theirs = first.measurement.source, second.measurement.source
-        same = ours and theirs and ours.digest == theirs.digest
+        old, new = (
+            first.measurement.source,
+            second.measurement.source,
+        )
+        same = old and new and old.digest == new.digest
         same = same and parts(a.op)[1] == parts(b.op)[1]
         if same or _moved(a).op == _moved(b).op:
             b = msgspec.structs.replace(b, op=a.op)
@@ -255,8 +263,8 @@ def _differences(first: Side, second: Side) -> Iterator[Difference]:
     sources = (side.measurement.source or None for side in (first, second))
     before, after = (source and source.digest for source in sources)
     facts.append(("source", before, after))
-    ours, theirs = (side.device and side.device.device_kind for side in (first, second))
-    facts.append(("chip", ours, theirs))
+    old, new = (side.device and side.device.device_kind for side in (first, second))
+    facts.append(("chip", old, new))
     if first.host is not None and second.host is not None:
         facts += host_facts(first.host, second.host)
     for name, one, other in facts:
@@ -298,8 +306,8 @@ def pairs(first: Sequence[Side], second: Sequence[Side]) -> tuple[Pair, ...]:
         by_case |= {_key(side, elsewhere=elsewhere): side for side in second}
         for side in first:
             key = _key(side, elsewhere=elsewhere)
-            if found := by_case.get(key) or by_case.get(_moved(key)):
-                matched.append((side, found))
+            if partners := by_case.get(key) or by_case.get(_moved(key)):
+                matched.append((side, partners))
     return tuple(Pair(first=a, second=b, comparison=compare(a, b)) for a, b in matched)
 
 

@@ -105,10 +105,10 @@ def ratio_of(
 
     Where a result is wrong there is no ratio.
     """
-    both = first, second
+    sides = first, second
     if first.ready is None or second.ready is None:
         return None
-    if any(side.has("wrong-result") or side.has("inaccurate") for side in both):
+    if any(side.has("wrong-result") or side.has("inaccurate") for side in sides):
         return None
     return stats.ratio(first.ready.interval, second.ready.interval, rounds)
 
@@ -243,14 +243,14 @@ def payback(point: Point) -> Payback | None:
     side: Side = "second" if hosts[0] else "first"
     if not any(hosts):
         side = "first" if first > second else "second"
-    mine, theirs = point.of(side).ready, point.of(other(side)).ready
-    assert mine is not None
-    assert theirs is not None
+    slow, fast = point.of(side).ready, point.of(other(side)).ready
+    assert slow is not None
+    assert fast is not None
     calls = None
     if point.faster == side:
         # Both have paid for a first call: what counts is by how much it is longer.
         longer = first - second if side == "first" else second - first
-        calls = break_even_calls(longer + theirs.median, mine.median, theirs.median)
+        calls = break_even_calls(longer + fast.median, slow.median, fast.median)
     return Payback(size=point.size, side=side, calls=calls)
 
 
@@ -400,8 +400,8 @@ def _next_run(state: Search) -> Search:
         round(crossing.below * ratio ** (step / (AROUND + 1)))
         for step in range(1, AROUND + 1)
     }
-    known = {point.size for point in state.points}
-    sizes = tuple(sorted(between - known))
+    measured = {point.size for point in state.points}
+    sizes = tuple(sorted(between - measured))
     over = None if sizes else "complete"
     return replace(state, waiting=sizes, refining=True, outcome=over)
 
@@ -411,13 +411,13 @@ def _with_results(state: Search) -> Search:
     points, slow, failures = [*state.points], [*state.slow], [*state.failures]
     for index in range(0, len(state.running), 2):
         size = state.running[index].size
-        both = [state.results.get(place) for place in (index, index + 1)]
-        failed = [each for each in both if isinstance(each, Failure)]
-        if any(each.remark.code == "too-slow" for each in failed):
+        results = [state.results.get(place) for place in (index, index + 1)]
+        failed = [failure for failure in results if isinstance(failure, Failure)]
+        if any(failure.remark.code == "too-slow" for failure in failed):
             slow.append(size)
             continue
         failures += failed
-        first, second = both
+        first, second = results
         if not isinstance(first, Measurement) or not isinstance(second, Measurement):
             continue
         if min(_rounds(first), _rounds(second)) < MINIMUM_ROUNDS:

@@ -121,8 +121,8 @@ class Examination(msgspec.Struct, frozen=True):
                 return _start(self)
             case CheckDoing():
                 # Only devices of this test can be blamed for it.
-                mine = self.check.devices if self.check else ()
-                candidates = [name for name in event.devices if name in mine]
+                tested = self.check.devices if self.check else ()
+                candidates = [name for name in event.devices if name in tested]
                 at_work = tuple(name for name in candidates if name not in self.done)
                 return replace(self, at_work=at_work, doing=event.doing)
             case CheckDone():
@@ -149,14 +149,14 @@ class Examination(msgspec.Struct, frozen=True):
 
     def lost(self, why: Remark) -> Examination:
         """Skip the remaining tests: no engine is left to run them."""
-        rest = (self.check, *self.waiting) if self.check else self.waiting
-        lost = msgspec.structs.replace(why, severity="info")
-        left = tuple(
-            _skip(check, name, lost) for check in rest for name in check.devices
+        checks = (self.check, *self.waiting) if self.check else self.waiting
+        reason = msgspec.structs.replace(why, severity="info")
+        skipped = tuple(
+            _skip(check, name, reason) for check in checks for name in check.devices
         )
         return replace(
             _idle(self),
-            readings=(*self.readings, *left),
+            readings=(*self.readings, *skipped),
             waiting=(),
             crashed=True,
             outcome="incomplete",
@@ -233,12 +233,12 @@ def _finish(exam: Examination, event: RunFinished) -> Examination:
 
 def _break_off(exam: Examination, check: Check, died: bool) -> Examination:
     """Blame the devices that were at work; the others get the test once more."""
-    left = tuple(name for name in check.devices if name not in exam.done)
-    suspects = exam.at_work or left
+    unfinished = tuple(name for name in check.devices if name not in exam.done)
+    suspects = exam.at_work or unfinished
     # Where all devices are through, what they have in common went wrong.
     readings = tuple(_blame(exam, check, name, died) for name in suspects or (None,))
-    rest = tuple(name for name in left if name not in suspects)
-    again = (msgspec.structs.replace(check, devices=rest),) if rest else ()
+    innocent = tuple(name for name in unfinished if name not in suspects)
+    again = (msgspec.structs.replace(check, devices=innocent),) if innocent else ()
     return replace(
         exam,
         readings=(*exam.readings, *readings),
@@ -256,7 +256,7 @@ def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> R
     facts: dict[str, Fact] = {"doing": doing, "devices": len(exam.at_work)}
     if exam.late:
         # Simulated devices share the cores of a machine, which may be busy.
-        simulated = all(each.simulated for each in exam.devices)
+        simulated = all(device.simulated for device in exam.devices)
         code, died = ("hung-simulated", True) if simulated else ("hung", died)
         remark = Remark(code, {"seconds": exam.limit_seconds, **facts}, "error")
     elif failed is None:
@@ -278,9 +278,9 @@ def _leave_out_hung(exam: Examination) -> Examination:
             if name in exam.hung
         )
         exam = replace(exam, readings=(*exam.readings, *left_out))
-        kept = tuple(name for name in check.devices if name not in exam.hung)
-        if kept:
-            first = msgspec.structs.replace(check, devices=kept)
+        responding = tuple(name for name in check.devices if name not in exam.hung)
+        if responding:
+            first = msgspec.structs.replace(check, devices=responding)
             return replace(exam, waiting=(first, *later))
         exam = replace(exam, waiting=tuple(later))
     return replace(exam, outcome="incomplete" if exam.crashed else "complete")

@@ -78,7 +78,7 @@ class Repetition(msgspec.Struct, frozen=True):
         return None
 
     def observe(self, event: Event) -> Repetition:
-        open_cases = tuple(one for one in self.left if one not in self.ended)
+        open_cases = tuple(index for index in self.left if index not in self.ended)
         match event:
             case CaseMeasured() | CaseFailed():
                 return replace(self, ended=(*self.ended, self.left[event.index]))
@@ -98,10 +98,10 @@ class Repetition(msgspec.Struct, frozen=True):
 
     def _next_process(self) -> Repetition:
         every = range(len(self.experiment.cases))
-        left = tuple(one for one in every if one not in self.dead)
-        done = self.done + 1
-        over = done == self.experiment.processes or not left
-        return replace(self, left=left, ended=(), done=done, over=over)
+        open_cases = tuple(index for index in every if index not in self.dead)
+        finished = self.done + 1
+        over = finished == self.experiment.processes or not open_cases
+        return replace(self, left=open_cases, ended=(), done=finished, over=over)
 
     def overdue(self) -> Repetition:
         return self
@@ -128,21 +128,25 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
         A failure where no process has a measurement. One that was broken off counts
         only if there is no other.
     """
-    measured = [one for one in ended if isinstance(one, Measurement)]
-    whole = [one for one in measured if one.stopped not in BROKEN_OFF]
+    measured = [result for result in ended if isinstance(result, Measurement)]
+    whole = [result for result in measured if result.stopped not in BROKEN_OFF]
     usable = [
-        (one, one.ready) for one in whole or measured[-1:] if one.ready is not None
+        (result, result.ready)
+        for result in whole or measured[-1:]
+        if result.ready is not None
     ]
-    failures = [one for one in ended if isinstance(one, Failure)]
+    failures = [result for result in ended if isinstance(result, Failure)]
     if not usable:
         return next(iter(failures), ended[0])
-    few = _few(len(usable), experiment.processes, failures)
+    too_few = _few(len(usable), experiment.processes, failures)
     if len(usable) == 1:
         ((only, _),) = usable
-        return replace(only, notes=(*only.notes, *few))
+        return replace(only, notes=(*only.notes, *too_few))
     medians = tuple(clock.median for _, clock in usable)
     interval = rounds_interval(medians)
-    middle, clock = min(usable, key=lambda one: abs(one[1].median - interval.median))
+    middle, clock = min(
+        usable, key=lambda result: abs(result[1].median - interval.median)
+    )
     ready = replace(
         clock,
         n=sum(clock.n for _, clock in usable),
@@ -152,14 +156,14 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
         ci_high=interval.high,
         processes=len(usable),
     )
-    samples = [one.samples for one, _ in usable if one.samples]
+    samples = [result.samples for result, _ in usable if result.samples]
     # That one is about an interval of rounds.
     notes = (note for note in middle.notes if note.code != "few-rounds")
     return replace(
         middle,
         ready=ready,
         stable=middle.stable and ready.half_width <= experiment.target_half_width,
-        notes=(*notes, *few),
+        notes=(*notes, *too_few),
         processes=Processes(
             n=len(usable), medians=medians, low=interval.low, high=interval.high
         ),
@@ -170,33 +174,34 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
 def turns(first: Sequence[Ended], second: Sequence[Ended]) -> list[tuple[float, float]]:
     """The medians of processes of one number, seconds, where both are whole."""
 
-    def seconds(one: Ended) -> float | None:
-        if isinstance(one, Failure) or one.stopped in BROKEN_OFF:
+    def seconds(result: Ended) -> float | None:
+        if isinstance(result, Failure) or result.stopped in BROKEN_OFF:
             return None
-        return one.ready.median if one.ready is not None else None
+        return result.ready.median if result.ready is not None else None
 
-    both = ((seconds(a), seconds(b)) for a, b in zip(first, second, strict=False))
-    return [(a, b) for a, b in both if a is not None and b is not None]
+    rounds = ((seconds(a), seconds(b)) for a, b in zip(first, second, strict=False))
+    return [(a, b) for a, b in rounds if a is not None and b is not None]
 
 
 def _samples(usable: Sequence[Samples]) -> Samples:
     """All of them, process by process."""
-    calls = tuple(x for one in usable for x in one.dispatch or ())
+    calls = tuple(x for part in usable for x in part.dispatch or ())
     return Samples(
-        ready=tuple(x for one in usable for x in one.ready), dispatch=calls or None
+        ready=tuple(x for part in usable for x in part.ready),
+        dispatch=calls or None,
     )
 
 
-def _few(usable: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remark]:
+def _few(usable: int, processes: int, failures: Sequence[Failure]) -> Iterable[Remark]:
     """Yield a remark if processes are missing, or too few for an interval of 95 %."""
-    if asked == 1 or usable >= max(asked, MINIMUM_ROUNDS):
+    if processes == 1 or usable >= max(processes, MINIMUM_ROUNDS):
         return
     yield Remark(
         "few-processes",
-        {"found": usable, "asked": asked, "confidence": confidence(usable)},
+        {"found": usable, "asked": processes, "confidence": confidence(usable)},
         "warning",
     )
-    yield from dict.fromkeys(one.remark for one in failures)
+    yield from dict.fromkeys(failure.remark for failure in failures)
 
 
 # Runs of the past.
@@ -204,7 +209,7 @@ def _few(usable: int, asked: int, failures: Sequence[Failure]) -> Iterable[Remar
 
 def same_machine(first: Host, second: Host) -> bool:
     """Return whether two hosts have the same hardware, versions and settings."""
-    return all(one == other for _, one, other in host_facts(first, second))
+    return all(before == after for _, before, after in host_facts(first, second))
 
 
 def spread(measured: Measurement, earlier: Sequence[Measurement]) -> list[float]:
@@ -219,12 +224,12 @@ def spread(measured: Measurement, earlier: Sequence[Measurement]) -> list[float]
     """
     return [
         seconds
-        for one in earlier
-        if (one.case, one.source) == (measured.case, measured.source)
-        and (one.source or not is_own(one.case.op))
-        and one.stopped not in BROKEN_OFF
-        and not one.has("contended")
-        for seconds in _medians(one)
+        for measurement in earlier
+        if (measurement.case, measurement.source) == (measured.case, measured.source)
+        and (measurement.source or not is_own(measurement.case.op))
+        and measurement.stopped not in BROKEN_OFF
+        and not measurement.has("contended")
+        for seconds in _medians(measurement)
     ]
 
 
@@ -251,7 +256,7 @@ def earlier_runs(
     )
 
 
-def _medians(one: Measurement) -> Sequence[float]:
-    if one.processes is not None:
-        return one.processes.medians
-    return () if one.ready is None else (one.ready.median,)
+def _medians(measurement: Measurement) -> Sequence[float]:
+    if measurement.processes is not None:
+        return measurement.processes.medians
+    return () if measurement.ready is None else (measurement.ready.median,)

@@ -29,8 +29,8 @@ timeline's traced loops."""
 ERRORS = 2.0
 """Standard errors within which a difference may be chance: some 95 %."""
 
-ONE_KEY = ""
-"""The key of what XLA added by itself, where the others are lines or functions."""
+NO_SOURCE = ""
+"""The key of kernels that have no source line: XLA added them."""
 
 
 @dataclass(slots=True)
@@ -80,37 +80,37 @@ class Row:
 
 def best_key(profile: Profile) -> By:
     """Lines, where they explain most of the time."""
-    spent, known = 0.0, 0.0
-    for each in profile.kernels:
-        spent += each.self_seconds
-        parts = sum(share.part for share in each.shares if share.stack)
-        known += parts * each.self_seconds
-    return "line" if known > spent / 2 else "op"
+    spent, with_source = 0.0, 0.0
+    for kernel in profile.kernels:
+        spent += kernel.self_seconds
+        parts = sum(share.part for share in kernel.shares if share.stack)
+        with_source += parts * kernel.self_seconds
+    return "line" if with_source > spent / 2 else "op"
 
 
 def rows(profile: Profile, by: By) -> list[Row]:
     """The kernels by one key, the dearest first."""
-    found: dict[object, Row] = {}
+    by_key: dict[object, Row] = {}
 
     def row(key: object, text: str, frame: Frame | None = None) -> Row:
-        if key not in found:
-            found[key] = Row(text, [0.0] * len(profile.steps), frame)
-        return found[key]
+        if key not in by_key:
+            by_key[key] = Row(text, [0.0] * len(profile.steps), frame)
+        return by_key[key]
 
-    several = Counter(each.name for each in profile.kernels)
-    for each in profile.kernels:
+    several = Counter(kernel.name for kernel in profile.kernels)
+    for kernel in profile.kernels:
         match by:
             case "op":
-                same = several[each.name] > 1
-                text = f"{each.name} {each.program}" if same else each.name
-                _add(row((each.name, each.program), text), each, 1.0)
+                same = several[kernel.name] > 1
+                text = f"{kernel.name} {kernel.program}" if same else kernel.name
+                _add(row((kernel.name, kernel.program), text), kernel, 1.0)
             case "category":
-                _add(row(each.category, each.category), each, 1.0)
+                _add(row(kernel.category, kernel.category), kernel, 1.0)
             case "shape":
-                _add(row(each.shape, each.shape or "?"), each, 1.0)
+                _add(row(kernel.shape, kernel.shape or "?"), kernel, 1.0)
             case "line" | "function":
-                _by_frame(profile, each, by, row)
-    return sorted(found.values(), key=lambda each: (-each.seconds, -each.total_seconds))
+                _by_frame(profile, kernel, by, row)
+    return sorted(by_key.values(), key=lambda row: (-row.seconds, -row.total_seconds))
 
 
 def _by_frame(
@@ -119,14 +119,14 @@ def _by_frame(
     for share in kernel.shares:
         frames = [profile.frames[place] for place in share.stack]
         if not frames:
-            inner = row(ONE_KEY, ONE_KEY)
+            inner = row(NO_SOURCE, NO_SOURCE)
             inner.total_seconds += share.part * kernel.self_seconds
         keys = [_identity(frame, by) for frame in frames]
         for place, (frame, key) in enumerate(zip(frames, keys, strict=True)):
             if key in keys[:place]:  # a function that calls itself
                 continue
-            each = row(key, named(frame, by), frame)
-            each.total_seconds += share.part * kernel.self_seconds
+            frame_row = row(key, named(frame, by), frame)
+            frame_row.total_seconds += share.part * kernel.self_seconds
         if frames:
             inner = row(keys[0], named(frames[0], by), frames[0])
         total = inner.total_seconds
@@ -181,8 +181,8 @@ class Parts(NamedTuple):
 
 def parts(profile: Profile) -> Parts:
     spent = dict.fromkeys(("compute", "collective", "copy"), 0.0)
-    for each in profile.kernels:
-        spent[each.kind] += each.self_seconds
+    for kernel in profile.kernels:
+        spent[kernel.kind] += kernel.self_seconds
     return Parts(
         spent["compute"],
         spent["collective"],
@@ -218,7 +218,7 @@ def remarks(profile: Profile) -> Iterator[Remark]:
         facts: dict[str, Fact] = {"plain_seconds": plain, "step_seconds": step}
         severity: Severity = "warning" if step > DISTURBED * plain else "info"
         yield Remark("profile-cost", facts, severity)
-    if any(len(each.shares) > 1 for each in profile.kernels):
+    if any(len(kernel.shares) > 1 for kernel in profile.kernels):
         yield Remark("lines-share")
     for code, inside in (
         (
@@ -228,11 +228,11 @@ def remarks(profile: Profile) -> Iterator[Remark]:
         ("retraced-inside", [c for c in profile.compiles if c.compile_seconds is None]),
     ):
         if inside:
-            names = dict.fromkeys(each.function or "?" for each in inside)
+            names = dict.fromkeys(kernel.function or "?" for kernel in inside)
             facts = {
                 "functions": tuple(names),
                 "count": len(inside),
-                "seconds": sum(each.seconds for each in inside),
+                "seconds": sum(kernel.seconds for kernel in inside),
             }
             yield Remark(code, facts, "warning")
     yield from profile.notes
@@ -241,7 +241,7 @@ def remarks(profile: Profile) -> Iterator[Remark]:
 # Under the roofs.
 
 
-class Place(NamedTuple):
+class RoofShare(NamedTuple):
     """The rates of kernels as a share of what the device can do."""
 
     flops_per_second: float | None
@@ -251,11 +251,11 @@ class Place(NamedTuple):
     limit: Literal["compute", "memory"] | None
 
 
-def place(row: Row, profile: Profile) -> Place:
+def place(row: Row, profile: Profile) -> RoofShare:
     """Place a row under the roofs; its work is that of all devices."""
     spent = row.seconds * len(profile.devices)
     if not spent or row.kind != "compute":
-        return Place(None, None, None, None)
+        return RoofShare(None, None, None, None)
     flops = None if not row.flops else row.flops / spent
     moved = None if not row.bytes else row.bytes / spent
     shares: list[tuple[float, Literal["compute", "memory"]]] = []
@@ -264,7 +264,7 @@ def place(row: Row, profile: Profile) -> Place:
     if moved and profile.bytes_per_second:
         shares.append((moved / profile.bytes_per_second, "memory"))
     share, limit = max(shares, default=(None, None))
-    return Place(flops, moved, share, limit)
+    return RoofShare(flops, moved, share, limit)
 
 
 # Two profiles.
@@ -303,12 +303,12 @@ class Change(NamedTuple):
 def changes(before: Iterable[Spent], after: Iterable[Spent]) -> list[Change]:
     """Pair the times of each key, the largest change first."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for side, found in enumerate((before, after)):
-        for each in found:
-            sums[each.key][side] += each.seconds
-            sums[each.key][2] += each.variance
+    for side, spent in enumerate((before, after)):
+        for item in spent:
+            sums[item.key][side] += item.seconds
+            sums[item.key][2] += item.variance
     compared = (
         Change(key, old, new, sqrt(variance))
         for key, (old, new, variance) in sums.items()
     )
-    return sorted(compared, key=lambda each: (not each.is_seen, -abs(each.seconds)))
+    return sorted(compared, key=lambda item: (not item.is_seen, -abs(item.seconds)))

@@ -92,17 +92,17 @@ def _optimism(measured: Measurement) -> float:
 
 def of_readings(readings: Iterable[Reading]) -> tuple[Rates, ...]:
     """The rates of a check: of each kind those that most devices have."""
-    wanted = {"flop/s": "compute", "bytes/s": "bandwidth"}
+    quantities = {"flop/s": "compute", "bytes/s": "bandwidth"}
     groups: dict[tuple[str, str], dict[str, Rate]] = {}
     for reading in readings:
         if reading.device is None or not reading.measured:
             continue
-        if wanted.get(reading.unit) == reading.test:
+        if quantities.get(reading.unit) == reading.test:
             rate = Rate(reading.measured, reading.ci_high or reading.measured)
             key = reading.unit, reading.what
             groups.setdefault(key, {})[reading.device] = rate
     found = []
-    for quantity, unit in zip(QUANTITIES, wanted, strict=True):
+    for quantity, unit in zip(QUANTITIES, quantities, strict=True):
         works = {what: rates for (of, what), rates in groups.items() if of == unit}
         if works:
             most = max(works, key=lambda what: len(works[what]))
@@ -120,24 +120,24 @@ def stragglers(rates: Rates, devices: Iterable[Device] = ()) -> tuple[Straggler,
         rates: of the same work.
         devices: of the machine, where they are known: those of a kind are compared.
     """
-    known = {device.name: device for device in devices}
-    found = []
+    by_name = {device.name: device for device in devices}
+    lagging = []
     for name, rate in rates.by_device.items():
-        device = known.get(name)
-        others = [
-            other.per_second
-            for peer, other in rates.by_device.items()
+        device = by_name.get(name)
+        peer_values = [
+            value.per_second
+            for peer, value in rates.by_device.items()
             if peer != name
             and (
                 device is None
-                or peer not in known
-                or known[peer].device_kind == device.device_kind
+                or peer not in by_name
+                or by_name[peer].device_kind == device.device_kind
             )
         ]
-        if not others:
+        if not peer_values:
             continue
         bound = thresholds.ON_HOST if name.startswith("cpu:") else thresholds.ALIKE
-        if rate.high < bound.factor * median(others):
-            share = rate.per_second / median(others)
-            found.append(Straggler(name, share, bound))
-    return tuple(sorted(found, key=lambda straggler: straggler.share))
+        if rate.high < bound.factor * median(peer_values):
+            share = rate.per_second / median(peer_values)
+            lagging.append(Straggler(name, share, bound))
+    return tuple(sorted(lagging, key=lambda straggler: straggler.share))

@@ -228,9 +228,9 @@ def _computing(under: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
     if not 0 < allowed < math.inf:
         return Place(measurement, why_not=Remark("no-byte-count"))
     case = multiplied(measurement)
-    compute, others = compute_roof(case, roofs), compute_roofs(roofs)
+    compute, roofs_below = compute_roof(case, roofs), compute_roofs(roofs)
     # Where arithmetic as slow as the slowest that is known would not limit it.
-    surely_by_memory = bool(others) and allowed <= others[-1].per_second
+    surely_by_memory = bool(roofs_below) and allowed <= roofs_below[-1].per_second
     if compute is None and not surely_by_memory:
         return Place(measurement, why_not=_missing(arithmetic(case), roofs))
     under = replace(under, intensity=intensity, rate=measurement.flops_per_second)
@@ -364,8 +364,8 @@ def merge(better: RoofsMeasured, other: RoofsMeasured | None) -> RoofsMeasured:
     if other is None:
         return better
     new: dict[object, Roof] = {(roof.kind, roof.of): roof for roof in better.roofs}
-    kept = [new.pop((roof.kind, roof.of), roof) for roof in other.roofs]
-    roofs = (*kept, *new.values())
+    merged = [new.pop((roof.kind, roof.of), roof) for roof in other.roofs]
+    roofs = (*merged, *new.values())
     measured = {roof.of for roof in roofs}
     missing = {roof.of: roof for roof in (*other.missing, *better.missing)}
     return msgspec.structs.replace(

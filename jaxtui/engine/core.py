@@ -81,7 +81,7 @@ class Core:
         self._alone = alone or topology is not None
         self._hosts: Hosts | None = None
         """This process and the others, if there are several."""
-        self._unclear: tuple[Remark, ...] = ()
+        self._cluster_warnings: tuple[Remark, ...] = ()
         """The warnings of JAX's cluster detection, which failed."""
         self._own: tuple[Device, ...] = ()
         """The devices as this process lists them."""
@@ -114,7 +114,7 @@ class Core:
         remarks = findings.after(survey, self._own or devices)
         if self._settings is None:
             self._settings = [*settings.remarks()]
-        more = *malloc.remarks(), *self._settings, *self._unclear
+        more = *malloc.remarks(), *self._settings, *self._cluster_warnings
         return findings.sort([*remarks, *more])
 
     def _survey(self) -> Survey:
@@ -171,7 +171,7 @@ class Core:
             if refused.remark.severity == "error":
                 raise CannotServeError(refused.remark) from refused
             # A machine that stands alone works all the same.
-            self._unclear = (refused.remark,)
+            self._cluster_warnings = (refused.remark,)
             return
         if place is None or place.processes < 2:
             return

@@ -94,10 +94,10 @@ def run(
             caches are left alone, so that the first call of an eager case may be warm.
         pace: Of the processes that run it at the same time.
     """
-    return _Run(experiment, stop, own_process, pace).events()
+    return _ExperimentRun(experiment, stop, own_process, pace).events()
 
 
-class _Run(Runner):
+class _ExperimentRun(Runner):
     def __init__(
         self,
         experiment: Experiment,

@@ -59,7 +59,7 @@ def run_inspection(
     Arguments are shapes only, so that a size costs no memory; those of a function of a
     file are made, unless they were typed.
     """
-    return _Run(inspection, stop).events()
+    return _InspectionRun(inspection, stop).events()
 
 
 def of_function(
@@ -116,7 +116,7 @@ class _Step(NamedTuple):
     hlo: str
 
 
-class _Run(Runner):
+class _InspectionRun(Runner):
     phase = "trace"
     _workload: Workload
     _device: jax.Device

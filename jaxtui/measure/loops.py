@@ -1,6 +1,6 @@
 """Runs a loop of calls, as the timeline shows it.
 
-``_Run.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
+``_LoopRun.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
 repeats in turn, a repeat under the runtime's trace, and the result. ``repeats`` has
 what one repeat does and what its stamps show, ``trace`` what the device did meanwhile,
 and ``jaxtui.view.lanes`` draws both.
@@ -89,10 +89,10 @@ def run_loop(loop: Loop, *, stop: Callable[[], bool] = never) -> Iterator[RunEve
     kinds of repeat had had their turn. It may be stopped between repeats, and between
     the calls of a loop that takes long.
     """
-    return _Run(loop, stop).events()
+    return _LoopRun(loop, stop).events()
 
 
-class _Run(Runner):
+class _LoopRun(Runner):
     phase = "inputs"
     _workload: Workload
 

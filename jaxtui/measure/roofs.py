@@ -28,10 +28,10 @@ def run_roofs(work: Roofs, *, stop: Callable[[], bool] = never) -> Iterator[RunE
 
     ``RoofsMeasured`` comes after each of them, with all that were measured so far.
     """
-    return _Run(work, stop).events()
+    return _RoofsRun(work, stop).events()
 
 
-class _Run(Runner):
+class _RoofsRun(Runner):
     phase = "first_call"
 
     def __init__(self, work: Roofs, stop: Callable[[], bool]) -> None:

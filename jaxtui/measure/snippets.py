@@ -108,10 +108,10 @@ def run_snippet(
     The snippet's default device, its 64-bit types and the place of its output never
     hold for what consumes the events.
     """
-    return _Run(snippet, stop).events()
+    return _SnippetRun(snippet, stop).events()
 
 
-class _Run(Runner):
+class _SnippetRun(Runner):
     def __init__(self, snippet: Snippet, stop: Callable[[], bool]) -> None:
         super().__init__(snippet.budget, stop)
         self._snippet = snippet

@@ -188,7 +188,7 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     count = kernels.size(data)
     if count > MOST_EVENTS:
         raise MissingTraceError(too_large(count))
-    groups: dict[Hashable, list[Part]] = defaultdict(list)
+    groups: dict[Hashable, list[TracedRun]] = defaultdict(list)
     marked: list[xspace.Event] = []
     for timeline in kernels.timelines(data):
         if timeline.plane == HOST:
@@ -204,12 +204,12 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
         key=lambda pair: pair[1].after - pair[1].before - pair[0].duration_ps / 1000,
     )
     middle = event.start_ps + event.duration_ps // 2
-    clock = Clock(middle, 1e-9 * (mark.before + mark.after) / 2)
+    clock = ClockPair(middle, 1e-9 * (mark.before + mark.after) / 2)
     runs = (_merge(group, clock) for group in groups.values())
     return Trace(tuple(sorted(runs, key=attrgetter("start"))), count)
 
 
-class Clock(NamedTuple):
+class ClockPair(NamedTuple):
     """A moment on the clock of a trace and on the host's."""
 
     picoseconds: int
@@ -222,7 +222,7 @@ class Clock(NamedTuple):
         return self.seconds + 1e-12 * (picoseconds - self.picoseconds)
 
 
-class Part(NamedTuple):
+class TracedRun(NamedTuple):
     """A run, or what one of its kernels or devices was of it; picoseconds."""
 
     program: str
@@ -234,7 +234,7 @@ class Part(NamedTuple):
 
 def parts(
     timeline: kernels.Timeline, *, whole: bool = True
-) -> Iterator[tuple[Hashable, Part]]:
+) -> Iterator[tuple[Hashable, TracedRun]]:
     """Yield the runs of a timeline, each with a key that tells them apart.
 
     Parts of one run, its kernels on CPU or its devices where it is sharded, have the
@@ -254,17 +254,17 @@ def parts(
             run_id = dict(event.stats).get("run_id")
             key = (event.name, (plane, index) if run_id is None else run_id)
             end = event.start_ps + event.duration_ps
-            yield key, Part(event.name, event.start_ps, end)
+            yield key, TracedRun(event.name, event.start_ps, end)
         return
     for kernel in kernels.of(timeline):
         if kernel.is_whole and "?" not in kernel.program:
-            part = Part(kernel.program, kernel.start, kernel.end, kernel.line)
+            part = TracedRun(kernel.program, kernel.start, kernel.end, kernel.line)
             yield (kernel.program, kernel.run), part
         elif whole:
             raise MissingTraceError(Remark("trace-incomplete"))
 
 
-def _merge(group: Sequence[Part], clock: Clock) -> Run:
+def _merge(group: Sequence[TracedRun], clock: ClockPair) -> Run:
     start, end = min(part.start for part in group), max(part.end for part in group)
     return Run(group[0].program, clock.of(start), clock.of(end))
 

@@ -82,7 +82,7 @@ def _utf8(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {_utf8(name): _utf8(one) for name, one in value.items()}
+        return {_utf8(name): _utf8(item) for name, item in value.items()}
     return [*map(_utf8, value)] if isinstance(value, (list, tuple)) else value
 
 

@@ -114,7 +114,7 @@ class Case(Record, frozen=True, kw_only=True):
     def words(self) -> tuple[str, ...]:
         """The words of its label."""
         hosted = self.inputs == "host" and not self.on_host
-        found = (
+        words = (
             short_name(self.op),
             # A user's function may have no size, and no dtype before it has run.
             str(self.size) if self.size else "",
@@ -126,7 +126,7 @@ class Case(Record, frozen=True, kw_only=True):
             f"mesh {mesh_text(self.params)}" if self.on_mesh else "",
             "host inputs" if hosted else "",
         )
-        return tuple(filter(None, found))
+        return tuple(filter(None, words))
 
     @property
     def label(self) -> str:

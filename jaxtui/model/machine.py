@@ -171,14 +171,15 @@ def chip_count(devices: Sequence[Device]) -> int:
     A device without coords, such as a GPU, counts as one.
     """
     places = {
-        (one.slice_index, one.coords) if one.coords else one.name for one in devices
+        (device.slice_index, device.coords) if device.coords else device.name
+        for device in devices
     }
     return len(places)
 
 
 def slice_count(devices: Sequence[Device]) -> int:
     """Return the number of slices that the devices belong to."""
-    return len({one.slice_index for one in devices})
+    return len({device.slice_index for device in devices})
 
 
 class Topology(Record, frozen=True, kw_only=True):

@@ -271,8 +271,8 @@ OF_RUNS = frozenset(
 AMOUNTS = {"contended": "used_cores"}
 """By code: the fact that varies between measurements."""
 
-CLEARLY = 2.0
-"""Times the figure of the run: from there on a figure of a measurement differs."""
+REPEAT_FACTOR = 2.0
+"""A row repeats a run's note if its amount is more than twice the run's."""
 
 
 def run_notes(measurements: Iterable[Measurement]) -> tuple[Remark, ...]:
@@ -283,15 +283,15 @@ def run_notes(measurements: Iterable[Measurement]) -> tuple[Remark, ...]:
     of the measurements are enough, and the one in the middle is taken.
     """
     measured = tuple(measurements)
-    sizes = Counter(each.case.platform for each in measured)
+    sizes = Counter(item.case.platform for item in measured)
     platforms: dict[Remark, list[str]] = {}
     varying: dict[str, list[Remark]] = {}
-    for each in measured:
-        for note in each.notes:
+    for item in measured:
+        for note in item.notes:
             if note.code in AMOUNTS:
                 varying.setdefault(note.code, []).append(note)
             elif note.code in OF_RUNS:
-                platforms.setdefault(note, []).append(each.case.platform)
+                platforms.setdefault(note, []).append(item.case.platform)
     common = [
         sorted(notes, key=amount)[len(notes) // 2]
         for notes in varying.values()
@@ -311,7 +311,10 @@ def differing(notes: Iterable[Remark], of_run: Iterable[Remark]) -> tuple[Remark
         note
         for note in notes
         if note not in common
-        and (note.code not in amounts or amount(note) > CLEARLY * amounts[note.code])
+        and (
+            note.code not in amounts
+            or amount(note) > REPEAT_FACTOR * amounts[note.code]
+        )
     )
 
 

@@ -73,10 +73,10 @@ def parse_mesh(text: str) -> Mesh:
     whole = Mesh(shape, NAMES[: len(shape)])
     if match[2] is None:
         return whole
-    named = [name.strip() for name in match[2].split(",")]
-    if not {*named} <= {*whole.names}:
+    names = [name.strip() for name in match[2].split(",")]
+    if not {*names} <= {*whole.names}:
         raise ValueError(text)
-    return whole._replace(over=tuple(axis for axis in whole.names if axis in named))
+    return whole._replace(over=tuple(axis for axis in whole.names if axis in names))
 
 
 def mesh_of(params: Mapping[str, int | float | str] | None, devices: int) -> Mesh:

@@ -142,8 +142,8 @@ def parse_spec(text: str) -> Spec:
     shape = tuple(int(size) for size in match[2].split(",") if size.strip())
     axes = () if match[3] is None else tuple(match[3].lower().split(","))
     divided = [axis for axis in axes if axis != WHOLE]
-    known = set(divided) <= {*NAMES} and len(set(divided)) == len(divided)
-    sharded = known and divided and len(axes) <= len(shape)
+    is_valid = set(divided) <= {*NAMES} and len(set(divided)) == len(divided)
+    sharded = is_valid and divided and len(axes) <= len(shape)
     if 0 in shape or (match[3] is not None and not sharded):
         raise ValueError(text)
     return Spec(dtype, shape, axes)
@@ -166,4 +166,4 @@ def join_specs(specs: tuple[Spec, ...]) -> str:
 def dtype_of(specs: tuple[Spec, ...]) -> str:
     """The dtype of a case with these arguments: the first that is floating-point."""
     dtypes = [spec.dtype for spec in specs]
-    return next((one for one in dtypes if "float" in one), (dtypes or [""])[0])
+    return next((dtype for dtype in dtypes if "float" in dtype), (dtypes or [""])[0])

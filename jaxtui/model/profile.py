@@ -115,7 +115,7 @@ class Kernel(Record, frozen=True, kw_only=True):
         if len(self.steps) < 2:
             return None
         mean = _mean(self.steps)
-        squares = math.fsum((each - mean) ** 2 for each in self.steps)
+        squares = math.fsum((seconds - mean) ** 2 for seconds in self.steps)
         return math.sqrt(squares / (len(self.steps) - 1))
 
 

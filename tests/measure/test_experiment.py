@@ -473,7 +473,7 @@ def test_a_call_that_is_short_beside_the_budget_has_six_rounds(
 def test_a_call_of_numpy_must_fit_into_the_budget_of_a_process() -> None:
     slow = case("matmul", 3000, "numpy", "float16")
     limits = [
-        module._Run(
+        module._ExperimentRun(
             Experiment(cases=(slow,), budget_seconds=100.0, processes=processes),
             lambda: False,
             own_process=True,

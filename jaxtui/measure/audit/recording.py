@@ -24,7 +24,7 @@ from jaxtui.measure.xspace import Event, Space
 from jaxtui.model.audit import Execution
 
 if TYPE_CHECKING:
-    from jaxtui.measure.trace import Part
+    from jaxtui.measure.trace import TracedRun
 
 MOST_EVENTS = 2_000_000
 """Most events of a trace: reading them takes some 20 s."""
@@ -192,7 +192,7 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
 
     if (count := kernels.size(space)) > MOST_EVENTS:
         raise ValueError(f"{count} events")
-    runs: dict[Hashable, list[Part]] = defaultdict(list)
+    runs: dict[Hashable, list[TracedRun]] = defaultdict(list)
     host: dict[str, list[Event]] = {}
     pool: Mapping[str, list[Event]] = {}
     for timeline in kernels.timelines(space):
@@ -312,7 +312,7 @@ class _Calls:
         for call in sorted(calls, key=lambda call: call.event.start_ps):
             self._waiting[module_name(call.event.name)][call.line].append(call)
 
-    def of(self, run: Part) -> _Asked | None:
+    def of(self, run: TracedRun) -> _Asked | None:
         """The one that asked for a run, which begins later than those before."""
         queues = self._waiting[module_name(run.program)]
         if origin := self._pool.origin(run.line, run.start):
@@ -337,7 +337,7 @@ class _Calls:
 
 
 def _executions(
-    runs: Sequence[Sequence[Part]], calls: _Calls, clock: _Clock
+    runs: Sequence[Sequence[TracedRun]], calls: _Calls, clock: _Clock
 ) -> Iterator[Execution]:
     """Runs of programs with the calls that asked for them.
 

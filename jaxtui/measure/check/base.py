@@ -84,10 +84,10 @@ def run_check(
     Every device of the test ends in ``CheckDone`` unless the test was stopped or
     ``WorkFailed`` says why not.
     """
-    return _Run(Context(check, seen or Survey(), stop, pace)).events()
+    return _CheckRun(Context(check, seen or Survey(), stop, pace)).events()
 
 
-class _Run(Runner):
+class _CheckRun(Runner):
     def __init__(self, context: Context) -> None:
         check = context.check
         super().__init__(check.budget_seconds, context.stop)

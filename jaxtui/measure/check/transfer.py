@@ -61,7 +61,7 @@ DIRECTIONS = ("host to device", "device to host")
 
 
 @dataclass(slots=True)
-class Series:
+class Copies:
     nbytes: int
     device: jax.Device
     held: Array
@@ -124,7 +124,7 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
     # A copy needs room at both ends.
     ends = (available_host_bytes(), of_device(device).free_bytes)
     free = min((end for end in ends if end is not None), default=None)
-    series: list[Series] = []
+    series: list[Copies] = []
     for nbytes in sizes(context.check.level, context.devices):
         if context.stop():
             return
@@ -132,7 +132,7 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
         if free is not None and nbytes * SHARE > free:
             why = Remark("no-room", {"size": nbytes, "free": free})
         else:
-            copies = Series(nbytes, device, _sent(nbytes, 0))
+            copies = Copies(nbytes, device, _sent(nbytes, 0))
             # The first round does not count.
             copy_seconds = copies.round()
             copies.rounds.clear()

@@ -191,7 +191,7 @@ def device_mesh(mesh: meshes.Mesh, devices: tuple[jax.Device, ...]) -> Mesh:
     return Mesh(placed, mesh.names)
 
 
-class Place(NamedTuple):
+class MeshPosition(NamedTuple):
     """The position of a device in a mesh."""
 
     rank: int
@@ -298,7 +298,7 @@ class Exchange:
                 wrong += int(np.count_nonzero(values[chunk] != right[key]))
         return wrong, most if sampled else None
 
-    def _places(self) -> dict[jax.Device, Place]:
+    def _places(self) -> dict[jax.Device, MeshPosition]:
         """Every device by its place in the mesh."""
         devices = self._mesh.devices
         positions = np.arange(devices.size).reshape(devices.shape)
@@ -307,12 +307,12 @@ class Exchange:
         rest = [axis for axis in range(devices.ndim) if axis not in over]
         groups = positions.transpose(*rest, *over).reshape(-1, self.participants)
         return {
-            devices.flat[position]: Place(rank, tuple(map(int, group)))
+            devices.flat[position]: MeshPosition(rank, tuple(map(int, group)))
             for group in groups
             for rank, position in enumerate(group)
         }
 
-    def _right(self, place: Place, elements: Array) -> Array:
+    def _right(self, place: MeshPosition, elements: Array) -> Array:
         """Return the right values of these elements of a device's result, by NumPy."""
         group = np.array(place.group)
         ranks, sources = self.op.source(

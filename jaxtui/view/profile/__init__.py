@@ -205,7 +205,7 @@ def share_text(share: float) -> str:
     return fmt.percent(share) if share >= 1e-4 or not share else "<0.01 %"
 
 
-def _roof(where: analysis.Place) -> str:
+def _roof(where: analysis.RoofShare) -> str:
     if not where.share:
         return ""
     if where.share > AT_THE_ROOF:

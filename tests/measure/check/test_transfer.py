@@ -12,7 +12,7 @@ import pytest
 
 from jaxtui.measure.check import transfer
 from jaxtui.measure.check.base import run_check
-from jaxtui.measure.check.transfer import Series
+from jaxtui.measure.check.transfer import Copies
 from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Remark
 from tests.measure.buffers import aligned_copy
 from tests.measure.check.faults import NAMES, check, done, events, of, readings
@@ -53,7 +53,7 @@ def test_every_device_has_a_bandwidth_for_every_size() -> None:
 def test_an_array_that_is_taken_over_is_recognised() -> None:
     aligned = aligned_copy(np.ones(KIB, np.float32))
     for held, taken_over in ((aligned, True), (transfer._sent(4 * KIB, 0), False)):
-        series = Series(4 * KIB, jax.devices()[0], held)
+        series = Copies(4 * KIB, jax.devices()[0], held)
         series.round()
         assert series.zero_copy[0] == taken_over
     series.rounds = [(0.5, 1.0), (0.25, 1.0), (0.5, 1.0)]
@@ -76,7 +76,7 @@ def test_a_round_of_small_copies_is_their_median(
     there = iter([0.0046, 0.0004, 0.0006, 0.001])
     monkeypatch.setattr(transfer, "_put", lambda *_: take(next(there)))
     monkeypatch.setattr(transfer.np, "asarray", lambda _: take(0.0001))
-    series = Series(1, jax.devices()[0], np.zeros(1))
+    series = Copies(1, jax.devices()[0], np.zeros(1))
     assert series.round() == pytest.approx(0.0023 / 3)
     assert series.rounds == [pytest.approx((0.0006, 0.0001))]
 
@@ -117,12 +117,12 @@ def test_sizes_without_room_or_time_are_left_out(
     assert THERE not in read
 
     monkeypatch.setitem(transfer.SIZES, "quick", (4 * KIB, 8 * KIB, 16 * KIB))
-    right = Series.round
+    right = Copies.round
 
-    def slow(self: Series) -> float:
+    def slow(self: Copies) -> float:
         return right(self) + (self.nbytes > 4 * KIB) * 100
 
-    monkeypatch.setattr(Series, "round", slow)
+    monkeypatch.setattr(Copies, "round", slow)
     read = of("cpu:0", readings(events(check("transfer", devices=1))))
     assert read["8.00 KiB"].remarks[0].code == "slow-copy"
     assert read["host to device 4.00 KiB"].measured
