@@ -211,7 +211,7 @@ class JaxtuiApp(BaseApp):
     def on_mount(self) -> None:
         devices = self.panes["devices"] = self.query_one(DevicesPane)
         devices.take_focus()
-        self.watch(devices, "disturbed", self._tell_disturbed)
+        self.watch(devices, "disturbed", self._tell_tab)
         # The keys of a tab are those of the pane in it: the focus stays there.
         self.query_one(Tabs).can_focus = False
         self.set_interval(1 / self.fps, self._publish)
@@ -316,7 +316,7 @@ class JaxtuiApp(BaseApp):
             pane.set_wide(self.size.width >= WIDE_COLUMNS)
             pane.state = self.state
             self.panes[tab] = pane
-            self.watch(pane, "disturbed", self._tell_disturbed)
+            self.watch(pane, "disturbed", self._tell_tab)
             return pane
 
     async def _fill_bench(self) -> None:
@@ -333,18 +333,19 @@ class JaxtuiApp(BaseApp):
             await asyncio.sleep(WRITTEN_SECONDS)
         await self.fill("bench")
 
-    def _tell_disturbed(self) -> None:
-        """The status line speaks of the tab that is on screen."""
-        pane = self.panes.get(self.tab)
-        status = self.screen_stack[0].query_one(StatusLine)
+    def _tell_tab(self) -> None:
+        """The lines above and below speak of the tab that is on screen."""
+        pane, screen = self.panes.get(self.tab), self.screen_stack[0]
+        status, message = screen.query_one(StatusLine), screen.query_one(MessageLine)
         status.disturbed = pane is not None and pane.disturbed
+        message.purposes = pane.PURPOSES if pane is not None else ()
 
     @on(TabbedContent.TabActivated)
     async def _tab_shown(self) -> None:
         if (pane := await self.fill(self.tab)) is not None:
             pane.enter()
             self.call_after_refresh(pane.draw)
-            self._tell_disturbed()
+            self._tell_tab()
         self.refresh_bindings()
 
     def redraw(self) -> None:

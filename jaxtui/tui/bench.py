@@ -107,6 +107,7 @@ class BenchPane(CasePane):
     """Form on top; the plot beside the phases; results and notes below."""
 
     HELP = "On the tab Bench"
+    PURPOSES = ("bench", "roofs")
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("bench", _KEYS, _SHOWN)
 

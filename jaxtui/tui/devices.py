@@ -87,6 +87,7 @@ class DevicesPane(CasePane):
     """Devices and their map; below them the first minute, or the health check."""
 
     HELP = "On the tab Devices"
+    PURPOSES = ("bench",)
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("devices", _KEYS, _SHOWN)
 

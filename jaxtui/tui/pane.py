@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from jaxtui.session import Session
+from jaxtui.state import Purpose
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.state import EMPTY, State
 
@@ -108,6 +109,9 @@ class Pane(Explained, Vertical):
 
     HELP: ClassVar[str] = ""
     """The heading of its keys in the help, e.g. ``On the tab Devices``."""
+
+    PURPOSES: ClassVar[tuple[Purpose, ...]] = ()
+    """Runs whose results it shows: the message line says there how they ended."""
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
     disturbed: reactive[bool] = reactive(False, repaint=False)

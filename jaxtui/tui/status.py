@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -11,6 +11,7 @@ from textual.widget import Widget
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import of_level
 from jaxtui.model import CHECK_TESTS, Remark
+from jaxtui.state import Purpose
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import check, roofline, words
 from jaxtui.view.progress import job_text, starting
@@ -154,10 +155,14 @@ class MessageLine(Widget):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
+    purposes: reactive[tuple[Purpose, ...]] = reactive((), repaint=False)
+    """Runs whose end is said here: those whose results the tab or screen shows."""
     line: reactive[str] = reactive("", repaint=False)
 
-    def watch_state(self, state: State) -> None:
-        self.line = message(state)
+    def watch_state(self) -> None:
+        self.line = message(self.state, self.purposes)
+
+    watch_purposes = watch_state
 
     def watch_line(self, old: str, new: str) -> None:
         """Lay out the screen anew only when the sentence takes another line."""
@@ -170,18 +175,25 @@ class MessageLine(Widget):
         return Content(self.line)
 
 
-def message(state: State) -> str:
-    """One line: what there is to say, or else what the run is doing."""
+def message(state: State, purposes: Collection[Purpose]) -> str:
+    """One line: what there is to say, or else what the run is doing or has come to.
+
+    Args:
+        state: of the app.
+        purposes: of the runs whose end is said.
+    """
     if state.message:
         return _said(state, state.message)
     if state.test is not None and state.exam is not None:
         return f"{state.test}: {check.work_of(state.exam)}"
     if state.job is not None:
         return job_text(state.job) or "starting"
+    if state.purpose not in purposes:
+        return ""
     if state.purpose == "roofs":
         return roofline.message(state)
     run = state.run
-    if run is None or state.purpose != "bench":
+    if run is None:
         return ""
     statuses = [case.status for case in run.cases]
     trouble = "".join(

@@ -192,7 +192,7 @@ async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> Non
         await pilot.press("enter")
         await asyncio.wait_for(asked.wait(), LIMIT_SECONDS)
         # While the next engine starts, the run goes on, and the form may be edited.
-        await until(pilot, lambda: "process 2 of 2" in status.message(app.state))
+        await until(pilot, lambda: "process 2 of 2" in status.message(app.state, ()))
         assert "stop" in str(app.query_one("#run", Button).label)
         assert "0:04, 0:08 left" in line.render().plain
         await pilot.press("e")

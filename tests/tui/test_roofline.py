@@ -9,6 +9,7 @@ from jaxtui.model import Progress, Remark, Roofs, RunStarted, Work
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.form import CaseForm
+from jaxtui.tui.status import MessageLine
 from jaxtui.tui.values import Values
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
@@ -100,6 +101,37 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
         assert "48 %" in lines(app)
         assert "example.org/chip" in notes(app)
         assert "2.00 TFLOP/s" in lines(app)
+
+
+async def test_the_end_of_a_run_is_said_on_the_tabs_that_show_its_results() -> None:
+    engine = quiet_engine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await run(pilot, app)
+        assert await tabs_that_say(pilot, app, "Done in") == ["bench", "devices"]
+        await pilot.press("2")
+        await ask(pilot, app, engine)
+        engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
+        await until_done(pilot, app)
+        assert await tabs_that_say(pilot, app, "2.00 TFLOP/s") == ["bench"]
+
+
+async def tabs_that_say(pilot: Pilot[None], app: JaxtuiApp, said: str) -> list[str]:
+    """The tabs whose message line has this text; it is empty on the others."""
+    tabs = []
+    for key in "2134":
+        before = app.tab
+        await pilot.press(key)
+        await until(
+            pilot, lambda before=before, key=key: app.tab != before or key == "2"
+        )
+        await pilot.pause()
+        line = plain(app, MessageLine)
+        if said in line:
+            tabs.append(app.tab)
+        else:
+            assert line == ""
+    return tabs
 
 
 async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:

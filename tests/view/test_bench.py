@@ -69,7 +69,9 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
         "broken-off",
     ]
     complete = {"bench": replace(state, outcome="complete")}
-    assert "1 failed, 2 not run." in status.message(replace(EMPTY, jobs=complete))
+    assert "1 failed, 2 not run." in status.message(
+        replace(EMPTY, jobs=complete), ("bench",)
+    )
 
 
 # Against NumPy.
