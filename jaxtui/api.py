@@ -65,7 +65,7 @@ def ops() -> tuple[OpInfo, ...]:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """What refuses an argument says so in words."""
+    """Put a refused argument into words."""
     try:
         yield
     except SelectionError as error:

@@ -10,7 +10,8 @@ import sys
 
 
 def command(module: str, python: "tuple[str, ...]" = ()) -> "tuple[str, ...]":
-    """What runs ``main`` of a module of this package in a process of its own.
+    """Return the command that runs ``main`` of a module of this package in a process of
+    its own.
 
     Args:
         module: its full name.
@@ -47,7 +48,7 @@ def hidden(python_path: str) -> "dict[str, str]":
 
 
 def hiding(text: str, python_path: str) -> "dict[str, str]":
-    """Of the modules that are hidden those that a traceback, or its end, speaks of."""
+    """Return the hidden modules that a traceback, or its end, names."""
     return {
         module: path
         for module, path in hidden(python_path).items()

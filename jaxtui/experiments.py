@@ -35,7 +35,8 @@ from jaxtui.model.own import ARGUMENTS, dtype_of, is_own, parse_specs, short_nam
 from jaxtui.selection import SizedOp, first_device
 
 LONGEST_DISPATCH_SECONDS = 1e-3
-"""Where a dispatch reads longer, the host had lost its core to other programs."""
+"""Seconds of the longest plausible dispatch: above it other programs had the host's
+core."""
 
 LARGEST_PRODUCT = 16_384
 """n of n×n, where jaxtui chooses it: 1 GiB of float32."""
@@ -225,8 +226,8 @@ def _places(
 def _is_extra(
     way: _Way, info: OpInfo, places: Sequence[str], mesh: Mesh | None
 ) -> bool:
-    """Whether a group stands beside its devices where it can do nothing: only what is
-    jitted and resident runs on all of them at once.
+    """Return whether a group duplicates its devices where it can do nothing: only what
+    is jitted and resident runs on all of them at once.
     """
     _, device, mode, inputs = way
     if info.collective or mesh or mode in HOST_MODES or len(members(device)) == 1:
@@ -237,8 +238,8 @@ def _is_extra(
 
 
 def _meaningful(way: _Way, info: OpInfo) -> _Way:
-    """What of it has a meaning: NumPy and TensorFlow run on the host, and what has no
-    matrix products has only the default precision.
+    """Drop what has no meaning: NumPy and TensorFlow run on the host, and ops without
+    matrix products have only the default precision.
     """
     precision, device, mode, place = way
     if mode in HOST_MODES:
@@ -247,7 +248,7 @@ def _meaningful(way: _Way, info: OpInfo) -> _Way:
 
 
 def parse_processes(text: str) -> int:
-    """In how many processes; one if nothing was typed.
+    """Parse the number of processes; one if nothing was typed.
 
     Raises:
         SelectionError: it is no number of processes.
@@ -260,7 +261,8 @@ def parse_processes(text: str) -> int:
 
 
 def refusals(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[Remark, ...]:
-    """Why cases are known to fail, each once, to be shown while typing.
+    """Return the reasons why cases are known to fail, without repeats, to be shown
+    while typing.
 
     Devices and memory are not judged here: that needs the engine's ``Plan``.
     """
@@ -297,7 +299,7 @@ def fitting_size(
 
 
 def larger_size(measured: Measurement | None) -> int | None:
-    """What ``fitting_size`` gives for a measured product, if that is another size."""
+    """Return ``fitting_size`` of a measured product, if that is another size."""
     if measured is None or not measured.dispatch or not measured.ready:
         return None
     size, dispatch = measured.case.size, measured.dispatch.p10
@@ -311,7 +313,8 @@ def default_experiment(
     host: Host,
     sizes: Mapping[str, int] = {},
 ) -> Experiment:
-    """What Enter runs in the first minute: one matmul, and its NumPy twin.
+    """Return the experiment that Enter runs in the first minute: one matmul, and its
+    NumPy twin.
 
     One call lasts milliseconds, so that dispatch and ready lie visibly apart, in the
     dtype that the device is made for; NumPy has no fast bfloat16, so its twin is
@@ -351,7 +354,8 @@ def default_experiment(
 
 
 def on_devices(experiment: Experiment, devices: Sequence[str]) -> Experiment:
-    """The same cases on each of these devices; as it is without any.
+    """Return the same cases on each of these devices; without any, the experiment as it
+    is.
 
     Those of the host stay as they are.
     """
@@ -377,7 +381,7 @@ _OTHERS = ("precision", "device", "mode", "place")
 def _factors(
     ops: Mapping[str, tuple[int, int]], others: Sequence[int]
 ) -> dict[str, int]:
-    """What is multiplied: how many there are, by noun.
+    """Return the factors of the number of cases, by noun.
 
     Args:
         ops: with how many sizes, and in how many dtypes, each is timed.
@@ -395,7 +399,7 @@ def _factors(
 
 
 class Extent(msgspec.Struct, frozen=True):
-    """How many cases, why so many, and for how long."""
+    """The number of cases, its factors, and the seconds they take."""
 
     cases: int
     """Fewer than the product of the factors where some are the same: NumPy runs on none
@@ -405,16 +409,16 @@ class Extent(msgspec.Struct, frozen=True):
     budget: float = 0.0
     """Seconds for measuring."""
     factors: dict[str, int] = {}
-    """What is multiplied: how many there are, by noun."""
+    """The factors by noun."""
     ops: int = 1
     typed: bool = False
     """The time was typed, so that it is no surprise."""
     processes: int = 1
-    """Whose starts come on top of the time."""
+    """The number of processes, whose starts come on top of the time."""
 
     @property
     def is_large(self) -> bool:
-        """Whether to ask before it is started."""
+        """True if jaxtui asks before it starts the experiment."""
         # More may be a slip of the hand, and longer is a surprise.
         return self.cases > 100 or (self.seconds > 300 and not self.typed)
 

@@ -21,7 +21,8 @@ ABSENT = "—"
 """Stands wherever there is no number."""
 
 LEAST_CONFIDENCE = 0.95
-"""What is less sure is called minimum and maximum: below six rounds."""
+"""The least confidence of an interval; below it, with less than six rounds, the ends
+are called minimum and maximum."""
 
 _SECONDS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -33,7 +34,7 @@ class Unit(Record, frozen=True):
 
     name: str
     factor: float
-    """How many base units it is."""
+    """The number of base units in it."""
 
     def text(self, value: float | None, digits: int = 3) -> str:
         """A value in this unit, without the unit's name."""
@@ -42,11 +43,11 @@ class Unit(Record, frozen=True):
         return significant(value / self.factor, digits)
 
     def ends(self, low: float, high: float) -> str:
-        """Both ends of an interval, without the unit's name: ``12.1–13.4``."""
+        """Write both ends of an interval without the unit's name: ``12.1–13.4``."""
         return f"{self.text(low)}–{self.text(high)}"
 
     def of(self, value: float, digits: int = 3) -> Unit:
-        """What a value is written in; see ``OwnUnits``."""
+        """Return the unit of a value; see ``OwnUnits``."""
         return self
 
     def whole(self, value: float | None, digits: int = 3) -> str:
@@ -96,7 +97,8 @@ _UNITS: dict[Quantity, list[tuple[float, str]]] = {
 
 
 def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
-    """One unit for values that are drawn to one scale, chosen for the largest.
+    """Return one unit for values that are drawn to one scale, chosen for the
+    largest.
 
     No time is written as a part of a second: where some are below one, all are written
     in milliseconds at most. Of values that stand in a table ask ``shared``.
@@ -109,7 +111,7 @@ def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
 
 
 LEAST_OF_UNIT = 0.1
-"""No time is written as less than a tenth of its unit: 82 µs, not 0.082 ms."""
+"""The least number of a unit: 82 µs, not 0.082 ms."""
 
 DECADES = 1000.0
 """Times that are further apart than three decades have a unit each: what is in one unit
@@ -117,7 +119,7 @@ then has so many digits that nobody compares them."""
 
 
 class OwnUnits(Record, frozen=True):
-    """In the place of a unit where values are too far apart for one: each has its own.
+    """Stands for a unit where values are too far apart for one: each has its own.
 
     It has no name to stand over a column.
     """
@@ -126,7 +128,7 @@ class OwnUnits(Record, frozen=True):
     name: str = ""
 
     def of(self, value: float, digits: int = 3) -> Unit:
-        """What a value of which so many digits are known is written in."""
+        """Return the unit of a value of which ``digits`` digits are known."""
         if self.quantity == "s":
             return _supported(value, digits)
         return _fitting(value, _UNITS[self.quantity], digits)
@@ -140,7 +142,9 @@ class OwnUnits(Record, frozen=True):
     whole = text
 
     def ends(self, low: float, high: float) -> str:
-        """Both ends of an interval in the unit of its middle: ``12.1–13.4 ms``."""
+        """Write both ends of an interval in the unit of its middle: ``12.1–13.4
+        ms``.
+        """
         return str(Figure((low, high), self.quantity, self.of((low + high) / 2)))
 
 
@@ -188,7 +192,9 @@ class Figure(Record, frozen=True):
         return "–".join(unit.text(end, self.digits) for end in self.ends)
 
     def text(self, unit: Unit | OwnUnits) -> str:
-        """With its unit; with one for each end where they are too far apart."""
+        """Write the figure with its unit; with one for each end where they are too far
+        apart.
+        """
         if isinstance(unit, OwnUnits):
             unit = self.unit
         if len(self.ends) > 1 and _too_small(unit, self.ends):
@@ -202,7 +208,7 @@ class Figure(Record, frozen=True):
 
 
 Cell = str | Figure
-"""What a table says in one place: words, or a number that is compared with others."""
+"""A cell of a table: words, or a number that is compared with others."""
 
 
 def figure(value: float | None, quantity: Quantity = "s", digits: int = 3) -> Cell:
@@ -228,8 +234,8 @@ def quoted(text: str) -> Figure | None:
 
 
 def alike(cells: Iterable[Cell]) -> Callable[[Cell], str]:
-    """How to write cells that stand together: with one unit for each quantity, or,
-    where its figures are too far apart, for each of them; see ``shared``.
+    """Return a function that writes cells of one table: with one unit for each
+    quantity, or, where its figures are too far apart, for each of them; see ``shared``.
     """
     found: dict[Quantity, list[float]] = {}
     for cell in cells:
@@ -407,14 +413,14 @@ def error(value: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """How many times: ``88×``, ``4.1×``, ``0.25×``."""
+    """Write a ratio: ``88×``, ``4.1×``, ``0.25×``."""
     if value is None or not math.isfinite(value):
         return ABSENT
     return f"{value:.0f}×" if abs(value) >= 99.5 else f"{significant(value, 2)}×"
 
 
 def ratio_ends(found: Interval) -> str:
-    """Both ends of a ratio's interval with the digits that tell them apart:
+    """Write both ends of a ratio's interval with the digits that tell them apart:
     ``3.9–4.3``, ``3.98–4.02``.
     """
     low, high = (significant(end, 2) for end in (found.low, found.high))
@@ -457,7 +463,7 @@ def duration(value: float | None) -> str:
 
 
 def left(seconds: float) -> str:
-    """What is left of the time of something that goes on: ``0:07 left``."""
+    """Write the time left: ``0:07 left``."""
     return f"{duration(math.ceil(seconds))} left" if seconds > 0 else "overdue"
 
 
@@ -498,7 +504,7 @@ def sampled(summary: Summary) -> str:
 
 
 def _units(summary: Summary) -> str:
-    """What the interval is made of: ``10 rounds`` or ``5 processes``."""
+    """Count the parts of the interval: ``10 rounds`` or ``5 processes``."""
     if summary.processes:
         return plural(summary.processes, "process")
     return plural(summary.rounds, "round")
@@ -543,7 +549,7 @@ class Units(Record, frozen=True):
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> Units:
-        """Those that suit all of them."""
+        """Return the units that suit all measurements."""
         flops = [one.flops_per_second or 0.0 for one in measurements]
         moved = [one.bytes_per_second or 0.0 for one in measurements]
         ready = [one.ready for one in measurements if one.ready]

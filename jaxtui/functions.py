@@ -21,7 +21,8 @@ from jaxtui.places import read_whole
 from jaxtui.text import nearest
 
 LARGEST_BYTES = 4_000_000
-"""Of a file that people have written; reading more would take too long."""
+"""Bytes of the largest file that people have written; reading more would take
+too long."""
 
 
 def whole_path(path: str) -> str:

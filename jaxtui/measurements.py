@@ -1,4 +1,4 @@
-"""What ``jaxtui.bench`` gives back: measurements that a notebook can show."""
+"""The result of ``jaxtui.bench``: measurements that a notebook can show."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Measurements(Sequence[Measurement]):
 
     @property
     def notes(self) -> tuple[Remark, ...]:
-        """What is true of the whole run; a measurement has what differs from that."""
+        """Notes on the whole run; a measurement has those that differ."""
         return self._results.notes
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """The same as a tuple."""
+        """The measurements as a tuple."""
         return self._results.measurements
 
     @property
@@ -69,7 +69,7 @@ class Measurements(Sequence[Measurement]):
         return visible(terminal(shown, None, colour=False, full=False)).rstrip("\n")
 
     def _repr_markdown_(self) -> str:
-        """The same for Jupyter."""
+        """Return Markdown for Jupyter."""
         return self.to_markdown()
 
     def to_json(self) -> str:

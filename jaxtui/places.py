@@ -12,12 +12,13 @@ VARIABLE = "JAXTUI_DATA"
 """Names another folder."""
 
 LARGEST_BYTES = 256_000_000
-"""Of a file that is read whole. ``bench --json --samples`` writes 12 MB a minute where
-a call takes 5 µs (measured): these are twenty minutes of it, read in two seconds."""
+"""Bytes of the largest file that is read whole. ``bench --json --samples`` writes 12 MB
+a minute where a call takes 5 µs (measured): these are twenty minutes of it, read in two
+seconds."""
 
 
 class NoHomeError(OSError):
-    """This user has no home folder, as in many a container."""
+    """An error: this user has no home folder, as in many a container."""
 
 
 def data_folder() -> Path:
@@ -70,7 +71,7 @@ def keep_private(path: Path) -> None:
 
 
 def read_whole(path: str | Path, most: int = LARGEST_BYTES) -> bytes:
-    """What a file holds that a user or another program may have made.
+    """Read a file that a user or another program may have made.
 
     A pipe or a device may never end, or never begin, and is not opened.
 

@@ -1,4 +1,4 @@
-"""What people type, as sizes, names, seconds and arguments.
+"""Parse typed text: sizes, names, seconds and arguments.
 
 The form, the command line and the API share these functions, so that all of them accept
 the same texts and answer a mistake with the same remark. ``experiments`` combines
@@ -36,10 +36,10 @@ from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import join_specs, parse_spec
 
 MAXIMUM_SIZE = 10**15
-"""No machine holds an array of more elements; a larger number is a slip of the hand."""
+"""Upper limit to catch typos: no machine holds an array of more elements."""
 
 MAXIMUM_SIZES = 1000
-"""More sizes than this are a slip of the hand, too."""
+"""Upper limit to catch typos."""
 
 DTYPE_ALIASES = {
     "f64": "float64",
@@ -116,7 +116,7 @@ def _parse_part(part: str) -> list[int]:
 
 
 def _parse_number(text: str, part: str) -> int:
-    """One number of ``part``, which a refusal quotes."""
+    """Parse a number of ``part``, which a refusal quotes."""
     match = _NUMBER.fullmatch(text)
     value = Decimal(match[1]) * _FACTORS[match[2].lower()] if match else Decimal(0)
     if not 1 <= value <= MAXIMUM_SIZE or value != value.to_integral_value():
@@ -388,7 +388,7 @@ def _unknown(noun: str, typed: str, known: Sequence[str]) -> SelectionError:
 
 
 def looks_own(text: str) -> bool:
-    """Whether a text means a function of a file or module, however it is misspelt."""
+    """Return whether a text means a function of a file or module, even if misspelt."""
     text = text.strip()
     if _TYPED.fullmatch(text) is not None or "/" in text:
         return True

@@ -72,11 +72,11 @@ _Series = TypeVar("_Series", bound=Series)
 
 
 class RunRefusedError(RemarkError):
-    """What was asked for cannot be run now, or means nothing here."""
+    """An error: the request cannot run now, or means nothing here."""
 
 
 class Session(Generic[_State]):
-    """One engine, and what is known of it.
+    """An engine, and the state of its runs.
 
     Args:
         engine: started by ``follow``, closed by ``close``.
@@ -102,10 +102,10 @@ class Session(Generic[_State]):
         self._change = asyncio.Event()
         """Set at the next change, and replaced then."""
         self.ended = False
-        """There will be no more events."""
+        """True once there will be no more events."""
         self._fault: Exception | None = None
         self._began = 0.0
-        """When the series began, on the monotonic clock."""
+        """The monotonic time at which the series began."""
 
     async def follow(self) -> None:
         """Start the engine and take in its events for as long as it has any."""
@@ -140,8 +140,8 @@ class Session(Generic[_State]):
         self._tell(event)
 
     def _note_late(self, event: Event) -> None:
-        """Of several processes the first watches the time: the others hear by the end
-        of a work that it was late.
+        """Note that a work was late: the first of several processes watches the time,
+        and the others hear of it at the end.
         """
         playing = self.state.playing
         if not isinstance(event, RunFinished) or not self.state.process or not playing:
@@ -361,7 +361,7 @@ class Session(Generic[_State]):
             self.update(playing=None)
 
     def _refuse_second(self) -> None:
-        """There is one run at a time, also while its engine comes up."""
+        """Refuse a second run, also while the engine of the first comes up."""
         if self.state.busy:
             raise RunRefusedError(RUNNING)
 
@@ -430,7 +430,7 @@ class Session(Generic[_State]):
     # The engine.
 
     async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
-        """What an experiment would need, and how to do it without jaxtui."""
+        """Plan an experiment, with recipes that do it without jaxtui."""
         return await self.engine.plan(experiment, recipes=recipes)
 
     async def release(self, why: Remark | str) -> None:

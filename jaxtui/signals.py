@@ -22,10 +22,10 @@ _Result = TypeVar("_Result")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PATIENCE_SECONDS = 3.0
-"""How long an ending at once may take before it is forced."""
+"""Seconds that an immediate ending may take before it is forced."""
 
 LAST_TURNS = 10
-"""Of the event loop, in which what is in a pipe comes to where it is kept."""
+"""Turns of the event loop in which the contents of a pipe reach their store."""
 
 Stop = Callable[[bool], Coroutine[Any, Any, None] | None]
 """Begins to stop the run, at once if ``True``; ``None`` if all is to be ended."""
@@ -61,17 +61,17 @@ class Interrupt:
     """The first signal that asked this process to end, and what is to follow."""
 
     def __init__(self) -> None:
-        """Nothing has arrived."""
+        """Start without a signal."""
         self._heeded = False
         self._reset()
 
     def _reset(self) -> None:
         self.number = 0
-        """Of the first; 0 before."""
+        """The number of the first signal; 0 before."""
         self.last = 0
         """The number of the newest."""
         self._waits = False
-        """What runs decides itself when it ends."""
+        """True if the running work decides itself when it ends."""
         self._tell: Callable[[bool], object] | None = None
         self._worked = False
         """The work is done: what is left is to print."""
@@ -79,7 +79,7 @@ class Interrupt:
 
     @property
     def happened(self) -> bool:
-        """Whether one has arrived."""
+        """True once a signal has arrived."""
         return self.number != 0
 
     @property
@@ -144,7 +144,8 @@ class Interrupt:
         *,
         waits: bool = False,
     ) -> _Result | None:
-        """What a coroutine gives, in an event loop; ``None`` if it was broken off.
+        """Run a coroutine in an event loop and return its result; ``None`` if
+        interrupted.
 
         Args:
             work: is cancelled by a signal, unless ``stop`` has something to do.
@@ -201,4 +202,4 @@ class Interrupt:
 
 
 interrupt = Interrupt()
-"""Of this process."""
+"""The signals of this process."""

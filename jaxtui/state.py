@@ -1,4 +1,4 @@
-"""What is known of an engine and its runs: one immutable record, which events change.
+"""The state of an engine and its runs: one immutable record, which events change.
 
 Whoever asks for a run says what it is for (``begin_run``), and what an engine tells of
 it is folded in (``reduce``). Both are pure: a session calls them, and screens, commands
@@ -78,7 +78,7 @@ from jaxtui.trace import Trace
 MAXIMUM_LOG_LINES = 1_000
 
 RUNNING = Remark("running")
-"""There is one run at a time."""
+"""The refusal of a second run."""
 
 Purpose = Literal[
     "bench",
@@ -91,13 +91,13 @@ Purpose = Literal[
     "links",
     "profile",
 ]
-"""What a run is for: cases, the timeline, a lesson, a test of the check, a run of a
-crossover, what XLA made of a case, the roofs of a device, links, or a profile."""
+"""The purpose of a run: cases, the timeline, a lesson, a test of the check, a run of a
+crossover, the stages of a case in XLA, the roofs of a device, links, or a profile."""
 
 Topic = Literal["machine", "run", "key"]
-"""What a message is about, with which it ends: the machine, its engine and what was
-written to files, until a run begins; the current run, until that has ended; the answer
-to a key, until the next key, and until a run begins or ends or the engine is up."""
+"""The subject of a message, with which it ends: the machine, its engine and files
+written, until a run begins; the current run, until that has ended; the answer to a key,
+until the next key, and until a run begins or ends or the engine is up."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 
@@ -124,12 +124,12 @@ class CaseState(msgspec.Struct, frozen=True):
     """The median ready time of each round, seconds: cases take turns, so that what
     slows the machine down slows the rounds of one number alike."""
     ended: tuple[processes.Ended, ...] = ()
-    """What each process that is over has made of it, where there are several: the
-    measurement is of all of them."""
+    """The results of the finished processes, where there are several: the measurement
+    is of all of them."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One run, whatever it is for: what was asked, how far it is, and what arrived."""
+    """A run, whatever it is for: its request, its progress, and its results."""
 
     number: int
     purpose: Purpose = "bench"
@@ -142,42 +142,42 @@ class Job(msgspec.Struct, frozen=True):
     outcome: Ending | None = None
     """``None`` while it runs."""
     process: int = 1
-    """Which process of several it is, counted from 1."""
+    """The number of the process among several, counted from 1."""
     first: int = 0
     """The number of the first of them; 0 of a run in one process."""
     between: bool = False
     """A process is over, or its engine died, and the next work comes."""
     before_seconds: float = 0.0
-    """What the processes before have taken, with the starts of their engines."""
+    """Seconds that the earlier processes took, with the starts of their engines."""
     past: Mapping[Case, Sequence[Measurement]] = msgspec.field(default_factory=dict)
-    """What earlier runs on this machine have measured, once it is known."""
+    """Measurements of earlier runs on this machine, once read."""
     failed: WorkFailed | None = None
-    """Why a work that is no experiment has no result."""
+    """The reason why a work that is no experiment has no result."""
     cases: tuple[CaseState, ...] = ()
-    """Of an experiment."""
+    """The cases of an experiment."""
     indices: tuple[int, ...] = ()
-    """Which of them the running work has."""
+    """The indices of the cases in the running work."""
     current: int | None = None
     """Index of the case whose turn or phase it is."""
     seen: tuple[LoopCall, ...] = ()
     """The calls of a loop that are known so far."""
     printed: tuple[str, ...] = ()
-    """What XLA, libtpu or Python printed meanwhile."""
+    """Lines that XLA, libtpu or Python printed meanwhile."""
     links: Mapping[tuple[str, str], LinkMeasured] = msgspec.field(default_factory=dict)
-    """By the devices that are copied from and to: what is known so far."""
+    """The links so far, by source and target device."""
     result: (
         LoopMeasured | Inspected | RoofsMeasured | LinksMeasured | Profile | None
     ) = None
-    """Of another work; of roofs those that are known so far."""
+    """The result of another work; for roofs those measured so far."""
 
     @property
     def reported(self) -> bool:
-        """Whether the engine has said how far it is."""
+        """True once the engine has reported its progress."""
         return bool(self.elapsed_seconds or self.remaining_seconds)
 
     @property
     def limited(self) -> bool:
-        """Whether it has a budget."""
+        """True if it has a budget."""
         return not isinstance(self.work, (Inspection, Profiling))
 
     @property
@@ -191,12 +191,12 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> int:
-        """What tells it apart from other runs: of several processes the same."""
+        """The number of the first run of several processes, which the others share."""
         return self.first or self.number
 
     @property
     def processes(self) -> int:
-        """In how many processes it runs, one after the other."""
+        """The number of processes that run it, one after the other."""
         return self.work.processes if isinstance(self.work, Experiment) else 1
 
     @property
@@ -208,7 +208,7 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """What has passed of its time, 0 to 1; 0 until the engine has said."""
+        """The elapsed fraction of its time, 0 to 1; 0 until the engine has reported."""
         whole = self.elapsed_seconds + self.remaining_seconds
         return self.elapsed_seconds / whole if whole else 0.0
 
@@ -221,11 +221,11 @@ class Series(Protocol):
 
     @property
     def next_work(self) -> Work | None:
-        """What to run now; ``None`` while something runs, and at the end."""
+        """Return the next work; ``None`` while something runs, and at the end."""
 
     @property
     def limit_seconds(self) -> float | None:
-        """How long what runs now, or comes next, may take."""
+        """Return the seconds that the running work, or the next, may take."""
 
     def observe(self, event: Event) -> Series:
         """The series after one event of the run of its work."""
@@ -237,7 +237,7 @@ class Series(Protocol):
         """The user has ended it; what arrived stays."""
 
     def lost(self, why: Remark) -> Series:
-        """There is no engine to run what is left; what arrived stays."""
+        """End the series without an engine; what arrived stays."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -247,19 +247,19 @@ class State(msgspec.Struct, frozen=True):
     generation: int = 0
     host: Host | None = None
     hosts: tuple[Host, ...] = ()
-    """Of each process, where the engine works with others."""
+    """The host of each process, where the engine works with others."""
     devices: tuple[Device, ...] = ()
-    """Those that work can be asked for, of other processes too."""
+    """The devices for which work can be requested, of other processes too."""
     process: int = 0
     """The number of this process, where it has joined others: the first prints."""
     ops: tuple[OpInfo, ...] = ()
     findings: tuple[Remark, ...] = ()
-    """What is to be known of the machine, the worst first."""
+    """The findings about the machine, the worst first."""
     start: startup.Start = startup.NOTHING
-    """How far the newest engine has come with starting."""
+    """The progress of the newest engine's start."""
     failed: EngineFailed | None = None
     purpose: Purpose = "bench"
-    """Of the current run, or else of the last one."""
+    """The purpose of the current run, or else of the last one."""
     jobs: Mapping[Purpose, Job] = msgspec.field(
         default_factory=lambda: MappingProxyType({})
     )
@@ -269,19 +269,19 @@ class State(msgspec.Struct, frozen=True):
     playing: Purpose | None = None
     """The current series, also between two of its works."""
     played_seconds: float = 0.0
-    """What the works of that series have taken."""
+    """Seconds that the works of that series have taken."""
     pending: bool = False
     """A run was asked for that has not begun: its engine comes up first."""
     stopping: bool = False
     """The user has asked for the end of the current run."""
     roofs: tuple[RoofsMeasured, ...] = ()
-    """What limits the devices: at most one of each piece of silicon; the dtypes of
+    """The roofs of the devices: at most one for each piece of silicon; the dtypes of
     several runs together."""
     log: tuple[str, ...] = ()
     message: Remark | str = ""
-    """What the engine or the last action has to say; a text is a screen's own."""
+    """The message of the engine or the last action; a text is a screen's own."""
     topic: Topic = "machine"
-    """What the message is about."""
+    """The subject of the message."""
 
     @property
     def job(self) -> Job | None:
@@ -295,7 +295,7 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def busy(self) -> bool:
-        """Whether there is a current run, or one that is about to begin."""
+        """True if a run is current, or about to begin."""
         return self.running or self.pending or self.playing is not None
 
     @property
@@ -304,7 +304,7 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def can_run(self) -> bool:
-        """Whether a run can be asked for; one brings an engine that is gone back."""
+        """True if a run can be requested; one brings an engine that is gone back."""
         idle = self.engine in ("ready", "released", "failed")
         return idle and bool(self.devices)
 
@@ -335,7 +335,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 EMPTY = State()
-"""Nothing yet: the engine is starting."""
+"""The state while the first engine starts."""
 
 
 def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
@@ -390,7 +390,7 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
 
 
 def say(state: _AnyState, message: Remark | str, topic: Topic = "machine") -> _AnyState:
-    """With a message, which ends with its topic."""
+    """Set the message, which ends with its topic."""
     return replace(state, message=message, topic=topic)
 
 
@@ -438,7 +438,7 @@ def begin_run(
 
 
 def with_past(state: _AnyState, past: Mapping[Case, Sequence[Entry]]) -> _AnyState:
-    """With what the history knows of the cases of the last bench run.
+    """Add the history of the last bench run's cases.
 
     What was measured on other hardware, with other versions or other settings says
     nothing of this machine.
@@ -465,7 +465,7 @@ def with_past(state: _AnyState, past: Mapping[Case, Sequence[Entry]]) -> _AnySta
 def _with_earlier_runs(
     state: CaseState, past: Mapping[Case, Sequence[Measurement]]
 ) -> CaseState:
-    """With a note where they lie outside of its interval."""
+    """Add a note where earlier runs lie outside of its interval."""
     measured = state.measurement
     if measured is None or measured.stopped is None or measured.has("earlier-runs"):
         return state
@@ -539,7 +539,7 @@ def _logged(state: _AnyState, event: Logged) -> _AnyState:
 def _with_findings(
     state: _AnyState, findings: tuple[Remark, ...], first: Remark | None = None
 ) -> _AnyState:
-    """With these findings.
+    """Set the findings.
 
     Args:
         state: what was known before.
@@ -719,7 +719,7 @@ def _with_ended(state: CaseState, event: Event) -> CaseState:
 
 
 def _of_processes(state: CaseState, work: Experiment) -> CaseState:
-    """With the measurement of all processes that are over, if one of them has any."""
+    """Set the measurement of all processes that are over, if one of them has any."""
     if not any(isinstance(one, Measurement) for one in state.ended):
         return state
     found = processes.fold(state.ended, work)
@@ -733,7 +733,7 @@ def _in_next_process(case: CaseState, work: Experiment) -> CaseState:
 
 
 def _with_roofs(state: _AnyState, job: Job) -> _AnyState:
-    """With the roofs that a run measured among those that are known.
+    """Add the roofs that a run measured to the known ones.
 
     Nothing is known of what an engine was measuring when it died.
     """

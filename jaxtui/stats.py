@@ -15,7 +15,7 @@ MINIMUM_ROUNDS = 6
 """Below six rounds no sign-test interval reaches 95 % (2 · 2⁻⁵ > 0.05)."""
 
 BINS_PER_DECADE = 1_000
-"""Of a distribution of times: each bin ends 0.23 % above its beginning."""
+"""Bins of a distribution of times: each ends 0.23 % above its beginning."""
 
 
 def median(values: Sequence[float]) -> float:
@@ -96,7 +96,7 @@ def ratio(
 
 
 def _outlier_count(ordered: Sequence[float]) -> int:
-    """How many values lie beyond Tukey's outer fences (3 × IQR from the quartiles)."""
+    """Count the values beyond Tukey's outer fences (3 × IQR from the quartiles)."""
     first, third = quantile(ordered, 0.25), quantile(ordered, 0.75)
     reach = 3 * (third - first)
     return sum(value < first - reach or value > third + reach for value in ordered)
@@ -109,7 +109,7 @@ class Pool:
         self._ordered: list[float] = []
 
     def add(self, values: Iterable[float]) -> None:
-        """More of them."""
+        """Add values."""
         self._ordered += sorted(values)
         self._ordered.sort()  # two ascending runs, which are merged
 
@@ -141,7 +141,7 @@ class Pool:
 
 
 def in_flight(entered: Sequence[float], ready: Sequence[float]) -> list[int]:
-    """How many results were promised and not ready when each call was entered.
+    """Count the unfinished results at the entry of each call.
 
     Args:
         entered: of each call, in their order.
@@ -158,8 +158,7 @@ HELD_SHARE = 0.3
 computation."""
 
 HELD_DISPATCHES = 3.0
-"""It also took at least so many times as long as the first calls, which nothing held
-back."""
+"""The least ratio of a held call to the first calls, which nothing held back."""
 
 FIRST_CALLS = 16
 
@@ -218,10 +217,10 @@ def bin_of(seconds: float) -> int:
 
 
 def bin_edge(index: float) -> float:
-    """Where a bin begins, seconds."""
+    """Return the lower edge of a bin, seconds."""
     return float(10.0 ** (index / BINS_PER_DECADE))
 
 
 def bins(values: Iterable[float]) -> dict[int, int]:
-    """How many of these times lie in each bin; a clock's zero lies in none."""
+    """Count the times in each bin; a clock's zero lies in none."""
     return dict(Counter(bin_of(value) for value in values if value > 0))

@@ -74,7 +74,7 @@ def join_painted(parts: Iterable[str], by: str = "\n") -> Painted:
 
 
 def visible_json(document: bytes) -> bytes:
-    """The same JSON document with hidden characters as its own escapes."""
+    """Return the JSON document with hidden characters as its own escapes."""
     if document.isascii() and b"\x7f" not in document:
         return document
     return _HIDDEN_IN_LINES.sub(

@@ -33,9 +33,9 @@ class Trace(msgspec.Struct, frozen=True):
 
     points: tuple[float, ...] = ()
     level: int = 0
-    """How many times the points were halved."""
+    """The number of times that the points were halved."""
     counts: Mapping[int, int] = msgspec.field(default_factory=dict)
-    """How many calls lie in each bin of ``stats.bin_of``; none is left out."""
+    """Calls in each bin of ``stats.bin_of``; none is left out."""
 
     def extended(
         self, points: Sequence[float], bins: Mapping[int, int] | None = None

@@ -26,11 +26,11 @@ NAMES = (
     "kernel",
     "old-code",
 )
-"""In the order of the course."""
+"""The names in the order of the course."""
 
 
 def load(name: str) -> Lesson:
-    """One lesson.
+    """Load a lesson.
 
     Raises:
         KeyError: There is none of this name.

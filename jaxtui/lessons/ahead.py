@@ -13,10 +13,10 @@ from jaxtui.plot import Axis, Mark, Picture, Series
 from jaxtui.stats import median
 
 FAR = 5.0
-"""How many times as long waiting must take as the hand-over."""
+"""The least ratio of waiting to the hand-over."""
 
 DEARER = 1.15
-"""How many times as much waiting in every call must cost as waiting once."""
+"""The least cost of waiting in every call, as a multiple of waiting once."""
 
 DEPTH = 32
 """Computations in flight at once."""
@@ -99,7 +99,7 @@ def _loops(figures: Figures) -> Conclusion:
 
 
 def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
-    """When each call returned and when its result was there."""
+    """Draw the return of each call and its result."""
     never = (loop for loop in outcome.loops if loop.loop.style == "never")
     loop = next(never, None)
     calls, first = loop.calls if loop else (), 0

@@ -1,4 +1,6 @@
-"""What a lesson says in words, where it is run, and what its figures come to."""
+"""The words of a lesson, the place where it runs, and the conclusions from its
+figures.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from jaxtui.model import (
 )
 
 PROSE_COLUMNS = 76
-"""What fits into a screen of 80 columns."""
+"""The columns of prose in a screen of 80."""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +43,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def accelerated(self) -> bool:
-        """Whether the lesson's device is an accelerator."""
+        """True if the lesson's device is an accelerator."""
         return self.platform != "cpu"
 
     @property
@@ -64,7 +66,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a learner is asked before the result."""
+    """A question to the learner before the result."""
 
     text: str
     choices: tuple[str, ...]
@@ -79,13 +81,13 @@ Text = Sequence[Cell | Remark]
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One line of a step's table: the learner's figure beside the published one."""
+    """A line of a step's table: the learner's figure and the published one."""
 
     what: str
     yours: Text
     """"—" where this machine has none, and ``remark`` says why."""
     published: Text = ()
-    """With its machine; empty where none is published."""
+    """The published figure with its machine; empty where there is none."""
     remark: Text = ()
     vague: bool = False
     """The learner's figure is not known to within a third."""
@@ -98,7 +100,7 @@ class Row(msgspec.Struct, frozen=True):
     def texts(
         self, write: Callable[[Cell | Remark], str] = str
     ) -> tuple[str, str, str, str]:
-        """Its cells from left to right, written so."""
+        """Write the cells from left to right."""
         yours, published, remark = (
             "".join(map(write, cell))
             for cell in (self.yours, self.published, self.remark)
@@ -107,15 +109,16 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a step's own figures say."""
+    """The conclusion from a step's own figures."""
 
     rows: tuple[Row, ...]
     holds: bool | None
-    """Whether the claim holds here; ``None`` where this machine cannot tell."""
+    """True or false as the claim holds here; ``None`` where this machine cannot
+    tell."""
     sentences: tuple[str, ...] = ()
-    """What to take away, with the learner's own numbers; the first one is the most
-    important. Where the claim does not hold, they say so and why that may be, instead
-    of repeating the textbook."""
+    """The lessons to take away, with the learner's own numbers; the first one is the
+    most important. Where the claim does not hold, they say so and why that may be,
+    instead of repeating the textbook."""
     answer: int | None = None
     """Index of the choice that turned out right."""
     answers: frozenset[int] = frozenset()
@@ -123,13 +126,13 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     graded: bool = True
     """Another choice is wrong: nothing disturbed the figures that decide."""
     doubts: tuple[Remark, ...] = ()
-    """Why the verdict may not be believed."""
+    """The reasons to doubt the verdict."""
     reasons: tuple[Remark, ...] = ()
-    """Why figures are missing."""
+    """The reasons why figures are missing."""
 
 
 class StepText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a section of a lesson's file says.
+    """The text of a section of a lesson's file.
 
     Its texts are plain; paragraphs are parted by an empty line, code stands in
     backticks, lines that begin with four spaces are code and stay as they are.
@@ -137,30 +140,31 @@ class StepText(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     setup: str
-    """What must be known to predict; it does not hold the answer."""
+    """The facts that a prediction needs; it does not hold the answer."""
     claim: str
-    """One sentence that the step's figures can confirm or refute."""
+    """A sentence that the step's figures can confirm or refute."""
     question: Question | None = None
     explanation: str = ""
     """Shown after the run."""
     source: str = ""
-    """Where the published figures come from: title, machine, year if known, and URL."""
+    """The source of the published figures: title, machine, year if known, and URL."""
     programs: tuple[Snippet, ...] = ()
-    """What runs; the size and its like are given to them."""
+    """The programs; the size and its like are given to them."""
     holds: str = ""
-    """What is said beside the figures where the claim holds."""
+    """The comment on the figures where the claim holds."""
     fails: str = ""
-    """The same where it does not."""
+    """The comment on the figures where it does not."""
 
 
 class LessonText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a lesson's file says above its steps."""
+    """The text of a lesson's file above its steps."""
 
     title: str
     """A question or a claim."""
     summary: str
-    """One sentence for the list."""
+    """A sentence for the list."""
     size_means: str = ""
-    """What the size counts, e.g. ``n of n×n``; empty if the lesson has none."""
+    """The quantity that the size counts, e.g. ``n of n×n``; empty if the lesson has
+    none."""
     needs: str = ""
-    """What some of its steps would need that a machine may not have."""
+    """The needs of some of its steps that a machine may not meet."""

@@ -1,4 +1,4 @@
-"""One program, many inputs: vmap, and random numbers with explicit keys."""
+"""A program with many inputs: vmap, and random numbers with explicit keys."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from jaxtui.lessons.trial import Code, Trial, lesson, size
 PAIRS = 10
 
 FAR = 3.0
-"""How many times longer the loop must take."""
+"""The least ratio of the loop's time."""
 
 ALIKE = 3.0
-"""How many times the hand-batched form ``vmap`` may take and still count as alike."""
+"""The largest ratio of the hand-batched form to ``vmap`` that counts as alike."""
 
 
 def _tolerance(figures: Figures, on_cpu: float) -> float:

@@ -12,10 +12,11 @@ from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case, size
 from jaxtui.model import Remark
 
 FAR = 5.0
-"""How many times too little a stopwatch reads before this lesson calls it a lie."""
+"""The least factor by which a stopwatch reads too little, before this lesson calls it a
+lie."""
 
 SENTENCE_LENGTH = 300
-"""Of what the audit says."""
+"""The characters of the audit's sentence."""
 
 WAIT = "block_until_ready"
 

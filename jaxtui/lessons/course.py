@@ -28,16 +28,16 @@ Place = tuple[int, int]
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One step as the learner left it."""
+    """A step as the learner left it."""
 
     prediction: int | None = None
     """Index of a choice."""
     run: StepRun | None = None
     """The last run that got to its end; while there is none, the last one."""
     works: tuple[Work, ...] = ()
-    """What that run gave to the engine."""
+    """The works of that run."""
     trouble: str = ""
-    """Why the last run came to nothing, in a sentence or two."""
+    """The reason why the last run came to nothing, in a sentence or two."""
 
     @property
     def complete(self) -> bool:
@@ -52,15 +52,15 @@ class Course(msgspec.Struct, frozen=True):
     """The lessons, which one is open, and what was done in them."""
 
     lessons: tuple[Lesson, ...] = ()
-    """In the order of the course."""
+    """The lessons in the order of the course."""
     unreadable: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Names of lessons that cannot be loaded, and why."""
     progress: progress.Progress = msgspec.field(default_factory=progress.Progress)
-    """What was done in earlier sessions."""
+    """The progress of earlier sessions."""
     open: int | None = None
     """Index of the lesson on screen; ``None`` for the list."""
     numbers: Mapping[int, int] = msgspec.field(default_factory=dict)
-    """Of each lesson, the index of the step on screen; the first, if it is not here."""
+    """The index of the step on screen, by lesson; the first, if it is not here."""
     sizes: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The sizes that the learner chose."""
     fitted: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
@@ -90,7 +90,7 @@ class Course(msgspec.Struct, frozen=True):
         return self.attempts.get(place, NOT_TRIED)
 
     def done(self, index: int) -> tuple[bool, ...]:
-        """Of each step of a lesson, whether it has had a conclusion, ever."""
+        """Return for each step of a lesson whether it ever had a conclusion."""
         before = self.progress.steps(self.lessons[index])
         return tuple(
             complete or self.attempt_at((index, number)).complete
@@ -105,7 +105,7 @@ class Course(msgspec.Struct, frozen=True):
         ops: Sequence[OpInfo],
         device: str | None,
     ) -> Setting:
-        """Where a lesson would be run now, with the size that was chosen for it.
+        """Return the setting of a lesson now, with the size that was chosen for it.
 
         Raises:
             SelectionError: there is no such device, or the size does not fit.
@@ -132,7 +132,9 @@ class Course(msgspec.Struct, frozen=True):
         return self._with_attempt(self.place, attempt)
 
     def moved(self, steps: int) -> Course:
-        """At another step of the open lesson; it has a first and a last."""
+        """Return the course at another step of the open lesson, within its first and
+        last.
+        """
         if self.place is None:
             return self
         index, number = self.place
@@ -141,7 +143,7 @@ class Course(msgspec.Struct, frozen=True):
         return replace(self, numbers={**self.numbers, index: number})
 
     def resized(self, here: Setting, doublings: int) -> Course:
-        """With twice the size of the open lesson, or half of it.
+        """Return the course with twice the size of the open lesson, or half of it.
 
         Raises:
             SelectionError: it has no size, or this is the end of its range.
@@ -187,6 +189,6 @@ def load_course() -> Course:
 
 
 def seconds_of(works: Iterable[Work]) -> float:
-    """What they take at most."""
+    """Return the seconds that the works take at most."""
     timed = (Experiment, Loop, Snippet)
     return sum(work.budget for work in works if isinstance(work, timed))

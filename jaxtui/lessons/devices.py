@@ -1,4 +1,4 @@
-"""Which device computes: where arrays live, and a benchmark that got it wrong."""
+"""The device that computes: the place of arrays, and a benchmark that got it wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jaxtui.lessons.figures import Figures, count, over, which
 from jaxtui.lessons.trial import Code, Trial, lesson, size
 
 SLOWER = 1.5
-"""How many times slower integers must be before the lesson says that they are."""
+"""The factor by which integers must be slower."""
 
 FACTS = {
     "id": "0",
@@ -19,7 +19,7 @@ FACTS = {
     "coords": "(0,0,0)",
     "core_on_chip": "0",
 }
-"""What a device may say of itself, and what a published one said."""
+"""The attributes of a device, and their published values."""
 
 REFUSAL = "Received incompatible devices for jitted computation"
 
@@ -181,7 +181,7 @@ def _bugs(figures: Figures) -> Conclusion:
 
 
 def _paired(setting: Setting) -> bool:
-    """Whether there are an accelerator and a CPU to compare."""
+    """Return whether there are an accelerator and a CPU to compare."""
     return setting.accelerated and setting.processor is not None
 
 

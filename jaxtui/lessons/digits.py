@@ -1,4 +1,4 @@
-"""How many digits do you need? Four floating-point formats, timed and compared."""
+"""The number of digits you need: four floating-point formats, timed and compared."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jaxtui.lessons.trial import Code, Trial, lesson
 from jaxtui.model import Case
 
 FORMATS = ("float64", "float32", "float16", "bfloat16")
-"""From the most digits to the fewest."""
+"""The formats from the most digits to the fewest."""
 
 WORSE = 2.0
-"""How many times larger the error of each next format must be."""
+"""The factor by which the error of each next format must be larger."""
 
 _MUCH = 1.25
 """Times that differ by less count as about the same."""

@@ -1,4 +1,4 @@
-"""What a step yielded, by name: what its conclusion is made of."""
+"""The results of a step by name, from which its conclusion is made."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ VALUE_LENGTH = 40
 """Characters of a value in a row."""
 
 NAN = math.nan
-"""In the place of a number that is missing: what is computed with it is missing too,
-no comparison with it holds, and it is written as ``—``."""
+"""Stands for a missing number: a result from it is missing too, no comparison with it
+holds, and it is written as ``—``."""
 
 
 class Figures:
-    """What a step yielded, by name.
+    """The results of a step by name.
 
     A name is that of a case, of a part of a program, or the style of a loop.
     """
@@ -64,24 +64,30 @@ class Figures:
         return next(loops, None)
 
     def summary(self, name: str) -> Summary | None:
-        """What was timed in rounds; ``None`` of what is missing or was run once."""
+        """Return the summary of what was timed in rounds; ``None`` if missing or run
+        once.
+        """
         if (measured := self.measured(name)) is not None:
             return measured.ready
         timing = self.outcome.timings.get(name)
         return None if timing is None or timing.once else timing.seconds
 
     def ratio(self, above: str, below: str) -> str:
-        """How many times one time is another: ``18×``, ``18× (16–20)``."""
+        """Write the ratio of two times: ``18×``, ``18× (16–20)``."""
         return self._with_interval(fmt.ratio, above, below)
 
     def times(self, above: str, below: str) -> str:
-        """The same for a sentence: ``18 times``, ``18 times (16–20)``."""
+        """Write the ratio of two times for a sentence: ``18 times``, ``18 times
+        (16–20)``.
+        """
         return self._with_interval(times, above, below)
 
     def _with_interval(
         self, write: Callable[[float], str], above: str, below: str
     ) -> str:
-        """Both ends where both were timed in rounds, unless they read alike."""
+        """Write a ratio with both ends where both were timed in rounds, unless they
+        read alike.
+        """
         shown = write(over(self[above], self[below]))
         first, second = self.summary(above), self.summary(below)
         if first is None or second is None:
@@ -97,7 +103,9 @@ class Figures:
     # What was shown.
 
     def value(self, name: str) -> Value | None:
-        """What an expression gave: its text, its numbers, its error, its warnings."""
+        """Return the value of an expression: its text, its numbers, its error, its
+        warnings.
+        """
         return self.outcome.values.get(name)
 
     def numbers(self, name: str) -> tuple[float, ...]:
@@ -106,26 +114,28 @@ class Figures:
         return () if value is None else value.numbers
 
     def text(self, name: str) -> str | None:
-        """What a value reads, or its error."""
+        """Return the text of a value, or its error."""
         value = self.value(name)
         return None if value is None else value.error or value.text
 
     def shown(self, name: str, length: int = VALUE_LENGTH) -> str:
-        """The same in one line; ``—`` where there is none."""
+        """Return the text of a value in one line; ``—`` where there is none."""
         text = self.text(name)
         return fmt.shorten(text, length) if text else fmt.ABSENT
 
     def is_true(self, *names: str) -> bool:
-        """Whether all of them are ``True``, or another number but 0."""
+        """Return whether all values are ``True``, or another number but 0."""
         return all(self[name] and not math.isnan(self[name]) for name in names)
 
     def succeeded(self, name: str) -> bool:
-        """Whether an expression was run and did not raise."""
+        """Return whether an expression was run and did not raise."""
         value = self.value(name)
         return value is not None and value.error is None
 
     def failed_with(self, name: str, kind: str, text: str = "") -> bool:
-        """Whether an expression raised an error of this type with this text in it."""
+        """Return whether an expression raised an error of this type with this text in
+        it.
+        """
         value = self.value(name)
         if value is None or value.error is None:
             return False
@@ -134,7 +144,9 @@ class Figures:
     # What is missing.
 
     def missing(self, *names: str) -> list[str]:
-        """Those of which nothing came, or an error where none was expected."""
+        """Return the names without a result, or with an error where none was
+        expected.
+        """
         return [name for name in names if not self._is_there(name)]
 
     def _is_there(self, name: str) -> bool:
@@ -144,7 +156,7 @@ class Figures:
         return self.loop(name) is not None or not math.isnan(self[name])
 
     def why(self, name: str) -> Text:
-        """Why a case has no figure; empty if nothing went wrong."""
+        """Return why a case has no figure; empty if nothing went wrong."""
         case = self.cases.get(name)
         failures = reversed(self.outcome.failures)
         return next(
@@ -171,28 +183,32 @@ class Figures:
 
 
 def over(above: float, below: float) -> float:
-    """How many times ``below`` goes into ``above``; ``NAN`` where one is missing."""
+    """Divide ``above`` by ``below``; ``NAN`` where one is missing."""
     return above / below if below > 0 and math.isfinite(above / below) else NAN
 
 
 def at_least(above: float, factor: float, below: float) -> bool | None:
-    """Whether one figure is so many times another; ``None`` where one is missing."""
+    """Return whether a figure is at least ``factor`` times another; ``None`` where one
+    is missing.
+    """
     return None if math.isnan(above - below) else above >= factor * below
 
 
 def which(number: float, *limits: float) -> int | None:
-    """Which of the choices a number is, where they part at these limits."""
+    """Return the index of a number's choice, where they part at these limits."""
     return None if math.isnan(number) else sum(number >= limit for limit in limits)
 
 
 def fastest(*seconds: float) -> int | None:
-    """Which of the choices took the shortest time."""
+    """Return the index of the shortest time."""
     timed = [taken for taken in seconds if taken > 0]
     return seconds.index(min(timed)) if timed else None
 
 
 def near(numbers: Sequence[float], expected: Sequence[float], tolerance: float) -> bool:
-    """Whether there are as many numbers as expected, none further off than this."""
+    """Return whether there are as many numbers as expected, none further off than
+    ``tolerance``.
+    """
     return len(numbers) == len(expected) and all(
         math.isfinite(number) and abs(number - wanted) <= tolerance
         for number, wanted in zip(numbers, expected, strict=True)
@@ -206,7 +222,7 @@ _TIMES = re.compile(r"(\d[\d.]* (?:ns|µs|ms|s)\b)")
 
 
 def quote(published: str) -> Text:
-    """What was published, its times apart: ``2.16 s GPU, 837 ms TPU``.
+    """Split a published text at its times: ``2.16 s GPU, 837 ms TPU``.
 
     They are written in the unit of their table.
     """

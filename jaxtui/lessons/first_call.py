@@ -1,4 +1,4 @@
-"""Where the first call goes: transfer, compile, run; and when that has paid."""
+"""The parts of the first call: transfer, compile, run; and the calls that repay it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.stats import break_even_calls
 
 COSTLY = 1.25
-"""How many later calls a first call must cost to say that compiling shows."""
+"""The least ratio of a first call to later ones at which compiling shows."""
 
 TRANSFER = "155 µs GPU, 164 µs TPU"
 FIRST = "2.16 s GPU, 837 ms TPU"
@@ -193,15 +193,15 @@ _POINTS_PER_DECADE = 16
 
 
 class Runner(msgspec.Struct, frozen=True, kw_only=True):
-    """One side of a race."""
+    """A side of a race."""
 
     label: str
     first_seconds: float
     """Until the first result was there, with all that had to be paid before it."""
     each_seconds: float
-    """Of every later call."""
+    """Seconds of every later call."""
     calls: int | None = None
-    """How many of its calls were timed so far; ``None`` when that no longer matters."""
+    """The number of its calls timed so far; ``None`` when that no longer matters."""
 
     def after(self, calls: float) -> float:
         return self.first_seconds + (calls - 1) * self.each_seconds
@@ -254,7 +254,9 @@ def _race_cases(op: str) -> Callable[[Setting], Mapping[str, Case]]:
 
 
 def _race(op: str) -> Callable[[Figures], Conclusion]:
-    """Who is ahead at the start, and when that changes; ``gram`` was published."""
+    """Conclude who is ahead at the start, and when that changes; ``gram`` was
+    published.
+    """
 
     def conclude(figures: Figures) -> Conclusion:
         jax, numpy = _sides(figures.outcome)

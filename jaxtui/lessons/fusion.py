@@ -8,10 +8,10 @@ from jaxtui.lessons.figures import Figures, count, over, times, which
 from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case, size
 
 FASTER = 2.0
-"""How many times faster jit must be than eager before the claim holds."""
+"""The least speed-up of jit over eager for the claim to hold."""
 
 FEWER = 2.0
-"""How many times fewer bytes must be moved."""
+"""The factor by which the moved bytes must be fewer."""
 
 
 def _compiled(figures: Figures) -> Conclusion:

@@ -16,13 +16,13 @@ LOGISTIC = (0.25, 0.19661, 0.10499)
 """The gradient of ``sum_logistic`` at [0, 1, 2], as published."""
 
 CHEAPER = 3.0
-"""How many times cheaper the fitting mode must be."""
+"""The factor by which the fitting mode must be cheaper."""
 
 CHEAP = 8.0
-"""How many values a value and its gradient may cost together."""
+"""The largest cost of a value and its gradient, in values."""
 
 STEPS = 20
-"""Of gradient descent."""
+"""Steps of gradient descent."""
 
 
 def _logistic(figures: Figures) -> Conclusion:
@@ -61,7 +61,8 @@ def _logistic(figures: Figures) -> Conclusion:
 # Which of three is right?
 
 _AT = {"11": ("5335.99173553719", "5335.9917", "5335.992456821259"), "0.5": ("",) * 3}
-"""Where the two polynomials are differentiated, and what was published of the first."""
+"""The points of differentiation of the two polynomials, and the published values of the
+first."""
 
 _DERIVATIVES = ("hand", "grad f", "grad g", "diff f", "diff g")
 
@@ -109,7 +110,7 @@ def _signs(figures: Figures) -> Conclusion:
 # Forward and reverse.
 
 _APART = ("one", "many", "jvp", "vjp")
-"""What the two modes are compared by."""
+"""The names of the comparisons of the two modes."""
 
 _TIMES = ("forward one", "reverse one", "forward many", "reverse many")
 

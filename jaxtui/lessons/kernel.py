@@ -11,7 +11,7 @@ from jaxtui.lessons.figures import NAN, VALUE_LENGTH, Figures, count, over
 from jaxtui.lessons.trial import Code, Trial, jax_case, lesson
 
 AGREES = 1e-6
-"""How much further from float64 than XLA's result the kernel's may be, relative."""
+"""The relative error by which the kernel's result may exceed XLA's, against float64."""
 
 
 def _accuracy(figures: Figures) -> Conclusion:
@@ -79,7 +79,9 @@ def _interpret(setting: Setting) -> str:
 
 
 def _grid(figures: Figures) -> Conclusion:
-    """On a CPU the half of the claim that is about accelerators stays open."""
+    """Conclude; on a CPU the half of the claim that is about accelerators stays
+    open.
+    """
     setting, value = figures.setting, figures.value(COMPILED)
     error = (value.error if value else None) or ""
     refused, same = bool(error), figures.is_true("same as jit")

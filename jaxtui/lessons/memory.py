@@ -16,7 +16,7 @@ from jaxtui.lessons.trial import Code, Trial, lesson, size
 from jaxtui.machine import malloc
 
 SLOWER = 1.5
-"""How many times as long fresh memory must take before the claim holds."""
+"""The factor by which fresh memory must be slower for the claim to hold."""
 
 FEW = 0.1
 """Page faults for each page of an array that count as none."""

@@ -12,13 +12,13 @@ from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
 from jaxtui.model import Case, Inputs
 
 HIDDEN = 1.5
-"""How much longer a product on NumPy data may take on CPU and still count as equal."""
+"""The largest ratio of a product on NumPy data on CPU that still counts as equal."""
 
 DEARER = 1.05
-"""How much longer D must take than E to say that sending the data costs."""
+"""The least ratio of D to E at which sending the data costs."""
 
 HALF = 1.1
-"""How much longer a·b must take than x·xᵀ to say that NumPy saves work."""
+"""The least ratio of a·b to x·xᵀ at which NumPy saves work."""
 
 
 def _five_cases(setting: Setting) -> Mapping[str, Case | None]:
@@ -195,7 +195,8 @@ KINDS = {
     "np_array @ jax_array": "jax.Array",
     "jax_array @ np_array": "jax.Array",
 }
-"""Who decides: the function that is called, or JAX, where it is an operator."""
+"""The type of each result: the called function decides, or JAX, where it is an
+operator."""
 
 FIRST = next(iter(KINDS))
 

@@ -1,4 +1,4 @@
-"""What the works of one step have yielded so far."""
+"""The results of one step's works so far."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """Grows with each event; never changed in place."""
 
     measurements: tuple[Measurement, ...] = ()
-    """One per case, the newest; interim ones have ``stopped`` ``None``."""
+    """The newest measurement of each case; interim ones have ``stopped`` ``None``."""
     failures: tuple[Failure, ...] = ()
     timings: Mapping[str, Timing] = msgspec.field(default_factory=dict)
     values: Mapping[str, Value] = msgspec.field(default_factory=dict)
@@ -39,22 +39,23 @@ class Outcome(msgspec.Struct, frozen=True):
     seen: LoopSeen | None = None
     """The newest calls of a loop that is running."""
     problem: WorkFailed | None = None
-    """Why a whole work has no result: it failed, was stopped, or the engine died."""
+    """The reason why a whole work has no result: it failed, was stopped, or the engine
+    died."""
     lost: bool = False
     """The engine died."""
     stopped: bool = False
-    """It was stopped before its end."""
+    """True if it was stopped before its end."""
 
     @property
     def disturbed(self) -> bool:
-        """Whether others used the cores while something was timed."""
+        """Return whether others used the cores while something was timed."""
         return any(each.has("contended") for each in self.measurements) or any(
             each.disturbed for each in self.timings.values()
         )
 
     @property
     def variants(self) -> Iterator[Outcome]:
-        """The same run with each clock in turn at either end of its interval."""
+        """Yield the run with each clock in turn at either end of its interval."""
         for index, measured in enumerate(self.measurements):
             for name in ("ready", "dispatch"):
                 for clock in _ends(getattr(measured, name)):

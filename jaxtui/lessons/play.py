@@ -23,7 +23,7 @@ from jaxtui.model import (
 )
 
 FIT_SECONDS = 0.3
-"""For timing the product whose size is fitted to the device."""
+"""Seconds for timing the product whose size is fitted to the device."""
 
 
 class StepRun(msgspec.Struct, frozen=True):
@@ -97,7 +97,7 @@ class StepRun(msgspec.Struct, frozen=True):
 
 
 def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
-    """What the step makes of its figures, and why that may not be believed.
+    """Conclude a step from its figures, with the reasons to doubt it.
 
     Noise is not graded: a claim stays open if it fails while others used the cores, or
     if it holds at one end of an interval and not at the other; every choice that the

@@ -1,4 +1,4 @@
-"""Which steps a learner has done, kept in a small file beside the history."""
+"""The steps that a learner has done, in a small file next to the history."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Progress(msgspec.Struct, frozen=True):
     done: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
 
     def steps(self, lesson: Lesson) -> tuple[bool, ...]:
-        """Of each step of a lesson, whether it is done."""
+        """Return for each step of a lesson whether it is done."""
         titles = self.done.get(lesson.name, frozenset())
         return tuple(step.title in titles for step in lesson.steps)
 
@@ -44,7 +44,7 @@ def path() -> Path:
 
 
 def read() -> Progress:
-    """What is kept; nothing where there is no file, or none that can be read."""
+    """Read the progress; empty where there is no file, or none that can be read."""
     try:
         return _load() or Progress()
     except OSError:
@@ -91,7 +91,7 @@ def add(lesson: str, title: str) -> Remark | None:
 
 
 def _load() -> Progress | None:
-    """What the file says; ``None`` where it is damaged."""
+    """Read the file; return ``None`` where it is damaged."""
     try:
         return Progress(
             msgspec.json.decode(read_whole(path()), type=dict[str, frozenset[str]])

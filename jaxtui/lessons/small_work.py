@@ -31,13 +31,13 @@ LABELS: dict[Mode, str] = {
     "jit": "JAX, jit",
     "tensorflow": "TensorFlow",
 }
-"""What the modes are called in tables and plots."""
+"""The names of the modes in tables and plots."""
 
 LONGEST_LIST = 100_000
 """Elements of the longest Python list: a tenth of a second at most."""
 
 SURE = 1.1
-"""How many times faster is faster, and not by chance."""
+"""The ratio above which faster is not by chance."""
 
 SEARCHES = 8
 """Sizes that are tried at most."""
@@ -149,7 +149,7 @@ def _tensorflow(elements: int) -> Case:
 
 
 def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | None:
-    """The other sizes in TensorFlow, where the first one ran."""
+    """Return the other sizes in TensorFlow, where the first one ran."""
     smallest, *others = sizes(setting)
     chosen = [n for n in others if n <= 10 * LARGE]
     if done or not chosen or outcome.find(mode="tensorflow", size=smallest) is None:
@@ -246,7 +246,9 @@ def _pair(setting: Setting, elements: int) -> tuple[Case, ...]:
 
 
 def _first_sizes(setting: Setting) -> tuple[int, ...]:
-    """Where the search starts: few elements, and two large sizes to choose from."""
+    """Return the first sizes of the search: few elements, and two large sizes to choose
+    from.
+    """
     many = min(setting.size, 10 * LARGE)
     return FEWEST, many // 10, many
 
@@ -257,7 +259,9 @@ def _search_works(setting: Setting) -> tuple[Work, ...]:
 
 
 def _lead(outcome: Outcome, elements: int) -> float | None:
-    """How many times as long as compiled JAX NumPy takes; ``None`` if not measured."""
+    """Return the ratio of NumPy's time to that of compiled JAX; ``None`` if not
+    measured.
+    """
     numpy = outcome.ready(mode="numpy", size=elements)
     jit = outcome.ready(mode="jit", size=elements)
     return None if numpy is None or jit is None else over(numpy, jit)

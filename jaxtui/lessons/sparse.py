@@ -19,12 +19,12 @@ DENSITIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 """Shares of the elements that are not zero."""
 
 CLEAR = 1.5
-"""How many times faster or slower one product must be than the other."""
+"""The factor by which one product must be faster or slower than the other."""
 
 LOOP_STEPS = 200
 
 FAR = 2.0
-"""How many times longer the unrolled loop must take to compile."""
+"""The factor by which the unrolled loop must take longer to compile."""
 
 
 def _stored(figures: Figures) -> Conclusion:
@@ -69,7 +69,8 @@ def _timed_densities(outcome: Outcome) -> list[tuple[float, float]]:
 
 
 def crossover(points: Sequence[tuple[float, float]], level: float) -> float | None:
-    """Where a curve first rises to a level, by interpolation of the logarithms.
+    """Return the point at which a curve first rises to a level, by interpolation of the
+    logarithms.
 
     ``None`` where it begins above or never gets there.
     """

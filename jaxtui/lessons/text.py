@@ -41,7 +41,7 @@ def read(name: str) -> tuple[LessonText, tuple[StepText, ...]]:
 
 
 def parse(text: str) -> tuple[LessonText, tuple[StepText, ...]]:
-    """What the text of a file says.
+    """Parse the text of a file.
 
     Raises:
         ValueError: as for ``read``.
@@ -59,7 +59,7 @@ def parse(text: str) -> tuple[LessonText, tuple[StepText, ...]]:
 
 
 def _blocks(text: str) -> list[str]:
-    """What is parted by empty lines; the indent of code stays."""
+    """Split at empty lines; the indent of code stays."""
     parts = re.split(r"\n(?:[ \t]*\n)+", text.rstrip())
     return [part.strip("\n") for part in parts if part.strip()]
 

@@ -1,4 +1,5 @@
-"""What the steps of a lesson run and claim, and what their figures then say.
+"""The programs and claims of a lesson's steps, and the conclusions from their
+figures.
 
 A step of a lesson is a section of the lesson's text and a ``Trial``: what runs, and a
 function that says what its figures mean. What runs is made of the same work that the
@@ -57,7 +58,7 @@ def jax_case(
 
 
 class Code(msgspec.Struct, frozen=True):
-    """How a program of the text is run."""
+    """The setting of a program of the text."""
 
     budget: float = 3.0
     """Seconds."""
@@ -66,7 +67,7 @@ class Code(msgspec.Struct, frozen=True):
     device: Callable[[Setting], str | None] = lambda setting: snippet_device(setting)
     """JAX's default device meanwhile; ``None`` leaves it as it is."""
     x64: bool = False
-    """With 64-bit types."""
+    """True to run with 64-bit types."""
     cpu_devices: Callable[[Setting], int | None] = lambda _: None
     """Simulate so many, in a process of its own."""
     malloc: Literal["fresh", "reused"] | None = None
@@ -106,25 +107,25 @@ def snippet_device(setting: Setting, device: str | None = None) -> str | None:
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What a step runs and claims; its text stands in the lesson's file."""
+    """The programs and the claim of a step; its text stands in the lesson's file."""
 
     conclude: Callable[[Figures], Conclusion]
-    """What the figures say. It is asked while they arrive, too."""
+    """Draws the conclusion from the figures, also while they arrive."""
     code: Code | tuple[Code, ...] = Code()
-    """How the programs of the text are run."""
+    """The settings of the text's programs."""
     needs: Collection[str] = ()
     """Figures without which there is no verdict, by name."""
     works: Callable[[Setting], tuple[Work, ...]] | None = None
-    """What is run, where that is neither programs nor one experiment."""
+    """Returns the works, where they are neither programs nor one experiment."""
     cases: Callable[[Setting], Mapping[str, Case | None]] = lambda _: {}
     """Cases by the names of their figures; ``None`` for one that this machine cannot
     run."""
     budget: float = 6.0
     """Seconds for the cases."""
     budget_each: float | None = None
-    """The same for each of them."""
+    """The budget of each of them, seconds."""
     follow: Callable[[Setting, Outcome, int], Work | None] | None = None
-    """What is run next, given how many such runs there were: for a bisection."""
+    """Returns the next work, given the number of such runs so far: for a bisection."""
     picture: Callable[[Setting, Outcome], Picture | None] = lambda *_: None
     """Drawn live while the work runs, and in the end."""
 
@@ -135,7 +136,7 @@ class Step(StepText, frozen=True, kw_only=True):
     trial: Trial
 
     def works(self, setting: Setting) -> tuple[Work, ...]:
-        """What is run, one after the other."""
+        """Return the works, to be run one after the other."""
         trial = self.trial
         if trial.works is not None:
             return trial.works(setting)
@@ -151,7 +152,7 @@ class Step(StepText, frozen=True, kw_only=True):
         return (Experiment(cases=cases, budget_seconds=budget),)
 
     def figures(self, setting: Setting, outcome: Outcome) -> Figures:
-        """What was measured and shown so far, by name."""
+        """Return the figures so far, by name."""
         parts = (part for program in self.programs for part in program.parts)
         raises = [
             part.name for part in parts if isinstance(part, Shown) and part.raises
@@ -159,8 +160,8 @@ class Step(StepText, frozen=True, kw_only=True):
         return Figures(setting, outcome, self.trial.cases(setting), raises)
 
     def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
-        """What the figures say; those that are missing are named, because a case has
-        failed or the run was stopped.
+        """Conclude from the figures; those that are missing, because a case failed or
+        the run was stopped, are named.
         """
         figures = self.figures(setting, outcome)
         conclusion = self.trial.conclude(figures)
@@ -178,7 +179,7 @@ class Step(StepText, frozen=True, kw_only=True):
 
 
 def _reasons(outcome: Outcome) -> tuple[Remark, ...]:
-    """Why figures of a step are missing, without repeats."""
+    """Return why figures of a step are missing, without repeats."""
     if outcome.problem is not None:
         return (outcome.problem.remark,)
     return tuple(dict.fromkeys(failure.remark for failure in outcome.failures))
@@ -191,7 +192,7 @@ class Lesson(LessonText, frozen=True, kw_only=True):
     """Steps to take one after the other, and how large what they run is."""
 
     name: str
-    """As it is typed: ``jaxtui learn clock``."""
+    """The name as it is typed: ``jaxtui learn clock``."""
     steps: tuple[Step, ...]
     sizes: Mapping[str, int]
     """The default size by platform; ``cpu`` is for every platform that is not named.
@@ -200,15 +201,15 @@ class Lesson(LessonText, frozen=True, kw_only=True):
     maximum: int = 1 << 40
     """Sizes beyond are refused with one sentence."""
     fits: bool = False
-    """It shows a product that takes much longer than its dispatch, so that its default
-    size grows with the device."""
+    """True if it shows a product that takes much longer than its dispatch, so that its
+    default size grows with the device."""
 
     def size(self, platform: str) -> int:
         """The default size on a platform."""
         return self.sizes.get(platform, self.sizes["cpu"])
 
     def check_size(self, size: int) -> None:
-        """Whether the lesson can be run with this size.
+        """Refuse a size with which the lesson cannot run.
 
         Raises:
             SelectionError: if it cannot.
@@ -219,7 +220,7 @@ class Lesson(LessonText, frozen=True, kw_only=True):
             raise self.refused(size)
 
     def refused(self, size: int) -> SelectionError:
-        """That a size is beyond those of the lesson."""
+        """Return the refusal of a size beyond those of the lesson."""
         return rejection(
             "lesson-size",
             lesson=self.name,
@@ -270,7 +271,7 @@ def setting(
     size: int | None = None,
     device: str | None = None,
 ) -> Setting:
-    """Where a lesson is run, checked.
+    """Return the checked setting of a lesson.
 
     Args:
         lesson: which one.

@@ -9,7 +9,7 @@ from jaxtui.lessons.figures import Figures, over, which
 from jaxtui.lessons.trial import Code, Trial, lesson, size
 
 FAR = 5.0
-"""How many times faster an update in place must be to count as one."""
+"""The factor by which an update in place must be faster."""
 
 TEN = tuple(map(float, range(10)))
 
@@ -57,7 +57,7 @@ METHODS = {
 """The nine methods of ``.at[]``, and what they are in NumPy."""
 
 OPERANDS = {"apply": "jnp.negative", "get": ""}
-"""Those that are not 5."""
+"""Operands other than 5."""
 
 
 def _methods(figures: Figures) -> Conclusion:
@@ -131,7 +131,7 @@ MODES = {
     "fill": ("-1", ""),
     "promise_in_bounds": ("", ""),
 }
-"""What a mode gave when it read and when it wrote, as published."""
+"""The published results of each mode for reading and for writing."""
 
 BOTH = [
     f"{what} {mode}" for mode in ("clip", "drop", "fill") for what in ("get", "set")
@@ -182,7 +182,7 @@ def _bounds(figures: Figures) -> Conclusion:
 
 
 def _changes(figures: Figures, name: str) -> str:
-    """What an update of ``range(10)`` has changed, in words."""
+    """Describe the changes that an update of ``range(10)`` made, in words."""
     numbers = figures.numbers(name)
     if len(numbers) != 10:
         return figures.shown(name)

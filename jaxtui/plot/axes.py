@@ -49,11 +49,13 @@ class Scale(msgspec.Struct, frozen=True):
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Where ``value`` lies: 0 is ``low``, 1 is ``high``; finite for any float."""
+        """Return the position of ``value``: 0 is ``low``, 1 is ``high``; finite for any
+        float.
+        """
         return self.cells((value,), 2)[0] - 0.5
 
     def cells(self, values: Iterable[float], count: int) -> list[float]:
-        """Where usable values lie in a row of ``count`` cells.
+        """Return the positions of usable values in a row of ``count`` cells.
 
         The ends of the scale are the centres of the outer cells, so that a tick's
         label, which fills its cell, stands beside the curve and not below it.
@@ -112,7 +114,7 @@ def fit(values: Iterable[float], axis: Axis, *, padded: bool = False) -> Scale:
 
 
 def _apart(low: float, high: float) -> bool:
-    """Whether two limits are in order and further apart than rounding errors."""
+    """Return whether two limits are in order and further apart than rounding errors."""
     return high - low > max(abs(low), abs(high)) * _NEARLY and high - low > 1 / LARGEST
 
 

@@ -14,7 +14,7 @@ Color = tuple[int, int, int]
 """Red, green and blue, 0 to 255."""
 
 Cell = tuple[str, Optional[Color]]  # noqa: UP045  (evaluated on Python 3.10)
-"""One character and its colour; ``None`` is the terminal's own."""
+"""A character and its colour; ``None`` is the terminal's own."""
 
 BLANK: Cell = (" ", None)
 
@@ -71,11 +71,11 @@ HEAT: tuple[Color, ...] = (
     (160, 218, 57),
     (253, 231, 37),
 )
-"""From the lowest to the highest value: viridis, which stays in order for the
-colour-blind and in grey (bids.github.io/colormap)."""
+"""The colours from the lowest to the highest value: viridis, which stays in order for
+the colour-blind and in grey (bids.github.io/colormap)."""
 
 _BRIGHT = 4
-"""From this level on a text on it is black."""
+"""The first level on which text is black."""
 
 
 def on_heat(level: int) -> Color:

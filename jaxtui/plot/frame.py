@@ -1,4 +1,5 @@
-"""What surrounds the curves: frame, ticks, grid, bars, marks, names and letters.
+"""The surroundings of the curves: frame, ticks, grid, bars, marks, names and
+letters.
 
 A canvas is rows of cells, from the top; a height counts from the lowest row.
 """
@@ -49,7 +50,7 @@ def sides(canvas: Canvas, ticks: Sequence[Tick], margin: int) -> Canvas:
 
 
 FEWEST_LABELS = 2
-"""Of an axis: more of them give way to its name."""
+"""The fewest labels of an axis: more of them give way to its name."""
 
 
 APART = 4
@@ -84,7 +85,7 @@ def footer(ticks: Sequence[Tick], name: str, columns: int, lines: int) -> Canvas
 
 
 def _start(ticks: Sequence[Tick], width: int, columns: int) -> int | None:
-    """Where a text of some cells fits between the labels of ticks."""
+    """Return the column at which a text fits between the labels of ticks."""
     begins = [1 + tick.start for tick in ticks]
     ends = [1 + tick.start + len(tick.label) for tick in ticks]
     if columns - width > max(ends, default=0):
@@ -117,7 +118,7 @@ def across(canvas: Canvas, height: int, cell: Cell) -> None:
 
 
 def bar_heights(points: Sequence[Point], columns: int) -> list[float]:
-    """How high every column is filled, in rows; 0 where no bar stands.
+    """Return the height of every column in rows; 0 where no bar stands.
 
     Bars are equally wide and touch; a column is filled as high as the nearest bar.
 

@@ -32,14 +32,14 @@ COLORS: tuple[Color, ...] = (
     (120, 120, 240),
     (150, 150, 60),
 )
-"""Of its curves: told apart on a dark and on a light background."""
+"""The colours of the curves: distinct on a dark and on a light background."""
 
 SERIES = {"device": 0, "host": 1, "numpy": 2, "eager": 3, "jit": 4}
 """The places of the colours that mean the same everywhere, in ``COLORS`` and in the
 themes; the last is for whatever else there is."""
 
 SPAN = "┃"
-"""What the bars of intervals are drawn with: heavier than a cursor or a mark."""
+"""The character of interval bars: heavier than a cursor or a mark."""
 
 _FEWEST = 30
 """Cells below which there is no room for names beside the curves."""
@@ -48,7 +48,7 @@ _FITTED = Axis()
 
 
 class _Layout(msgspec.Struct, frozen=True):
-    """How a plot's size is shared out between title, axes and canvas."""
+    """The layout of a plot: title, axes and canvas."""
 
     curves: list[Curve]
     above: int
@@ -59,7 +59,7 @@ class _Layout(msgspec.Struct, frozen=True):
     """Cells of the vertical axis' labels."""
     columns: int
     rows: int
-    """Of the canvas."""
+    """The rows of the canvas."""
     beside: int
     """Cells at the right of the canvas, for the names of curves."""
     x: Scale
@@ -85,14 +85,16 @@ class _Layout(msgspec.Struct, frozen=True):
         return [part for piece in pieces for part in piece]
 
     def cell(self, value: float, axis: Literal["x", "y"] = "x") -> int | None:
-        """Its column, or its row from the lowest; ``None`` outside the limits."""
+        """Return its column, or its row from the lowest; ``None`` outside the
+        limits.
+        """
         scale, count = (self.x, self.columns) if axis == "x" else (self.y, self.rows)
         if usable(value, scale.log) and 0 <= scale.at(value) <= 1:
             return int(scale.cells((value,), count)[0])
         return None
 
     def strokes(self) -> list[Stroke]:
-        """What to draw, clipped: all lines, then bars and dots over them."""
+        """Return the strokes, clipped: all lines, then bars and dots over them."""
         lines, bars, dots = [], [], []
         for curve in self.curves:
             if curve.series.bars:
@@ -129,9 +131,9 @@ class Picture(msgspec.Struct, frozen=True):
     series: tuple[Series, ...]
     """Values that an axis cannot show are dropped."""
     x: Axis = _FITTED
-    """Its range is the data's unless limited."""
+    """The x axis; its range is the data's unless limited."""
     y: Axis = _FITTED
-    """Its range is widened to round values unless limited."""
+    """The y axis; its range is widened to round values unless limited."""
     title: str = ""
     """Stands above it with the name of the vertical axis; nothing does without."""
     marks: tuple[Mark, ...] = ()
@@ -139,9 +141,9 @@ class Picture(msgspec.Struct, frozen=True):
     spots: tuple[Spot, ...] = ()
     """Texts at points; those outside the limits are left out."""
     places: Sequence[float] = ()
-    """Where values can be read off, ascending in x."""
+    """The x values of readings, ascending."""
     read: Callable[[int], Reading] = lambda _: Reading("")
-    """What is read off at one of the places."""
+    """Returns the reading at one of the places."""
     start: int = 0
     """The place where reading begins."""
 
@@ -153,7 +155,7 @@ class Picture(msgspec.Struct, frozen=True):
         color: bool = True,
         cursor: int | None = None,
     ) -> str:
-        """The same as ``rows``, as text in which ANSI codes are the colours."""
+        """Draw the rows as text in which ANSI codes are the colours."""
         return paint(self.rows(width, height, cursor=cursor), color=color)
 
     def rows(self, width: int, height: int, *, cursor: int | None = None) -> list[Row]:

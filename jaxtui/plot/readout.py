@@ -17,14 +17,14 @@ class Value(msgspec.Struct, frozen=True):
     text: str
     """The number with its unit."""
     more: str = ""
-    """What is left out first where there is no room, e.g. ``1.2–1.4 ms``."""
+    """The part that is dropped first where there is no room, e.g. ``1.2–1.4 ms``."""
     series: int | None = None
     """Index of the series that it belongs to; ``None`` says nothing of a series."""
 
 
 class Reading(msgspec.Struct, frozen=True):
     name: str
-    """Which place, e.g. ``1024, ready``."""
+    """The name of the place, e.g. ``1024, ready``."""
     values: tuple[Value, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What a plot is told to draw: curves, marks and texts."""
+"""The contents of a plot: curves, marks and texts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Series(msgspec.Struct, frozen=True):
     y: Sequence[float]
     color: Color | None = None
     spans: Sequence[tuple[float, float]] = ()
-    """Of each point, in their order, between what it lies in y: upright bars, seen
-    where they are higher than the point's own cell."""
+    """The interval of each point in y, in their order: upright bars, visible where they
+    are higher than the point's own cell."""
     points: bool = False
     """Draw a dot at each point, of a shape of the series' own."""
     line: bool = True

@@ -22,7 +22,7 @@ from jaxtui.plot.cells import BLANK, Cell, Color
 Point = tuple[float, float]
 
 EMPTY = " ⠀"
-"""What plotext writes where nothing is drawn: a blank, or braille without a dot."""
+"""The characters of plotext for an empty cell: a blank, or braille without a dot."""
 
 _IN_USE = threading.Lock()
 """plotext's figure is global, and two threads in it raise KeyError."""
