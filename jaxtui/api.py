@@ -143,19 +143,19 @@ def bench(
         chosen = (SizedOp(op),)
         scope = _own.given(op, names[0], names[1:])
 
-    def build(known: Sequence[Device], known_ops: Sequence[OpInfo]) -> Experiment:
+    def build(own_devices: Sequence[Device], known_ops: Sequence[OpInfo]) -> Experiment:
         return experiments.build(
             chosen or selection.parse_ops(_listed(names), known_ops, own=True),
             None if size is None else selection.parse_sizes(_text(size)),
             selection.parse_dtypes(_text(dtype, _dtype)) if dtype != () else None,
             None
             if device is None
-            else selection.parse_devices(_text(device, _device), known),
+            else selection.parse_devices(_text(device, _device), own_devices),
             selection.parse_modes(_text(mode)),
             selection.parse_inputs(_text(inputs)),
             selection.parse_precisions(_text(precision)),
             catalogue=known_ops,
-            known_devices=known,
+            known_devices=own_devices,
             budget=None if budget is None else selection.parse_budget(str(budget)),
             target=_target(target),
             seed=_seed(seed),
@@ -184,8 +184,8 @@ def bench(
     finally:
         if history:
             past += _keep(events, cases)
-    for each in past:
-        state = with_past(state, each)
+    for measurements in past:
+        state = with_past(state, measurements)
     run = state.jobs["bench"]
     return Measurements(collect(state.host, (), run), run)
 
@@ -245,9 +245,9 @@ def _aside(work: Coroutine[Any, Any, _Result]) -> _Result:
     task = loop.create_task(work)
     try:
         with ThreadPoolExecutor(1) as pool:
-            found = pool.submit(loop.run_until_complete, task)
+            future = pool.submit(loop.run_until_complete, task)
             try:
-                return found.result()
+                return future.result()
             except KeyboardInterrupt:
                 loop.call_soon_threadsafe(task.cancel)
                 raise
@@ -276,11 +276,11 @@ def _keep(events: Iterable[Event], cases: Sequence[Case]) -> list[Past]:
 
 def _listed(values: Iterable[object]) -> list[str]:
     """The ops, whether they came one by one or in lists."""
-    found: list[str] = []
+    texts: list[str] = []
     for value in values:
         many = isinstance(value, Iterable) and not isinstance(value, str)
-        found += _listed(value) if many else [str(value)]  # type: ignore[arg-type]
-    return found
+        texts += _listed(value) if many else [str(value)]  # type: ignore[arg-type]
+    return texts
 
 
 def _text(values: object, name: Callable[[Any], str] = str) -> str:
@@ -292,8 +292,8 @@ def _text(values: object, name: Callable[[Any], str] = str) -> str:
     """
     many = isinstance(values, Iterable) and not isinstance(values, (str, type))
     return ",".join(
-        one if isinstance(one, str) else name(one)
-        for one in (values if many else (values,))  # type: ignore[attr-defined]
+        item if isinstance(item, str) else name(item)
+        for item in (values if many else (values,))  # type: ignore[attr-defined]
     )
 
 

@@ -145,8 +145,8 @@ def build(
         raise rejection("precision-unused", precision=precisions[0], ops=taking)
     if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
         several = len(devices or "1") if set(modes) - set(HOST_MODES) else 1
-        others = (len(precisions), several, len(modes), len(inputs))
-        factors = _factors(lists, others)
+        counts = (len(precisions), several, len(modes), len(inputs))
+        factors = _factors(lists, counts)
         raise rejection(
             "too-many-cases",
             factors=tuple(factors),
@@ -433,7 +433,7 @@ def extent(experiment: Experiment) -> Extent:
         )
         for op in dict.fromkeys(case.op for case in cases)
     }
-    others = (
+    counts = (
         len({case.precision for case in jax} or {""}),
         len({case.device for case in jax} or {""}),
         len({case.mode for case in cases}),
@@ -445,7 +445,7 @@ def extent(experiment: Experiment) -> Extent:
         seconds=round(
             experiment.budget + experiment.processes * experiment.preparation_seconds
         ),
-        factors=_factors(ops, others),
+        factors=_factors(ops, counts),
         ops=len(ops),
         typed=experiment.budget_seconds is not None,
         processes=experiment.processes,

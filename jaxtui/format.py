@@ -103,11 +103,11 @@ def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
     No time is written as a part of a second: where some are below one, all are written
     in milliseconds at most. Of values that stand in a table ask ``shared``.
     """
-    known = [value for value in values if 0 < value < math.inf]
+    positive = [value for value in values if 0 < value < math.inf]
     units, least = _UNITS[quantity], 1.0
     if quantity == "s":
-        units, least = units if min(known, default=0.0) >= 1 else units[:-1], 1e-3
-    return _fitting(max(known, default=least), units, 3)
+        units, least = units if min(positive, default=0.0) >= 1 else units[:-1], 1e-3
+    return _fitting(max(positive, default=least), units, 3)
 
 
 LEAST_OF_UNIT = 0.1
@@ -161,11 +161,11 @@ def shared(
         quantity: of all of them.
         ends: of intervals, written in the same unit.
     """
-    known = [value for value in values if 0 < value < math.inf]
-    written = [*known, *(end for end in ends if 0 < end < math.inf)]
-    unit, units = common(known, quantity), _UNITS[quantity]
+    positive = [value for value in values if 0 < value < math.inf]
+    written = [*positive, *(end for end in ends if 0 < end < math.inf)]
+    unit, units = common(positive, quantity), _UNITS[quantity]
     if quantity in ("FLOP/s", "B/s"):
-        fits = len({_fitting(value, units, 3) for value in known}) < 2
+        fits = len({_fitting(value, units, 3) for value in positive}) < 2
     else:
         least, largest = min(written, default=1.0), max(written, default=1.0)
         fits = largest <= DECADES * least and not _too_small(unit, written)
@@ -237,11 +237,11 @@ def alike(cells: Iterable[Cell]) -> Callable[[Cell], str]:
     """Return a function that writes cells of one table: with one unit for each
     quantity, or, where its figures are too far apart, for each of them; see ``shared``.
     """
-    found: dict[Quantity, list[float]] = {}
+    by_quantity: dict[Quantity, list[float]] = {}
     for cell in cells:
         if isinstance(cell, Figure):
-            found.setdefault(cell.quantity, []).extend(cell.ends)
-    units = {quantity: shared(ends, quantity) for quantity, ends in found.items()}
+            by_quantity.setdefault(cell.quantity, []).extend(cell.ends)
+    units = {quantity: shared(ends, quantity) for quantity, ends in by_quantity.items()}
 
     def write(cell: Cell) -> str:
         return cell if isinstance(cell, str) else cell.text(units[cell.quantity])
@@ -419,13 +419,13 @@ def ratio(value: float | None) -> str:
     return f"{value:.0f}×" if abs(value) >= 99.5 else f"{significant(value, 2)}×"
 
 
-def ratio_ends(found: Interval) -> str:
+def ratio_ends(interval: Interval) -> str:
     """Write both ends of a ratio's interval with the digits that tell them apart:
     ``3.9–4.3``, ``3.98–4.02``.
     """
-    low, high = (significant(end, 2) for end in (found.low, found.high))
+    low, high = (significant(end, 2) for end in (interval.low, interval.high))
     if low == high:
-        low, high = (significant(end, 3) for end in (found.low, found.high))
+        low, high = (significant(end, 3) for end in (interval.low, interval.high))
     return f"{low}–{high}"
 
 
@@ -434,16 +434,16 @@ UNCERTAIN = "uncertain"
 well be 1."""
 
 
-def factor(found: Interval | None) -> str:
+def factor(interval: Interval | None) -> str:
     """A ratio with its interval: ``4.1× 3.9–4.3``, ``uncertain 16× 0.035–16``.
 
     Single rounds have none.
     """
-    if found is None:
+    if interval is None:
         return ABSENT
-    words = [UNCERTAIN] if found.uncertain else []
-    ends = [ratio_ends(found)] if found.low < found.high else []
-    return " ".join([*words, ratio(found.median), *ends])
+    words = [UNCERTAIN] if interval.uncertain else []
+    ends = [ratio_ends(interval)] if interval.low < interval.high else []
+    return " ".join([*words, ratio(interval.median), *ends])
 
 
 def count(value: int | None) -> str:
@@ -477,13 +477,13 @@ def how_long(seconds: float) -> str:
 
 def runs(numbers: Sequence[int]) -> str:
     """Numbers in short: ``0-3, 8-11``."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for number in sorted(numbers):
-        if found and number == found[-1][-1] + 1:
-            found[-1] = [found[-1][0], number]
+        if groups and number == groups[-1][-1] + 1:
+            groups[-1] = [groups[-1][0], number]
         else:
-            found.append([number])
-    return ", ".join("-".join(map(str, run)) for run in found)
+            groups.append([number])
+    return ", ".join("-".join(map(str, run)) for run in groups)
 
 
 def plural(number: int, noun: str) -> str:
@@ -492,10 +492,10 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{ending}"
 
 
-def processes(found: Processes) -> str:
+def processes(several: Processes) -> str:
     """The medians of processes in one unit: ``10.0, 3.12, 8.51 ms``."""
-    unit = common(found.medians)
-    return f"{', '.join(map(unit.text, found.medians))} {unit.name}"
+    unit = common(several.medians)
+    return f"{', '.join(map(unit.text, several.medians))} {unit.name}"
 
 
 def sampled(summary: Summary) -> str:
@@ -512,7 +512,7 @@ def _units(summary: Summary) -> str:
 
 def aligned(figures: Iterable[str]) -> tuple[str, ...]:
     """Figures with blanks around them, so that their decimal points are in line."""
-    parts = [one.partition(".") for one in figures]
+    parts = [figure.partition(".") for figure in figures]
     before = max((len(whole) for whole, _, _ in parts), default=0)
     after = max((len(point + rest) for _, point, rest in parts), default=0)
     return tuple(
@@ -550,16 +550,18 @@ class Units(Record, frozen=True):
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> Units:
         """Return the units that suit all measurements."""
-        flops = [one.flops_per_second or 0.0 for one in measurements]
-        moved = [one.bytes_per_second or 0.0 for one in measurements]
-        ready = [one.ready for one in measurements if one.ready]
+        flops = [result.flops_per_second or 0.0 for result in measurements]
+        moved = [result.bytes_per_second or 0.0 for result in measurements]
+        ready = [result.ready for result in measurements if result.ready]
         return cls(
             ready=shared(
-                (one.median for one in ready),
-                ends=(end for one in ready for end in (one.ci_low, one.ci_high)),
+                (result.median for result in ready),
+                ends=(
+                    end for result in ready for end in (result.ci_low, result.ci_high)
+                ),
             ),
             dispatch=shared(
-                one.dispatch.median for one in measurements if one.dispatch
+                result.dispatch.median for result in measurements if result.dispatch
             ),
             flops=shared(flops, "FLOP/s"),
             bytes=shared(moved, "B/s"),

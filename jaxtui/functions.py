@@ -106,7 +106,7 @@ def _near_file(path: str) -> str:
     """A file of the same folder with nearly that name; empty if there is none."""
     folder, name = os.path.split(path)
     try:
-        others = [other for other in os.listdir(folder) if other.endswith(".py")]
+        files = [entry for entry in os.listdir(folder) if entry.endswith(".py")]
     except OSError:
         return ""
-    return nearest(name, others)
+    return nearest(name, files)

@@ -65,8 +65,8 @@ class Measurements(Sequence[Measurement]):
         return self.measurements[index]
 
     def __repr__(self) -> str:
-        shown = report(self._run, full=False)
-        return visible(terminal(shown, None, colour=False, full=False)).rstrip("\n")
+        table = report(self._run, full=False)
+        return visible(terminal(table, None, colour=False, full=False)).rstrip("\n")
 
     def _repr_markdown_(self) -> str:
         """Return Markdown for Jupyter."""

@@ -65,9 +65,9 @@ def keep_private(path: Path) -> None:
     Nothing happens where it does not exist, or its rights cannot be changed.
     """
     with contextlib.suppress(OSError):
-        found = path.stat()
-        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
-            path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+        status = path.stat()
+        if status.st_uid == os.geteuid() and status.st_mode & 0o077:
+            path.chmod(stat.S_IMODE(status.st_mode) & 0o700)
 
 
 def read_whole(path: str | Path, most: int = LARGEST_BYTES) -> bytes:

@@ -156,8 +156,8 @@ def halves(size: int, count: int) -> str:
     exact = next(step for step in range(count) if size >> step & 1 or step == count - 1)
     if exact >= 2:
         return f"{size >> exact}..{size}"
-    found = sorted({max(1, size >> step) for step in range(count)})
-    return ",".join(map(str, found))
+    sizes = sorted({max(1, size >> step) for step in range(count)})
+    return ",".join(map(str, sizes))
 
 
 # Names.
@@ -244,9 +244,9 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
     Raises:
         SelectionError: if one is not there, or belongs to another process.
     """
-    mine = [device for device in devices if device.addressable]
-    theirs = {device.name: device for device in devices if not device.addressable}
-    names = [device.name for device in mine]
+    own = [device for device in devices if device.addressable]
+    remote = {device.name: device for device in devices if not device.addressable}
+    names = [device.name for device in own]
     parts: list[str] = []
     for part in (part.strip().lower() for part in text.split(",")):
         if parts and _IDS.fullmatch(part) and id_ranges(parts[-1]):
@@ -255,13 +255,13 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
             parts.append(part)
     chosen: list[str] = []
     for part in parts:
-        of_platform = [device.name for device in mine if device.platform == part]
+        of_platform = [device.name for device in own if device.platform == part]
         if part == "all":
             chosen.extend(names)
             if len(devices) > 1:
                 chosen.append(group_name(device.name for device in devices))
-        elif part in theirs:
-            owner = theirs[part].process_index
+        elif part in remote:
+            owner = remote[part].process_index
             raise rejection(
                 "device-elsewhere", device=part, process=owner, choices=tuple(names)
             )
@@ -289,8 +289,8 @@ def _group(text: str, ids: Sequence[range], devices: Sequence[Device]) -> str:
             raise rejection("range-downwards", typed=part, upwards=f"{high}-{low}")
         for number in run:  # the first that is missing ends a range without an end
             if f"{platform}:{number}" not in names:
-                known = (group_name(names),) if names else ()
-                raise _unknown("device", f"{platform}:{number}", known)
+                groups = (group_name(names),) if names else ()
+                raise _unknown("device", f"{platform}:{number}", groups)
     return group_name(members(text))
 
 
@@ -325,7 +325,9 @@ def parse_device(
     if groups:  # of "all" that of all
         names = tuple(name for name in names if len(members(name)) > 1) or names
     else:
-        names = tuple(dict.fromkeys(each for name in names for each in members(name)))
+        names = tuple(
+            dict.fromkeys(device for name in names for device in members(name))
+        )
     if len(names) > 1:
         count = len(names)
         raise rejection("several-devices", typed=text, count=count, first=names[0])
@@ -364,24 +366,24 @@ def first_device(devices: Sequence[Device]) -> Device:
     raise rejection("no-device")
 
 
-def _choose_all(text: str, known: Sequence[_Text], noun: str) -> tuple[_Text, ...]:
-    return tuple(dict.fromkeys(choose(part, known, noun) for part in text.split(",")))
+def _choose_all(text: str, choices: Sequence[_Text], noun: str) -> tuple[_Text, ...]:
+    return tuple(dict.fromkeys(choose(part, choices, noun) for part in text.split(",")))
 
 
-def choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
+def choose(text: str, choices: Sequence[_Text], noun: str) -> _Text:
     """The known name that ``text`` is, whatever its case.
 
     Raises:
         SelectionError: it is none of them.
     """
     name = text.strip().lower()
-    if name in known:
+    if name in choices:
         return cast("_Text", name)
-    raise _unknown(noun, text.strip(), known)
+    raise _unknown(noun, text.strip(), choices)
 
 
-def _unknown(noun: str, typed: str, known: Sequence[str]) -> SelectionError:
-    return rejection("name-unknown", noun=noun, typed=typed, choices=tuple(known))
+def _unknown(noun: str, typed: str, choices: Sequence[str]) -> SelectionError:
+    return rejection("name-unknown", noun=noun, typed=typed, choices=tuple(choices))
 
 
 # Functions of files.

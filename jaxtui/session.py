@@ -134,9 +134,9 @@ class Session(Generic[_State]):
             self._hung = event.remark if hung else None
         if isinstance(event, RunFinished) and running is not self.state.job:
             self.lost |= event.outcome == "crashed"
-        for told in self._told(event, running):
+        for message in self._told(event, running):
             for observe in self.observers:
-                observe(told)
+                observe(message)
         self._tell(event)
 
     def _note_late(self, event: Event) -> None:
@@ -170,8 +170,8 @@ class Session(Generic[_State]):
             if isinstance(event, RunFinished) and job.outcome is not None:
                 for index, case in enumerate(job.cases):
                     if case.measurement is not None:
-                        found = case.measurement
-                        yield CaseMeasured(index=index, measurement=found)
+                        measurement = case.measurement
+                        yield CaseMeasured(index=index, measurement=measurement)
         yield event
 
     def _end(self, outcome: Ending) -> None:

@@ -123,19 +123,19 @@ class Interrupt:
         """Take note of one more signal."""
         signal.signal(number, self._arrived)
 
-    def tell(self, told: Callable[[bool], None]) -> None:
+    def tell(self, callback: Callable[[bool], None]) -> None:
         """Have the running event loop call this for every signal, a past one too.
 
         Args:
-            told: takes whether the signal is not the first.
+            callback: takes whether the signal is not the first.
         """
         import asyncio
 
         loop = asyncio.get_running_loop()
-        self._tell = lambda again: loop.call_soon_threadsafe(told, again)
+        self._tell = lambda again: loop.call_soon_threadsafe(callback, again)
         # One of an earlier block, as in a test before, belongs to no block any more.
         if self._heeded and self.happened:
-            told(False)
+            callback(False)
 
     def run(
         self,

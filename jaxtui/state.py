@@ -365,14 +365,14 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             return replace(state, start=start, process=event.place.process)
         case Noticed():
             start = startup.observe(state.start, event)
-            found = merge(event.findings, start.logged)
-            return _with_findings(replace(state, start=start), found)
+            findings = merge(event.findings, start.logged)
+            return _with_findings(replace(state, start=start), findings)
         case Waiting(remark=Remark(code="engine-silent")):
             return say(state, event.remark, "run")
         case Waiting():
-            others = [one for one in state.findings if one.code != event.remark.code]
-            found = merge(others, (event.remark,))
-            return _with_findings(state, found, event.remark)
+            remaining = [one for one in state.findings if one.code != event.remark.code]
+            findings = merge(remaining, (event.remark,))
+            return _with_findings(state, findings, event.remark)
         case Memory():
             devices = tuple(
                 msgspec.structs.replace(
@@ -454,12 +454,12 @@ def with_past(state: _AnyState, past: Mapping[Case, Sequence[Entry]]) -> _AnySta
             host, entry.host
         )
 
-    known = {
+    measurements = {
         case: [entry.measurement for entry in entries if alike(case, entry)]
         for case, entries in past.items()
     }
-    cases = tuple(_with_earlier_runs(case, known) for case in job.cases)
-    return _with_job(state, replace(job, past=known, cases=cases))
+    cases = tuple(_with_earlier_runs(case, measurements) for case in job.cases)
+    return _with_job(state, replace(job, past=measurements, cases=cases))
 
 
 def _with_earlier_runs(
@@ -492,9 +492,9 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
     # What was said of a start that takes long is over.
     if _is_transient(state.message):
         state = say(state, "")
-    still = tuple(one for one in state.start.logged if not _is_transient(one))
-    before = [(one.name, one.device_kind) for one in state.devices]
-    now = [(one.name, one.device_kind) for one in event.devices]
+    still = tuple(item for item in state.start.logged if not _is_transient(item))
+    before = [(item.name, item.device_kind) for item in state.devices]
+    now = [(item.name, item.device_kind) for item in event.devices]
     if before and before != now:  # other devices have other roofs and links
         jobs = dict(state.jobs)
         for purpose in ("roofs", "links"):
@@ -637,8 +637,8 @@ def _ended(job: Job, event: RunFinished, series: Repetition | None) -> Job:
     elapsed = job.before_seconds + event.elapsed_seconds
     job = replace(job, elapsed_seconds=elapsed, current=None)
     if job.between or series is None or series.over:
-        lost = series is not None and series.dead and event.outcome == "complete"
-        outcome: Ending = "crashed" if lost else event.outcome
+        incomplete = series is not None and series.dead and event.outcome == "complete"
+        outcome: Ending = "crashed" if incomplete else event.outcome
         cases = tuple(_closed(case, outcome) for case in job.cases)
         return replace(job, outcome=outcome, between=False, cases=cases)
     return replace(
@@ -720,12 +720,12 @@ def _with_ended(state: CaseState, event: Event) -> CaseState:
 
 def _of_processes(state: CaseState, work: Experiment) -> CaseState:
     """Set the measurement of all processes that are over, if one of them has any."""
-    if not any(isinstance(one, Measurement) for one in state.ended):
+    if not any(isinstance(result, Measurement) for result in state.ended):
         return state
-    found = processes.fold(state.ended, work)
-    assert isinstance(found, Measurement)
+    folded = processes.fold(state.ended, work)
+    assert isinstance(folded, Measurement)
     status: CaseStatus = "done" if state.failure else state.status
-    return replace(state, status=status, measurement=found, failure=None)
+    return replace(state, status=status, measurement=folded, failure=None)
 
 
 def _in_next_process(case: CaseState, work: Experiment) -> CaseState:
@@ -741,9 +741,9 @@ def _with_roofs(state: _AnyState, job: Job) -> _AnyState:
     if not isinstance(measured, RoofsMeasured) or job.outcome == "crashed":
         return state
     new = roofline.merge(measured, roofline.of_device(state.roofs, measured.device))
-    others = [
+    unchanged = [
         roofs
         for roofs in state.roofs
         if not roofline.same_silicon(roofs.device, measured.device)
     ]
-    return replace(state, roofs=(*others, new))
+    return replace(state, roofs=(*unchanged, new))

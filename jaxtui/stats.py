@@ -78,13 +78,13 @@ def ratio(
         ``None`` where a clock may have read nothing, or so little beside the other that
         no float is as large or small as their ratio.
     """
-    taken = zip(*rounds, strict=False)
-    if len(pairs := [a / b for a, b in taken if min(a, b) > 0]) >= MINIMUM_ROUNDS:
-        found = rounds_interval(pairs)
+    rows = zip(*rounds, strict=False)
+    if len(pairs := [a / b for a, b in rows if min(a, b) > 0]) >= MINIMUM_ROUNDS:
+        interval = rounds_interval(pairs)
     elif min(first.low, first.median, second.low, second.median) <= 0:
         return None
     else:
-        found = Interval(
+        interval = Interval(
             first.low / second.high,
             first.median / second.median,
             first.high / second.low,
@@ -92,7 +92,7 @@ def ratio(
         )
     # Its inverse is asked for too: of less than this it would be infinite.
     least = sys.float_info.min
-    return found if least <= found.low and found.high <= 1 / least else None
+    return interval if least <= interval.low and interval.high <= 1 / least else None
 
 
 def _outlier_count(ordered: Sequence[float]) -> int:
@@ -187,8 +187,8 @@ def held_back(
     if not ready:
         return []
     took = [end - start for start, end in zip(entered, returned, strict=True)]
-    one = max(ready) / len(ready)
-    least = max(HELD_SHARE * one, HELD_DISPATCHES * median(took[:FIRST_CALLS]))
+    per_call = max(ready) / len(ready)
+    least = max(HELD_SHARE * per_call, HELD_DISPATCHES * median(took[:FIRST_CALLS]))
     flying = in_flight(entered, ready)
     full = min(max(flying), depth) - BELOW_FULL
     return [

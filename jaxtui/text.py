@@ -42,8 +42,8 @@ _INK: dict[int, str | int] = {
 def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    lost = error.object[error.start : error.end].translate(_INK)
-    return lost.encode("ascii", "replace").decode(), error.end
+    hidden = error.object[error.start : error.end].translate(_INK)
+    return hidden.encode("ascii", "replace").decode(), error.end
 
 
 codecs.register_error(PLAIN, _plain)
@@ -65,7 +65,7 @@ def visible(text: str, *, line: bool = False) -> str:
     if isinstance(text, Painted):
         return text
     hidden = HIDDEN if line else _HIDDEN_IN_LINES
-    return hidden.sub(lambda found: repr(found[0])[1:-1], text)
+    return hidden.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def join_painted(parts: Iterable[str], by: str = "\n") -> Painted:
@@ -78,16 +78,16 @@ def visible_json(document: bytes) -> bytes:
     if document.isascii() and b"\x7f" not in document:
         return document
     return _HIDDEN_IN_LINES.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", document.decode()
+        lambda match: f"\\u{ord(match[0]):04x}", document.decode()
     ).encode()
 
 
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
     """The known name that is nearest; empty if none is near.
 
     ``cutoff`` is how alike they must be, from 0 to 1.
     """
-    return "".join(difflib.get_close_matches(name, tuple(known), n=1, cutoff=cutoff))
+    return "".join(difflib.get_close_matches(name, tuple(choices), n=1, cutoff=cutoff))
 
 
 def literal(text: str) -> str:

@@ -71,11 +71,11 @@ def _loop(case: Case, style: LoopStyle, calls: int) -> Loop:
 
 
 def _loops(figures: Figures) -> Conclusion:
-    never, each = figures.loop("never"), figures.loop("each")
+    never, every_call = figures.loop("never"), figures.loop("each")
     stopwatch = never.undisturbed.stopwatch_seconds if never else NAN
     work = never.undisturbed.true_seconds if never else NAN
     watched = never.watched.true_seconds if never else NAN
-    waiting = each.undisturbed.stopwatch_seconds if each else NAN
+    waiting = every_call.undisturbed.stopwatch_seconds if every_call else NAN
     factor, calls = over(work, stopwatch), "around 24 calls"
     holds, inline = at_least(work, FAR, stopwatch), never is not None and never.inline
     truth = f"With a wait after every call it read {seconds(waiting)}, the true time."
@@ -93,7 +93,7 @@ def _loops(figures: Figures) -> Conclusion:
             f"was there after {seconds(work)}, {fmt.significant(factor, 2)} times as "
             "long.",
             LARGER if inline else "",
-            truth if holds and each else "",
+            truth if holds and every_call else "",
         ),
     )
 
@@ -123,15 +123,15 @@ def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
 
 
 def _waits(figures: Figures) -> Conclusion:
-    end, each, shown = (figures[name] for name in ("end", "each", "print"))
+    end, waited, printed = (figures[name] for name in ("end", "each", "print"))
 
     def row(what: str, name: str) -> Row:
         remark = f"{figures.ratio(name, 'end')} of blocking once"
         return figures.row(f"{what} after every call", name, remark=remark)
 
     return Conclusion(
-        holds=each >= DEARER * end and shown >= each,
-        answer=which(over(shown, end), DEARER, 2),
+        holds=waited >= DEARER * end and printed >= waited,
+        answer=which(over(printed, end), DEARER, 2),
         rows=(
             figures.row("blocking once at the end", "end", remark="100 calls"),
             row("blocking", "each"),
@@ -139,9 +139,9 @@ def _waits(figures: Figures) -> Conclusion:
             row("printing", "print"),
         ),
         sentences=(
-            f"The loop took {seconds(end)} when it waited once, {seconds(each)} when "
-            f"it waited each time, and {seconds(shown)} when it printed a number each "
-            f"time: {figures.times('print', 'end')} as much.",
+            f"The loop took {seconds(end)} when it waited once, {seconds(waited)} when "
+            f"it waited each time, and {seconds(printed)} when it printed a number "
+            f"each time: {figures.times('print', 'end')} as much.",
         ),
     )
 
@@ -149,9 +149,9 @@ def _waits(figures: Figures) -> Conclusion:
 def _held_back(figures: Figures) -> Conclusion:
     loop = figures.loop("never")
     calls, held = (loop.calls, loop.held_from) if loop else ((), None)
-    each = [call.returned - call.entered for call in calls]
-    before = median(each[:held]) if each[:held] else NAN
-    later = each[held:] if held is not None else []
+    durations = [call.returned - call.entered for call in calls]
+    before = median(durations[:held]) if durations[:held] else NAN
+    later = durations[held:] if held is not None else []
     after = sum(later) / len(later) if later else NAN
     product = loop.undisturbed.true_seconds / len(calls) if loop else NAN
     watched = loop.watched.true_seconds / len(calls) if loop else NAN

@@ -79,21 +79,21 @@ def _speeds(figures: Figures) -> Conclusion:
 
 
 def _audited(figures: Figures) -> Conclusion:
-    read, took = figures["it read"], figures["the work took"]
-    found, left = figures["findings"], figures["findings, mended"]
+    reading, took = figures["it read"], figures["the work took"]
+    mistakes, remaining = figures["findings"], figures["findings, mended"]
     mended = figures["it read, mended"]
     return Conclusion(
-        holds=(found, left) == (1, 0),
-        answer=1 if found == 1 and took >= FAR * read else None,
+        holds=(mistakes, remaining) == (1, 0),
+        answer=1 if mistakes == 1 and took >= FAR * reading else None,
         rows=(
-            Row("first program: its clock", (fmt.figure(read),)),
+            Row("first program: its clock", (fmt.figure(reading),)),
             Row("first program: its work", (fmt.figure(took),)),
-            Row("first program: mistakes", (count(found),)),
+            Row("first program: mistakes", (count(mistakes),)),
             Row("second program: its clock", (fmt.figure(mended),)),
-            Row("second program: mistakes", (count(left),)),
+            Row("second program: mistakes", (count(remaining),)),
         ),
         sentences=(
-            figures.shown("what the audit says", SENTENCE_LENGTH) if found else "",
+            figures.shown("what the audit says", SENTENCE_LENGTH) if mistakes else "",
             f"The second program reads {seconds(mended)}.",
         ),
     )

@@ -153,10 +153,10 @@ class Course(msgspec.Struct, frozen=True):
         lesson, size = self.lessons[self.open], here.size
         if not lesson.size_means:
             raise rejection("lesson-without-size", lesson=lesson.name, size=size)
-        wanted = size * 2 if doublings > 0 else size // 2
-        fitting = min(max(wanted, lesson.minimum), lesson.maximum)
+        new_size = size * 2 if doublings > 0 else size // 2
+        fitting = min(max(new_size, lesson.minimum), lesson.maximum)
         if fitting == size:
-            raise lesson.refused(wanted)
+            raise lesson.refused(new_size)
         return replace(self, sizes={**self.sizes, self.open: fitting})
 
     def after_run(

@@ -97,8 +97,8 @@ def _products(figures: Figures) -> Conclusion:
 def _formats(figures: Figures) -> Conclusion:
     digits, fewer = figures["float16 digits"], figures["bfloat16 digits"]
     largest, single = figures["bfloat16 largest"], figures["float32 largest"]
-    overflow, kept = figures.shown("float16 of 70000"), "bfloat16 of 70000"
-    lost = figures["bfloat16 1 + 1/256"]
+    overflow, finite = figures.shown("float16 of 70000"), "bfloat16 of 70000"
+    absorbed = figures["bfloat16 1 + 1/256"]
 
     def row(name: str) -> Row:
         ends = figures[f"{name} smallest"], figures[f"{name} largest"]
@@ -114,12 +114,12 @@ def _formats(figures: Figures) -> Conclusion:
         holds=fewer < digits
         and 0.9 * single <= largest <= single
         and overflow == "inf"
-        and lost == 1.0,
+        and absorbed == 1.0,
         answer=1,
         rows=(
             *map(row, FORMATS),
             figures.row("jnp.float16(70_000)", "float16 of 70000"),
-            figures.row("jnp.bfloat16(70_000)", kept),
+            figures.row("jnp.bfloat16(70_000)", finite),
             figures.row("1 + 1/256 in float16", "float16 1 + 1/256"),
             figures.row("1 + 1/256 in bfloat16", "bfloat16 1 + 1/256"),
         ),
@@ -127,7 +127,7 @@ def _formats(figures: Figures) -> Conclusion:
             "Both have 16 bits.",
             f"float16 spends them on digits, {count(digits)} binary ones, and 70000 "
             f"became {overflow}. bfloat16 has float32's range, up to {largest:.2g}, "
-            f"and {count(fewer)} digits: 70000 became {figures.shown(kept)}, and 1 + "
+            f"and {count(fewer)} digits: 70000 became {figures.shown(finite)}, and 1 + "
             f"1/256 gave {figures.shown('bfloat16 1 + 1/256')}.",
         ),
     )

@@ -88,17 +88,17 @@ class Figures:
         """Write a ratio with both ends where both were timed in rounds, unless they
         read alike.
         """
-        shown = write(over(self[above], self[below]))
+        text = write(over(self[above], self[below]))
         first, second = self.summary(above), self.summary(below)
         if first is None or second is None:
-            return shown
+            return text
         ends = stats.ratio(first.interval, second.interval)
         if ends is None:
-            return shown
+            return text
         if fmt.ratio(ends.low) == fmt.ratio(ends.high) and not ends.uncertain:
-            return shown
+            return text
         word = f"{fmt.UNCERTAIN}, " if ends.uncertain else ""
-        return f"{shown} ({word}{fmt.ratio_ends(ends)})"
+        return f"{text} ({word}{fmt.ratio_ends(ends)})"
 
     # What was shown.
 
@@ -201,7 +201,7 @@ def which(number: float, *limits: float) -> int | None:
 
 def fastest(*seconds: float) -> int | None:
     """Return the index of the shortest time."""
-    timed = [taken for taken in seconds if taken > 0]
+    timed = [duration for duration in seconds if duration > 0]
     return seconds.index(min(timed)) if timed else None
 
 
@@ -210,8 +210,8 @@ def near(numbers: Sequence[float], expected: Sequence[float], tolerance: float) 
     ``tolerance``.
     """
     return len(numbers) == len(expected) and all(
-        math.isfinite(number) and abs(number - wanted) <= tolerance
-        for number, wanted in zip(numbers, expected, strict=True)
+        math.isfinite(number) and abs(number - target) <= tolerance
+        for number, target in zip(numbers, expected, strict=True)
     )
 
 

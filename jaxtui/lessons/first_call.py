@@ -34,8 +34,8 @@ FIRST = "2.16 s GPU, 837 ms TPU"
 LATER = "68.9 ms GPU, 16.5 ms TPU"
 
 
-def _bandwidth(bytes_: float, taken: float) -> fmt.Cell:
-    return figure(over(bytes_, taken), "B/s")
+def _bandwidth(bytes_: float, duration: float) -> fmt.Cell:
+    return figure(over(bytes_, duration), "B/s")
 
 
 def _cases(setting: Setting) -> Mapping[str, Case | None]:
@@ -53,8 +53,8 @@ def _parts(figures: Figures) -> Conclusion:
     cold = phases.cold_seconds if phases.compile is not None else NAN
     compiling, later = cold - (phases.first_call or 0.0), figures["JAX"]
     factor = over(cold, later)
-    sent = [_bandwidth(4.0 * setting.size**2, phases.transfer or NAN)]
-    copied = sent if setting.accelerated else "a copy within this machine's memory"
+    rates = [_bandwidth(4.0 * setting.size**2, phases.transfer or NAN)]
+    copied = rates if setting.accelerated else "a copy within this machine's memory"
     sizes = f"here n = {setting.size}, published n = 5000"
     switched_off = "needs JAX's CPU device, which is off here"
     rows = (
@@ -112,11 +112,11 @@ def _slips(figures: Figures) -> Conclusion:
     first, later = figures["first call"], figures["later call"]
     would_be = ("would be ", _bandwidth(bytes_, put))
     real = (_bandwidth(bytes_, copy), ", a real copy")
-    sent, with_run, same = copy >= 2 * put, first > later, figures.text("same memory")
+    copied, with_run, same = copy >= 2 * put, first > later, figures.text("same memory")
     return Conclusion(
         # Some runtimes tell no addresses; then the clocks have to do.
-        holds=same != "False" and sent and with_run,
-        answer=0 if sent else 1,
+        holds=same != "False" and copied and with_run,
+        answer=0 if copied else 1,
         rows=(
             row("device_put of a JAX array", "device_put(x)", TRANSFER, would_be),
             row("the same numbers from NumPy", "copy from NumPy", remark=real),
@@ -263,7 +263,7 @@ def _race(op: str) -> Callable[[Figures], Conclusion]:
         meet, gram = meeting(jax, numpy), op == "gram"
         start = jax.first_seconds if jax else NAN
         calls = math.inf if meet is None else meet
-        later, each = figures["JAX"], figures["NumPy"]
+        later, numpy_seconds = figures["JAX"], figures["NumPy"]
         met = "never" if meet is None else f"call {fmt.count(meet)}"
         caught_up = (
             f"JAX catches up at {met}"
@@ -274,14 +274,14 @@ def _race(op: str) -> Callable[[Figures], Conclusion]:
         )
         ahead = (
             f"JAX had its first result after {seconds(start)}; in that time NumPy "
-            f"computes {fmt.significant(over(start, each), 2)} results."
+            f"computes {fmt.significant(over(start, numpy_seconds), 2)} results."
         )
         symmetry = (
             "NumPy notices the symmetry of x·xᵀ and does only half of the work; see "
             "the lesson numpy-or-jax."
         )
         return Conclusion(
-            holds=at_least(start, 1, each) if gram else calls <= 1000,
+            holds=at_least(start, 1, numpy_seconds) if gram else calls <= 1000,
             answer=sum(calls > limit for limit in (10, 1000, 1e300)),
             rows=(
                 Row(
@@ -302,7 +302,7 @@ def _race(op: str) -> Callable[[Figures], Conclusion]:
             sentences=(
                 ahead if gram else "",
                 f"{caught_up}: a later JAX call takes {seconds(later)}, a NumPy call "
-                f"{seconds(each)}.",
+                f"{seconds(numpy_seconds)}.",
                 symmetry
                 if gram and meet is None and not figures.setting.accelerated
                 else "",

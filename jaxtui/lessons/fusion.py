@@ -47,12 +47,12 @@ def _kernels(figures: Figures) -> Conclusion:
     eager, jit = figures["eager"], figures["jit"]
     timed, holds = not figures.missing("eager", "jit"), kernels < steps
 
-    def moved(what: str, bytes_: float, taken: float) -> Row:
-        speed = figure(over(bytes_, taken), "B/s")
-        remark: Text = ("in ", figure(taken), ": ", speed) if timed else ""
+    def moved(what: str, bytes_: float, duration: float) -> Row:
+        speed = figure(over(bytes_, duration), "B/s")
+        remark: Text = ("in ", figure(duration), ": ", speed) if timed else ""
         return Row(what, (figure(bytes_, "memory"),), remark=remark)
 
-    left = "one kernel" if kernels == 1 else f"{count(kernels)} kernels"
+    kernels_text = "one kernel" if kernels == 1 else f"{count(kernels)} kernels"
     return Conclusion(
         holds=holds and whole >= FEWER * fused,
         answer=0 if kernels >= steps else 2 if kernels == 1 else 1,
@@ -73,8 +73,8 @@ def _kernels(figures: Figures) -> Conclusion:
         sentences=(
             f"Eager JAX ran {count(steps)} kernels, which moved {bytes_text(whole)} "
             "from and to memory.",
-            f"XLA left {left} and {bytes_text(fused)}: {times(over(whole, fused))} "
-            "less.",
+            f"XLA left {kernels_text} and {bytes_text(fused)}: "
+            f"{times(over(whole, fused))} less.",
             f"The time went from {seconds(eager)} to {seconds(jit)}." if timed else "",
         ),
     )

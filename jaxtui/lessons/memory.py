@@ -32,7 +32,7 @@ def _ends(figures: Figures) -> Conclusion:
     fresh, reused = figures[FRESH], figures[REUSED]
     faults = figures[FRESH_FAULTS]
     factor, holds = over(fresh, reused), at_least(fresh, SLOWER, reused)
-    each = seconds(over(fresh - reused, faults))
+    cost = seconds(over(fresh - reused, faults))
     sentences = [
         f"With reused memory the line took {seconds(reused)}, with fresh memory "
         f"{seconds(fresh)}: {times(factor)} as long for the same arithmetic.",
@@ -44,7 +44,7 @@ def _ends(figures: Figures) -> Conclusion:
         )
     else:
         sentences += [
-            f"A call touched about {count(faults)} fresh pages, and each cost {each}."
+            f"A call touched about {count(faults)} fresh pages, and each cost {cost}."
             if holds
             else "",
             f"Set {malloc.setting('reused')} to force reuse, and "

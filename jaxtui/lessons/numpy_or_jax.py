@@ -81,15 +81,15 @@ def _five(figures: Figures) -> Conclusion:
             sentence = "NumPy was not faster than JAX, unlike in the published figures."
         sentences.append(sentence)
     if accelerator:
-        both = (
+        pair = (
             f"On the accelerator it took {seconds(d)} on NumPy data and {seconds(e)} "
             "on JAX data"
         )
         sentences += [
-            f"{both}, {figures.times('D', 'E')} as long: D pays the transfer with "
+            f"{pair}, {figures.times('D', 'E')} as long: D pays the transfer with "
             "every call."
             if dearer
-            else f"{both}: the transfer does not show.",
+            else f"{pair}: the transfer does not show.",
             f"E is {figures.times('A', 'E')} as fast as NumPy (published: 28)."
             if numpy
             else "",
@@ -127,7 +127,7 @@ def _two_cases(setting: Setting) -> Mapping[str, Case]:
 
 
 def _two(figures: Figures) -> Conclusion:
-    setting, both = figures.setting, not figures.missing("JAX x·xᵀ", "JAX a·b")
+    setting, complete = figures.setting, not figures.missing("JAX x·xᵀ", "JAX a·b")
     numpy = over(figures["NumPy a·b"], figures["NumPy x·xᵀ"])
     jax = over(figures["JAX a·b"], figures["JAX x·xᵀ"])
     numpy_times = figures.times("NumPy a·b", "NumPy x·xᵀ")
@@ -167,9 +167,9 @@ def _two(figures: Figures) -> Conclusion:
             f"{longer}: NumPy saved no work here.",
             "A NumPy built on another library may.",
         ]
-    if both and not jax_too:
+    if complete and not jax_too:
         sentences.append(f"In JAX it took {jax_times} as long.")
-    if both:
+    if complete:
         sentences.append(
             f"For a·b, where both do all the work, JAX was {beside('a·b')} as NumPy; "
             f"for x·xᵀ {beside('x·xᵀ')}."
@@ -203,14 +203,14 @@ FIRST = next(iter(KINDS))
 
 def _mixed(figures: Figures) -> Conclusion:
     kinds = {code: figures.text(code) for code in KINDS}
-    others = [f"{c} returned {kind}" for c, kind in kinds.items() if kind != KINDS[c]]
+    changed = [f"{c} returned {kind}" for c, kind in kinds.items() if kind != KINDS[c]]
     return Conclusion(
-        holds=not others,
+        holds=not changed,
         answer={"ndarray": 0, "jax.Array": 1}.get(kinds[FIRST] or "", 2),
         rows=tuple(figures.row(code, code) for code in KINDS),
         sentences=(
-            f"With these versions {fmt.listed(others)}, unlike in the claim."
-            if others
+            f"With these versions {fmt.listed(changed)}, unlike in the claim."
+            if changed
             else "",
         ),
     )

@@ -49,8 +49,8 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def disturbed(self) -> bool:
         """Return whether others used the cores while something was timed."""
-        return any(each.has("contended") for each in self.measurements) or any(
-            each.disturbed for each in self.timings.values()
+        return any(timed.has("contended") for timed in self.measurements) or any(
+            timed.disturbed for timed in self.timings.values()
         )
 
     @property
@@ -106,12 +106,12 @@ def collect(outcome: Outcome, event: Event) -> Outcome:
     """The outcome after one event of the step's run."""
     match event:
         case Sampled() | CaseMeasured():
-            kept = tuple(
+            measurements = tuple(
                 measurement
                 for measurement in outcome.measurements
                 if measurement.case != event.measurement.case
             )
-            return replace(outcome, measurements=(*kept, event.measurement))
+            return replace(outcome, measurements=(*measurements, event.measurement))
         case CaseFailed(failure=failure) if failure.case.mode == "tensorflow":
             # It is optional: where it is missing, its curve is.
             return outcome
@@ -133,8 +133,8 @@ def collect(outcome: Outcome, event: Event) -> Outcome:
             problem = outcome.problem or WorkFailed(remark=Remark("stopped"))
             return replace(outcome, problem=problem, stopped=True)
         case RunFinished(outcome="crashed"):
-            lost = Remark("incomplete", {"during": "run"})
-            problem = outcome.problem or WorkFailed(remark=lost)
+            remark = Remark("incomplete", {"during": "run"})
+            problem = outcome.problem or WorkFailed(remark=remark)
             return replace(outcome, problem=problem, lost=True)
         case _:
             return outcome

@@ -143,7 +143,7 @@ def _unsteady(outcome: Outcome) -> Remark:
     """Names the clock with the widest interval."""
     cases = ((m.case.label, m.ready) for m in outcome.measurements if m.ready)
     timings = ((name, timing.seconds) for name, timing in outcome.timings.items())
-    name, clock = max((*cases, *timings), key=lambda named: named[1].half_width)
+    name, clock = max((*cases, *timings), key=lambda item: item[1].half_width)
     facts: dict[str, Fact] = {
         "name": name,
         "low": clock.ci_low,

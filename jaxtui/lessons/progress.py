@@ -75,8 +75,8 @@ def add(lesson: str, title: str) -> Remark | None:
         after = before.with_step(lesson, title)
         if after == before:
             return None
-        kept = {name: sorted(titles) for name, titles in after.done.items()}
-        write_whole(file, f"{json.dumps(kept, indent=1)}\n".encode())
+        titles_by_lesson = {name: sorted(titles) for name, titles in after.done.items()}
+        write_whole(file, f"{json.dumps(titles_by_lesson, indent=1)}\n".encode())
     except OSError as error:
         if file in _TOLD:
             return None

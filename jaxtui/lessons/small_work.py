@@ -63,12 +63,12 @@ Points = Sequence[tuple[int, float]]
 
 
 def _points(outcome: Outcome, mode: Mode) -> Points:
-    taken = [
+    points = [
         (measured.case.size, measured.ready.median)
         for measured in outcome.measurements
         if measured.case.mode == mode and measured.ready
     ]
-    return sorted((size, seconds) for size, seconds in taken if seconds)
+    return sorted((size, seconds) for size, seconds in points if seconds)
 
 
 def _picture(
@@ -150,8 +150,8 @@ def _tensorflow(elements: int) -> Case:
 
 def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | None:
     """Return the other sizes in TensorFlow, where the first one ran."""
-    smallest, *others = sizes(setting)
-    chosen = [n for n in others if n <= 10 * LARGE]
+    smallest, *larger = sizes(setting)
+    chosen = [n for n in larger if n <= 10 * LARGE]
     if done or not chosen or outcome.find(mode="tensorflow", size=smallest) is None:
         return None
     tensors = tuple(_tensorflow(n) for n in chosen[1::2] or chosen)
@@ -161,7 +161,7 @@ def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | No
 def _sweep_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     listed = [(n, outcome.seconds(_list(n))) for n in sizes(setting)]
     curves: dict[str, Points] = {
-        "Python list": [(n, taken) for n, taken in listed if taken is not None]
+        "Python list": [(n, duration) for n, duration in listed if duration is not None]
     }
     curves |= {label: _points(outcome, mode) for mode, label in LABELS.items()}
     return _picture(curves, "sigmoid, time per call")
@@ -227,8 +227,8 @@ def _span_rows(figures: Figures) -> tuple[Row, ...]:
         remark = (failures[-1].remark,) if failures else ()
         if points and points[-1][0] < setting.size:
             remark = f"up to {fmt.count(points[-1][0])} elements"
-        taken = (points[0][1], points[-1][1]) if points else (None, None)
-        rows.append(Row(label, _ends(*taken), remark=remark))
+        durations = (points[0][1], points[-1][1]) if points else (None, None)
+        rows.append(Row(label, _ends(*durations), remark=remark))
     return tuple(rows)
 
 
@@ -301,10 +301,10 @@ def _tried_rows(outcome: Outcome) -> tuple[Row, ...]:
     return tuple(
         Row(
             f"{fmt.count(n)} elements",
-            ("NumPy ", fmt.figure(taken)),
+            ("NumPy ", fmt.figure(duration)),
             remark=("jit ", fmt.figure(outcome.ready(mode="jit", size=n))),
         )
-        for n, taken in _points(outcome, "numpy")
+        for n, duration in _points(outcome, "numpy")
         if _lead(outcome, n) is not None
     )
 
@@ -363,13 +363,13 @@ def _tiny_cases(setting: Setting) -> Mapping[str, Case]:
 
 
 def _dispatch(figures: Figures) -> Conclusion:
-    few = figures["jit 10"]
+    ten = figures["jit 10"]
     work = FEWEST * over(figures["jit large"], LARGE // 10)
     eager = over(figures["eager 100"], figures["eager 10"])
-    jit = over(figures["jit 100"], few)
+    jit = over(figures["jit 100"], ten)
     holds = max(eager, jit) < FLAT
     rest = (
-        f"Of the {seconds(few)} of the compiled call for 10 elements, the work takes "
+        f"Of the {seconds(ten)} of the compiled call for 10 elements, the work takes "
         f"{seconds(work)}: the rest is dispatch."
     )
 

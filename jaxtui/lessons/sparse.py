@@ -30,12 +30,12 @@ FAR = 2.0
 def _stored(figures: Figures) -> Conclusion:
     names = ("entries", "sparse bytes", "dense bytes", "difference", "size")
     entries, small, dense, difference, largest = (figures[name] for name in names)
-    each, off = over(small, entries) if entries else math.inf, over(difference, largest)
-    meet = fmt.percent(4 / each)
+    item, off = over(small, entries) if entries else math.inf, over(difference, largest)
+    meet = fmt.percent(4 / item)
     remark = "4 for the value, 8 for row and column"
     return Conclusion(
         holds=small < dense and off < 1e-3,
-        answer=1 if 10 <= each <= 14 else 0 if each < 10 else 2,
+        answer=1 if 10 <= item <= 14 else 0 if item < 10 else 2,
         rows=(
             figures.row("b", "b"),
             Row("elements that are stored", count(entries)),
@@ -46,7 +46,7 @@ def _stored(figures: Figures) -> Conclusion:
         sentences=(
             f"{count(entries)} elements take {bytes_text(small)}, the dense matrix "
             f"{bytes_text(dense)}: {times(over(dense, small))} as much.",
-            f"At {each:.0f} bytes per element they need the same at a density of "
+            f"At {item:.0f} bytes per element they need the same at a density of "
             f"{meet}. The products agree to {fmt.error(off)}.",
         ),
     )

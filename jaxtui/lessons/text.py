@@ -48,13 +48,13 @@ def parse(text: str) -> tuple[LessonText, tuple[StepText, ...]]:
     """
     head, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     title, summary, *facts = map(_line, _blocks(head))
-    named = {}
+    by_name = {}
     for fact in facts:
         name, _, value = fact.partition(": ")
         if name not in _FACTS:
             raise ValueError(f"A lesson has no {name}.")
-        named[_FACTS[name]] = value
-    lesson = LessonText(title=title.removeprefix("# "), summary=summary, **named)
+        by_name[_FACTS[name]] = value
+    lesson = LessonText(title=title.removeprefix("# "), summary=summary, **by_name)
     return lesson, tuple(map(_step, sections))
 
 
@@ -69,18 +69,18 @@ def _line(text: str) -> str:
 
 
 def _step(section: str) -> StepText:
-    title, _, rest = section.partition("\n")
-    setup, explanation, asked = list[str](), list[str](), ""
+    title, _, body = section.partition("\n")
+    setup, explanation, asks = list[str](), list[str](), ""
     parts: dict[str, Any] = {}
-    for block in _blocks(_PROGRAM.sub("", rest)):
+    for block in _blocks(_PROGRAM.sub("", body)):
         line = _line(block)
         if (label := _LABEL.match(line)) is not None:
             parts[label[1].lower()] = line[label.end() :]
         elif block.startswith("**"):
-            asked = line.strip("*")
-        elif asked and "question" not in parts:
+            asks = line.strip("*")
+        elif asks and "question" not in parts:
             choices = re.split(r"^\d\. ", block, flags=re.MULTILINE)[1:]
-            parts["question"] = Question(text=asked, choices=tuple(map(_line, choices)))
+            parts["question"] = Question(text=asks, choices=tuple(map(_line, choices)))
         else:
             (explanation if "claim" in parts else setup).append(block)
     if (answer := parts.pop("answer", None)) is not None:
@@ -89,7 +89,7 @@ def _step(section: str) -> StepText:
         title=title,
         setup="\n\n".join(setup),
         explanation="\n\n".join(explanation),
-        programs=tuple(map(_program, _PROGRAM.findall(rest))),
+        programs=tuple(map(_program, _PROGRAM.findall(body))),
         **parts,
     )
 
@@ -101,11 +101,11 @@ def _program(block: str) -> Snippet:
         raise ValueError(
             f"A program begins with a comment, its title, and not with {title!r}."
         )
-    found = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    blocks = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     return Snippet(
         title=title.removeprefix("# "),
         setup=f"{setup.rstrip()}\n" if setup.strip() else "",
-        parts=tuple(_part(kind, name, code.strip("\n")) for kind, name, code in found),
+        parts=tuple(_part(kind, name, code.strip("\n")) for kind, name, code in blocks),
     )
 
 

@@ -78,10 +78,10 @@ class Code(msgspec.Struct, frozen=True):
     def snippet(self, setting: Setting, program: Snippet) -> Snippet:
         """The program with what this setting gives to it."""
         simulated, without = self.cpu_devices(setting), self.without(setting)
-        given = self.given(setting)
+        arguments = self.given(setting)
         return msgspec.structs.replace(
             program,
-            setup=f"{given}\n{program.setup}" if given else program.setup,
+            setup=f"{arguments}\n{program.setup}" if arguments else program.setup,
             parts=tuple(part for part in program.parts if part.name not in without),
             budget_seconds=self.budget,
             device=None if simulated else self.device(setting),
@@ -98,9 +98,9 @@ def size(setting: Setting) -> str:
 
 def snippet_device(setting: Setting, device: str | None = None) -> str | None:
     """The device for a snippet; ``None`` where it is JAX's default anyway."""
-    wanted = device or setting.device
+    name = device or setting.device
     first = setting.devices[0].name if setting.devices else None
-    return None if wanted == first else wanted
+    return None if name == first else name
 
 
 # A step.
@@ -142,8 +142,8 @@ class Step(StepText, frozen=True, kw_only=True):
             return trial.works(setting)
         if self.programs:
             codes = (trial.code,) if isinstance(trial.code, Code) else trial.code
-            both = zip(codes, self.programs, strict=True)
-            return tuple(code.snippet(setting, program) for code, program in both)
+            pairs = zip(codes, self.programs, strict=True)
+            return tuple(code.snippet(setting, program) for code, program in pairs)
         named = trial.cases(setting).values()
         cases = tuple(dict.fromkeys(case for case in named if case is not None))
         budget = trial.budget
@@ -286,7 +286,9 @@ def setting(
         SelectionError: if the lesson has no such size, or there is no such device.
     """
     accelerators = (
-        each.name for each in devices if each.addressable and each.platform != "cpu"
+        candidate.name
+        for candidate in devices
+        if candidate.addressable and candidate.platform != "cpu"
     )
     chosen = parse_device(device or next(accelerators, None), devices)
     grows_to = lesson.maximum if lesson.fits and size is None else 0

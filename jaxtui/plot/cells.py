@@ -51,11 +51,13 @@ def row(line: Sequence[Cell]) -> Row:
 
 def paint(rows: Iterable[Row], *, color: bool) -> str:
     """Lines of text, with one escape code per piece where colours are wanted."""
-    return Painted("\n".join("".join(_piece(*one, color) for one in r) for r in rows))
+    return Painted(
+        "\n".join("".join(_piece(*piece, color) for piece in r) for r in rows)
+    )
 
 
-def _piece(text: str, color: Color | None, wanted: bool) -> str:
-    if not wanted or color is None or text.isspace():
+def _piece(text: str, color: Color | None, colored: bool) -> str:
+    if not colored or color is None or text.isspace():
         return text
     red, green, blue = color
     return f"\x1b[38;2;{red};{green};{blue}m{text}\x1b[0m"

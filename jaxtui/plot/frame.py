@@ -130,12 +130,12 @@ def bar_heights(points: Sequence[Point], columns: int) -> list[float]:
     middles = sorted(x for x, _ in points)
     # The widest gap: places are rounded to parts of a cell, and bars touch.
     reach = max([1.0, *(b - a for a, b in pairwise(middles))]) / 2
-    found = [0.0] * columns
+    heights = [0.0] * columns
     for column in range(columns if points else 0):
         x, y = min(points, key=lambda point: abs(point[0] - column - 0.5))
         if abs(x - column - 0.5) <= reach:
-            found[column] = y
-    return found
+            heights[column] = y
+    return heights
 
 
 def bars(canvas: Canvas, heights: Sequence[float], color: Color | None) -> None:
@@ -211,7 +211,7 @@ def spots(canvas: Canvas, placed: Iterable[tuple[Spot, int, int]]) -> None:
 
     A letter for which no cell is free hides another one; a name is left out.
     """
-    taken: set[tuple[int, int]] = set()
+    occupied: set[tuple[int, int]] = set()
     for spot, column, height in placed:
         text = cells(spot.text, spot.color)
         middle = len(canvas) - 1 - height
@@ -226,13 +226,13 @@ def spots(canvas: Canvas, placed: Iterable[tuple[Spot, int, int]]) -> None:
         free = [
             (row, start)
             for row, start in places
-            if not taken & {(row, start + by) for by in range(len(text))}
+            if not occupied & {(row, start + by) for by in range(len(text))}
         ]
         if spot.where == "at":
             free += places
         for row, start in free[:1]:
             canvas[row][start : start + len(text)] = text
-            taken |= {(row, start + by) for by in range(len(text))}
+            occupied |= {(row, start + by) for by in range(len(text))}
 
 
 def _around(row: int, column: int) -> Iterator[tuple[int, int]]:

@@ -101,8 +101,8 @@ class _Layout(msgspec.Struct, frozen=True):
                 continue
             points, size = self.points(curve), (self.columns, self.rows)
             if curve.series.specks:
-                few = len(points) <= self.columns
-                marker, cell = (curve.dot, (1, 1)) if few else ("braille", (2, 4))
+                fits = len(points) <= self.columns
+                marker, cell = (curve.dot, (1, 1)) if fits else ("braille", (2, 4))
                 parts = strokes.dots(points, *size, *cell)
                 lines.append(Stroke(parts, marker, curve.color))
                 continue
@@ -116,13 +116,13 @@ class _Layout(msgspec.Struct, frozen=True):
 
     def ends(self) -> list[tuple[int, Curve]]:
         """The heights at which curves with a name end, from above."""
-        found = []
+        ends = []
         for curve in self.curves:
             if curve.series.label and curve.x:
                 x, y = self.points(curve)[-1]
                 if strokes.inside((x, y), self.columns, self.rows):
-                    found.append((min(int(y), self.rows - 1), curve))
-        return sorted(found, key=lambda end: end[0], reverse=True)
+                    ends.append((min(int(y), self.rows - 1), curve))
+        return sorted(ends, key=lambda end: end[0], reverse=True)
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -182,7 +182,7 @@ class Picture(msgspec.Struct, frozen=True):
             else -1
             for value in self.places
         ]
-        apart = [(abs(one - column), place) for place, one in enumerate(columns)]
+        apart = [(abs(x - column), place) for place, x in enumerate(columns)]
         return min(apart)[1]
 
     def _layout(self, width: int, height: int) -> _Layout:
@@ -200,9 +200,11 @@ class Picture(msgspec.Struct, frozen=True):
             margin, y_ticks = 0, []
         beside = 0
         if width - margin >= _FEWEST:
-            names = [len(narrow(one.label)) for one in self.series if one.label]
+            names = [
+                len(narrow(series.label)) for series in self.series if series.label
+            ]
             beside = min(max(names, default=-1) + 1, width // 4)
-        if any(one.bars for one in self.series):
+        if any(series.bars for series in self.series):
             # Bars stand on the axis, where their zero is.
             y_ticks = [tick for tick in y_ticks if tick.label != "0"]
         return _Layout(
@@ -241,7 +243,7 @@ class Picture(msgspec.Struct, frozen=True):
         bottom = frame.footer(x_ticks, self.x.label, columns, layout.below)
         framed = frame.sides(body, layout.y_ticks, layout.margin)
         if layout.beside:
-            ends = [(y, one.series.label, one.color) for y, one in layout.ends()]
+            ends = [(y, curve.series.label, curve.color) for y, curve in layout.ends()]
             names = frame.names_beside(ends, layout.rows, layout.beside)
             framed = [[*line, *name] for line, name in zip(framed, names, strict=True)]
         blank = [BLANK] * layout.beside

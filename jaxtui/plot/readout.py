@@ -57,8 +57,8 @@ def _value(value: Value, curves: Sequence[Curve], more: bool) -> list[Cell]:
 
 
 def _joined(pieces: Sequence[list[Cell]]) -> list[Cell]:
-    first, *others = pieces
-    return [*first, *(cell for piece in others for cell in [*[BLANK] * _GAP, *piece])]
+    first, *more = pieces
+    return [*first, *(cell for piece in more for cell in [*[BLANK] * _GAP, *piece])]
 
 
 def fitted(line: list[Cell], width: int) -> list[Cell]:

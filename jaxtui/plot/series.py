@@ -88,23 +88,23 @@ def curves_of(series: Sequence[Series], x: Axis, y: Axis) -> list[Curve]:
     """
     left, low = lowest(x.log), lowest(y.log)
     curves = []
-    for index, one in enumerate(series):
+    for index, data in enumerate(series):
         points = [
             (a, b)
-            for a, b in zip(one.x, one.y, strict=False)
+            for a, b in zip(data.x, data.y, strict=False)
             if left <= a <= LARGEST and low <= b <= LARGEST
         ]
         spans = [
             (a, *ends)
-            for a, ends in zip(one.x, one.spans, strict=False)
+            for a, ends in zip(data.x, data.spans, strict=False)
             if left <= a <= LARGEST and all(low <= end <= LARGEST for end in ends)
         ]
         curve = Curve(
-            one,
+            data,
             [a for a, _ in points],
             [b for _, b in points],
             spans,
-            one.color or _PALETTE[index % len(_PALETTE)],
+            data.color or _PALETTE[index % len(_PALETTE)],
             dot(index),
         )
         curves.append(curve)
