@@ -17,6 +17,13 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "4"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 os.environ.pop("JAX_ENABLE_X64", None)
+# XLA reads its flags once. What tests compile runs a few times, and optimizing it would
+# take longer; processes that tests start do optimize.
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
+import jax
+
+jax.devices()
+del os.environ["XLA_FLAGS"]
 # What tests measure belongs into nobody's history.
 os.environ["JAXTUI_DATA"] = tempfile.mkdtemp(prefix="jaxtui-tests-")
 
