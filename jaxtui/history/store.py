@@ -133,6 +133,8 @@ class Row(Record, frozen=True, kw_only=True):
     device: str
     mode: Mode
     inputs: Inputs
+    params: dict[str, int | float | str] | None
+    """Of an op with arguments of its own, or the mesh."""
     ready: float | None
     """Median until the result was ready."""
     ci_low: float | None
@@ -160,11 +162,11 @@ class Row(Record, frozen=True, kw_only=True):
 
     @property
     def case(self) -> Case:
-        """The case as far as the list knows it: without ``params``."""
+        """The case that was timed."""
         return Case(**{name: getattr(self, name) for name in _FACTS})
 
 
-_FACTS = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
+_FACTS = Case.__struct_fields__
 """Fields of a row that are those of its case."""
 
 

@@ -24,6 +24,7 @@ from jaxtui.model import (
 )
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import Question
+from jaxtui.tui.form import CaseForm
 from jaxtui.tui.history import LISTED, HistoryPane, HistoryTable, Past
 from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
@@ -213,6 +214,21 @@ async def test_a_name_is_no_markup(history: History) -> None:
     insert(history, HOST, DEVICE, measurement("/home/me/[old]/training.py:step"), NOON)
     async with on_list() as (_, app, _):
         assert "[old]" in detail(app).replace("\\[", "[")
+
+
+async def test_a_case_is_taken_to_the_form_with_its_mesh_and_arguments(
+    history: History,
+) -> None:
+    params = {"mesh": "2x4", "axes": "y", "args": "f32[8,128]"}
+    whole = measurement("selu", 1000)
+    case = msgspec.structs.replace(whole.case, params=params)
+    whole = msgspec.structs.replace(whole, case=case)
+    insert(history, HOST, DEVICE, whole, NOON)
+    async with on_list() as (pilot, app, _):
+        await pilot.press("enter")
+        await until(pilot, lambda: app.tab == "bench" and app.query(CaseForm))
+        values = app.query_one(CaseForm).values
+        assert (values.mesh, values.arguments) == ("2x4@y", "f32[8,128]")
 
 
 async def test_deleting_asks_first(three: History) -> None:
