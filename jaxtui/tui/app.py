@@ -61,26 +61,26 @@ processor to come up: Bench once the devices are on screen, the others when they
 first shown."""
 
 TABS = ("devices", *LATE)
-"""From left to right."""
+"""The tabs from left to right."""
 
 MINIMUM = Size(60, 15)
 """Below this the screens cannot be read."""
 
 
 class Palette(Provider):
-    """What can be done here, in the order of the keys, and all that there is: ops,
-    lessons, devices, recorded TPUs, and what the other tabs do.
+    """The command palette: actions here, in the order of the keys, and all things: ops,
+    lessons, devices, recorded TPUs, and the actions of the other tabs.
 
     Textual's own provider sorts by name, and looks for what is typed only there.
     """
 
     async def discover(self) -> Hits:
-        """What can be done, then what there is."""
+        """Yield the actions, then the things."""
         for title, sentence, run, _ in self._commands():
             yield DiscoveryHit(title, run, help=escape(sentence))
 
     async def search(self, query: str) -> Hits:
-        """Those whose label matches, then those whose sentence does."""
+        """Yield the commands whose label matches, then those whose sentence does."""
         matcher = self.matcher(query)
         for title, sentence, run, _ in self._commands():
             name, text = matcher.match(title), matcher.match(sentence)
@@ -101,7 +101,7 @@ def too_small(size: Size) -> bool:
 
 
 class TooSmall(Screen[None]):
-    """One line, until the terminal has grown."""
+    """Shows one line until the terminal has grown."""
 
     DEFAULT_CSS = """
     TooSmall { align: center middle; }
@@ -115,7 +115,7 @@ WRITTEN_SECONDS = 0.01
 """Time enough to write a frame to a terminal nearby."""
 
 WARM_UP_SECONDS = 0.3
-"""How long after the devices are known the plot is got ready."""
+"""Seconds after the devices are known until the plot is prepared."""
 
 
 _KEYS = (
@@ -130,14 +130,14 @@ _KEYS = (
     *ANYWHERE,
     ("q", "quit", "Quit", "Leave jaxtui; during a run it asks first."),
 )
-"""Of every tab."""
+"""The keys of every tab."""
 
 _EVERYWHERE = (
     ("ctrl+q", "quit_now", "Quit now", "Leave jaxtui at once."),
     ("ctrl+c", "interrupt", "Interrupt", "Leave at once: exit code 130."),
     ("ctrl+z", "suspend_process", "Suspend", "To the shell; fg returns."),
 )
-"""Those that mean the same in inputs and on every screen over the tabs."""
+"""The keys that mean the same in inputs and on every screen over the tabs."""
 
 
 class JaxtuiApp(BaseApp):

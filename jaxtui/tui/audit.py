@@ -1,4 +1,4 @@
-"""How a program times itself: its source, with what is wrong in the margin."""
+"""The audit of a program's timings: its source, with the findings in the margin."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Lines(PanelList):
 
 
 DRAIN_SECONDS = 1.0
-"""For what a program that has ended printed; who it started may hold the pipe open."""
+"""Seconds to read the output of a program that has ended; a process it started may hold
+the pipe open."""
 
 
 class AuditScreen(Modal):
@@ -254,7 +255,7 @@ class AuditScreen(Modal):
 
 
 async def _copy(stream: asyncio.StreamReader | None, log: Log) -> None:
-    """What the program prints; no character of it reaches the terminal as a code."""
+    """Copy the program's output; no character of it reaches the terminal as a code."""
     while stream is not None and (line := await stream.readline()):
         log.write_line(visible(line.decode(errors="replace").rstrip("\r\n")))
 

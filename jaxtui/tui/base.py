@@ -1,4 +1,4 @@
-"""What panes and screens may ask of the app, without knowing the app."""
+"""The requests of panes and screens to the app, which they do not know."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HUNG_UP = 129
 """Exit code when the terminal is gone: 128 and the number of SIGHUP."""
 
 PATIENCE_SECONDS = 1.0
-"""How long an ending by signal may take before it is forced."""
+"""Seconds that an ending by signal may take before it is forced."""
 
 _FREQUENT = (
     Hello,
@@ -115,14 +115,14 @@ class BaseApp(App[None]):
         self.session: Session[State] = Session(engine, EMPTY)
         self.session.changed = self._changed
         self.crash: Exception | None = None
-        """What ended the app, if it was a mistake of its own."""
+        """The exception that ended the app, if it was a mistake of its own."""
         self.leaving = False
         """The app ends: what is still under way has no use any more."""
         self.clock = clock
         self.fps = fps or (2.0 if "SSH_CONNECTION" in os.environ else 4.0)
         self.hold = hold
         self.touched = clock()
-        """When there was input, or the end of a run."""
+        """The time of the last input, or of the end of a run."""
         for theme in themes.THEMES:
             self.register_theme(theme)
         if self.theme == "textual-dark":
@@ -135,7 +135,7 @@ class BaseApp(App[None]):
         return pace.counted(super().get_driver_class(), self.pacer.spend)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What everything that is drawn passes last."""
+        """Return the filters that everything drawn passes last."""
         return [*super().get_line_filters(), self._nothing_hidden]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -217,7 +217,7 @@ class BaseApp(App[None]):
         self.background(run)
 
     async def recipes(self, experiment: Experiment) -> Plan:
-        """How to do an experiment without jaxtui, for scripts.
+        """Return the recipes of an experiment, for scripts without jaxtui.
 
         Raises:
             ExportError: The engine cannot be asked.

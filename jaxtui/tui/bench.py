@@ -38,7 +38,7 @@ SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
 
 PAUSE_SECONDS = 0.3
-"""How long typing must have paused before the engine is asked about it."""
+"""Seconds without typing before the engine is asked about the form."""
 
 MOST_FORESEEN = 1000
 """Cases: the plan of many more is megabytes, and what is typed next needs another."""
@@ -56,7 +56,7 @@ BEFORE = """\
 [b]r[/b] run  [b]Tab[/b] through the form  [b]f[/b] functions of a file  \
 [b]?[/b] all keys
 """
-"""What stands in the tab until something was run: what will be timed."""
+"""The text of the tab until something was run: it explains the clocks."""
 
 
 _KEYS = (

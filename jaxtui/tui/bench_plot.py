@@ -36,11 +36,11 @@ NAMES = {
     "numpy": "× NumPy",
     "busbw": "busbw",
 }
-"""Of a view and, where curves over size are shown, of what they show."""
+"""The names of the views and, where curves over size are shown, of their metrics."""
 
 
 def _next(state: State) -> str:
-    """What the key of the view shows next."""
+    """Return the name of the next picture."""
     view, metric = next_picture(state)
     return NAMES[metric if view == "sweep" else view]
 
@@ -100,7 +100,8 @@ class Pictures(Horizontal):
     """
 
     phases: reactive[bool | None] = reactive(None, init=False)
-    """Whether the phases are shown; ``None`` leaves it to the room there is."""
+    """True or false as the phases are shown; ``None`` leaves it to the room
+    there is."""
 
     def __init__(self) -> None:
         super().__init__()

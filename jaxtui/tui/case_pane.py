@@ -1,4 +1,4 @@
-"""What the tabs with a case have in common: the keys that act on it."""
+"""The keys that act on a case, shared by the tabs that have one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CASE_KEYS = (
     ("P", "profile", "Profile", "Show where its time goes, by line of the source."),
     ("v", "code", "Code", "Show plain Python that measures the case."),
 )
-"""Of a tab with a case: the keys that act on it."""
+"""The keys that act on the case of a tab."""
 
 _BEGINNING = ("run", "sweep", "program", "profile")
-"""What has the engine begin something at once."""
+"""Actions that have the engine begin something at once."""
 
 ACTIONS = tuple(action for _, action, _, _ in CASE_KEYS)
 
@@ -37,7 +37,7 @@ class CasePane(Pane):
 
     @property
     def why_no_case(self) -> str:
-        """Why there is none."""
+        """The reason why there is none."""
         return self.session.state.no_jax
 
     def why_not(self, action: str) -> str | None:

@@ -43,7 +43,7 @@ class CaseScreen(Modal):
 
     @property
     def waiting(self) -> str:
-        """What stands there while there is no result."""
+        """The text while there is no result."""
         job = self.job
         if job is not None and job.failed is not None:
             return f"{words.why(job.failed)}\n{job.failed.remark.detail}".rstrip()

@@ -97,19 +97,19 @@ class Classroom(LoopScreen):
 
     def __init__(self, loop: Loop | None) -> None:
         self.recorded = loop is None
-        """Whether the recorded run is shown."""
+        """True while the recorded run is shown."""
         loop = loop or RECORDED.loop
         loop = msgspec.structs.replace(loop, style="never", chained=False)
         super().__init__(loop, grows=not self.recorded)
         self.step: Step = "program"
         self.field = FIELDS[0]
-        """What the arrows change while the program is shown."""
+        """The field that the arrows change while the program is shown."""
         self.bet = FIRST_BET
         self._clocks: Clocks | None = None
         self._past = 0
         """The number of the run whose figures are no longer wanted."""
         self._time: float | None = None
-        """Where the playback is."""
+        """The position of the playback, seconds."""
         self._theme = ""
 
     def compose(self) -> ComposeResult:
@@ -246,7 +246,7 @@ class Classroom(LoopScreen):
 
     @property
     def scene(self) -> Scene:
-        """What the class sees now."""
+        """Return the scene that the class sees now."""
         return Scene(
             self.step,
             self.loop,

@@ -37,7 +37,7 @@ from jaxtui.view.progress import describe, starting
 from jaxtui.view.text import Line, Span, fold, meter
 
 WIDER = 120
-"""From so many columns on details stand beside the rest unasked."""
+"""The columns from which details stand beside the rest unasked."""
 
 _KEYS = (
     ("enter,r,f5", "run", "Run", "Time the case in the panel."),

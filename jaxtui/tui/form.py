@@ -78,7 +78,7 @@ class Field(Input):
 
 
 class OpChoice(Choice):
-    """Its list says of each op what it is, and ends with opening a file."""
+    """The choice of an op: its list describes each op, and ends with opening a file."""
 
     ops: tuple[OpInfo, ...] = ()
     opened: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ class CaseForm(Panel):
         super().__init__("what to time")
         self._run: int | None = None
         self._as_run: Values | None = None
-        """What the form said when the run on screen began."""
+        """The values of the form when the run on screen began."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="row"):
@@ -210,14 +210,14 @@ class CaseForm(Panel):
 
     @property
     def hints(self) -> Hints:
-        """What the keys do where the focus is."""
+        """Return the hints for the focused widget."""
         if isinstance(self.screen.focused, Field):
             return [Hint("Enter", "run", "enter"), Hint("Esc", "leave", "escape")]
         return [Hint("Enter", "open the list", "enter")]
 
     @property
     def edited(self) -> bool:
-        """Whether it says something else than what was run."""
+        """True if the values differ from those of the run."""
         return self._as_run is None or self.values != self._as_run
 
     def fill(self, values: Values) -> None:

@@ -1,4 +1,4 @@
-"""What keys and words mean: those of the place where one is come first."""
+"""The meaning of keys and words: those of the current place come first."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PLACES: tuple[
     AuditScreen,
     ExportScreen,
 )
-"""What has keys of its own; its ``HELP`` is the heading."""
+"""Classes with keys of their own; ``HELP`` is the heading."""
 
 _CASE = ("op", "size", "dtype", "device", "mode")
 

@@ -72,7 +72,7 @@ EMPTY = (
     ("2 r", "the cases of the form, in Bench"),
     ("jaxtui bench", "in a shell adds to the same list"),
 )
-"""How to fill an empty history."""
+"""The ways to fill an empty history."""
 
 _T = TypeVar("_T")
 
@@ -85,7 +85,7 @@ class Past(msgspec.Struct, frozen=True):
     page: Page | None = None
     """``None`` before the first answer."""
     trouble: str = ""
-    """Why nothing can be listed, one sentence."""
+    """The reason why nothing can be listed, one sentence."""
     cursor: int | None = None
     """Id of the row under the cursor."""
     marked: tuple[int, ...] = ()
@@ -93,8 +93,8 @@ class Past(msgspec.Struct, frozen=True):
     entries: Mapping[int, tuple[Entry, tuple[Entry, ...]]] = msgspec.field(
         default_factory=dict
     )
-    """Of those that are marked or under the cursor the whole measurement, and those of
-    its case before."""
+    """Whole measurements of the rows that are marked or under the cursor, and the
+    earlier ones of their cases."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -116,13 +116,13 @@ class Past(msgspec.Struct, frozen=True):
         return pairs([first], [second])[0]
 
     def side(self, number: int, label: str) -> Side:
-        """One that is marked, as a side of a comparison."""
+        """Return a marked measurement as a side of a comparison."""
         entry, earlier = self.entries[number]
         return compare.side(label, entry.host, entry.device, entry.measurement, earlier)
 
 
 class Words(BorderedInput):
-    """What is filtered by."""
+    """The words of the filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "To the list"),
@@ -187,7 +187,7 @@ def _mark(past: Past, number: int) -> Line:
 
 
 class HistoryPane(Pane):
-    """What was measured, when and on what; two that are marked are compared."""
+    """The list of measurements; two marked ones are compared."""
 
     HELP = "On the tab History"
 
@@ -218,7 +218,7 @@ class HistoryPane(Pane):
     """
 
     past: reactive[Past] = reactive(Past(), repaint=False)
-    """What is listed, marked and compared."""
+    """The listed, marked and compared measurements."""
 
     def __init__(self) -> None:
         super().__init__(id="history-pane")
@@ -470,7 +470,7 @@ class HistoryPane(Pane):
 
 
 def counted(past: Past) -> str:
-    """How many there are, and how many of them could not be read."""
+    """Write the number of measurements, and of those that could not be read."""
     page = past.page
     if page is None or not page.count:
         return "measurements"
@@ -483,7 +483,7 @@ def counted(past: Past) -> str:
 
 
 def instead(past: Past) -> Content:
-    """What stands in the place of a table without rows."""
+    """Return the text in place of a table without rows."""
     if past.trouble:
         return Content(past.trouble)
     if past.page is None:

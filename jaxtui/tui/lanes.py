@@ -33,7 +33,7 @@ class LaneView(PlotView, can_focus=True):
     """
 
     shot: reactive[Shot] = reactive(Shot(Timeline(), complete=False), repaint=False)
-    """What is drawn."""
+    """The picture of the lanes."""
 
     class Picked(Message):
         """A call was clicked."""

@@ -173,7 +173,7 @@ _KEYS = (
     ("u", "export", "Export", "Write the step to a file: text or plot."),
     ("escape", "back", "Back", "Close the explanation; then back to the lessons."),
 )
-"""Of an open lesson: keys, action, label, and what it does."""
+"""The keys of an open lesson: keys, action, label, and sentence."""
 
 
 class LearnPane(Pane):
@@ -195,7 +195,7 @@ class LearnPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self.mistakes: list[Exception] = []
-        """What lessons did wrong; shown to the learner, never the end of the app."""
+        """Exceptions of lessons, shown to the learner; they never end the app."""
         self._wide = False
         self._since = 0.0
         self._past: object = None
@@ -245,7 +245,9 @@ class LearnPane(Pane):
 
     @property
     def _alive(self) -> bool:
-        """There are widgets to draw in: an ending takes them before its workers."""
+        """Return whether there are widgets to draw in: an ending takes them before its
+        workers.
+        """
         return self.is_mounted and not self.base.leaving
 
     def draw(self) -> None:
@@ -263,7 +265,7 @@ class LearnPane(Pane):
         self.query_one(LessonList).show(course, seconds)
 
     def _setting_of(self, index: int) -> Setting:
-        """Where a lesson would be run now: on the selected device, with its size.
+        """Return the setting of a lesson now: the selected device, with its size.
 
         Raises:
             SelectionError: JAX is not ready, a setting of it makes every claim
@@ -278,7 +280,9 @@ class LearnPane(Pane):
         return self.course.setting(index, devices, host, ops, state.cursor)
 
     def _seconds_of(self, index: int) -> float | None:
-        """What the steps of a lesson take at most; ``None`` if that is not known."""
+        """Return the seconds that a lesson's steps take at most; ``None`` if
+        unknown.
+        """
         try:
             here = self._setting_of(index)
             steps = self.course.lessons[index].steps
@@ -489,5 +493,5 @@ class LearnPane(Pane):
 
 
 def _machine(state: State) -> tuple[object, ...]:
-    """What a lesson depends on that does not run."""
+    """Return the state on which a lesson depends that does not run."""
     return state.cursor, state.devices, state.host

@@ -1,4 +1,4 @@
-"""One step of a lesson: what it asks, what came of it, what it shows, and why."""
+"""A step of a lesson: its question, results, figures, and explanation."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from jaxtui.view import lesson as view
 from jaxtui.view.lesson import Page, Stage
 
 Detail = Literal["result", "text", "figures"]
-"""What the lower half of a step shows where there is room for one thing."""
+"""The content of a step's lower half where there is room for one thing."""
 
 DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 
 class QuestionPanel(ScrollPanel):
-    """What a step asks: up, down and a click choose."""
+    """The question of a step: up, down and a click choose."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "choose(-1)", "Up", show=False),
@@ -63,7 +63,7 @@ class QuestionPanel(ScrollPanel):
 
 
 class StepView(Container):
-    """One step: what it asks, what came of it, what it shows, and why."""
+    """A step: its question, results, figures, and explanation."""
 
     DEFAULT_CSS = """
     StepView {
@@ -170,7 +170,9 @@ class StepView(Container):
     def _panels(
         self, page: Page, detail: Detail, *, plotted: bool
     ) -> dict[str, tuple[Write | None, str, Sequence[Hint]]]:
-        """Of each panel what it says, ``None`` to hide it, its title and its keys."""
+        """Return for each panel its text, ``None`` to hide it, its title and
+        its keys.
+        """
         question, stage, wide = page.step.question, page.stage, self._wide
         asks, done = stage in ("before", "broken"), stage == "done"
         # What runs stands where the explanation will, and bars without a length where

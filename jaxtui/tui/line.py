@@ -58,7 +58,7 @@ class LineScreen(ModalScreen["str | None"]):
         self._heading, self._hints = title, (take, leave, *hints)
         self._value, self._placeholder = value, placeholder
         self._taking = ""
-        """What was typed, until the answer is there."""
+        """The typed text, until the answer arrives."""
 
     def compose(self) -> ComposeResult:
         with Panel(self._heading, self._hints, id="line"):

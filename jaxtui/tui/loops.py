@@ -1,4 +1,4 @@
-"""What the screens of a loop share: its runs and its playback."""
+"""The runs and the playback of a loop, shared by its screens."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ FIRST_CALLS = 20
 first look shall show the hand-over alone."""
 
 BUDGET_SECONDS = 6.0
-"""Of a loop that the user waits for, compile included."""
+"""Seconds of a loop that the user waits for, compile included."""
 
 SETTLE_SECONDS = 0.2
 """A loop starts when no other one was asked for so long."""
 
 SECONDS = 4.0
-"""How long a loop takes on the screen."""
+"""Seconds that a loop takes on the screen."""
 
 SLOW_SECONDS = 20.0
-"""The same in slow motion, for an audience."""
+"""Seconds in slow motion, for an audience."""
 
 
 def loopable(case: Case, device: str) -> Case:
@@ -43,7 +43,7 @@ def loopable(case: Case, device: str) -> Case:
 
 
 def first_loop(case: Case, device: str) -> Loop:
-    """What is looped first of a case.
+    """Return the first loop of a case.
 
     Args:
         case: the selected one.
@@ -55,7 +55,7 @@ def first_loop(case: Case, device: str) -> Loop:
 
 
 class Playback(msgspec.Struct, frozen=True):
-    """One showing of a loop; immutable, the clock is handed in."""
+    """A playback of a loop; immutable, the clock is handed in."""
 
     total: float
     """Seconds that the loop took."""
@@ -71,12 +71,12 @@ class Playback(msgspec.Struct, frozen=True):
         return SLOW_SECONDS if self.slow else SECONDS
 
     def time(self, clock: float) -> float:
-        """Where in the loop the cursor is."""
+        """Return the cursor's position in the loop, seconds."""
         now = clock if self.paused is None else self.paused
         return self.total * max(0.0, min((now - self.since) / self.takes, 1.0))
 
     def over(self, clock: float) -> bool:
-        """Whether all of it has been shown."""
+        """Return whether all of it has been shown."""
         return self.paused is None and clock - self.since >= self.takes
 
     def at_speed(self, slow: bool, clock: float) -> Playback:
@@ -94,7 +94,9 @@ class Playback(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """How it plays, e.g. ``slow motion, 100× slower than real time``."""
+        """The description of the playback, e.g. ``slow motion, 100× slower than real
+        time``.
+        """
         if self.paused is not None:
             return "paused"
         name = "slow motion" if self.slow else "playing"
@@ -128,7 +130,7 @@ class LoopScreen(Modal):
         self.loop = loop
         """The loop that was asked for last."""
         self.playback: Playback | None = None
-        """How it is being played; ``None`` when all is shown."""
+        """The running playback; ``None`` when all is shown."""
         self._open = False
         """The screen has been laid out."""
         self._due = True
@@ -138,7 +140,7 @@ class LoopScreen(Modal):
         self._stopping = 0
         """The run whose end was asked for."""
         self._latest: Job | None = None
-        """What came last of a loop that was asked for here."""
+        """The latest job of a loop that was started here."""
         self._settling: Timer | None = None
         """While another loop may still be asked for."""
 
@@ -231,7 +233,7 @@ class LoopScreen(Modal):
 
     @property
     def job(self) -> Job | None:
-        """What came of the loop that was asked for; ``None`` before it has begun."""
+        """The job of the requested loop; ``None`` before it has begun."""
         job = self._latest
         return None if self._due or job is None or job.work != self.loop else job
 
@@ -243,7 +245,7 @@ class LoopScreen(Modal):
 
     @property
     def complete(self) -> bool:
-        """Whether a whole repeat can be drawn."""
+        """True if a whole repeat can be drawn."""
         return self.job is not None and len(self.job.seen) == self.loop.calls
 
     def follow(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""How often the screen may change: paced by the bytes that the terminal is sent.
+"""The pace of redraws: limited by the bytes that the terminal is sent.
 
 A slow link shows what is sent to it seconds later, and then every key press seems
 lost; so redraws without a key press wait until the link could have carried the last.
@@ -35,7 +35,7 @@ class Pacer:
         self._balance = max(self._balance - count, -2 * self._rate)
 
     def ready(self) -> bool:
-        """Whether a redraw may be sent now."""
+        """Return whether a redraw may be sent now."""
         now = self._clock()
         self._balance += (now - self._filled) * self._rate
         self._balance = min(self._balance, 0.0)
@@ -44,7 +44,7 @@ class Pacer:
 
 
 def counted(driver: type[Driver], spend: Callable[[int], None]) -> type[Driver]:
-    """The same driver, telling ``spend`` how many bytes each write has."""
+    """Return the driver class with a ``spend`` call for the bytes of each write."""
 
     class Counted(driver):  # type: ignore[valid-type, misc]
         def write(self, data: str) -> None:

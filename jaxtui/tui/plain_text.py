@@ -1,4 +1,4 @@
-"""What is written for characters that the terminal lacks, or would act on."""
+"""Replacements for characters that the terminal lacks, or would act on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: a bar on top, the source with heat, its kernels."""
+"""The time of a step: a bar on top, the source with heat, its kernels."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ class ProfileScreen(CaseScreen):
         self._failed: WorkFailed | None = None
         self._by: By = "op"
         self._line: lists.SourceLine | None = None
-        """Whose kernels are shown alone."""
+        """The line whose kernels are shown alone."""
         self._row: Row | None = None
-        """Whose lines are shown alone."""
+        """The row whose lines are shown alone."""
         self._lines: Sequence[lists.SourceLine] = ()
         self._rows: Sequence[Row] = ()
         self._complete = False

@@ -1,4 +1,4 @@
-"""What JAX and XLA made of a case: a summary, and the text of every stage."""
+"""The stages of a case in JAX and XLA: a summary, and the text of every stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jaxtui.view.report import lines
 from jaxtui.view.text import plain
 
 SECTIONS = ("Summary", "jaxpr", "StableHLO", "HLO")
-"""In the order in which Tab shows them."""
+"""The sections in the order of Tab."""
 
 _FILES = ("summary.txt", "jaxpr.txt", "stablehlo.mlir", "optimised.hlo.txt")
 
@@ -29,7 +29,7 @@ _BESIDE = 12
 
 
 class ProgramScreen(CaseScreen):
-    """One text at a time.
+    """Shows one text at a time.
 
     Args:
         inspection: of which case.

@@ -26,11 +26,11 @@ from jaxtui.view.text import fit
 from jaxtui.view.words.machine import explain
 
 _PLACE = Offset(1, 2)
-"""Of the list: under the tabs."""
+"""The position of the list: under the tabs."""
 
 
 class RecordedScreen(Modal):
-    """Nothing here is the machine's own, and nothing can be run on it.
+    """A recorded TPU: not the machine's own, so nothing can run on it.
 
     Args:
         topology: what to begin with, one of ``topologies.names()``.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE_SECONDS = 0.5
-"""How long leaving may wait for the history."""
+"""Seconds that leaving may wait for the history."""
 
 
 class Recorder:
@@ -71,7 +71,7 @@ class Recorder:
 
 
 def crash_report(error: BaseException) -> str:
-    """One sentence; the traceback goes to a file that it names."""
+    """Return a sentence on the crash; the traceback goes to a file that it names."""
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     sentence = words.of("crash", why=f"{type(error).__name__}: {error}")
     try:

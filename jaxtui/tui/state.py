@@ -1,4 +1,4 @@
-"""What the screens show: what is known of the engine, and what the user has chosen."""
+"""The state of the screens: the engine's, and the user's choices."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ class State(state.State, frozen=True):
     marked: tuple[str, ...] = ()
     """Names of the devices that the next run is for; none for the selected one."""
     heat: Shown | None = None
-    """What the colours of the chip map show; ``None`` for processes or verdicts."""
+    """The rate that colours the chip map; ``None`` for processes or verdicts."""
     picked: tuple[int, int] | None = None
     """Number of a run, and index of its case that is selected; ``None`` for the first
     that JAX runs."""
     view: View | None = None
-    """What the plot of the tab Bench shows; ``None`` for what fits."""
+    """The view of the plot of the tab Bench; ``None`` for what fits."""
     metric: Metric = "time"
-    """What the curves over size show."""
+    """The metric of the curves over size."""
 
     @property
     def lacks_jax(self) -> Remark:
-        """Why nothing can be asked of JAX while there is nobody to ask."""
+        """The reason why JAX cannot be asked."""
         codes = {"failed": "no-engine", "released": "released"}
         return Remark(codes.get(self.engine, "jax-not-ready"))
 
     @property
     def no_jax(self) -> str:
-        """The same in words."""
+        """The reason why JAX cannot be asked, in words."""
         return words.text(self.lacks_jax)
 
     @property
     def exam(self) -> Examination | None:
-        """What the last health check has read so far."""
+        """The last health check so far."""
         exam = self.series.get("check")
         return exam if isinstance(exam, Examination) else None
 
     @property
     def checking(self) -> bool:
-        """Whether a health check is going on, also between two of its tests."""
+        """True while a health check runs, also between two of its tests."""
         return self.playing == "check"
 
     @property
@@ -75,7 +75,7 @@ class State(state.State, frozen=True):
 
     @property
     def check_shown(self) -> bool:
-        """Whether a health check is on screen."""
+        """True while a health check is on screen."""
         return self.check_open and self.exam is not None
 
     @property
@@ -87,8 +87,8 @@ class State(state.State, frozen=True):
 
     @property
     def rates(self) -> tuple[Rates, ...]:
-        """What the chip map can show: the rates of the check if that is on screen, or
-        of the selected case, as far as several devices have any.
+        """The rates that the chip map can show: those of the check if that is on
+        screen, or of the selected case, where several devices have any.
         """
         checked = rates.of_check(self.exam)
         if self.check_shown and checked:
@@ -126,13 +126,13 @@ class State(state.State, frozen=True):
 
     @property
     def run_disturbed(self) -> bool:
-        """Whether others used the cores during the whole run of cases."""
+        """True if others used the cores during the whole run of cases."""
         run = self.run
         return run is not None and any(one.code == "contended" for one in notes(run))
 
 
 EMPTY = State()
-"""Nothing yet: the engine is starting."""
+"""The state while the engine starts."""
 
 
 def curves_of(state: State) -> Job:
@@ -142,7 +142,7 @@ def curves_of(state: State) -> Job:
 
 
 VIEWS: tuple[View, ...] = get_args(View)
-"""In the order in which the key goes round."""
+"""The views in the order of the key."""
 
 
 def view_of(state: State) -> View:
@@ -170,8 +170,8 @@ def next_picture(state: State) -> tuple[View, Metric]:
 
 
 def _metrics(state: State) -> list[Metric]:
-    """What curves can show; busbw of collectives alone, and a share of the peak where
-    one is published.
+    """Return the metrics of the curves; busbw for collectives alone, and a share of the
+    peak where one is published.
     """
     cases = state.run.cases if state.run else ()
     measured = [case.measurement for case in cases if case.measurement is not None]
@@ -183,7 +183,7 @@ def _metrics(state: State) -> list[Metric]:
 
 
 def _views(state: State) -> list[View]:
-    """Those that there are: curves need several sizes, their crossing a search."""
+    """Return the possible views: curves need several sizes, their crossing a search."""
     lacking = set()
     if state.run is None or len(sizes(curves_of(state))) < 2:
         lacking.add("sweep")

@@ -171,7 +171,7 @@ class MessageLine(Widget):
         self.refresh(layout=before != after)
 
     def render(self) -> Content:
-        """The sentence as it is: engine texts may contain brackets."""
+        """Return the message, or else the activity of the run, in one line."""
         return Content(self.line)
 
 

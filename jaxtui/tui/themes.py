@@ -9,7 +9,7 @@ LIGHT = "jaxtui-light"
 PROJECTOR = "jaxtui-projector"
 
 SERIES_COLORS = 6
-"""How many curves have a colour of their own before the colours repeat."""
+"""The number of curve colours before they repeat."""
 
 
 def _variables(
@@ -121,4 +121,5 @@ THEMES: tuple[Theme, ...] = (
 )
 
 DEFAULT_VARIABLES = THEMES[0].variables
-"""For a theme that is not ours (``TEXTUAL_THEME``): the colours of the dark one."""
+"""Variables of a theme that is not ours (``TEXTUAL_THEME``): the colours of the dark
+one."""

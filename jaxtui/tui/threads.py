@@ -1,4 +1,4 @@
-"""What is read and written in threads, so that the screen never waits for a disk."""
+"""Reading and writing in threads, so that the screen never waits for a disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 Work = Callable[[], Awaitable[None]]
-"""What ``run_worker`` takes."""
+"""The coroutine function that ``run_worker`` takes."""
 
 
 async def in_thread(question: Callable[[], _T]) -> _T:
@@ -44,7 +44,7 @@ async def in_thread(question: Callable[[], _T]) -> _T:
 
 
 class Latest:
-    """One question at a time; of those that come meanwhile only the newest is asked.
+    """Asks one question at a time; of those that come meanwhile only the newest.
 
     So typing fast asks no more than the disk can answer, and an answer to an older
     question is dropped.

@@ -59,7 +59,8 @@ _SHOWN = ("Wait", "Chain", "More", "Play", "Slow", "Class", "Code", "Back")
 
 
 NOTE_LINES = 3
-"""Of a low screen, on which notes do not scroll: ``max-height`` of ``#notes``."""
+"""Lines for notes on a low screen, on which they do not scroll: ``max-height`` of
+``#notes``."""
 
 
 class FiguresPanel(Panel):
@@ -163,10 +164,10 @@ class TimelineScreen(LoopScreen):
     def __init__(self, loop: Loop, *, grows: bool = False) -> None:
         super().__init__(loop, grows=grows)
         self.slow = False
-        """Whether loops are played in slow motion."""
+        """True while loops are played in slow motion."""
         self._calls: tuple[LoopCall, ...] = ()
         self._measured: LoopMeasured | None = None
-        """What the lanes and notes were made from."""
+        """The measurement behind the lanes and notes."""
 
     @property
     def lanes(self) -> LaneView:

@@ -1,4 +1,4 @@
-"""What the form says, as plain values: what they mean, and what is wrong with them."""
+"""The form as plain values: their meaning, and their problems."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from jaxtui.view.progress import extent_duration, extent_text
 
 
 class Values(msgspec.Struct, frozen=True):
-    """What a person has chosen and typed."""
+    """The values that a person has chosen and typed."""
 
     op: str = ""
-    """Of the catalogue, or ``/path/to/file.py:one,two``."""
+    """An op of the catalogue, or ``/path/to/file.py:one,two``."""
     others: tuple[str, ...] = ()
-    """Of the catalogue, timed beside it."""
+    """More ops of the catalogue, timed in the same run."""
     sizes: str = ""
     dtypes: tuple[str, ...] = ("float32",)
     devices: tuple[str, ...] = ()
@@ -43,9 +43,9 @@ class Values(msgspec.Struct, frozen=True):
     budget: str = ""
     """Seconds; empty for the default."""
     processes: str = ""
-    """How many; empty for one."""
+    """The number of processes; empty for one."""
     arguments: str = ""
-    """What the user's functions are given; empty if they have a factory."""
+    """The arguments of the user's functions; empty if they have a factory."""
     mesh: str = ""
     """Over which collectives and the user's functions run; empty for the default."""
 
@@ -55,7 +55,9 @@ class Values(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """In a line: ``matmul · 256..2048 · float32 · numpy, jit · cpu:0``."""
+        """The values in a line: ``matmul · 256..2048 · float32 · numpy, jit ·
+        cpu:0``.
+        """
         ops = ", ".join(brief_name(op) for op in self.ops if op)
         own = is_own(self.op)
         named = [
@@ -73,12 +75,12 @@ class Values(msgspec.Struct, frozen=True):
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """What the form means: an experiment, or the reason why it is none."""
+    """The meaning of the form: an experiment, or the reason why it is none."""
 
     experiment: Experiment | None
     message: str
     problem: bool
-    """Whether the message says that something will not work."""
+    """True if the message says that something will not work."""
 
 
 def interpret(values: Values, state: State) -> Meaning:
@@ -142,7 +144,7 @@ def of_cases(cases: Sequence[Case]) -> Values:
 
 
 def of_functions(values: Values, op: str) -> Values:
-    """The same form with functions of a file, whose arguments come from the file."""
+    """Return the form with functions of a file, whose arguments come from the file."""
     return replace(
         values, op=op, others=(), sizes="", modes=("jit",), arguments="", mesh=""
     )
@@ -164,20 +166,22 @@ def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[
 
 
 def takes_mesh(values: Values, state: State) -> bool:
-    """Whether any of the ops can run over a mesh, and there are devices for one."""
+    """Return whether any of the ops can run over a mesh, and there are devices
+    for one.
+    """
     infos = [op_info(name, state.ops) for name in values.ops]
     spans = any(info is not None and (info.own or info.collective) for info in infos)
     return spans and len(state.devices) > 1
 
 
 def takes_arguments(name: str, state: State) -> bool:
-    """Whether arguments decide about size and dtype: one's own function."""
+    """Return whether arguments decide about size and dtype: one's own function."""
     info = op_info(name, state.ops)
     return info is not None and info.own
 
 
 def _size_meaning(values: Values, state: State) -> str:
-    """What the size means, or what decides instead of it."""
+    """Return the meaning of the size, or what decides instead of it."""
     info = op_info(values.op, state.ops)
     if info is None:
         return ""
@@ -218,7 +222,7 @@ def _build(values: Values, state: State) -> Experiment:
 
 
 def why_no_sweep(case: Case, state: State) -> str:
-    """Why a case cannot be timed over many sizes; empty if it can."""
+    """Return why a case cannot be timed over many sizes; empty if it can."""
     if not takes_arguments(case.op, state):
         return ""
     name = short_name(case.op)

@@ -1,1 +1,1 @@
-"""What each capability says and draws, once, for every face."""
+"""Reports and drawings of each capability, once, for every face."""

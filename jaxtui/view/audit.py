@@ -1,4 +1,6 @@
-"""How a program times itself: its report, its document, its source with findings."""
+"""The audit of a program's timings: its report, its document, its source with
+findings.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class FindingRow(Record, frozen=True, kw_only=True):
 
 
 class RemarkRow(Record, frozen=True, kw_only=True):
-    """What is no mistake and worth knowing, or could not be judged."""
+    """A remark on what is no mistake and worth knowing, or could not be judged."""
 
     flag: str
     text: str
@@ -45,7 +47,7 @@ class RemarkRow(Record, frozen=True, kw_only=True):
 
 
 class HostRow(Record, frozen=True, kw_only=True):
-    """Where the program ran."""
+    """The host of the program."""
 
     hostname: str
     python: str | None
@@ -53,7 +55,7 @@ class HostRow(Record, frozen=True, kw_only=True):
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """What ``jaxtui audit --json`` prints."""
+    """The document of ``jaxtui audit --json``."""
 
     schema: int = SCHEMA
     host: HostRow
@@ -222,7 +224,9 @@ def excerpts(audit: Audit) -> Iterator[Line]:
 
 
 def files(audit: Audit) -> list[str]:
-    """Those with findings, the one with most first; else that of the first span."""
+    """Return the files with findings, the one with most first; else that of the first
+    span.
+    """
     found = Counter(finding.place.file for finding in audit.findings)
     return [name for name, _ in found.most_common()] or [
         site.begin.file for site in audit.sites[:1]
@@ -253,12 +257,12 @@ def margin(audit: Audit, file: str) -> list[Line]:
 
 
 def unjudged(audit: Audit, width: int) -> Iterator[Line]:
-    """What could not be judged, and why."""
+    """Yield the lines on what could not be judged, and why."""
     return statement_lines(gather((), audit.remarks), width)
 
 
 def about(audit: Audit, place: Place, width: int) -> list[Line]:
-    """What is said about a line: its findings with their fixes, notes, and spans."""
+    """Write the facts about a line: its findings with their fixes, notes, and spans."""
     said: list[Line] = []
     for finding in (*audit.findings, *audit.notes):
         if finding.place != place:

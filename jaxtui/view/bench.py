@@ -69,7 +69,7 @@ def report(
     picture: Picture | None = None,
     full: bool = True,
 ) -> Report:
-    """What there is to say of a run, finished or not.
+    """Return the report of a run, finished or not.
 
     Args:
         run: with at least one case.
@@ -106,7 +106,7 @@ def report(
 
 
 def _lagging(case: CaseState, lagging: Mapping[Case, Remark]) -> tuple[Remark, ...]:
-    """That its device lags behind others with the same case."""
+    """Return the remark that its device lags behind others with the same case."""
     found = lagging.get(case.case)
     return (found,) if found is not None else ()
 
@@ -119,7 +119,7 @@ def _failure(case: CaseState) -> tuple[Remark, ...]:
 
 
 def headline(run: Job) -> Line:
-    """One sentence: how many times faster, or how long a call takes."""
+    """Write the headline: the speed-up, or the time of a call."""
     if run.outcome == "crashed":
         return (Span(words.headed(words.LOST), "low"),)
     ratios = {
@@ -175,8 +175,8 @@ def _compared(name: str, ratio: Interval) -> str:
 
 
 def _queued(name: str, index: int, run: Job, ratio: Interval) -> str:
-    """Who is faster with queued calls, where that is the other one: the rates beside a
-    headline are theirs.
+    """Name the faster side with queued calls, where that is the other one: the rates
+    next to a headline are theirs.
     """
     case = run.cases[index]
     numpy = numpy_of(case, run)
@@ -224,7 +224,7 @@ def _span(
 
 
 def _times(run: Job) -> str:
-    """How long a call takes, where nothing is compared with NumPy."""
+    """Write the time of a call, where nothing is compared with NumPy."""
     timed = [
         (case, case.measurement, case.measurement.ready)
         for case in run.cases
@@ -333,7 +333,7 @@ def ready_column(run: Job) -> Column:
 
 
 def status(case: CaseState) -> str:
-    """What becomes of a case that has no figures, in one or two words."""
+    """Return the state of a case that has no figures, in one or two words."""
     if case.status == "not run":
         return "not run"
     if case.failure is not None:
@@ -342,7 +342,7 @@ def status(case: CaseState) -> str:
 
 
 def names(run: Job) -> Iterator[Column]:
-    """What tells the cases apart; size and mode in any case."""
+    """Yield the columns that tell the cases apart; size and mode in any case."""
     cases = [case.case for case in run.cases]
     differing = _differing(run)
     if "op" in differing:
@@ -375,7 +375,7 @@ def names(run: Job) -> Iterator[Column]:
 
 @once_per_run
 def _differing(run: Job) -> frozenset[str]:
-    """What is not the same for all cases; NumPy has the host in any case."""
+    """Return the fields that differ between cases; NumPy has the host in any case."""
     cases = [case.case for case in run.cases]
     jax = [case for case in cases if not case.on_host]
     varied: dict[str, set[str]] = {
@@ -388,7 +388,7 @@ def _differing(run: Job) -> frozenset[str]:
 
 
 def shared_facts(run: Job) -> str:
-    """What is the same for all cases: ``matmul · float32 · cpu:0``."""
+    """Write the fields that all cases share: ``matmul · float32 · cpu:0``."""
     differing = _differing(run)
     first = next(
         (case.case for case in run.cases if not case.case.on_host), run.cases[0].case
@@ -542,13 +542,13 @@ them."""
 
 
 def telling(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Those that are not usual."""
+    """Return the remarks that are not usual."""
     return tuple(remark for remark in remarks if remark.code not in USUAL)
 
 
 @once_per_run
 def notes(run: Job) -> tuple[Remark, ...]:
-    """What is true of the whole run, as far as it is measured."""
+    """Return the notes on the whole run, as far as it is measured."""
     return run_notes(one.measurement for one in run.cases if one.measurement)
 
 
@@ -559,8 +559,8 @@ def _own_notes(case: CaseState, run: Job) -> tuple[Remark, ...]:
 def statements(
     case: CaseState, run: Job, *, full: bool = True
 ) -> tuple[Statement, ...]:
-    """What qualifies a case, or why it has no figures, and what holds for all; in full
-    with what is usual.
+    """Return the statements on a case, or why it has no figures, and those on all; in
+    full with what is usual.
     """
     failure = () if case.failure is None else (case.failure.remark,)
     mine: Iterable[Remark] = (*failure, *_own_notes(case, run))

@@ -31,7 +31,7 @@ def plot(
     colors: Sequence[Color],
     metric: Metric = "time",
 ) -> tuple[str, Picture | None, str]:
-    """One view of the run of cases: its title, the picture, and what stands in its
+    """Return a view of the run of cases: its title, the picture, and the text in its
     place while there is none.
 
     Args:
@@ -79,7 +79,7 @@ def _why_no_calls(case: CaseState) -> Remark:
 
 
 def _why_no_curves(run: Job, metric: Metric) -> Remark:
-    """Why there is no curve of what is wanted."""
+    """Return why there is no curve of the metric."""
     if not any(case.measurement and case.measurement.ready for case in run.cases):
         if run.outcome == "cancelled":
             return Remark("stopped-before-calls")

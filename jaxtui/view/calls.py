@@ -80,7 +80,7 @@ def _read_call(clocks: Sequence[tuple[str, Trace]], place: int) -> Reading:
 
 
 def histogram(case: CaseState, colors: Sequence[Color]) -> Picture | None:
-    """How long calls took until their result was ready; ``None`` before the first."""
+    """Draw the distribution of the calls until ready; ``None`` before the first."""
     if case.measurement is None or not case.ready.counts:
         return None
     trace, summary = case.ready, case.measurement.ready

@@ -1,4 +1,4 @@
-"""What a health check says: its verdict, the figures, and what qualifies them."""
+"""The report of a health check: its verdict, the figures, and what qualifies them."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ LOOKS: dict[VerdictWord | None, Mark] = {
 """Verdicts as a screen draws them: they must tell without a colour, too."""
 
 ROLES = {word: look.role for word, look in LOOKS.items() if word}
-"""Of verdicts in drawings and tables; themes have a colour for each."""
+"""The roles of verdicts in drawings and tables; themes have a colour for each."""
 
 FINE: tuple[VerdictWord | None, ...] = (None, "pass", "skipped")
-"""Where there is nothing to worry about."""
+"""The verdicts that need no attention."""
 
 ROWS_APART = 3
-"""So many devices with the same trouble get a row each; more share one."""
+"""The devices with the same trouble that get a row each; more share one."""
 
 MOST_CULPRITS = 4
-"""So many are blamed in a sentence; the rows name all."""
+"""The devices named in a sentence; the rows name all."""
 
 GRID_DEVICES = 16
-"""So many have a line each in a text."""
+"""The devices that have a line each in a text."""
 
 WIDEST_NAMES = 18
 
@@ -69,10 +69,10 @@ _QUANTITIES: dict[Unit, fmt.Quantity] = {
 
 
 class Row(msgspec.Struct, frozen=True):
-    """What one or more devices have in common."""
+    """A row for one or more devices with the same verdict."""
 
     members: tuple[Verdict, ...]
-    """At least one; same test, same thing measured, same verdict."""
+    """The verdicts, at least one; same test, same thing measured, same verdict."""
 
     @property
     def first(self) -> Verdict:
@@ -84,7 +84,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the devices; none for a reading of the machine as a whole."""
+        """The names of the devices; none for a reading of the machine as a whole."""
         return tuple(
             verdict.reading.device for verdict in self.members if verdict.reading.device
         )
@@ -120,7 +120,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> str:
-        """How much of the expectation was reached; empty where that is no matter."""
+        """The reached share of the expectation; empty where there is none."""
         shares = self.shares
         if not shares:
             return ""
@@ -213,7 +213,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
     @property
     def tests(self) -> tuple[CheckTest, ...]:
-        """Those of its level."""
+        """The tests of its level."""
         return CHECK_TESTS if self.exam is None else of_level(self.exam.level)
 
     @property
@@ -240,7 +240,7 @@ class Judgement(msgspec.Struct, frozen=True):
         return self._by_device.get(device, ())
 
     def at(self, device: str | None, test: CheckTest) -> list[Verdict]:
-        """What a test has read of one device, or of the machine as a whole."""
+        """Return a test's verdicts on a device, or on the machine as a whole."""
         return [
             verdict
             for verdict in self.of_device(device)
@@ -253,7 +253,7 @@ class Judgement(msgspec.Struct, frozen=True):
         return overall(verdicts) if verdicts else None
 
     def is_done(self, test: CheckTest) -> bool:
-        """Whether a test has run, and was not broken off by the user."""
+        """Return whether a test has run, and was not broken off by the user."""
         order, current = CHECK_TESTS.index, self.test
         waits = self.running and (current is None or order(test) > order(current))
         return test != current and not waits and bool(self.of_test(test))
@@ -296,7 +296,7 @@ def judged(
 def build(
     check: Judgement, host: Host | None = None, of_machine: Iterable[Remark] = ()
 ) -> Report:
-    """What a check has to say so far.
+    """Return the report of a check so far.
 
     Args:
         check: with its verdicts.
@@ -322,7 +322,7 @@ def build(
 
 
 def of_device(check: Judgement, name: str) -> Report:
-    """What a check has to say of one device, and of the machine as a whole."""
+    """Return the report on one device, and on the machine as a whole."""
     verdicts = (*check.of_device(name), *check.of_device(None))
     device = _short_names([name], check.devices)
     return Report(
@@ -384,7 +384,7 @@ def doing(check: Judgement) -> str:
 
 
 def work_of(exam: Examination) -> str:
-    """What the running test does: ``streaming large arrays on 8 devices``."""
+    """Describe the running test: ``streaming large arrays on 8 devices``."""
     if exam.check is None or exam.doing is None:
         return "starting"
     text = "compiling" if exam.doing == "compiling" else CHECK_DOING[exam.check.test]
@@ -499,7 +499,9 @@ def _once(names: Iterable[str]) -> Iterator[str]:
 
 
 def _figure_role(reading: Reading) -> str:
-    """Of a figure: one of rounds that is not known to within a third is not bold."""
+    """Return the role of a figure: one from rounds that is not known to within a third
+    is not bold.
+    """
     low, high, sure = reading.ci_low, reading.ci_high, reading.confidence
     if low is None or high is None or sure is None:
         return "title"
@@ -538,7 +540,9 @@ def _statements(
 
 
 def _is_unrated(verdict: Verdict) -> bool:
-    """Only speed is: chips are counted, and memory is what there is."""
+    """Return whether a speed has no expectation: chips are counted, and memory is as it
+    is.
+    """
     timed = verdict.reading.unit in ("flop/s", "bytes/s", "seconds")
     return timed and verdict.reading.measured is not None and verdict.expected is None
 
@@ -547,7 +551,7 @@ def _is_unrated(verdict: Verdict) -> bool:
 
 
 def marks(check: Judgement, devices: Sequence[Device]) -> dict[str, Mark]:
-    """What a chip map says of each device, in the order of its legend."""
+    """Return the mark of each device on a chip map, in the order of its legend."""
     drawn: dict[str, Mark] = {}
     words = {device.name: check.word_of(device.name) for device in devices}
     for word in (*SEVERITY, None):

@@ -23,56 +23,56 @@ from jaxtui.model.machine import chip_count
 from jaxtui.view.text import Line, Span, words, wrap_spans
 
 PROCESS_ROLES = 8
-"""How many processes have a role of their own before the roles repeat."""
+"""The number of processes before the roles repeat."""
 
 CHOSEN = "*"
 """Behind the id of a device that is marked for the next run."""
 
 ONE_ROW = 4
-"""So many devices without coords stand side by side."""
+"""The devices without coords that stand side by side."""
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What is said of a device, beside its number."""
+    """A mark on a device, next to its number."""
 
     text: str
-    """One cell, or none."""
+    """The text, one cell or none."""
     word: str
-    """What it means, for the legend; empty if the map has a legend of its own."""
+    """The meaning in the legend; empty if the map has a legend of its own."""
     role: str
     figure: str = ""
-    """What stands below the number where there is room."""
+    """The figure below the number where there is room."""
 
 
 class Panel(msgspec.Struct, frozen=True):
     """The chips of one slice that have the same z."""
 
     title: str
-    """Which slice and which z, where there are several."""
+    """The slice and the z, where there are several."""
     columns: tuple[int, ...]
     """The x of each column."""
     rows: tuple[int, ...]
     """The y of each row."""
     chips: dict[tuple[int, int], tuple[Device, ...]]
-    """By x and y: the devices of a chip in the order of their cores."""
+    """The devices of a chip in the order of their cores, by x and y."""
 
 
 class ChipMap(msgspec.Struct, frozen=True):
     devices: tuple[Device, ...]
     panels: tuple[Panel, ...]
     offsets: dict[int, int]
-    """What to add to the drawn ids, by slice; empty when ids are drawn whole."""
+    """The number to add to the drawn ids, by slice; empty when ids are drawn whole."""
     placed: bool = True
     """The devices have coords."""
     marks: Mapping[str, Mark] = msgspec.field(default_factory=dict)
-    """Of devices by name, of some or of none."""
+    """Marks by device name, for some devices or none."""
     legend: tuple[Line, ...] = ()
-    """What the marks mean, where they have no words; each line is wrapped."""
+    """The legend of marks that have no words; each line is wrapped."""
     chosen: frozenset[str] = frozenset()
     """Devices that are marked for the next run."""
 
     processes: tuple[int, ...] = ()
-    """Of all devices, ascending."""
+    """The processes of all devices, ascending."""
 
     def short(self, device: Device) -> str:
         return str(device.id - self.offsets.get(device.slice_index or 0, 0))
@@ -151,7 +151,7 @@ _PADDING = 4
 """Cells that a large chip is wider than its text."""
 
 CROWDED = 64
-"""More devices than this are drawn as dots."""
+"""The largest number of devices with ids; more are drawn as dots."""
 
 DOT = "▆"
 """Leaves a line between a chip and that below it."""
@@ -275,8 +275,8 @@ class _Drawing(msgspec.Struct, frozen=True):
         return lines
 
     def _chip(self, chip: tuple[Device, ...], width: int, part: int) -> list[Span]:
-        """One line of ``[0]``, or of ``[0 1]`` for a chip with two devices; blank for
-        none. A large one has a second line for figures.
+        """Draw a line of ``[0]``, or of ``[0 1]`` for a chip with two devices; blank
+        for none. A large one has a second line for figures.
         """
         spans = list[Span]()
         if self.style == "dots":
@@ -322,7 +322,7 @@ class _Drawing(msgspec.Struct, frozen=True):
 
 
 def _captions(chipmap: ChipMap, width: int, selected: str | None) -> list[Line]:
-    """What the drawing cannot say: offsets, processes, the selected device.
+    """Write what the drawing cannot show: offsets, processes, the selected device.
 
     The meaning of the marks comes first, each once.
     """
@@ -355,7 +355,7 @@ def _captions(chipmap: ChipMap, width: int, selected: str | None) -> list[Line]:
 
 
 def _processes(chipmap: ChipMap) -> list[Span]:
-    """Which ids belong to which process: ``process 0: 0-3, 8-11; 1: 4-7``."""
+    """Write the ids of each process: ``process 0: 0-3, 8-11; 1: 4-7``."""
     spans = []
     by_process: dict[int, list[Device]] = {}
     for device in chipmap.devices:
@@ -402,7 +402,7 @@ def summary(devices: Sequence[Device]) -> str:
 
 
 def where(device: Device) -> str:
-    """One device and its place: ``tpu:3 at 1,0,0 core 1, process 0``."""
+    """Write a device and its place: ``tpu:3 at 1,0,0 core 1, process 0``."""
     slices = "" if device.slice_index is None else f", slice {device.slice_index}"
     return f"{device.label}{slices}, process {device.process_index}"
 

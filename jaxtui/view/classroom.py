@@ -20,7 +20,7 @@ from jaxtui.view.words.loops import CLASS_QUESTIONS
 Step = Literal["program", "bet", "race", "factor", "fix"]
 
 STEPS: tuple[Step, ...] = get_args(Step)
-"""In their order."""
+"""The steps in their order."""
 
 Clock = Literal["stopwatch", "work"]
 
@@ -39,7 +39,7 @@ FIX = "y.block_until_ready()"
 Field = Literal["op", "size", "device", "calls"]
 
 FIELDS: tuple[Field, ...] = get_args(Field)
-"""What can be chosen of the program, in the order in which it is shown."""
+"""The fields of the program that can be chosen, in their order."""
 
 LABEL = 11
 """Cells of the names of the bars."""
@@ -48,7 +48,7 @@ COMPUTING = " STILL COMPUTING "
 
 
 BETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-"""How many times longer than the stopwatch says the work may take."""
+"""The bets: the ratio of the work's time to the stopwatch's."""
 
 FIRST_BET = 2
 
@@ -59,7 +59,7 @@ def next_bet(bet: int, by: int) -> int:
 
 
 def judge_bet(bet: float, ratio: float) -> str:
-    """In words: how good a bet was."""
+    """Judge a bet in words."""
     off = max(bet / ratio, ratio / bet)
     if off < 1.5:
         return f"bet {bet:g}×: right"
@@ -126,28 +126,28 @@ RECORDED = LoopMeasured(
 """A run of this very program, for a class whose machine gives none."""
 
 RECORDED_ON = "2-core AMD EPYC, jax 0.10.2"
-"""Where that was."""
+"""The machine and version of that run."""
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """What the class sees at one moment: nothing that it has not predicted."""
+    """The view of the class at one moment: nothing that it has not predicted."""
 
     step: Step
     loop: Loop
     clocks: Clocks | None
-    """Of the program; ``None`` before it has run."""
+    """The clocks of the program; ``None`` before it has run."""
     bet: int
-    """How many times longer than the stopwatch the work was bet to take."""
+    """The bet on the ratio of the work's time to the stopwatch's."""
     time: float | None = None
-    """Where the playback is, in seconds; ``None`` when all is shown."""
+    """The position of the playback, in seconds; ``None`` when all is shown."""
     recorded: bool = False
     """The run is ``RECORDED``, and none of this machine."""
     field: Field = "op"
-    """What the arrows change while the program is shown."""
+    """The field that the arrows change while the program is shown."""
 
     @property
     def unit(self) -> fmt.Unit:
-        """One for all steps."""
+        """The unit of all steps."""
         return fmt.common(()) if self.clocks is None else self.clocks.unit
 
     @property
@@ -167,7 +167,7 @@ class Scene(msgspec.Struct, frozen=True):
         return tuple(spans)
 
     def bars_title(self) -> str:
-        """What the bars show, and of how many repeats."""
+        """The title of the bars, with the number of repeats."""
         title = "stopwatch and work"
         if self.clocks is None or not self.clocks.repeats:
             return f"{title}, to one scale"
@@ -205,7 +205,9 @@ class Scene(msgspec.Struct, frozen=True):
         return tuple(spans)
 
     def clock(self, name: Clock) -> tuple[str, str]:
-        """What a clock reads, and whether it runs; no reading while it is hidden."""
+        """Return a clock's reading, and whether it runs; no reading while it is
+        hidden.
+        """
         if (
             self.clocks is None
             or self.step == "program"

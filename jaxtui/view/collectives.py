@@ -1,4 +1,4 @@
-"""What nccl-tests shows of a collective: algbw, busbw, elements that are wrong."""
+"""The columns of nccl-tests for a collective: algbw, busbw, wrong elements."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from jaxtui.view.text import Column, Line, Span
 
 
 def rates_of(measured: Measurement | None) -> CollectiveRates | None:
-    """What a collective moved; ``None`` of anything else."""
+    """Return the rates of a collective; ``None`` for anything else."""
     return (measured and measured.collective) or None
 
 
 def columns(measured: Sequence[Measurement | None]) -> Iterator[Column]:
-    """Those that only collectives have; none where there are none.
+    """Yield the columns that only collectives have; none where there are none.
 
     Rates follow from the time of a call in a queue, where there is one.
     """

@@ -33,7 +33,7 @@ from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, columns
 
 LABELS = ("A", "B")
-"""What two measurements, or two Pythons, are called."""
+"""The names of two measurements, or two Pythons."""
 
 # Documents.
 
@@ -50,11 +50,11 @@ class ComparisonRow(Record, frozen=True, kw_only=True):
     sentence: str
     """The answer with its figures, in words."""
     remarks: tuple[Remark, ...]
-    """Why nothing follows from the ratio."""
+    """The reasons why nothing follows from the ratio."""
     differences: tuple[str, ...]
-    """What else is not the same: case, hardware, versions."""
+    """The other differences: case, hardware, versions."""
     differing: tuple[Difference, ...]
-    """The same as facts."""
+    """The differences as facts."""
 
 
 class PairRow(Record, frozen=True, kw_only=True):
@@ -89,9 +89,9 @@ class Turns(Record, frozen=True, kw_only=True):
     pythons: tuple[str, str] | msgspec.UnsetType = msgspec.UNSET
     """A and B, as they were typed."""
     memory: tuple[End, End] | msgspec.UnsetType = msgspec.UNSET
-    """What results get from malloc, where the two differ in that."""
+    """The memory that malloc gives to results, where the two differ in that."""
     sides: tuple[Results, Results]
-    """What either has measured."""
+    """The results of either side."""
     comparisons: tuple[CaseComparison, ...]
     """B over A, of what both have."""
     outcome: Outcome
@@ -171,7 +171,7 @@ ROLES: dict[Answer, str] = {
     "cannot tell": "low",
     "not comparable": "low",
 }
-"""How an answer is drawn."""
+"""The role of an answer."""
 
 
 def headline(pair: Pair) -> Remark:
@@ -199,10 +199,13 @@ def headline(pair: Pair) -> Remark:
 
 
 class Gate(NamedTuple):
-    """Whether the second side may pass: is it slower by more than a share?"""
+    """The verdict of a gate: the second side must not be slower by more than a
+    share.
+    """
 
     slower: bool | None
-    """In some case; ``None`` where none is, but of some it cannot be told."""
+    """True if it is slower in some case; ``None`` where it is in none, but some are
+    undecided."""
     remark: Remark
 
 
@@ -235,7 +238,7 @@ def gate(pairs: Sequence[Pair], limit: float, missing: Sequence[Side] = ()) -> G
 
 
 SIGNS = {True: "✗ ", None: "? ", False: "✓ "}
-"""Of a gate."""
+"""The signs of a gate."""
 
 
 def markdown_line(pairs: Sequence[Pair], judged: Gate | None = None) -> str:
@@ -254,7 +257,7 @@ def markdown_line(pairs: Sequence[Pair], judged: Gate | None = None) -> str:
 def report(
     pairs: Sequence[Pair], title: str = "comparison", judged: Gate | None = None
 ) -> Report:
-    """Whether the second of each pair is faster, and what else differs.
+    """Return the report: which of each pair is faster, and how else they differ.
 
     Args:
         pairs: at least one; those of two files.
@@ -299,7 +302,7 @@ def report(
 
 
 def _differ(pairs: Sequence[Pair]) -> bool:
-    """Whether the second is faster or slower in some case."""
+    """Return whether the second is faster or slower in some case."""
     return any(pair.comparison.answer in ("faster", "slower") for pair in pairs)
 
 

@@ -36,7 +36,8 @@ from jaxtui.view.text import Column, Line, Span
 from jaxtui.view.words.crossover import about_text, calls_text
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")
-"""What two cases of one op and size can differ in, in the order in which it is said."""
+"""The fields in which two cases of one op and size can differ, in the order of
+mention."""
 
 
 class Names(NamedTuple):
@@ -48,11 +49,13 @@ class Names(NamedTuple):
 
 
 FIRST_AND_SECOND = Names("first", "second")
-"""What the two are called where their names are too long for a table."""
+"""The names of the two where their own are too long for a table."""
 
 
 def names(first: Case, second: Case) -> Names:
-    """As few words as tell the two apart: ``numpy`` and ``jit``."""
+    """Name two cases in the fewest words that tell them apart: ``numpy`` and
+    ``jit``.
+    """
     differ = [name for name in FIELDS if getattr(first, name) != getattr(second, name)]
     if "mode" in differ and (first.on_host or second.on_host):
         # Device and inputs of NumPy follow from its mode, and it takes no precision.
@@ -114,7 +117,7 @@ def of_state(state: State) -> Search | None:
 
 
 def _curve(case: Case) -> Case:
-    """What the cases of a curve have in common."""
+    """Return the part that the cases of a curve share."""
     return msgspec.structs.replace(case, size=0)
 
 
@@ -122,7 +125,7 @@ def _curve(case: Case) -> Case:
 
 
 def verdict(search: Search) -> Remark:
-    """Who is faster where, per call."""
+    """Return the faster side by size, per call."""
     answer, sides = search.answer, names(search.first, search.second)
     if answer is None:
         return Remark("no-common-size", severity="error")
@@ -158,7 +161,7 @@ def verdict(search: Search) -> Remark:
 
 
 def remarks(search: Search) -> Iterator[Remark]:
-    """What there is to know beside the verdict."""
+    """Yield the remarks besides the verdict."""
     sides, paybacks = names(search.first, search.second), search.paybacks
     if search.slow:
         yield Remark("sizes-left-out", {"sizes": search.slow})
@@ -184,7 +187,7 @@ def remarks(search: Search) -> Iterator[Remark]:
 
 
 def statements(search: Search) -> tuple[Statement, ...]:
-    """The same for the panel of notes."""
+    """Return verdict and remarks for the panel of notes."""
     return tuple(map(Statement, (verdict(search), *remarks(search))))
 
 
@@ -250,12 +253,13 @@ def _mark_label(crossing: Crossing, sides: Names) -> str:
 # The table.
 
 LONGEST_NAME = 10
-"""Of a side over a column: longer ones are called first and second there."""
+"""The longest name of a side over a column: longer ones are called first and second
+there."""
 
 
 def columns(search: Search) -> tuple[Column, ...]:
-    """What a call takes on both sides at each size, who is faster, and after how many
-    calls the first one pays off.
+    """Return the columns: the time of a call on both sides at each size, the faster
+    side, and the calls after which the first one pays off.
     """
     sides, points = names(search.first, search.second), search.points
     heads = sides if max(map(len, sides)) <= LONGEST_NAME else FIRST_AND_SECOND
@@ -350,7 +354,7 @@ def _faster(point: Point, sides: Names) -> Line:
 
 
 def picture(search: Search | None, colors: Sequence[Color]) -> Picture | None:
-    """Both curves over size with their crossing.
+    """Draw both curves over size with their crossing.
 
     ``None`` unless two sizes were measured.
     """
@@ -396,13 +400,13 @@ class SizeRow(Record, frozen=True, kw_only=True):
     high: float | None
     """The interval of the ratio."""
     confidence: float | None
-    """That the ratio lies in it."""
+    """The probability that the ratio lies in the interval."""
     faster: str | None
     """``first`` or ``second``; ``None`` where that is not certain."""
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """What ``jaxtui crossover --json`` prints."""
+    """The document of ``jaxtui crossover --json``."""
 
     schema: int = SCHEMA
     host: Host | None
@@ -417,9 +421,9 @@ class Document(Record, frozen=True, kw_only=True):
     sizes: tuple[SizeRow, ...] = ()
     paybacks: tuple[Payback, ...] = ()
     notes: tuple[Remark, ...] = ()
-    """What is true of all measurements."""
+    """Notes on all measurements."""
     measurements: tuple[Measurement, ...] = ()
-    """By size, the first side before the second."""
+    """The measurements by size, the first side before the second."""
     failures: tuple[FailureRow, ...] = ()
 
 

@@ -30,7 +30,7 @@ from jaxtui.view.words.crossover import about_text
 Metric = Literal["time", "flops", "peak", "numpy", "busbw"]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
-"""What the curves can show, in the order in which the key goes round."""
+"""The metrics of the curves, in the order of the key."""
 
 MOST = 4
 """Marks of crossings on one plot; more are of no help."""
@@ -42,7 +42,7 @@ _TICKS: dict[Metric, Callable[[float], str]] = {
     "numpy": fmt.ratio,
     "busbw": fmt.tick_rate,
 }
-"""How the values of each metric stand on an axis."""
+"""The writers of each metric's values on an axis."""
 
 
 def sizes(run: Job) -> list[int]:
@@ -71,8 +71,8 @@ def swept(run: Job, case: CaseState | None, ops: Sequence[OpInfo] = ()) -> Job:
 
 
 def of_run(run: Job, ops: Sequence[OpInfo], colors: Sequence[Color]) -> Picture | None:
-    """What fits a run: curves over sizes that mean the same for all cases, or the calls
-    of its only case.
+    """Draw the picture that fits a run: curves over sizes that mean the same for all
+    cases, or the calls of its only case.
     """
     if len(run.cases) == 1:
         return calls.live(run.cases[0], colors)
@@ -89,7 +89,7 @@ def picture(
     *,
     selected: CaseState | None = None,
 ) -> Picture | None:
-    """One curve per way of running, over size.
+    """Draw one curve per way of running, over size.
 
     Crossings with NumPy are read off unless there are others; reading begins at the
     size of the selected case.
@@ -166,7 +166,7 @@ def tints(run: Job) -> tuple[int, ...]:
 
 
 def label_of(case: CaseState, run: Job) -> str:
-    """What tells a case's curve from the others of the run, mode first."""
+    """Name a case's curve among those of the run, mode first."""
     names = _telling(run)
     if case.case.on_host:
         names = tuple(name for name in names if name in ("op", "dtype"))
@@ -176,7 +176,9 @@ def label_of(case: CaseState, run: Job) -> str:
 
 @once_per_run
 def _telling(run: Job) -> tuple[str, ...]:
-    """What beside the mode and the size differs between the cases of a run."""
+    """Return the fields other than mode and size that differ between the cases of a
+    run.
+    """
     cases = [one.case for one in run.cases]
     jax = [case for case in cases if not case.on_host]
     varied: dict[str, Sized] = {
@@ -305,7 +307,7 @@ def title_of(metric: Metric, cases: Sequence[CaseState]) -> str:
 
 
 class Overtaking(NamedTuple):
-    """Where one curve crosses another for the last time."""
+    """The last crossing of one curve with another."""
 
     at: float
     faster: str
@@ -324,7 +326,7 @@ def _crossing_marks(run: Job) -> tuple[Mark, ...]:
 
 
 def crossings(run: Job) -> tuple[Overtaking, ...]:
-    """Where each way of running crosses NumPy for the last time.
+    """Return the last crossing of each way of running with NumPy.
 
     There is none before the sweep is over: until then the figures move. Nor is there
     one where an engine died: what is missing may be what decides.

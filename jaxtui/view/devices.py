@@ -1,4 +1,4 @@
-"""What is said of devices, their host and what is to be known of the machine."""
+"""The reports on devices, their host and the findings about the machine."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ MOST = 64
 """Devices in a report; of more, those of a host are one row."""
 
 _BYTES = ("bytes", "size", "limit", "reserved")
-"""In the names of statistics that count bytes."""
+"""Parts of the names of statistics that count bytes."""
 
 _NARROWEST_VALUE = 16
-"""With less room beside the names of facts, their later lines go below the names."""
+"""The least room next to the names of facts; with less, their later lines go below the
+names."""
 
 
 def report(
@@ -51,8 +52,8 @@ def report(
     source: str = "",
     hosts: Sequence[Host] = (),
 ) -> Report:
-    """What the devices are together, each of them, where their chips sit, and what else
-    is to be known of the machine.
+    """Return the report on the devices: together, one by one, their chips' places, and
+    the findings about the machine.
 
     Args:
         host: the machine; ``None`` of a TPU that is not here.
@@ -91,20 +92,20 @@ def _machine_line(host: Host | None, *more: str) -> str:
 
 
 def title(devices: Sequence[Device]) -> str:
-    """How many devices of which kind: ``8 × TPU v5 lite``."""
+    """Count the devices of each kind: ``8 × TPU v5 lite``."""
     kinds = Counter(one.device_kind for one in devices)
     return ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
 
 
 class Product(NamedTuple):
-    """How fast a matrix product ran."""
+    """The rate of a matrix product."""
 
     per_second: float
     """FLOP/s."""
     of: str
     """Size and dtype, and what else names it: ``1000 float32``."""
     known: bool = True
-    """To within a third."""
+    """True if the rate is known to within a third."""
 
 
 PRODUCT = "matmul"
@@ -116,7 +117,7 @@ def columns(
     check: Column | None = None,
     marked: Collection[str] = (),
 ) -> tuple[Column, ...]:
-    """What tells the devices apart.
+    """Return the columns that tell the devices apart.
 
     A column in which all would be empty, or alike, is left out.
 
@@ -205,7 +206,7 @@ METER = 8
 
 
 def _memory(devices: Sequence[Device]) -> Column | None:
-    """What is used of how much, in the unit of the largest memory."""
+    """Return the column of used and total memory, in the unit of the largest."""
     limits = [one.memory_limit_bytes or 0 for one in devices]
     texts = []
     for one in devices:
@@ -234,8 +235,8 @@ def _memory(devices: Sequence[Device]) -> Column | None:
 def _rates(
     devices: Sequence[Device], rates: Mapping[str, Product]
 ) -> tuple[Column, ...]:
-    """How fast the best product was, in which dtype, and of which size where there is
-    room.
+    """Return the column of the best product's rate, its dtype, and its size where there
+    is room.
     """
     found = [rates.get(one.name) for one in devices]
     known = [one.per_second for one in found if one]
@@ -368,7 +369,7 @@ def _memory_facts(device: Device) -> list[tuple[str, str]]:
 
 
 def host_summary(host: Host, width: int) -> list[Line]:
-    """What stands below a device that has no place on a map: the host, in short."""
+    """Write the host in short, below a device that has no place on a map."""
     cores = host.cores and f"{host.cores} core{'s' * (host.cores != '1')}"
     memory = None if host.memory_bytes is None else fmt.bytes_text(host.memory_bytes)
     facts = " · ".join(filter(None, (cores, memory)))
@@ -382,7 +383,9 @@ def host_summary(host: Host, width: int) -> list[Line]:
 def facts(
     device: Device, devices: Sequence[Device], host: Host | None, width: int
 ) -> list[Line]:
-    """What the layout means, and all that a device and its host report, in groups."""
+    """Write the meaning of the layout, and all facts of a device and its host, in
+    groups.
+    """
     lines = fold((Span(explain(devices, host)),), width)
     for title, pairs in groups(device, host).items():
         room = max((len(name) for name, _ in pairs if len(name) <= 20), default=0) + 2
@@ -401,7 +404,7 @@ def facts(
 
 
 def finding_lines(remark: Remark) -> list[Line]:
-    """What is to be known: what, what to do, the original text.
+    """Write a finding: the problem, the advice, the original text.
 
     The first line has the severity as its role.
     """
@@ -414,7 +417,7 @@ def finding_lines(remark: Remark) -> list[Line]:
 
 
 def finding_text(remark: Remark) -> str:
-    """The same in plain lines, all but the first of them indented."""
+    """Write a finding in plain lines, all but the first of them indented."""
     return "\n  ".join(map(plain, finding_lines(remark)))
 
 
@@ -424,7 +427,7 @@ def _holder_text(holder: Holder) -> str:
 
 
 def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
-    """What did not work, what to do, who holds the accelerator, all of it."""
+    """Write a failure: the problem, the advice, and the holders of the accelerator."""
     remark = failed.remark
     lines = fold((Span(words.sentence(remark), "error"),), width)
     lines += fold((Span(words.advice(remark)),), width)
@@ -440,8 +443,8 @@ SAID = ("hosts-awaited",)
 
 
 def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
-    """Why the engine cannot serve, what to do, who holds the accelerator, what was
-    found out about the machine, and the original text.
+    """Write why the engine cannot serve, the advice, the holders of the accelerator,
+    the findings about the machine, and the original text.
     """
     remark = failed.remark
     named = remark.facts.get("pid")

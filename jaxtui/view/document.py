@@ -1,4 +1,4 @@
-"""What a run yielded, as one document: the records that ``--json`` prints.
+"""The results of a run as one document: the records that ``--json`` prints.
 
 A document that only one command has stands beside what makes it, in its view or its
 command; ``commands/schema.py`` lists all of them.
@@ -43,7 +43,7 @@ SCHEMA = 1
 
 
 Outcome = Literal["complete", "cancelled", "incomplete"]
-"""Whether a document has all that was asked for: the user may have stopped it, or an
+"""The completeness of a document: the user may have stopped the run, or an
 engine died."""
 
 
@@ -54,17 +54,17 @@ class FailureRow(Record, frozen=True, kw_only=True):
     code: str
     facts: dict[str, Fact]
     error: str
-    """What happened, one sentence."""
+    """The failure, one sentence."""
     hint: str
-    """What to do about it; may be empty."""
+    """The advice; may be empty."""
     detail: str = ""
     """The original text of the exception, kept whole."""
     estimated_seconds: float | None = None
-    """What one call would take, where that is why it was not run."""
+    """Seconds that a call would take, where that is why it was not run."""
 
     @property
     def text(self) -> str:
-        """What happened, and what to do about it."""
+        """The failure and the advice."""
         return f"{self.error} {self.hint}".rstrip()
 
     @classmethod
@@ -82,7 +82,7 @@ class FailureRow(Record, frozen=True, kw_only=True):
 
 
 class ProblemRow(Record, frozen=True, kw_only=True):
-    """Why a work has no result."""
+    """The reason why a work has no result."""
 
     code: str
     facts: dict[str, Fact]
@@ -107,13 +107,13 @@ def problem(failed: WorkFailed | None) -> ProblemRow | None:
 
 
 class Results(Record, frozen=True, kw_only=True):
-    """One run: every case of it is a measurement or a failure."""
+    """A run: every case of it is a measurement or a failure."""
 
     schema: int = SCHEMA
     host: Host | None
     """``None`` when the run was interrupted before the engine had looked."""
     notes: tuple[Remark, ...] = ()
-    """What is true of the whole run; a measurement has what differs from that."""
+    """Notes on the whole run; a measurement has those that differ."""
     measurements: tuple[Measurement, ...]
     failures: tuple[FailureRow, ...]
     outcome: Outcome = "complete"
@@ -126,7 +126,7 @@ class Results(Record, frozen=True, kw_only=True):
         failures: Iterable[Failure],
         outcome: Outcome = "complete",
     ) -> Results:
-        """Those of measurements that have all their notes."""
+        """Return the results of measurements that have all their notes."""
         notes, rest = split_notes(measurements)
         return cls(
             host=host,
@@ -141,7 +141,7 @@ class LessonEntry(Record, frozen=True, kw_only=True):
     name: str
     title: str
     needs: str
-    """What some of its steps would need that a machine may not have."""
+    """The needs of some of its steps that a machine may not meet."""
 
 
 class Lessons(Record, frozen=True, kw_only=True):
@@ -157,7 +157,7 @@ class StepRow(Record, frozen=True, kw_only=True):
 
 
 class StepResults(Record, frozen=True, kw_only=True):
-    """What one step of a lesson yielded, and what that says."""
+    """The results of a lesson's step, and their conclusion."""
 
     title: str
     measurements: tuple[Measurement, ...]
@@ -166,14 +166,14 @@ class StepResults(Record, frozen=True, kw_only=True):
     """``None`` where this machine cannot tell."""
     takeaway: str
     doubts: tuple[Remark, ...] = ()
-    """Why the verdict may not be believed."""
+    """The reasons to doubt the verdict."""
     rows: tuple[StepRow, ...]
     timings: dict[str, Timing]
     values: dict[str, Value]
     loops: tuple[LoopMeasured, ...]
     failures: tuple[FailureRow, ...]
     problem: ProblemRow | None
-    """Why something of the step has no result."""
+    """The reason why something of the step has no result."""
 
 
 class LessonResults(Record, frozen=True, kw_only=True):
@@ -184,7 +184,7 @@ class LessonResults(Record, frozen=True, kw_only=True):
     """``None`` when the run was interrupted before the engine had looked."""
     lesson: str
     notes: tuple[Remark, ...] = ()
-    """What is true of all that was measured."""
+    """Notes on all measurements."""
     steps: tuple[StepResults, ...]
     outcome: Outcome
 
@@ -196,7 +196,7 @@ class LessonResults(Record, frozen=True, kw_only=True):
         steps: Sequence[StepResults],
         outcome: Outcome,
     ) -> LessonResults:
-        """Those of steps whose measurements have all their notes."""
+        """Return the results of steps whose measurements have all their notes."""
         notes, rest = split_notes(one for step in steps for one in step.measurements)
         left = iter(rest)
         cut = (tuple(islice(left, len(step.measurements))) for step in steps)
@@ -214,7 +214,7 @@ class LessonResults(Record, frozen=True, kw_only=True):
 
 
 class DeviceRow(Record, frozen=True, kw_only=True):
-    """What the JSON says of a device; an absent fact is ``null``."""
+    """The facts of a device in JSON; an absent fact is ``null``."""
 
     id: int
     platform: str
@@ -227,7 +227,7 @@ class DeviceRow(Record, frozen=True, kw_only=True):
     memory: dict[str, int] | None
     simulated: bool
     hostname: str | msgspec.UnsetType = msgspec.UNSET
-    """Of its host, where there are several processes."""
+    """The name of its host, where there are several processes."""
 
     @classmethod
     def of(cls, device: Device) -> DeviceRow:
@@ -235,12 +235,12 @@ class DeviceRow(Record, frozen=True, kw_only=True):
 
 
 class Devices(Record, frozen=True, kw_only=True):
-    """What JAX sees on a machine, or on a TPU that is not here."""
+    """The devices that JAX sees on a machine, or on a TPU that is not here."""
 
     schema: int = SCHEMA
     host: Host | None
     hosts: tuple[Host, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Of each process by its index, where there are several."""
+    """The host of each process by its index, where there are several."""
     devices: tuple[DeviceRow, ...]
 
     @classmethod
@@ -268,19 +268,19 @@ class CheckRow(Record, frozen=True, kw_only=True):
     ci_low: float | None
     ci_high: float | None
     confidence: float | None
-    """That the figure lies between these two."""
+    """The probability that the figure lies between these two."""
     source: str
-    """Where ``expected`` comes from; empty where there is nothing to expect."""
+    """The source of ``expected``; empty where there is nothing to expect."""
     reason: str
-    """Why it did not pass, or was skipped."""
+    """The reason why it did not pass, or was skipped."""
     said: str
-    """What else there is to know."""
+    """The remarks in words."""
     detail: str
     """The original text of an exception."""
     remarks: tuple[Remark, ...]
-    """The same as codes and facts."""
+    """The remarks as codes and facts."""
     hostname: str | msgspec.UnsetType = msgspec.UNSET
-    """Of the device's host, where there are several processes."""
+    """The name of the device's host, where there are several processes."""
 
 
 class CheckResults(Record, frozen=True, kw_only=True):
@@ -294,18 +294,19 @@ class CheckResults(Record, frozen=True, kw_only=True):
     """The file that the figures were compared with."""
     tests: tuple[CheckRow, ...]
     verdict: VerdictWord
-    """Of what there is."""
+    """The verdict on what there is."""
     complete: bool
-    """Whether every test was run to its end or its failure."""
+    """True if every test was run to its end or its failure."""
     outcome: Outcome
 
 
 MACHINE = ("hostname", "cpu", "jax")
-"""What a report says of the machine."""
+"""The facts that a report names of the machine."""
 
 
 def machine(host: Host | None, *facts: str, by: str = ", ") -> str:
-    """Such as ``box, Xeon E5, jax 0.12.0``; empty where nothing is known.
+    """Name the machine, as ``box, Xeon E5, jax 0.12.0``; empty where nothing is
+    known.
 
     The facts stand in their order: ``hostname``, ``cpu``, ``jax`` …
     """
@@ -386,7 +387,8 @@ def _check_row(verdict: Verdict, hostnames: dict[str | None, str]) -> CheckRow:
 
 
 def encode(document: object) -> bytes:
-    """One JSON document and a newline; a float that is not finite becomes ``null``.
+    """Encode a document as JSON with a newline; a float that is not finite becomes
+    ``null``.
 
     Its remarks have their words.
     """
@@ -401,7 +403,7 @@ class _Step(Record, frozen=True, kw_only=True):
 
 
 class _Saved(_Step, frozen=True, kw_only=True):
-    """What the documents of ``bench`` and of a lesson have in common."""
+    """The shared fields of the documents of ``bench`` and of a lesson."""
 
     schema: int
     host: Host | None = None

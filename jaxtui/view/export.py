@@ -29,13 +29,13 @@ FORMATS = (".json", ".csv", ".md", ".svg", ".py")
 report as a picture, and plain Python that measures the case without jaxtui."""
 
 PICTURES = FORMATS[:-1]
-"""What can be written of results that no single script would give again."""
+"""The formats of results that no single script would give again."""
 
 Contents = Mapping[str, Callable[[], str]]
-"""What a file with this ending holds; made only if it is asked for."""
+"""By file ending: the function that makes the contents."""
 
 MANY = 2
-"""So many ops or dtypes are named in a file's name; more are counted."""
+"""The number of ops or dtypes named in a file's name; more are counted."""
 
 CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
@@ -51,7 +51,7 @@ CLOCK = (
     "max",
     "n",
 )
-"""What is written of a clock; seconds but for ``n``, the number of calls."""
+"""The fields of a clock; seconds but for ``n``, the number of calls."""
 
 RATES = (
     "pipelined_seconds",
@@ -63,7 +63,7 @@ RATES = (
 )
 
 TIMES_NUMPY = ("times_numpy", "times_numpy_low", "times_numpy_high")
-"""How many times faster than NumPy, and the ends of the interval of that."""
+"""The speed-up over NumPy, and the ends of its interval."""
 
 CSV = (
     *CASE,
@@ -83,7 +83,7 @@ CSV = (
 """The columns, in order."""
 
 FORMULA = ("=", "+", "-", "@", "\t")
-"""With these a spreadsheet begins to compute."""
+"""Characters that begin a formula in a spreadsheet."""
 
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 
@@ -106,7 +106,7 @@ def here() -> Path:
 def check(
     path: Path, endings: Collection[str] = FORMATS, *, replace: bool = False
 ) -> None:
-    """Nothing, if the file can be written as far as that can be known beforehand.
+    """Refuse a file that cannot be written, as far as that can be known beforehand.
 
     Args:
         path: with its ending.

@@ -41,8 +41,8 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
 
 
 def against_numpy(case: CaseState, run: Job) -> Interval | None:
-    """How many times faster than NumPy a JAX case is: NumPy's seconds for the same op
-    and size over its own, until ready; both took turns.
+    """Return the speed-up of a JAX case over NumPy: NumPy's seconds for the same op and
+    size over its own, until ready; both took turns.
     """
     numpy = None if case.case.mode == "numpy" else numpy_of(case, run)
     if numpy is None or numpy.measurement is None or case.measurement is None:
@@ -84,7 +84,7 @@ def ready_interval(case: CaseState) -> Interval | None:
 
 @once_per_run
 def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
-    """By op and size: the cases that NumPy ran."""
+    """Return the cases that NumPy ran, by op and size."""
     found: dict[tuple[str, int], list[CaseState]] = {}
     for one in run.cases:
         if one.case.mode == "numpy":
@@ -112,8 +112,8 @@ def share_of_peak(measurement: Measurement) -> float | None:
 
 
 def awaited(measured: Measurement) -> Measurement:
-    """The same with the rates of a call that is awaited, beside whose seconds they
-    stand; those of a measurement are queued calls'.
+    """Return the measurement with the rates of a call that is awaited, which its
+    seconds are; a measurement has those of queued calls.
     """
     seconds = measured.ready.median if measured.ready else 0.0
 
@@ -160,7 +160,9 @@ def speed_text(one: Measurement | None) -> str:
 
 
 def rate_role(one: Measurement | None) -> str:
-    """Of what follows from the seconds of a call: no better known than they are."""
+    """Return the role of a figure from a call's seconds: no better known than
+    they are.
+    """
     return "unknown" if one and one.ready and one.ready.vague else "value"
 
 
@@ -170,7 +172,7 @@ def bar_role(case: CaseState) -> str:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """How some values went, each in an eighth of a cell's height."""
+    """Draw some values, each in an eighth of a cell's height."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     if high <= low:
         return LEVELS[0] * len(values)

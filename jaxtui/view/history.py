@@ -24,10 +24,10 @@ from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
-"""What is said of the machine of one measurement."""
+"""The facts about the machine of one measurement."""
 
 HEAD = ("id", "when", "op", "size", "dtype", "device", "mode", "ready", "rate", "host")
-"""One per cell."""
+"""The heads of the cells."""
 
 RIGHT = ("id", "size", "ready", "rate")
 """The heads of columns that are aligned at the right."""
@@ -55,7 +55,7 @@ def when(seconds: float) -> str:
 
 
 def short_when(seconds: float) -> str:
-    """The same in eleven characters: without the year, or else without the time."""
+    """Write a time in eleven characters: without the year, or else without the time."""
     return " ".join(filter(None, _day_and_time(seconds)))
 
 
@@ -85,14 +85,14 @@ def listing(page: Page) -> Report:
 
 
 RANKS = {"rate": 6, "host": 5, "device": 4, "dtype": 3, "when": 2, "mode": 1}
-"""What is left out where there is no room, the highest first: by its moment a
-measurement is told from the others of its case."""
+"""The columns that are dropped where there is no room, the highest first: the time
+tells a measurement from the others of its case."""
 
 LONGEST = 24
 """Cells that names of ops and hosts take at most."""
 
 SHORT = 16
-"""To so many cells the name of an op is cut before a column is left out."""
+"""The cells to which an op's name is cut before a column is dropped."""
 
 
 def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Column, ...]:
@@ -178,7 +178,7 @@ def search(text: str) -> str | None:
 
 
 def report(entry: Entry) -> Report:
-    """One measurement."""
+    """Return the report of a measurement."""
     one = entry.measurement
     kind = entry.device.device_kind if entry.device else ""
     where = (
@@ -253,7 +253,7 @@ def _source(one: Measurement) -> str:
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """What ``jaxtui history --json`` prints."""
+    """The document of ``jaxtui history --json``."""
 
     schema: int = SCHEMA
     count: int

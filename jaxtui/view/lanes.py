@@ -26,7 +26,8 @@ from jaxtui.model import LoopCall
 from jaxtui.plot.axes import Axis, Scale, ticks
 
 Kind = Literal["dispatch", "wait", "compute"]
-"""What a bar shows: a call until it returned, the host waiting, the device at work."""
+"""The activity of a bar: a call until it returned, the host waiting, the device at
+work."""
 
 LONGEST = 1e9
 """Seconds; later stamps are drawn there."""
@@ -51,7 +52,7 @@ class Timeline(msgspec.Struct, frozen=True):
     host: tuple[Bar, ...] = ()
     """Dispatches in the order of the calls, then the waits."""
     device: tuple[Bar, ...] = ()
-    """One for each call, in their order."""
+    """The bar of each call, in their order."""
     through: float = 0.0
     """The loop's own code was through: where a stopwatch around it stops."""
     total: float = 0.0
@@ -59,14 +60,14 @@ class Timeline(msgspec.Struct, frozen=True):
     measured: bool = False
     """The device lane has the device's own times."""
     in_flight: tuple[int, ...] = ()
-    """For each call: how many results were not ready when it was entered; never more
-    than the queue takes."""
+    """The results that were not ready when each call was entered; never more than the
+    queue takes."""
     held: tuple[int, ...] = ()
     """Indices of the calls that were held back because the queue was full."""
 
     @property
     def calls(self) -> int:
-        """How many calls are known."""
+        """The number of known calls."""
         return len(self.device)
 
     def computing_at(self, time: float) -> int:
@@ -117,7 +118,9 @@ def _inferred_bars(
 
 
 def _measured_bars(calls: Sequence[LoopCall]) -> Iterator[Bar]:
-    """In the order of the calls, each ends no earlier than the one before."""
+    """Yield the bars in the order of the calls; each ends no earlier than the one
+    before.
+    """
     before = 0.0
     for index, call in enumerate(calls):
         start = _bounded(call.device_start or 0.0)
@@ -147,7 +150,9 @@ def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar
 def _flights(
     dispatches: Sequence[Bar], device: Sequence[Bar], held_from: int | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How much was in flight when each call was entered, and which calls that held."""
+    """Return the calls in flight when each call was entered, and the calls that this
+    held.
+    """
     entered = [bar.start for bar in dispatches]
     ready = [bar.end for bar in device]
     flying = stats.in_flight(entered, ready)
@@ -190,7 +195,7 @@ _HEIGHTS = (
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One character, what it is, and the call that it belongs to."""
+    """A character, its role, and its call."""
 
     text: str = " "
     role: str = "blank"
@@ -211,18 +216,18 @@ Shades = tuple[str, str]
 
 BLOCKS: Shades = ("▓", "░")
 SOLID: Shades = ("█", "█")
-"""Where colours tell neighbours apart."""
+"""The shades where colours tell neighbours apart."""
 
 
 class Shot(msgspec.Struct, frozen=True):
-    """What of a loop is drawn, and how it goes on from there."""
+    """The drawn part of a loop, and how it goes on from there."""
 
     line: Timeline
     """The calls that are known."""
     selected: int = 0
     """Index of the call that is pointed out."""
     until: float | None = None
-    """Nothing later than this time; ``None`` for all."""
+    """The end of the drawing; ``None`` for all."""
     complete: bool = True
     """The loop has ended, so that its stopwatch has stopped."""
 
@@ -236,7 +241,7 @@ class Shot(msgspec.Struct, frozen=True):
         return replace(self, until=time, selected=call)
 
     def bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
-        """Those that are drawn, cut off where the drawing ends; the selected last."""
+        """Yield the drawn bars, cut off where the drawing ends; the selected last."""
         chosen: list[Bar] = []
         for bar in bars:
             if self.until is not None:
@@ -284,7 +289,9 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
 
 
 def _heights(more: int) -> tuple[int, int, int]:
-    """Of host, device and queue, with so many rows more than four."""
+    """Return the heights of host, device and queue, with so many rows more than
+    four.
+    """
     last = len(_HEIGHTS) - 1
     host, device, queue = _HEIGHTS[max(0, min(more, last))]
     beyond = max(0, more - last)
@@ -292,7 +299,7 @@ def _heights(more: int) -> tuple[int, int, int]:
 
 
 class _Scale(msgspec.Struct, frozen=True):
-    """Which column shows a time."""
+    """The scale from time to column."""
 
     span: float
     """Seconds in all columns."""
@@ -313,7 +320,7 @@ class _Scale(msgspec.Struct, frozen=True):
 def _lane(
     bars: Sequence[Bar], shot: Shot, scale: _Scale, group: int, shades: Shades
 ) -> Row:
-    """One row: each call its cells, its shade and its number."""
+    """Draw a row: each call its cells, its shade and its number."""
     row = [BLANK] * scale.columns
     for bar in shot.bars(bars):
         chosen, odd = bar.call == shot.selected, bar.call // group % 2
@@ -385,7 +392,7 @@ def _runs(row: Row, group: int) -> Iterator[tuple[int, int]]:
 
 
 def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
-    """How many results were promised and not ready, in eighths of a cell."""
+    """Draw the results in flight, in eighths of a cell."""
     calls = shot.line.calls
     entered = [bar.start for bar in shot.line.host[:calls]]
     ready = [bar.end for bar in shot.line.device]

@@ -37,7 +37,7 @@ from jaxtui.view.timeline import WAITS
 from jaxtui.view.words.lessons import VERDICTS
 
 ROLES = {True: "pass", False: "fail", None: "low"}
-"""Of a claim that holds, fails, or is not shown here."""
+"""The roles of a claim that holds, fails, or is undecided here."""
 
 LETTERS = "abcd"
 """The keys of the choices of a question, in their order."""
@@ -114,7 +114,7 @@ def entries(
 
 
 def about(lesson: Lesson, width: int, indent: str = "") -> list[Line]:
-    """What a lesson is about, and what it needs."""
+    """Write the summary of a lesson, and its needs."""
     needs = [f"Needs: {lesson.needs}"] if lesson.needs else []
     return text_lines("\n".join([lesson.summary, *needs]), width, indent)
 
@@ -157,11 +157,12 @@ def contents(
 # A page.
 
 Stage = Literal["before", "running", "done", "broken"]
-"""Of a step: it has not run; it runs; it has a conclusion; its run came to nothing."""
+"""The stage of a step: it has not run; it runs; it has a conclusion; its run came to
+nothing."""
 
 
 class PageFigures(msgspec.Struct, frozen=True):
-    """What a step runs, and what its figures say as far as it has run."""
+    """The works of a step, and the conclusion from its figures so far."""
 
     works: tuple[Work, ...] = ()
     conclusion: Conclusion | None = None
@@ -218,11 +219,11 @@ _SIDES = {
     "loss": "device",
     "result ready": "device",
 }
-"""Whose colour a curve has, by its label."""
+"""The side whose colour a curve has, by its label."""
 
 
 def _coloured(picture: Picture, colors: Sequence[Color]) -> Iterator[Series]:
-    """Its curves; who has no colour of its own anywhere gets the last one."""
+    """Yield the curves in colour; a curve without a side gets the last one."""
     for curve in picture.series:
         side = SERIES.get(_SIDES.get(curve.label, ""), len(colors) - 1)
         yield curve if curve.color else replace(curve, color=colors[side])
@@ -235,25 +236,25 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Index of the step."""
     setting: Setting | None
-    """Where it would be run now."""
+    """The setting in which it would run now."""
     figures: PageFigures
     attempt: Attempt = NOT_TRIED
     run: StepRun | None = None
     """The one that runs, or else the one that the learner left."""
     live: bool = False
-    """It runs."""
+    """True while it runs."""
     done: tuple[bool, ...] = ()
-    """Of each step of the lesson, whether it is done; empty if that is not shown."""
+    """For each step of the lesson true if it is done; empty if that is not shown."""
     elapsed_seconds: float = 0.0
     """Since the run began."""
     job: Job | None = None
-    """What runs of it."""
+    """Its running job."""
     played_seconds: float = 0.0
-    """What its earlier works have taken."""
+    """Seconds that its earlier works have taken."""
 
     @property
     def stage(self) -> Stage:
-        """How far it is."""
+        """The stage of the step."""
         if self.live or self.attempt.complete:
             return "running" if self.live else "done"
         return "broken" if self.attempt.trouble else "before"
@@ -265,7 +266,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def seconds_left(self) -> float:
-        """At most, until the run ends."""
+        """Return the seconds until the run ends, at most."""
         done, job = self.run.done if self.run is not None else 0, self.job
         here = self.run.setting if self.run is not None else self.setting
         begun = job is not None and not (here and here.grows_to)
@@ -280,7 +281,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def step(self) -> Step:
-        """As the lesson has it."""
+        """The step of the lesson."""
         return self.lesson.steps[self.number]
 
     @property
@@ -290,12 +291,12 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Its number and title."""
+        """The number and title of the step."""
         return f"{self.number + 1}/{len(self.lesson.steps)} {self.step.title}"
 
     @property
     def conclusion(self) -> Conclusion | None:
-        """What its figures say, once everything has run."""
+        """The conclusion from its figures, once everything has run."""
         return self.figures.conclusion if self.stage == "done" else None
 
     # Its blocks.
@@ -311,7 +312,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return [(*left, Span(f"{where:>{room}}", "muted"))]
 
     def question(self, width: int, *, ticks: bool = False) -> list[Line]:
-        """What must be known, and the question with its choices, or what is claimed."""
+        """Write the facts that a prediction needs, and the question with its choices,
+        or the claim.
+        """
         setup = prose(self.step.setup, _prose_width(width), ticks=ticks)
         return paragraphs([] if self.conclusion else setup, self.asked(width))
 
@@ -338,14 +341,16 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return text_lines(text, width, "      ", first=" ", role=role)
 
     def _is_right(self, conclusion: Conclusion, index: int) -> bool:
-        """Whether a choice is marked: the answer, or an allowed one if predicted."""
+        """Return whether a choice is marked: the answer, or an allowed one if
+        predicted.
+        """
         predicted = self.attempt.prediction
         if predicted in conclusion.answers:
             return index == predicted
         return index == conclusion.answer and conclusion.graded
 
     def _is_wrong(self, conclusion: Conclusion | None) -> bool:
-        """Whether the figures contradict the prediction."""
+        """Return whether the figures contradict the prediction."""
         return (
             conclusion is not None
             and conclusion.graded
@@ -367,7 +372,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def verdict(self, width: int) -> list[Line]:
-        """What came out in a few lines; while it runs, how far it is."""
+        """Write the result in a few lines; while it runs, its progress."""
         if self.stage == "running":
             return self._progress(width)
         why, conclusion = self.attempt.trouble, self.conclusion
@@ -384,7 +389,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return lines + text_lines(first, width, role="strong")
 
     def _prediction(self, conclusion: Conclusion, width: int) -> list[Line]:
-        """What has become of the prediction."""
+        """Write how the prediction turned out."""
         if self.step.question is None:
             return []
         choices, prediction = self.step.question.choices, self.attempt.prediction
@@ -441,19 +446,19 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def program(self, width: int) -> list[Line]:
-        """What runs."""
+        """Write the programs."""
         if self.setting is None:
             return text_lines(words.of("depends-on-device"), width, role="muted")
         return program(self.works, width)
 
     def steps(self, width: int) -> list[Line]:
-        """Those of its lesson."""
+        """Write the steps of its lesson."""
         done = self.done or [False] * len(self.lesson.steps)
         return steps(self.lesson, done, width, self.number)
 
     @property
     def has_program(self) -> bool:
-        """It runs more than cases, which their bars name."""
+        """True if it runs more than cases, which their bars name."""
         return any(not isinstance(work, Experiment) for work in self.works)
 
     def expected(self, width: int) -> list[Line]:
@@ -461,7 +466,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return empty_bars(self.works, width)
 
     def explanation(self, width: int, *, ticks: bool = False) -> list[Line]:
-        """What the lesson says about it, and where the figures are from."""
+        """Write the lesson's explanation, and the sources of the figures."""
         width, conclusion = _prose_width(width), self.conclusion
         more = ""
         if conclusion:
@@ -474,7 +479,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _sources(self, width: int) -> list[Line]:
-        """Where the figures were measured: the learner's, and the published ones."""
+        """Write where the figures were measured: the learner's, and the
+        published ones.
+        """
         lines: list[Line] = []
         if self.conclusion and self.run:
             there = self.run.setting
@@ -491,7 +498,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     def opening(
         self, width: int, *, ticks: bool = True, first: bool = True
     ) -> list[Line]:
-        """What stands above the figures, on a command line.
+        """Write the part above the figures, on a command line.
 
         Args:
             width: cells.
@@ -524,7 +531,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trouble_of(run: StepRun) -> str:
-    """Why a run came to nothing; empty for one that got to its end."""
+    """Return why a run came to nothing; empty for one that got to its end."""
     problem = run.outcome.problem
     if problem is None:
         return ""
@@ -535,8 +542,8 @@ def trouble_of(run: StepRun) -> str:
 
 
 def takeaway(conclusion: Conclusion) -> str:
-    """What a document says of a step; that others used the cores stands beside its
-    figures there.
+    """Return the conclusion of a step for a document; that others used the cores stands
+    with its figures there.
     """
     doubts = (doubt for doubt in conclusion.doubts if doubt.code != "step-disturbed")
     reasons = map(words.sentence, conclusion.reasons)
@@ -559,7 +566,9 @@ def _prose_width(width: int) -> int:
 
 
 def program(works: Sequence[Work], width: int) -> list[Line]:
-    """What a step runs: programs with what is timed and shown in them, cases, loops."""
+    """Write the works of a step: programs with what is timed and shown in them, cases,
+    loops.
+    """
     return paragraphs(*(list(_work(work, width)) for work in works))
 
 
@@ -596,7 +605,7 @@ _WAITING = {
 
 
 def bars(outcome: Outcome, width: int) -> list[Line]:
-    """What was timed so far as bars to one scale, in one unit unless far apart.
+    """Draw the times so far as bars to one scale, in one unit unless far apart.
 
     Empty where there are not two times to compare.
     """
@@ -627,7 +636,7 @@ def bars(outcome: Outcome, width: int) -> list[Line]:
 
 
 def empty_bars(works: Sequence[Work], width: int) -> list[Line]:
-    """What will be timed, a bar each that has no length yet."""
+    """Draw a bar without a length for each future time."""
     names = list[str]()
     for work in works:
         if isinstance(work, Snippet):
@@ -652,7 +661,7 @@ def empty_bars(works: Sequence[Work], width: int) -> list[Line]:
 
 
 def _unlike(labels: Sequence[Sequence[str]]) -> list[str]:
-    """Of each label the words that not all of them have."""
+    """Return the words of each label that not all of them have."""
     common = set[str]().union(*labels[:1]).intersection(*labels[1:])
     if len(labels) == 1:
         common = set()
@@ -688,7 +697,7 @@ def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:
 
 
 _CLOCKS = ("stopwatch", "all results")
-"""Of a loop: what a stopwatch reads, and when everything is there."""
+"""The clocks of a loop: the stopwatch, and the time when all results are ready."""
 
 
 # The table.
@@ -700,7 +709,7 @@ def cell_text(cell: fmt.Cell | Remark) -> str:
 
 
 def _written(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
-    """Their cells from left to right, alike in their units."""
+    """Write the cells from left to right, alike in their units."""
     figures = (cell for row in rows for cell in row.figures)
     write = fmt.alike(cell for cell in figures if not isinstance(cell, Remark))
     return [
@@ -733,7 +742,9 @@ def table(rows: Sequence[Row], width: int) -> list[Line]:
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Of each column: as wide as its texts, the widest one less where they must."""
+    """Return the width of each column: that of its texts, the widest one less where it
+    must.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = width - 2 * (len(widths) - 1)
     while sum(widths) > room and max(widths) > _NARROWEST:
@@ -813,7 +824,7 @@ def text_lines(
 
 
 def paragraphs(*parts: Sequence[Line]) -> list[Line]:
-    """What there is of them, an empty line between."""
+    """Join the parts that are not empty, with an empty line between."""
     lines: list[Line] = []
     for part in filter(None, parts):
         lines += [*([()] if lines else []), *part]
@@ -846,7 +857,7 @@ def prose(text: str, width: int, *, ticks: bool = False) -> list[Line]:
 
 
 def _paragraph(text: str, width: int, ticks: bool) -> list[Line]:
-    """As many words to a line as it holds."""
+    """Fill lines with words."""
     spans: list[Span] = []
     for index, piece in enumerate(re.split(r"(`[^`]+`)", text)):
         code = index % 2 == 1

@@ -34,7 +34,7 @@ class Gauge(msgspec.Struct, frozen=True):
     name: str
     figure: str
     shares: tuple[float, ...]
-    """From 0 to 1, one a second, the newest last."""
+    """Shares from 0 to 1, one a second, the newest last."""
     role: str
     widest: int
     """Cells that its figure takes at most."""

@@ -1,4 +1,6 @@
-"""What JAX and XLA made of a case: one report, its documents, and texts of programs."""
+"""The stages of a case in JAX and XLA: one report, its documents, and texts of
+programs.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,15 @@ _TABLES = re.compile(
 
 
 GROUPS_COLUMNS = 48
-"""Of a list that may name thousands of devices; the document has all of it."""
+"""The columns of a list that may name thousands of devices; the document has
+all of it."""
 
 
 class TopologyRow(Record, frozen=True, kw_only=True):
     """A TPU that is not here."""
 
     asked: str
-    """As it was typed."""
+    """The name as it was typed."""
     name: str
     options: dict[str, int | str | tuple[int, ...]]
     devices: int | None
@@ -63,7 +66,8 @@ def report(
     host: Host | None = None,
     devices: Sequence[Device] = (),
 ) -> Report:
-    """What a program is made of, what a call needs, and how long compiling took.
+    """Return the report on a program: its parts, the needs of a call, and the time of
+    compiling.
 
     Args:
         inspected: what is known of it.
@@ -102,7 +106,7 @@ _LIMITS: dict[Bound, str] = {"compute": "compute", "bandwidth": "memory bandwidt
 
 
 def _made_of(program: Program) -> str:
-    """How many kernels, and of which kinds: ``3 kernels (2 fusion, 1 copy)``."""
+    """Count the kernels, by kind: ``3 kernels (2 fusion, 1 copy)``."""
     kinds = ", ".join(f"{count} {name}" for name, count in program.instructions.items())
     return f"{_kernels(program.kernels)}{f' ({kinds})' if kinds else ''}"
 
@@ -145,7 +149,7 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
 
 
 def _collectives(found: Sequence[Exchanged]) -> Table:
-    """Who exchanges how much with whom; equal ones share a row."""
+    """Return the table of exchanges between devices; equal ones share a row."""
     rows = Counter(
         (
             each.kind,
@@ -187,7 +191,7 @@ def _count(value: float | None) -> str:
 
 
 def _memory(needed: ProgramMemory) -> Table:
-    """What one call needs, and how much the device has."""
+    """Return the table of memory: the needs of one call, and the device's."""
     sizes = {
         "arguments": needed.arguments_bytes,
         "output": needed.output_bytes,
@@ -273,7 +277,9 @@ def entry(text: str) -> str:
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """Of ``hlo``. What is not known, or was not asked for, is ``None``."""
+    """The document of ``hlo``. A fact that is not known, or was not requested, is
+    ``None``.
+    """
 
     schema: int = SCHEMA
     host: Host | None
@@ -297,7 +303,7 @@ class Document(Record, frozen=True, kw_only=True):
 
 
 class Compiled(Record, frozen=True, kw_only=True):
-    """Of ``compile``: all that is known of it; what is not is ``None``."""
+    """The document of ``compile``; a fact that is not known is ``None``."""
 
     schema: int = SCHEMA
     case: Case | None
@@ -323,7 +329,7 @@ class Compiled(Record, frozen=True, kw_only=True):
     collectives: tuple[Exchanged, ...] | None
     hlo: str | None
     source: str | None
-    """Of the peak."""
+    """The source of the peak."""
     failure: ProblemRow | None
 
 
@@ -334,7 +340,7 @@ def document(
     host: Host | None,
     texts: Sequence[str],
 ) -> Document:
-    """What is known of a program.
+    """Return the document of a program.
 
     Args:
         case: once it is known.
@@ -359,7 +365,7 @@ def compiled(
     *,
     with_hlo: bool,
 ) -> Compiled:
-    """What is known of a compile.
+    """Return the document of a compile.
 
     Args:
         row: the topology.

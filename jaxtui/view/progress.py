@@ -1,4 +1,4 @@
-"""What an engine does and will do: how it starts, how long a run is, how far it is."""
+"""The progress of an engine: its start, the length of a run, and the elapsed part."""
 
 from __future__ import annotations
 

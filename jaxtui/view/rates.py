@@ -19,7 +19,7 @@ from jaxtui.view.heat import Scale
 from jaxtui.view.text import Line, Span
 
 Shown = Literal["FLOP/s", "B/s", "deviation"]
-"""What a chip map shows of each device: a rate, or how far that is from the median."""
+"""The figure of each device on a chip map: a rate, or its distance from the median."""
 
 
 class Heat(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Heat(msgspec.Struct, frozen=True):
     title: str
     marks: Mapping[str, Mark]
     legend: tuple[Line, ...]
-    """What the colours mean, and who lags."""
+    """The meaning of the colours, and the stragglers."""
 
 
 def of_run(run: Job | None, like: Case | None = None) -> tuple[Rates, ...]:
@@ -71,7 +71,7 @@ def of_check(exam: Examination | None) -> tuple[Rates, ...]:
 
 
 def choices(rates: Sequence[Rates]) -> tuple[Shown, ...]:
-    """What can be shown of them."""
+    """Return the figures that can be shown."""
     names: tuple[Shown, ...] = tuple(one.quantity for one in rates)
     return (*names, "deviation") if names else ()
 
@@ -124,7 +124,7 @@ MOST_STRAGGLERS = 4
 
 
 def remark(straggler: Straggler) -> Remark:
-    """That a device lags behind the others."""
+    """Return the remark that a device lags behind the others."""
     bound = straggler.bound
     facts: dict[str, Fact] = {
         "least": bound.factor,

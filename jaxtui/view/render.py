@@ -16,7 +16,7 @@ from jaxtui.view.report import Paragraph, Report, Table, lines, paragraphs
 from jaxtui.view.text import Line, plain
 
 COLUMNS, LINES = 100, 28
-"""Of a plot in a file: a picture of some 5 : 3."""
+"""The size of a plot in a file: a picture of some 5 : 3."""
 
 # Markdown.
 
@@ -85,7 +85,7 @@ _TINTS = {
     **{role: COLORS[place] for role, place in SERIES.items()},
     **{f"heat-{level}": color for level, color in enumerate(HEAT)},
 }
-"""Of the roles that have a colour in a picture."""
+"""The colours of the roles in a picture."""
 
 
 def _pieces(line: Line) -> Iterator[tuple[str, tuple[int, int, int] | None]]:

@@ -1,4 +1,4 @@
-"""What a capability has to say, built once; a renderer of each medium draws it.
+"""The report of a capability, built once; a renderer of each medium draws it.
 
 ``terminal`` and ``lines`` are the renderers of the command line and of the screens;
 those of files stand in ``jaxtui.view.render``.
@@ -51,7 +51,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a capability has to say."""
+    """The report of a capability."""
 
     title: str
     """A noun phrase: of a panel, a heading, a picture."""
@@ -127,7 +127,7 @@ def lines(report: Report, width: int | None) -> Iterator[Line]:
 def answer_last(
     report: Report, width: int | None, *, full: bool, hint: str = ""
 ) -> Iterator[Line]:
-    """The same for a command line, whose last lines are the ones that are seen.
+    """Yield the lines for a command line, whose last ones people see.
 
     Args:
         report: what to say.

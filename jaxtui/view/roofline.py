@@ -63,13 +63,13 @@ LIMITS = {
     "over-the-roof": "over the roof",
     "below-the-roof": "something else",
 }
-"""By the code of a verdict: what limits the case, for a column; else its label."""
+"""By the code of a verdict: the limit of the case, for a column; else its label."""
 
 PLAIN = ("memory-bound", "moves-data", "compute-bound")
 """Codes of verdicts that the table says as well."""
 
 SECONDS = Roofs(device="", dtypes=()).budget
-"""For measuring the roofs of a device; compiling comes on top."""
+"""Seconds for measuring the roofs of a device; compiling comes on top."""
 
 
 # The roofs.
@@ -92,7 +92,8 @@ def device_of(state: State, selected: int) -> str | None:
 
 
 def work_for(state: State, device: str) -> Roofs:
-    """What to ask of the engine: the dtypes that are not known yet, or else all again.
+    """Return the work for the engine: the dtypes that are not known yet, or else all
+    again.
 
     Cases of the run on other devices do not count.
     """
@@ -111,7 +112,7 @@ def work_for(state: State, device: str) -> Roofs:
 
 
 def roofs_of(state: State, device: str) -> RoofsMeasured | None:
-    """What limits a device; while it is measured, as far as that has come."""
+    """Return the roofs of a device; while they are measured, those so far."""
     old, job = of_device(state.roofs, device), state.jobs.get("roofs")
     if job is None or job.outcome is not None:
         return old
@@ -122,13 +123,13 @@ def roofs_of(state: State, device: str) -> RoofsMeasured | None:
 
 
 def is_measured(state: State, device: str) -> bool:
-    """Whether the roofs of this very device are being measured."""
+    """Return whether the roofs of this very device are being measured."""
     work = state.job.work if state.job is not None else None
     return isinstance(work, Roofs) and same_silicon(work.device, device)
 
 
 def message(state: State) -> str:
-    """What the last measuring has come to; empty while it runs."""
+    """Return the result of the last measuring; empty while it runs."""
     job = state.jobs.get("roofs")
     if job is None or job.outcome is None or not isinstance(job.work, Roofs):
         return ""
@@ -143,7 +144,7 @@ def message(state: State) -> str:
 
 
 def _ending(state: State, job: Job, device: str) -> Remark | None:
-    """What went wrong when the roofs of a device were measured."""
+    """Return the problem of measuring the roofs of a device."""
     if job.outcome == "crashed":
         return Remark("roofs-lost", {"device": device}, "warning")
     if job.failed is not None:
@@ -158,7 +159,9 @@ def _ending(state: State, job: Job, device: str) -> Remark | None:
 
 
 def headline(roofs: RoofsMeasured) -> Remark:
-    """How high they are, and where arithmetic begins to limit."""
+    """Return the height of the roofs, and the intensity at which arithmetic begins to
+    limit.
+    """
     memory, compute = bandwidth_roof(roofs), compute_roofs(roofs)
     return Remark(
         "roofs",
@@ -172,7 +175,7 @@ def headline(roofs: RoofsMeasured) -> Remark:
 
 
 def roof_statements(roofs: RoofsMeasured) -> tuple[Statement, ...]:
-    """What qualifies them, and why some are missing."""
+    """Return what qualifies the roofs, and why some are missing."""
     rows: list[tuple[str, list[Remark]]] = []
     for roof in roofs.roofs:
         source = [] if roof.published is None else [roof.published.source]
@@ -220,19 +223,19 @@ class Roofline(msgspec.Struct, frozen=True):
     selected: int | None
     """Index of a case."""
     roofs: RoofsMeasured | None
-    """As far as they are known."""
+    """The roofs as far as they are known."""
     measuring: bool
-    """They are being measured."""
+    """True while they are measured."""
     places: tuple[Place | None, ...]
     """``None`` for a case that has no figures yet, and without roofs."""
     letters: tuple[str, ...]
-    """What they are called in the picture; empty for those that are not in it."""
+    """The letters of the cases in the picture; empty for those that are not in it."""
     message: str = ""
-    """What the last measuring has come to, unless all went well."""
+    """The problem of the last measuring, unless all went well."""
 
     @classmethod
     def of(cls, state: State, selected: int) -> Roofline | None:
-        """Of the run on the screen; ``None`` without one."""
+        """Return the roofline of the run on the screen; ``None`` without one."""
         device, run = device_of(state, selected), state.run
         if device is None or run is None:
             return None
@@ -306,7 +309,7 @@ class Roofline(msgspec.Struct, frozen=True):
         )
 
     def statements(self) -> tuple[Statement, ...]:
-        """What limits the selected case, and what qualifies the roofs."""
+        """Return the limit of the selected case, and what qualifies the roofs."""
         if self.roofs is None or self.selected is None:
             return ()
         remark = self.verdict(self.selected)
@@ -314,14 +317,14 @@ class Roofline(msgspec.Struct, frozen=True):
         return (*own, Statement(headline(self.roofs)), *roof_statements(self.roofs))
 
     def verdict(self, index: int) -> Remark | None:
-        """What limits a case; ``None`` while it has no figures."""
+        """Return the limit of a case; ``None`` while it has no figures."""
         where = self.places[index]
         if where is None:
             return None
         return Remark("roof-awaited") if self._waits(where) else verdict(where)
 
     def _remarks(self, index: int) -> list[Remark]:
-        """What the table does not say of a case."""
+        """Return the remarks on a case beyond the table."""
         assert self.run is not None
         failure, remark = self.run.cases[index].failure, self.verdict(index)
         if failure is not None:
@@ -385,11 +388,13 @@ class Roofline(msgspec.Struct, frozen=True):
         ]
 
     def _waits(self, where: Place) -> bool:
-        """Whether a case has no place yet, because its roofs are being measured."""
+        """Return whether a case has no place yet, because its roofs are being
+        measured.
+        """
         return where.rate is None and self.measuring and self._lacks(where)
 
     def _lacks(self, where: Place) -> bool:
-        """Whether it is for want of a roof that a case has no place."""
+        """Return whether a case has no place for want of a roof."""
         case, roofs = multiplied(where.measurement), self.roofs
         if roofs is None or not on_the_roofs(case, roofs.device):
             return False
@@ -414,7 +419,7 @@ class Roofline(msgspec.Struct, frozen=True):
         return replace(drawn, spots=tuple(spots))
 
     def why_no_picture(self) -> str:
-        """What the picture would be, and what makes it."""
+        """Return a sentence on the picture, and the key that makes it."""
         to_do = measure_roofs(self.device, SECONDS)
         if self.measuring:
             to_do = roofs_so_far(self.device, _rates(self.roofs) if self.roofs else "")
@@ -422,7 +427,7 @@ class Roofline(msgspec.Struct, frozen=True):
 
 
 def _rates(roofs: RoofsMeasured) -> str:
-    """How high they are: ``95.2 GFLOP/s float32, 11.8 GB/s``."""
+    """Write the height of the roofs: ``95.2 GFLOP/s float32, 11.8 GB/s``."""
     rates = [
         rate_text(roof) + ("" if roof.of is None else f" {roof.of.label}")
         for roof in roofs.roofs
@@ -431,7 +436,7 @@ def _rates(roofs: RoofsMeasured) -> str:
 
 
 def limit(place: Place) -> str:
-    """What limits a case, in a word or two."""
+    """Return the limit of a case, in a word or two."""
     if place.ratio is not None and place.uncertain:
         return fmt.UNCERTAIN
     remark = verdict(place)
@@ -455,7 +460,7 @@ class PlaceRow(Record, frozen=True, kw_only=True):
     rate: float | None
     """FLOP/s; bytes/s where there is no intensity."""
     limit: float | None
-    """What the roof allows at this intensity, in the unit of ``rate``."""
+    """The height of the roof at this intensity, in the unit of ``rate``."""
     bound: str | None
     """``memory`` or ``compute``; ``None`` where the case has no place."""
     share: float | None
@@ -464,9 +469,9 @@ class PlaceRow(Record, frozen=True, kw_only=True):
     """All its arrays fit into the last cache."""
     verdict: str
     uncertain: bool
-    """Its rate or its roof is not known to within a third."""
+    """True if its rate or its roof is not known to within a third."""
     code: str
-    """Of the verdict."""
+    """The code of the verdict."""
     facts: dict[str, Fact]
 
 
@@ -477,9 +482,9 @@ class Document(Record, frozen=True, kw_only=True):
     roofs: RoofsMeasured | None
     """``None`` when it was interrupted before any was known."""
     places: tuple[PlaceRow, ...] = ()
-    """One for each measurement, in the same order."""
+    """The places of the measurements, in the same order."""
     notes: tuple[Remark, ...] = ()
-    """What is true of all measurements."""
+    """Notes on all measurements."""
     measurements: tuple[Measurement, ...] = ()
     failures: tuple[FailureRow, ...] = ()
     outcome: Outcome

@@ -21,23 +21,25 @@ from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
 from jaxtui.plot import SERIES, Axis, Color, Picture, Series, Spot
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
-"""What cases are called in the picture, in their order."""
+"""The letters of the cases in the picture, in their order."""
 
 BEYOND = 4.0
-"""How many times further than the outermost case or ridge the roofs are drawn."""
+"""The factor by which the roofs are drawn beyond the outermost case or ridge."""
 
 SLOPE = 20.0
-"""How many times the first ridge the axis begins before it: its name stands there."""
+"""The factor by which the axis begins before the first ridge: its name stands there."""
 
 HEADROOM = 1.8
-"""How many times higher than the highest roof the picture is, and as much lower."""
+"""The factor by which the picture is higher than the highest roof, and as much
+lower."""
 
 DOTS = 24
-"""Of the dotted line of published roofs."""
+"""The dots of the line of published roofs."""
 
 
 def letters(places: Sequence[Place]) -> tuple[str, ...]:
-    """What each place is called in the picture; empty for those that are not drawn.
+    """Return the letter of each place in the picture; empty for those that are not
+    drawn.
 
     An op that only moves data has no intensity, and so no place on the axis.
     """
@@ -53,7 +55,7 @@ def picture(
     colors: Sequence[Color],
     selected: Place | None = None,
 ) -> Picture | None:
-    """Both axes logarithmic: flops per byte along, FLOP/s up.
+    """Draw the roofline on two logarithmic axes: flops per byte along, FLOP/s up.
 
     Measured roofs are lines and published ones are dotted; cases are letters.
 
@@ -98,7 +100,9 @@ def _roofs_shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, .
 def _range(
     places: Sequence[Place], memory: Roof, compute: Sequence[Roof]
 ) -> tuple[float, float]:
-    """Of the intensities: the cases and the ridges, with room on both sides."""
+    """Return the range of the intensities: the cases and the ridges, with room on both
+    sides.
+    """
     inside = [place.intensity for place in places if place.intensity and place.rate]
     ridges = [ridge(roof, memory) for roof in compute]
     inside += ridges
@@ -113,7 +117,7 @@ def _range(
 
 
 def _heights(places: Sequence[Place], drawn: Sequence[Series]) -> tuple[float, float]:
-    """Of the rates, with room for a name over the highest roof."""
+    """Return the range of the rates, with room for a name over the highest roof."""
     rates = [place.rate for place in places if place.intensity and place.rate]
     rates += [height for series in drawn for height in series.y]
     return min(rates) / HEADROOM, max(rates) * HEADROOM
@@ -176,8 +180,9 @@ def _spread(low: float, high: float) -> list[float]:
 def _letters(
     places: Sequence[Place], colors: Sequence[Color], selected: Place | None
 ) -> Iterator[Spot]:
-    """In the colour of what ran, JAX or NumPy; the selected one in the terminal's own,
-    the brightest that is sure to be readable, and first, so that it gives way to none.
+    """Yield the letters in the colour of JAX or NumPy; the selected one in the
+    terminal's own, the brightest that is sure to be readable, and first, so that it
+    gives way to none.
     """
     named = list(zip(places, letters(places), strict=True))
     for case, letter in sorted(named, key=lambda pair: pair[0] is not selected):
@@ -201,7 +206,9 @@ def _names(
 
 
 def rate_text(roof: Roof) -> str:
-    """Its speed in its unit: ``64.2 GFLOP/s``. Integer arithmetic counts like any."""
+    """Write the rate of a roof: ``64.2 GFLOP/s``. Integer arithmetic counts
+    like any.
+    """
     return fmt.rate(roof.per_second, quantity_of(roof))
 
 

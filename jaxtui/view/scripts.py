@@ -124,7 +124,7 @@ def _recipe(planned: Sequence[PlannedCase]) -> Recipe:
 
 
 def _script(title: str, recipe: Recipe, modules: Set[str], *sections: str) -> str:
-    """What a recipe needs and defines, and then what is done with it."""
+    """Write the imports and definitions of a recipe, and then the sections."""
     head = [line for name, line in IMPORTS.items() if name in modules]
     head += [X64] * recipe.x64
     texts = ("\n".join(head), recipe.function, *sections)

@@ -24,35 +24,35 @@ CLOSE = 1.05
 
 
 class Clocks(msgspec.Struct, frozen=True):
-    """What a stopwatch around some calls reads, and what their work took."""
+    """The reading of a stopwatch around some calls, and the time of their work."""
 
     stopwatch: float
     """Seconds."""
     work: float
     """Seconds."""
     flops: float | None = None
-    """Of all calls."""
+    """Flops of all calls."""
     peak: float | None = None
     """FLOP/s of the chip."""
     inline: bool = False
     """The calls computed before they returned."""
     repeats: int | None = None
-    """Of a loop: of so many plain repeats both are the medians; 0 while there is only
-    one, that was watched."""
+    """The number of plain repeats of a loop, of which both are the medians; 0 while
+    there is only one, that was watched."""
 
     ends: tuple[float, float] | None = None
-    """Of a loop: between what the ratio lay from turn to turn."""
+    """The range of a loop's ratio from turn to turn."""
 
     @property
     def vague(self) -> bool:
-        """Of a loop: whether the ratio is not known to within a third."""
+        """True for a loop whose ratio is not known to within a third."""
         if self.repeats is None or self.inline:
             return False
         return self.ends is None or is_vague(*self.ends, confidence(self.repeats))
 
     @property
     def ratio(self) -> float:
-        """How many times longer the work took than the stopwatch says."""
+        """The ratio of the work's time to the stopwatch's."""
         return max(self.work, 1e-12) / max(self.stopwatch, 1e-12)
 
     @property
@@ -99,7 +99,7 @@ class Clocks(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Remark:
-        """What to think of the stopwatch."""
+        """Return the judgement on the stopwatch."""
         if self.inline:
             return Remark("stopwatch-inline")
         if self.impossible:
@@ -138,7 +138,7 @@ def of_measured(measured: LoopMeasured) -> Clocks:
 
 
 def moment(clocks: Clocks, line: Timeline, time: float) -> float:
-    """Where the clocks are when the repeat that is drawn has come to a time.
+    """Return the clocks' reading when the drawn repeat has come to a time.
 
     It may be slower than the plain ones: its stopwatch stops when theirs does, and its
     work ends with theirs.
@@ -160,16 +160,18 @@ def of_case(case: CaseState) -> Clocks | None:
 
 
 class Factor(NamedTuple):
-    """How many times longer a call took than the stopwatch says."""
+    """The ratio of a call's time to the stopwatch's."""
 
     text: str
     """``14×``; one that is not known to within a third is its interval: ``8.4–20×``."""
     ends: str = ""
-    """Its interval otherwise; of single rounds there is none."""
+    """The interval, if it is not in the text; single rounds have none."""
 
 
 def off_by(case: CaseState) -> Factor | None:
-    """By which factor a stopwatch is wrong; ``None`` before there are figures."""
+    """Return the factor by which a stopwatch is wrong; ``None`` before there are
+    figures.
+    """
     measured, clocks = case.measurement, of_case(case)
     if clocks is None or not (measured and measured.ready and measured.dispatch):
         return None
@@ -188,15 +190,15 @@ class Bar(msgspec.Struct, frozen=True):
     seconds: float | None = None
     """``None`` while it is not known."""
     role: str = "label"
-    """Of its bar."""
+    """The role of its bar."""
     digits: int = 3
-    """How many of its figure are known."""
+    """The known digits of its figure."""
     parts: tuple[str, ...] = ()
-    """What follows from it, the most important first."""
+    """The consequences of it, the most important first."""
     wrong: bool = False
-    """Whether that is a danger."""
+    """True if these are a danger."""
     vague: bool = False
-    """Whether its figure is not known to within a third."""
+    """True if its figure is not known to within a third."""
 
 
 def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> list[Line]:
@@ -258,8 +260,9 @@ def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> lis
 
 
 def sketch(width: int, height: int) -> list[Line]:
-    """What a call does on host and device, and when two clocks of it stop: before
-    there are figures, so not to scale. Where there is no room, the clocks in words.
+    """Draw a call on host and device, and the moments at which two clocks of it stop:
+    before there are figures, so not to scale. Where there is no room, write the clocks
+    in words.
     """
     label = max(len(one.label) for one in BEFORE) + 1
     words = {one.label: one.parts[0] for one in BEFORE}
@@ -331,7 +334,7 @@ def loop_lines(clocks: Clocks, width: int, *, until: float | None = None) -> lis
 
 
 def judgement(clocks: Clocks) -> Line:
-    """What to think of the stopwatch of a loop, and of how many repeats that is."""
+    """Write the judgement on the stopwatch of a loop, and the number of repeats."""
     if clocks.repeats == 0:
         return (Span("one watched repeat so far"),)
     sentence = words.sentence(clocks.verdict)
@@ -345,7 +348,7 @@ def judgement(clocks: Clocks) -> Line:
 
 
 def median_of(repeats: int) -> str:
-    """Of how many repeats the clocks of a loop are."""
+    """Write the number of repeats behind the clocks of a loop."""
     return f"median of {repeats} repeats" if repeats > 1 else "of one repeat"
 
 
@@ -356,11 +359,11 @@ BEFORE = (
     Bar("truth", parts=("until the result arrives",)),
     Bar("NumPy", parts=("the same on the host",)),
 )
-"""What is going to be timed."""
+"""The bars of what is going to be timed."""
 
 
 def _verdict(found: Clocks) -> tuple[str, ...]:
-    """What to say beside the speed that the stopwatch claims."""
+    """Return the words next to the speed that the stopwatch claims."""
     label = words.label(found.verdict)
     return (label, f"peak {fmt.rate(found.peak)}") if found.impossible else (label,)
 
@@ -441,7 +444,9 @@ def first_minute(run: Job, width: int) -> list[Line]:
 
 
 class Document(Results, frozen=True, kw_only=True):
-    """What ``jaxtui lie --json`` prints: a run and the figures of the four lines."""
+    """The document of ``jaxtui lie --json``: a run and the figures of the four
+    lines.
+    """
 
     stopwatch_seconds: float | None = None
     """Until the call returned."""

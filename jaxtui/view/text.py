@@ -20,7 +20,7 @@ from jaxtui.plot import COLORS, HEAT, SERIES, Color, on_heat
 from jaxtui.text import Painted, visible
 
 COLUMNS = 80
-"""Of text that a command prints, however wide the terminal is."""
+"""The columns of text that a command prints, however wide the terminal is."""
 
 
 def _rgb(color: Color, ground: int = 38) -> str:
@@ -69,19 +69,19 @@ _WHOLE = re.compile(r"`[^`]+`|\d [nµm]?s\b|\d %|\d [kMGTP]?i?(?:B|FLOP)(?:/s)?\
 """Commands, so that they can be copied, and figures with their units."""
 
 _BLANK = str.maketrans(dict.fromkeys("\t\n\x0b\x0c\r", " "))
-"""What is a blank in a line."""
+"""The characters that become a blank in a line."""
 
 
 class Span(msgspec.Struct, frozen=True):
     text: str
     role: str = "label"
-    """What it is, e.g. ``chip``, ``selected``, ``process-0``, ``muted``, ``label``."""
+    """The role, e.g. ``chip``, ``selected``, ``process-0``, ``muted``, ``label``."""
     device: str | None = None
     """The device that a click here means."""
 
 
 Line = tuple[Span, ...]
-"""One row of the drawing."""
+"""A row of the drawing."""
 
 
 def device_at(lines: Sequence[Line], x: int, y: int) -> str | None:
@@ -322,7 +322,7 @@ class Column(msgspec.Struct, frozen=True):
     head: str
     cells: Sequence[Line]
     rank: int = 0
-    """Those with the highest go first where there is no room; 0 stays."""
+    """The rank: columns with the highest go first where there is no room; 0 stays."""
     right: bool = False
     least: int = 0
     """Cells that it keeps for figures yet to come: a column that grows during a run
@@ -330,9 +330,9 @@ class Column(msgspec.Struct, frozen=True):
     most: int = sys.maxsize
     """Cells that it takes at most; longer ones are cut."""
     grows: bool = False
-    """It takes what the others leave; its cells are cut."""
+    """True if it takes the room that the others leave; its cells are cut."""
     tail: bool = False
-    """Of a cell that is cut the end stays."""
+    """True if the end of a cut cell stays."""
 
     @property
     def width(self) -> int:
@@ -349,7 +349,7 @@ class Table(msgspec.Struct, frozen=True):
     """Blanks between two columns."""
 
     def head(self, place: int) -> str:
-        """What stands over a column, aligned."""
+        """Return the head of a column, aligned."""
         head, width = self.columns[place].head, self.widths[place]
         return head.rjust(width) if self.columns[place].right else head.ljust(width)
 

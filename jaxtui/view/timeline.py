@@ -1,4 +1,4 @@
-"""What is said of a loop: its names, why it has no figures yet, and its report."""
+"""The report of a loop: its names, the reason for missing figures, and its remarks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAITS: dict[LoopStyle, str] = {
     "end": "block at the end",
     "each": "block every call",
 }
-"""When the host waits."""
+"""The names of the host's waits."""
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that keys go through."""
@@ -30,7 +30,7 @@ def next_calls(calls: int, by: int) -> int:
 
 
 def links(loop: Loop) -> str:
-    """How its calls hang together, in a word."""
+    """Return the dependency of its calls, in a word."""
     return "chained" if loop.chained else "independent"
 
 
@@ -41,7 +41,7 @@ def label(loop: Loop) -> str:
 
 
 def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
-    """Why there is nothing to draw yet; a failure has what to do in a second line.
+    """Write why there is nothing to draw yet; a failure has advice in a second line.
 
     Args:
         state: what is known of the engine.
@@ -63,7 +63,7 @@ def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
 
 
 def report(loop: Loop, line: Timeline, measured: LoopMeasured | None) -> Report:
-    """What there is to say of a loop beside its lanes.
+    """Return the report of a loop below its lanes.
 
     Args:
         loop: the one that was asked for.
@@ -76,7 +76,7 @@ def report(loop: Loop, line: Timeline, measured: LoopMeasured | None) -> Report:
 
 
 def call_text(line: Timeline, index: int, *, inline: bool) -> str:
-    """What happened in one call.
+    """Describe one call.
 
     Args:
         line: all calls.

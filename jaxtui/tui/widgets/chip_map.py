@@ -36,7 +36,7 @@ _HEAT = {
     f"heat-{level}": (f"rgb{on_heat(level)}", f"rgb{color}")
     for level, color in enumerate(HEAT)
 }
-"""Of the colours of a heat map: that of the text, and that of the tile."""
+"""The colours of a heat map: that of the text, and that of the tile."""
 
 _WORDS = {
     **_COLORS,
@@ -70,7 +70,7 @@ class ChipMap(ScrollView, can_focus=True):
         self._selected: str | None = None
         self._lines: list[Line] = []
         self._strips: dict[Line, Strip] = {}
-        """How lines look, as far as that was asked."""
+        """The strips of lines drawn so far."""
 
     def show(
         self,
@@ -99,7 +99,7 @@ class ChipMap(ScrollView, can_focus=True):
 
     @property
     def text(self) -> str:
-        """What is drawn, without its colours."""
+        """The text without its colours."""
         return "\n".join(self._strip(line).text.rstrip() for line in self._lines)
 
     def action_step(self, across: int, down: int) -> None:

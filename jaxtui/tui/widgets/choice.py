@@ -34,9 +34,9 @@ class Entry(msgspec.Struct, frozen=True):
     value: str
     name: str
     about: str = ""
-    """What stands below the list while the cursor is here."""
+    """The text below the list while the cursor is here."""
     markable: bool = True
-    """It can be chosen together with others."""
+    """True if it can be chosen together with others."""
 
 
 class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
@@ -156,14 +156,14 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
 
     @property
     def _result(self) -> tuple[str, ...]:
-        """What Enter takes, in the order of the entries."""
+        """Return the values that Enter takes, in the order of the entries."""
         marked = [one.value for one in self._entries if one.value in self._marked]
         if self._multiple and self._marking and marked:
             return tuple(marked)
         return (self._current.value,) if self._current is not None else ()
 
     def _say(self) -> None:
-        """What stands below the list: about the entry, and what the keys do."""
+        """Show the text below the list: about the entry, and its keys."""
         entry = self._current
         about = self.query_one("#choice-about", Static)
         about.update(entry.about if entry else "")
@@ -243,7 +243,7 @@ class Choice(Widget, can_focus=True):
 
     options: reactive[tuple[str, ...]] = reactive((), layout=True)
     chosen: reactive[tuple[str, ...]] = reactive((), layout=True)
-    """What is chosen, in the order of the options."""
+    """The chosen values, in the order of the options."""
 
     class Changed(Message):
         """Something else was chosen."""

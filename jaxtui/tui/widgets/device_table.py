@@ -19,7 +19,7 @@ class DeviceMoved(Message):
 
 
 class DeviceTable(Grid):
-    """One row per device; the row under the cursor is the selected device."""
+    """A row per device; the row under the cursor is the selected device."""
 
     class Paged(Message):
         """A key asked for another page of what is below the table."""
@@ -29,7 +29,7 @@ class DeviceTable(Grid):
             self.pages = pages
 
     pages_below = False
-    """Whether PgUp and PgDn are for what is below."""
+    """True if PgUp and PgDn are for the widget below."""
 
     def show(
         self,

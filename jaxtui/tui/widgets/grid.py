@@ -34,7 +34,7 @@ _STYLES = {
     "note": "$check-low",
     "bad": "$danger",
 }
-"""Of the roles in tables; a row has no room for much that is bold."""
+"""The styles of the roles in tables; a row has no room for much that is bold."""
 
 
 STRIPS = 256
@@ -72,24 +72,24 @@ class Grid(ScrollView, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self.drawn = Table()
-        """What is drawn."""
+        """The table as drawn."""
         self.keys: tuple[str, ...] = ()
-        """Of its rows."""
+        """The keys of its rows."""
         self.cursor_row = 0
         self._strips: LRUCache[tuple[Line, str, int], Strip] = LRUCache(STRIPS)
-        """How lines look: their text, what they are, and their width."""
+        """Strips by text, style, and width."""
 
     def moved(self, key: str) -> None:
         """A key or a click has moved the cursor to a row."""
 
     @property
     def key_here(self) -> str | None:
-        """Of the row under the cursor."""
+        """Return the key of the row under the cursor."""
         return self.keys[self.cursor_row] if self.keys else None
 
     @property
     def text(self) -> str:
-        """What is drawn, without its colours."""
+        """The text without its colours."""
         return "\n".join(self.drawn.lines()) if self.drawn.columns else ""
 
     def cell(self, key: str, column: str) -> str:
@@ -216,6 +216,6 @@ class Grid(ScrollView, can_focus=True):
 
 
 def _look(table: Table) -> tuple[object, ...]:
-    """What makes another table of it."""
+    """Return the parts that make a table another one."""
     heads = [(one.key, one.head) for one in table.columns]
     return heads, table.widths, table.gap

@@ -48,7 +48,9 @@ _KEYS = (
 
 
 class Hardware(Horizontal):
-    """As high and as wide as the devices need, in the room that there is."""
+    """The devices and their map, as high and as wide as they need, in the room that
+    there is.
+    """
 
     HELP: ClassVar[str] = "On the devices and their map"
 
@@ -72,8 +74,8 @@ class Hardware(Horizontal):
         self._columns: tuple[Column, ...] = ()
         """Made from the source."""
         self.is_single = False
-        """Whether there is one device without a place, and so no map: the machine
-        stands below it, and there is room beside both."""
+        """True with one device without a place, and so no map: the machine stands below
+        it, and there is room beside both."""
 
     def action_links(self) -> None:
         from jaxtui.tui.links import open_links
@@ -81,7 +83,7 @@ class Hardware(Horizontal):
         open_links(base(self))
 
     def action_colour(self) -> None:
-        """What the map shows next: each rate that there is, and then none."""
+        """Show the next rate on the map, or none after the last."""
         app = base(self)
         state = app.session.state
         shown = rates.choices(state.rates)

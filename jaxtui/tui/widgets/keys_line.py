@@ -22,20 +22,20 @@ class Key(NamedTuple):
     """A key and what it does."""
 
     name: str
-    """As people write it."""
+    """The name as people write it."""
     label: str
     binding: Binding
     enabled: bool = True
-    """Whether it does anything now."""
+    """True if it does anything now."""
 
     @property
     def columns(self) -> int:
-        """How many it takes, with the gap after it."""
+        """The columns that it takes, with the gap after it."""
         return cell_len(f"{self.name} {self.label} ")
 
 
 class KeysLine(Widget):
-    """What Textual's Footer shows, in one widget instead of one for each key.
+    """Textual's Footer in one widget instead of one for each key.
 
     Those are made anew whenever a key may mean something else, half a dozen times
     before the first devices are there, and they are cut at the edge of the screen.
@@ -63,7 +63,7 @@ class KeysLine(Widget):
 
     @property
     def keys(self) -> Sequence[Key]:
-        """Those that are shown, from left to right."""
+        """The visible keys, from left to right."""
         if self._keys is None:
             self._keys = tuple(_shown(self.screen))
         return fitting(self._keys, self.size.width)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jaxtui.machine.load import Load
 
 READINGS = 240
-"""That are kept, one a second: a cell each on a wide screen."""
+"""The number of kept readings, one a second: a cell each on a wide screen."""
 
 
 class LoadPanel(Panel):

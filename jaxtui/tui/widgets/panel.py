@@ -1,4 +1,4 @@
-"""What a screen is made of: bordered parts that name their keys, lists and inputs."""
+"""The parts of a screen: bordered panels that name their keys, lists and inputs."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from jaxtui.tui.widgets.paper import content
 from jaxtui.view.text import Line
 
 _NAMES = {"enter": "Enter", "escape": "Esc", "space": "Space", "delete": "Del"}
-"""Of keys, as a border writes them."""
+"""The names of keys, as a border writes them."""
 
 
 class Hint(NamedTuple):
-    """What a lower border says of a key; a click on the words presses it."""
+    """The hint of a lower border on a key; a click on the words presses it."""
 
     name: str
-    """Of the key or keys, as people write it; empty where there is none."""
+    """The name of the key or keys, as people write it; empty where there is none."""
     label: str
-    """What the key does, or words that have none."""
+    """The key's effect, or words that have none."""
     key: str = ""
-    """As Textual names it; empty where a click does nothing."""
+    """Textual's name for it; empty where a click does nothing."""
     about: str = ""
-    """What the key acts on, in front of its words."""
+    """The object of the key, in front of its words."""
 
 
 def hint(node: DOMNode, action: str, words: str = "", about: str = "") -> Hint:
-    """What a key does, from its binding.
+    """Return the hint of a key, from its binding.
 
     Args:
         node: it, its screen or the app has a key with this action.
@@ -61,7 +61,7 @@ def _keys(kind: type[DOMNode]) -> tuple[Binding, ...]:
 
 
 Hints = Sequence["Hint | str"]
-"""Of a border; a text is words that cannot be clicked."""
+"""The hints of a border; a text is words that cannot be clicked."""
 
 
 def _clickable(hints: Sequence[Hint]) -> Content:

@@ -52,7 +52,7 @@ STYLES = {
         for level, color in enumerate(HEAT)
     },
 }
-"""How the roles of spans are drawn, on every screen."""
+"""The styles of the roles of spans, on every screen."""
 
 Write = Callable[[int], Iterable[Line]]
 """Makes the lines for a width in cells."""
@@ -77,7 +77,7 @@ class Figure(Digits):
 
 
 class Paper(Widget):
-    """As high as its text."""
+    """A text, as high as its lines."""
 
     DEFAULT_CSS = """
     Paper { height: auto; width: 1fr; }
@@ -91,7 +91,7 @@ class Paper(Widget):
 
     @property
     def text(self) -> str:
-        """What is written, without its styles."""
+        """The text without its styles."""
         return "\n".join(line.plain.rstrip() for line in self._shown)
 
     def show(self, write: Write) -> None:

@@ -50,7 +50,7 @@ class PlotView(Widget):
 
     @property
     def text(self) -> str:
-        """What is drawn, without its colours."""
+        """The text without its colours."""
         return "\n".join(strip.text for strip in self._strips)
 
     def show(self, draw: Draw | None) -> None:
@@ -175,7 +175,7 @@ class PlotReader(PlotView, can_focus=True):
         self._subject: object = None
         self._place: int | None = None
         self._waiting: events.MouseMove | None = None
-        """Where the mouse was last, while the terminal has no room."""
+        """The last mouse move, while the terminal has no room."""
 
     @property
     def place(self) -> int | None:

@@ -124,7 +124,7 @@ class Results(Panel):
 
 
 def _lines(state: State, width: int, *, full: bool) -> Iterator[Line]:
-    """What there is to say of the selected case; in full with what is usual."""
+    """Yield the lines on the selected case; in full with what is usual."""
     case, run = state.case, state.run
     if case is not None and run is not None:
         yield from statement_lines(bench.statements(case, run, full=full), width)

@@ -24,7 +24,7 @@ from jaxtui.view.text import Column, Line, Span, bar, columns, plain
 from jaxtui.view.words.profile import activity
 
 ROWS, GAPS, COMPILES, HOLDINGS = 15, 5, 5, 5
-"""Of the tables; what is cut is a row of its own."""
+"""Rows of the tables; the rest is a row of its own."""
 
 NAME = 36
 """Cells of a name at least, if it is so long; other columns drop out before."""
@@ -47,7 +47,7 @@ NO_LINE = "added by XLA"
 def report(
     profile: Profile, by: By | None = None, *, host: str = "", most: int = ROWS
 ) -> Report:
-    """Where the time of a step goes.
+    """Return the report on the time of a step.
 
     Args:
         profile: of a trace.
@@ -201,7 +201,9 @@ def _rate(value: float | None, quantity: fmt.Quantity) -> str:
 
 
 def share_text(share: float) -> str:
-    """Of a step; less than a hundredth of a percent is as good as nothing."""
+    """Write a share of a step; less than a hundredth of a percent is as good as
+    nothing.
+    """
     return fmt.percent(share) if share >= 1e-4 or not share else "<0.01 %"
 
 
@@ -215,7 +217,7 @@ def _roof(where: analysis.RoofShare) -> str:
 
 
 def _runs(count: float) -> str:
-    """In a step; a part of them where steps differ."""
+    """Write the runs in a step; a fraction where steps differ."""
     if not count:
         return ""
     return str(round(count)) if abs(count - round(count)) < 0.05 else f"{count:.1f}"

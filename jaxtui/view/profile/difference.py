@@ -1,4 +1,4 @@
-"""What became slower since another profile."""
+"""The changes since another profile."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _signed(seconds: float, unit: Any) -> str:
 
 
 def difference(before: Document, after: Document, by: By) -> Report:
-    """What became slower and what faster, the largest change first."""
+    """Return the report on slower and faster keys, the largest change first."""
     changes = analysis.changes(keys(before, by), keys(after, by))
     old, new = before.step_seconds or 0.0, after.step_seconds or 0.0
     idle = Change("idle", before.idle_seconds or 0.0, after.idle_seconds or 0.0)

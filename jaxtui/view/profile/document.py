@@ -43,7 +43,7 @@ class SourceRow(Record, frozen=True, kw_only=True):
     line: int
     function: str
     seconds: float
-    """Its part of the kernel's own time."""
+    """Seconds of the kernel's own time."""
 
 
 class KernelRow(Record, frozen=True, kw_only=True):
@@ -63,12 +63,14 @@ class KernelRow(Record, frozen=True, kw_only=True):
     flops: float | None
     bytes: float | None
     peak_flops_per_second: float | None = None
-    """Of one device, for the dtype that the kernel multiplies."""
+    """The peak of one device, for the dtype that the kernel multiplies."""
     lines: tuple[SourceRow, ...]
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """Of ``profile``. Seconds are those of a step unless they say otherwise."""
+    """The document of ``profile``. Seconds are those of a step unless they say
+    otherwise.
+    """
 
     schema: int = SCHEMA
     host: Host | None
@@ -98,7 +100,7 @@ def document(
     host: Host | None = None,
     failed: WorkFailed | None = None,
 ) -> Document:
-    """What is known of a profile, and why there is none."""
+    """Return the document of a profile, or of the reason why there is none."""
     known = profile
     return Document(
         host=host,
@@ -202,11 +204,11 @@ ENDINGS = (".json", ".csv", ".md", ".svg")
 
 
 LARGEST = 1e30
-"""Of a number in a document: sums and ratios of such are still numbers."""
+"""The largest number in a document: sums and ratios of such are still numbers."""
 
 
 def _possible(value: Any) -> bool:
-    """Whether no number of it is impossible."""
+    """Return whether all of its numbers are possible."""
     if isinstance(value, dict):
         return all(map(_possible, value.values()))
     if isinstance(value, list):

@@ -29,7 +29,7 @@ class _Node:
     def boxes(
         self, depth: int = 0, start: float = 0.0
     ) -> Iterator[tuple[int, float, _Node]]:
-        """It and what it calls, with depth and start in seconds."""
+        """Yield the node and its callees, with depth and start in seconds."""
         yield depth, start, self
         for inner in sorted(self.inner.values(), key=lambda each: -each.seconds):
             yield from inner.boxes(depth + 1, start)

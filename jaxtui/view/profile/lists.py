@@ -21,7 +21,7 @@ CONTEXT = 2
 """Lines around one that takes time."""
 
 MOST_KERNELS = 200
-"""In a list."""
+"""The most kernels in a list."""
 
 
 class SourceLine(NamedTuple):
@@ -31,9 +31,9 @@ class SourceLine(NamedTuple):
     number: int
     text: str
     row: Row | None = None
-    """Of a line that takes time, or calls one that does."""
+    """The row of a line that takes time, or calls one that does."""
     share: float = 0.0
-    """Of a step."""
+    """The share of a step."""
     heat: str = ""
     """The role of its margin; empty for what takes no time."""
 
