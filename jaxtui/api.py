@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,7 +38,6 @@ from jaxtui.model import (
     Ready,
     Remark,
     SelectionError,
-    rejection,
 )
 from jaxtui.selection import SizedOp
 from jaxtui.session import Session, following
@@ -63,16 +62,6 @@ def ops() -> tuple[OpInfo, ...]:
     return catalogue()
 
 
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Put a refused argument into words."""
-    try:
-        yield
-    except SelectionError as error:
-        raise SelectionError(error.remark, words.text(error.remark)) from None
-
-
-@_in_words()
 def bench(
     *names: Any,
     size: int | str | Iterable[int | str] | None = None,
@@ -138,7 +127,10 @@ def bench(
     chosen: tuple[SizedOp, ...] | None = None
     if names and callable(names[0]):
         if size is not None or seed or count > 1 or (args and names[1:]):
-            raise rejection("arguments-given")
+            raise SelectionError(
+                "A function that is given its arguments takes neither size, seed nor"
+                " args, and runs in this process alone."
+            )
         op = functions.op_of(names[0])
         chosen = (SizedOp(op),)
         scope = _own.given(op, names[0], names[1:])
@@ -318,10 +310,15 @@ def _device(value: Any) -> str:
 def _target(value: float) -> float:
     if isinstance(value, (int, float)) and 0 <= value < 1:
         return float(value)
-    raise rejection("target-refused", typed=repr(value))
+    raise SelectionError(
+        f"The target {value!r} is not a share below 1: give 0.03 for 3 %."
+    )
 
 
 def _seed(value: int) -> int:
     if isinstance(value, int) and 0 <= value <= experiments.LARGEST_SEED:
         return value
-    raise rejection("seed-refused", typed=repr(value), most=experiments.LARGEST_SEED)
+    raise SelectionError(
+        f"The seed {value!r} is not a whole number from 0 to"
+        f" {experiments.LARGEST_SEED}: give one such as 0."
+    )

@@ -38,6 +38,7 @@ from jaxtui.commands.common import (
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
 from jaxtui.signals import interrupt
+from jaxtui.text import did_you_mean
 
 COMMANDS = (
     "audit",
@@ -84,7 +85,10 @@ class Commands(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        raise refused("command-unknown", typed=name, commands=COMMANDS)
+        near = did_you_mean(name, COMMANDS)
+        raise refused(
+            f'There is no command "{name}": choose one of {", ".join(COMMANDS)}.{near}'
+        )
 
 
 @click.group(
@@ -106,7 +110,9 @@ def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
     if ctx.invoked_subcommand is None:
         return app.run(ctx.ensure_object(Common), hold=hold, fps=fps)
     if hold or fps:
-        raise refused("app-options")
+        raise refused(
+            "--hold and --fps belong to the app: leave them out with a command."
+        )
     return FINE
 
 
@@ -160,13 +166,13 @@ def _failed(error: Exception) -> int:
     if modules := child.hiding(text, os.environ.get("PYTHONPATH", "")):
         why = child.hides((*modules,), next(iter(modules.values())))
         return _refuse(CANNOT_RUN, f"{why} {child.RENAME}")
-    # Only now, as in ``words_of``.
+    # Only now: neither a help nor the start of the app's engine waits for these.
     from jaxtui.history.store import HistoryError
     from jaxtui.model import SelectionError
     from jaxtui.view import words
 
     if isinstance(error, SelectionError):
-        return _refuse(USAGE, words.text(error.remark))
+        return _refuse(USAGE, str(error))
     if isinstance(error, HistoryError):
         return _refuse(CANNOT_RUN, words.text(error.remark))
     if isinstance(error, OSError) and (limited := no_files(error)):
@@ -177,7 +183,7 @@ def _failed(error: Exception) -> int:
     ):  # a help, which click prints
         return _refuse(CANNOT_RUN, str(broken(error)))
     say(text.rstrip(), fails=True)
-    return _refuse(INTERNAL, words.of("bug"))
+    return _refuse(INTERNAL, "This is a bug in jaxtui, not in what you typed.")
 
 
 def _refuse(code: int, sentence: str) -> int:

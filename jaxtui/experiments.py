@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from jaxtui import format as fmt
 from jaxtui.model import (
     COMPILED_MODES,
     HOST,
@@ -26,8 +27,8 @@ from jaxtui.model import (
     OpInfo,
     Precision,
     Remark,
+    SelectionError,
     refusal,
-    rejection,
 )
 from jaxtui.model.machine import group_name, members
 from jaxtui.model.mesh import Mesh
@@ -139,21 +140,23 @@ def build(
     chosen = [info for info, *_ in combined]
     if dtypes and all(op.own for op in chosen):
         op = short_name(chosen[0].name)
-        raise rejection("dtype-of-arguments", dtype=dtypes[0], op=op)
+        raise SelectionError(
+            f"The dtype {dtypes[0]} means nothing for {op}: a function of your own has"
+            " that of its arguments, such as bf16[8,128]."
+        )
     if "default" not in precisions and not any(op.takes_precision for op in chosen):
         taking = tuple(dict.fromkeys(short_name(op.name) for op in chosen))
-        raise rejection("precision-unused", precision=precisions[0], ops=taking)
+        raise SelectionError(
+            f'The precision "{precisions[0]}" is for matrix products:'
+            f" {fmt.listed(taking)} takes only default."
+        )
     if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
         several = len(devices or "1") if set(modes) - set(HOST_MODES) else 1
         counts = (len(precisions), several, len(modes), len(inputs))
         factors = _factors(lists, counts)
-        raise rejection(
-            "too-many-cases",
-            factors=tuple(factors),
-            counts=tuple(factors.values()),
-            ops=len(lists),
-            cases=count,
-            most=MAXIMUM_CASES,
+        raise SelectionError(
+            f"{product(factors, len(lists), count)}: one run has at most"
+            f" {fmt.count(MAXIMUM_CASES)}; shorten a list."
         )
     cases = dict.fromkeys(
         Case(
@@ -172,7 +175,7 @@ def build(
         )
     )
     if not cases:
-        raise rejection("nothing-selected")
+        raise SelectionError("Nothing is selected: name an op, a dtype and a mode.")
     return Experiment(
         cases=tuple(cases),
         budget_seconds=budget,
@@ -256,7 +259,9 @@ def parse_processes(text: str) -> int:
     typed = text.strip() or "1"
     count = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
     if not 1 <= count <= MAXIMUM_PROCESSES:
-        raise rejection("processes-refused", typed=text, most=MAXIMUM_PROCESSES)
+        raise SelectionError(
+            f'"{text}" is not a number of processes: give 1 to {MAXIMUM_PROCESSES}.'
+        )
     return count
 
 
@@ -396,6 +401,30 @@ def _factors(
     else:
         factors = {"size-and-dtype": sum(map(math.prod, ops.values()))}
     return factors | dict(zip(_OTHERS, others, strict=True))
+
+
+_NOUNS = {
+    "place": ("place", " for inputs"),
+    "size-of-op": ("size", " of {ops} ops"),
+    "size-and-dtype": ("pair", " of size and dtype for {ops} ops"),
+}
+"""A noun, which may be plural, and what follows it; others are their own noun."""
+
+
+def product(factors: Mapping[str, int], ops: int, cases: int) -> str:
+    """The factors and their product: ``2 ops × 40 sizes = 80 cases``."""
+    combinations = math.prod(factors.values())
+    what = fmt.plural(cases, "case")
+    if combinations == 1:
+        return what
+    if cases != combinations:
+        what = f"{fmt.count(combinations)} combinations, {what} in all"
+    texts = []
+    for name, count in factors.items():
+        noun, rest = _NOUNS.get(name, (name, ""))
+        if count > 1:
+            texts.append(f"{fmt.plural(count, noun)}{rest.format(ops=ops)}")
+    return f"{' × '.join(texts)} = {what}"
 
 
 class Extent(msgspec.Struct, frozen=True):

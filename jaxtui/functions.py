@@ -16,9 +16,9 @@ from functools import partial
 from types import MethodType
 from typing import Any
 
-from jaxtui.model import rejection
+from jaxtui.model import SelectionError
 from jaxtui.places import read_whole
-from jaxtui.text import nearest
+from jaxtui.text import ended, nearest
 
 LARGEST_BYTES = 4_000_000
 """Bytes of the largest file that people have written; reading more would take
@@ -37,7 +37,7 @@ def whole_path(path: str) -> str:
         whole.encode()
     except (OSError, UnicodeEncodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise rejection("file-unreadable", file=path, why=why) from error
+        raise SelectionError(f"Cannot read {path}: {ended(why)}") from error
     return whole
 
 
@@ -54,10 +54,15 @@ def read(whole: str, path: str) -> bytes:
     try:
         return read_whole(whole, LARGEST_BYTES)
     except FileNotFoundError as error:
-        raise rejection("file-missing", file=path, near=_near_file(whole)) from error
+        near = _near_file(whole)
+        question = f" Did you mean {near}?" if near else ""
+        raise SelectionError(
+            f"There is no file {path}.{question} Name a Python file and a function, as"
+            " in train.py:step."
+        ) from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise rejection("file-unreadable", file=path, why=why) from error
+        raise SelectionError(f"Cannot read {path}: {ended(why)}") from error
 
 
 def op_of(function: Callable[..., Any]) -> str:

@@ -28,12 +28,12 @@ from jaxtui.model import (
     OpInfo,
     Precision,
     SelectionError,
-    rejection,
 )
 from jaxtui.model import mesh as meshes
 from jaxtui.model.machine import group_name, id_ranges, members
 from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import join_specs, parse_spec
+from jaxtui.text import did_you_mean
 
 MAXIMUM_SIZE = 10**15
 """Upper limit to catch typos: no machine holds an array of more elements."""
@@ -106,12 +106,15 @@ def _parse_part(part: str) -> list[int]:
     low, high = _parse_number(start.strip(), part), _parse_number(end.strip(), part)
     if low > high:
         upwards = f"{end.strip()}..{start.strip()}"
-        raise rejection("range-downwards", typed=part, upwards=upwards)
+        raise SelectionError(f'The range "{part}" runs downwards: write {upwards}.')
     grown = (round(low * factor**step) for step in itertools.count())
     sizes = itertools.takewhile(lambda size: size < high, grown)
     below = list(itertools.islice(sizes, MAXIMUM_SIZES))
     if len(below) == MAXIMUM_SIZES:
-        raise rejection("range-too-long", typed=part, most=MAXIMUM_SIZES)
+        raise SelectionError(
+            f'The range "{part}" has more than {MAXIMUM_SIZES} sizes: take a larger'
+            " factor."
+        )
     return [*below, high]  # near 1 some are the same: the caller keeps each once
 
 
@@ -120,7 +123,11 @@ def _parse_number(text: str, part: str) -> int:
     match = _NUMBER.fullmatch(text)
     value = Decimal(match[1]) * _FACTORS[match[2].lower()] if match else Decimal(0)
     if not 1 <= value <= MAXIMUM_SIZE or value != value.to_integral_value():
-        raise rejection("size-refused", typed=part)
+        raise SelectionError(
+            f'"{part}" is not a size: write a positive whole number up to 1e15 (4096,'
+            " 4k for 4 × 1024, 1e6), a range that doubles (256..4096) or grows by a"
+            " factor (256..4096x1.41), or a list (1000,2000)."
+        )
     return int(value)
 
 
@@ -144,7 +151,10 @@ def parse_bytes(text: str) -> int:
         power = ("", "k", "m", "g").index(prefix)
         value = Decimal(match[1]) * (1000 if unit == "b" else 1024) ** power
     if not 1 <= value <= MAXIMUM_SIZE or value != value.to_integral_value():
-        raise rejection("bytes-refused", typed=text.strip())
+        raise SelectionError(
+            f'"{text.strip()}" is not a size: bytes are a positive whole number up to'
+            " 1e15, such as 4096, 4k (4 × 1024), 64MiB or 1e6."
+        )
     return int(value)
 
 
@@ -188,7 +198,10 @@ def parse_ops(
     for text in texts:
         if looks_own(text) and (own or ".py" in text or "/" not in text):
             if not own:
-                raise rejection("function-unwanted", typed=text)
+                raise SelectionError(
+                    f'"{text}" is a function of a file: only `jaxtui bench`,'
+                    " `jaxtui crossover` and `jaxtui hlo` take those."
+                )
             names, own_sizes = parse_own(text)
             choices += [SizedOp(name, own_sizes) for name in names]
             continue
@@ -197,7 +210,10 @@ def parse_ops(
             op = choose(name, known, "op")
             choices.append(SizedOp(op, parse_sizes(sizes)))
         elif choices and _is_size(text):
-            raise rejection("size-for-op", typed=text, op=choices[-1].name)
+            raise SelectionError(
+                f'There is no op "{text}": write a size after its op, as in'
+                f" {choices[-1].name}:{text}, or type it as the size."
+            )
         else:
             choices.extend(SizedOp(op) for op in _choose_all(text, known, "op"))
     if not choices:
@@ -262,11 +278,14 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
                 chosen.append(group_name(device.name for device in devices))
         elif part in remote:
             owner = remote[part].process_index
-            raise rejection(
-                "device-elsewhere", device=part, process=owner, choices=tuple(names)
+            raise SelectionError(
+                f"{part} belongs to process {owner}: {_choices(names)}."
             )
         elif part == HOST:
-            raise rejection("host-chosen", choices=tuple(names))
+            raise SelectionError(
+                'JAX does not run on "host": choose mode numpy for it; for JAX'
+                f" {_choices(names)}."
+            )
         elif id_ranges(part) and not part.rpartition(":")[2].isdecimal():
             chosen.append(_group(part, id_ranges(part), devices))
         else:
@@ -286,7 +305,9 @@ def _group(text: str, ids: Sequence[range], devices: Sequence[Device]) -> str:
     for part, run in zip(typed, ids, strict=True):
         if not run:
             low, _, high = part.partition("-")
-            raise rejection("range-downwards", typed=part, upwards=f"{high}-{low}")
+            raise SelectionError(
+                f'The range "{part}" runs downwards: write {high}-{low}.'
+            )
         for number in run:  # the first that is missing ends a range without an end
             if f"{platform}:{number}" not in names:
                 groups = (group_name(names),) if names else ()
@@ -303,7 +324,10 @@ def parse_mesh(text: str) -> Mesh:
     try:
         return meshes.parse_mesh(text)
     except ValueError as error:
-        raise rejection("mesh-refused", typed=text) from error
+        raise SelectionError(
+            f'"{text}" is not a mesh: write devices per axis such as 8, 2x4 or 2x2x2,'
+            " and behind @ the axes of a collective, as in 2x4@y."
+        ) from error
 
 
 def parse_device(
@@ -330,7 +354,9 @@ def parse_device(
         )
     if len(names) > 1:
         count = len(names)
-        raise rejection("several-devices", typed=text, count=count, first=names[0])
+        raise SelectionError(
+            f'"{text}" is {count} devices: name one, such as {names[0]}.'
+        )
     return names[0]
 
 
@@ -350,7 +376,10 @@ def parse_budget(text: str, noun: str = "budget") -> float | None:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= 86_400:  # a day
-        raise rejection("time-refused", noun=noun, typed=text)
+        raise SelectionError(
+            f'The {noun} "{text}" is not a time: give seconds such as 10, at most a'
+            " day."
+        )
     return seconds
 
 
@@ -363,7 +392,7 @@ def first_device(devices: Sequence[Device]) -> Device:
     for device in devices:
         if device.addressable:
             return device
-    raise rejection("no-device")
+    raise SelectionError("JAX has no device that this process can use.")
 
 
 def _choose_all(text: str, choices: Sequence[_Text], noun: str) -> tuple[_Text, ...]:
@@ -383,7 +412,13 @@ def choose(text: str, choices: Sequence[_Text], noun: str) -> _Text:
 
 
 def _unknown(noun: str, typed: str, choices: Sequence[str]) -> SelectionError:
-    return rejection("name-unknown", noun=noun, typed=typed, choices=tuple(choices))
+    near = did_you_mean(typed.lower(), choices)
+    return SelectionError(f'There is no {noun} "{typed}": {_choices(choices)}.{near}')
+
+
+def _choices(names: Sequence[str]) -> str:
+    """The end of a sentence that refuses a name."""
+    return f"choose one of {', '.join(names)}" if names else "there is none here"
 
 
 # Functions of files.
@@ -416,16 +451,25 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     if (module := _MODULE.fullmatch(text)) and not _TYPED.fullmatch(text):
         file = functions.module_file(module["module"])
         if file is None:
-            raise rejection("module-unknown", module=module["module"])
+            raise SelectionError(
+                f"There is no module {module['module']} here, nor where this Python"
+                " looks for modules: name its file, as in path/to/file.py:name."
+            )
         text = f"{file}:{module['names']}"
     match = _TYPED.fullmatch(text)
     if match is None:
-        raise rejection("function-refused", typed=text)
+        raise SelectionError(
+            f'"{text}" is neither an op nor a function of a file: write that as'
+            " path/to/file.py:name."
+        )
     path = functions.whole_path(match["path"])
     functions.read(path, match["path"])
     names = [name.strip() for name in (match["names"] or "").split(",")]
     if not all(part.isidentifier() for name in names for part in name.split(".")):
-        raise rejection("function-refused", typed=text)
+        raise SelectionError(
+            f'"{text}" is neither an op nor a function of a file: write that as'
+            " path/to/file.py:name."
+        )
     sizes = None if match["sizes"] is None else parse_sizes(match["sizes"])
     return tuple(f"{path}:{name}" for name in names), sizes
 
@@ -439,7 +483,11 @@ def parse_arguments(texts: Iterable[str]) -> str:
     try:
         return join_specs(tuple(map(parse_spec, texts)))
     except ValueError as error:
-        raise rejection("argument-refused", typed=str(error)) from error
+        raise SelectionError(
+            f'"{error}" is not an argument: write a dtype and a shape as XLA does,'
+            " f32[1024,1024], bf16[8,128], or s32[] for a number, and behind @ an axis"
+            " of the mesh (x, y, z) or - for each dimension: f32[64,128]@x,-."
+        ) from error
 
 
 def split_arguments(text: str) -> tuple[str, ...]:

@@ -90,6 +90,17 @@ def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
     return "".join(difflib.get_close_matches(name, tuple(choices), n=1, cutoff=cutoff))
 
 
+def ended(text: str) -> str:
+    """A text of others as the end of a sentence."""
+    return f"{text.rstrip('.:')}."
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The nearest name as a question after a blank; empty if none is near."""
+    near = nearest(name, known, cutoff)
+    return f" Did you mean {near}?" if near else ""
+
+
 def literal(text: str) -> str:
     """A text as a literal of Python, all of it visible."""
     # As JSON for its quotes, which are those that formatters prefer.

@@ -23,7 +23,6 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.selection import SizedOp
-from jaxtui.view import words
 from jaxtui.view.progress import describe, extent_text
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine
@@ -160,18 +159,17 @@ def test_what_an_op_does_not_take_stays_a_case_and_is_told(
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    ("options", "said"),
     [
-        ({"precisions": ("highest",), "ops": SELU}, "precision-unused"),
-        ({"known_devices": ()}, "no-device"),
-        ({"dtypes": ()}, "nothing-selected"),
+        ({"precisions": ("highest",), "ops": SELU}, "selu takes only default"),
+        ({"known_devices": ()}, "JAX has no device"),
+        ({"dtypes": ()}, "Nothing is selected"),
     ],
 )
-def test_a_selection_without_a_case_is_refused(options, code) -> None:
+def test_a_selection_without_a_case_is_refused(options, said) -> None:
     op = options.pop("ops", MATMUL)
-    with pytest.raises(SelectionError) as refused:
+    with pytest.raises(SelectionError, match=said):
         build(op, **options)
-    assert refused.value.remark.code == code
 
 
 # The first minute, and words.
@@ -326,7 +324,7 @@ def test_what_explodes_is_refused_before_a_case_is_made() -> None:
     finally:
         tracemalloc.stop()
     counts = ("2", "1,000", "4", "3", "64", "3", "2", "9,216,000", "4,104,000")
-    assert tuple(re.findall(r"\d[\d,]*", words.text(refused.value.remark))) == (
+    assert tuple(re.findall(r"\d[\d,]*", str(refused.value))) == (
         *counts,
         "10,000",
     )

@@ -16,6 +16,7 @@ from jaxtui.view import render
 from jaxtui.view.document import Results
 from jaxtui.view.export import CSV as COLUMNS
 from jaxtui.view.export import (
+    ExistsError,
     ExportError,
     as_csv,
     check,
@@ -68,9 +69,8 @@ def test_markdown_passes_no_html() -> None:
 def test_a_file_is_never_replaced_unasked(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     write(path, "first")
-    with pytest.raises(ExportError) as refused:
+    with pytest.raises(ExistsError):
         write(path, "second")
-    assert refused.value.remark.code == "file-exists"
     assert path.read_bytes() == b"first"
     write(path, "second", replace=True)
     assert path.read_bytes() == b"second"
@@ -81,13 +81,11 @@ def test_what_can_be_known_beforehand_is(tmp_path: Path) -> None:
     path = tmp_path / "RESULTS.CSV"
     check(path, [".csv"])
     write(path, "first")
-    with pytest.raises(ExportError) as refused:
+    with pytest.raises(ExistsError):
         check(path, [".csv"])
-    assert refused.value.remark.code == "file-exists"
     check(path, [".csv"], replace=True)
-    with pytest.raises(ExportError) as refused:
+    with pytest.raises(ExportError, match="one of these endings"):
         check(tmp_path / "results.csv", [".md"])
-    assert refused.value.remark.code == "ending-unknown"
 
 
 def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
@@ -100,15 +98,12 @@ def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ExportError) as refused:
+    with pytest.raises(ExportError, match="Cannot write"):
         write(tmp_path / "nul\0.csv", "")
-    assert refused.value.remark.code == "file-unwritable"
-    assert "x00" in refused.value.remark.facts["path"]
     # The super-user may write to every folder, so its mode alone tells nothing.
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ExportError) as refused:
+    with pytest.raises(ExportError, match="No permission"):
         check(tmp_path / "results.csv")
-    assert refused.value.remark.code == "folder-denied"
 
 
 # Names.

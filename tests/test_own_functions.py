@@ -10,7 +10,6 @@ import pytest
 from jaxtui.functions import LARGEST_BYTES, read
 from jaxtui.model import SelectionError
 from jaxtui.model.own import brief_name
-from jaxtui.view import words
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,7 @@ def test_what_is_no_file_of_python(
         monkeypatch.setattr("builtins.open", denied)
     with pytest.raises(SelectionError) as error:
         read(f"{tmp_path}/{name}", name)
-    sentence = words.text(error.value.remark)
+    sentence = str(error.value)
     assert said in sentence
     assert "\n" not in sentence
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from jaxtui.analysis.comparison import host_facts, value_text
-from jaxtui.model import Device, Fact, Host, Reading, Record, SelectionError
-from jaxtui.model.remark import rejection
+from jaxtui.model import Device, Host, Reading, Record, SelectionError
 from jaxtui.places import read_whole
+from jaxtui.text import ended
 
 SCHEMA = 1
 """Version of the documents that can be read."""
@@ -105,10 +105,10 @@ def load(file: str) -> Baseline:
         document = read_whole(Path(file))
     except OSError as error:
         why = error.strerror or str(error)
-        raise rejection("file-unreadable", file=file, why=why) from error
+        raise SelectionError(f"Cannot read {file}: {ended(why)}") from error
     baseline = decode(document, file)
     if not baseline.figures:
-        raise _no_document(file, lacks="figures")
+        raise _no_document(file, "it has no figures")
     return baseline
 
 
@@ -121,11 +121,11 @@ def decode(document: bytes, file: str) -> Baseline:
     try:
         saved = msgspec.json.decode(document, type=_Document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise _no_document(file, lacks="structure", why=str(error)) from error
+        raise _no_document(file, f"it has another structure ({error})") from error
     if saved.schema != SCHEMA:
-        raise _no_document(file, lacks="schema", schema=saved.schema, accepted=SCHEMA)
+        raise _no_document(file, f"its schema is {saved.schema}, not {SCHEMA}")
     if saved.host is None:
-        raise _no_document(file, lacks="figures")
+        raise _no_document(file, "it has no figures")
     figures = tuple(
         figure
         for figure in saved.tests
@@ -134,8 +134,8 @@ def decode(document: bytes, file: str) -> Baseline:
     return Baseline(file=file, host=saved.host, devices=saved.devices, figures=figures)
 
 
-def _no_document(file: str, **facts: Fact) -> SelectionError:
-    return rejection("no-document", file=file, command="check", **facts)
+def _no_document(file: str, why: str) -> SelectionError:
+    return SelectionError(f"{file} is not a document of `jaxtui check --json`: {why}.")
 
 
 class Difference(NamedTuple):

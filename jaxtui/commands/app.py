@@ -8,7 +8,7 @@ import sys
 
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, spawn_process
-from jaxtui.commands.terminal import is_terminal, words_of
+from jaxtui.commands.terminal import is_terminal
 
 
 def run(
@@ -32,10 +32,16 @@ def run(
         CannotRun: if there is no terminal to draw on, or no engine.
     """
     if common.several:
-        raise CannotRun(words_of("app-of-one-host"))
+        raise CannotRun(
+            "The app works on one host: open it with --this-host. A command, such as"
+            " `jaxtui devices`, works on all."
+        )
     for name, stream in (("stdin", sys.stdin), ("stderr", sys.stderr)):
         if not is_terminal(stream):
-            raise CannotRun(words_of("no-terminal", stream=name))
+            raise CannotRun(
+                f"The app needs a terminal, and {name} is not one: use `jaxtui devices`"
+                " or `jaxtui bench matmul`, with --json for a program to read."
+            )
     options = common.engine_options()
     options.alone = True
     process = common.process or spawn_process(options)
@@ -70,5 +76,5 @@ def _check_driver() -> None:
         App.get_driver_class(None)  # type: ignore[arg-type]
     except Exception as error:
         name = os.environ.get("TEXTUAL_DRIVER", "")
-        text = words_of("driver-unknown", name=name, why=str(error))
+        text = f"TEXTUAL_DRIVER={name} is no driver of Textual ({error}): unset it."
         raise CannotRun(text) from error

@@ -22,11 +22,10 @@ from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
 from jaxtui.engine import audits
 from jaxtui.model.audit import Witness
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import audit as view
-from jaxtui.view import words
 from jaxtui.view.text import ansi, cut
 
 
@@ -57,7 +56,7 @@ def command(
     """
     program = ("-m", module, *script) if module is not None else script
     if not program:
-        raise rejection("name-program")
+        raise SelectionError("Name a program, such as train.py.")
     if module is None:
         check_program(program[0])
     status, witness = _run(program, common.python, as_json=as_json)
@@ -79,7 +78,7 @@ def command(
     if status != 0 or witness is None:
         code = CANNOT_RUN
         if not interrupt.happened:
-            ended = words.of("program-ended", program=name, status=status)
+            ended = f"{name} ended with exit status {status}."
             say(f"jaxtui: {ended}")
     return close(
         document=view.document(audit, host, status),

@@ -50,7 +50,6 @@ from jaxtui.commands.terminal import is_terminal
 from jaxtui.machine import malloc
 from jaxtui.model import Case, Experiment, SelectionError
 from jaxtui.model.machine import device_of
-from jaxtui.model.remark import rejection
 from jaxtui.plot import COLORS
 from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
@@ -148,10 +147,12 @@ def command(
     package.module:name.
     """
     if not cases.op:
-        raise rejection("name-op", command="bench")
+        raise SelectionError(
+            "Name an op, as in `jaxtui bench matmul`: `jaxtui ops` lists them."
+        )
     ends: list[Any] = memory.split(",") if memory else [None]
     if len(common.pythons) > 1 and len(ends) > 1:
-        raise rejection("two-of-both")
+        raise SelectionError("Choose one: two Pythons, or both kinds of memory.")
     if len(common.pythons) > 1 or len(ends) > 1:
         return _two_sides(
             common,
@@ -183,7 +184,7 @@ def command(
                     try:
                         bench.script = case_script(plan.cases)
                     except ExportError as error:
-                        raise SelectionError(error.remark) from error
+                        raise SelectionError(str(error)) from error
                 await session.run(experiment)
 
     bench.drive(run(), limit=limit)
@@ -265,9 +266,15 @@ def _two_sides(
     """
     count = cases.processes or (1 if len(ends) > 1 else MINIMUM_ROUNDS)
     if count == 1 and len(common.pythons) > 1:
-        raise rejection("one-pair", processes=MINIMUM_ROUNDS)
+        raise SelectionError(
+            "One process of each Python makes one pair, which has no interval:"
+            f" --processes {MINIMUM_ROUNDS} gives one of 95 %."
+        )
     if exports.paths:
-        raise rejection("export-of-two")
+        raise SelectionError(
+            "--export writes what one engine has measured: leave it out with two;"
+            " --json has both."
+        )
     run = _Sides(common, ends)
     run.drive(replace(cases, processes=2 * count), sure=sure, limit=limit)
     found = run.results
@@ -333,7 +340,10 @@ class _Sides:
                 except CannotRun as error:
                     raise CannotRun(f"{self.labels[index]}: {error}") from error
                 if session.state.start.joining is not None:
-                    raise rejection("pythons-of-hosts")
+                    raise SelectionError(
+                        "Two engines are compared on one host: name one Python or kind"
+                        " of memory, or add --num-processes 1 and start it there."
+                    )
                 if index == 0:
                     await driver.confirm_start(
                         self._plan(cases, session.state), sure=sure

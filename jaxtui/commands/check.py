@@ -35,7 +35,7 @@ from jaxtui.model import (
     Remark,
 )
 from jaxtui.model.machine import members
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.selection import parse_devices
 from jaxtui.state import State, with_series
 from jaxtui.view import check as view
@@ -93,7 +93,10 @@ def command(
     """Check that every device is present, correct and fast."""
     longest = longest_seconds(level)
     if limit is not None and limit <= longest:
-        raise rejection("limit-too-short", limit=limit, level=level, longest=longest)
+        raise SelectionError(
+            f"The limit of {limit:g} s is shorter than the longest test of level"
+            f" {level}: give more than {longest:g} seconds."
+        )
     check = _Check(common, level, baseline)
 
     async def run() -> None:
@@ -136,16 +139,15 @@ def _chosen(
         device for device in state.devices if device.addressable and device.name in each
     )
     if not chosen:
-        raise CannotRun(words.of("no-device"))
+        raise CannotRun("JAX has no device that this process can use.")
     if baseline is not None and state.host is not None:
         # The machine counts: a few of its devices may be compared, too.
         differing = baselines.other_hardware(baseline, state.devices, state.host)
         if differing:
-            facts: dict[str, Fact] = {
-                "file": baseline.name,
-                "differences": _texts(differing),
-            }
-            raise CannotRun(words.of("other-hardware", **facts))
+            raise CannotRun(
+                f"{baseline.name} comes from other hardware:"
+                f" {'; '.join(_texts(differing))}."
+            )
     return chosen
 
 
@@ -215,14 +217,12 @@ class _Check(Driver):
     def interrupted_where(self) -> str:
         job = self.state.jobs.get("check")
         if job is None or not isinstance(job.work, Check):
-            return words.of("interrupted-first")
+            return "Interrupted before the run began."
         tests = of_level(job.work.level)
         number = tests.index(job.work.test) + 1
-        return words.of(
-            "interrupted-in-test",
-            number=number,
-            tests=len(tests),
-            test=job.work.test,
+        return (
+            f"Interrupted in test {number} of {len(tests)}, {job.work.test}: these are"
+            " the results so far."
         )
 
 

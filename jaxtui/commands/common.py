@@ -17,7 +17,6 @@ from typing import Any
 import click
 
 from jaxtui.commands import CannotRun
-from jaxtui.commands.terminal import words_of
 from jaxtui.engine.process import (
     DEFAULT_COMMAND,
     MOST_CPU_DEVICES,
@@ -27,6 +26,7 @@ from jaxtui.engine.process import (
     engine_command,
 )
 from jaxtui.machine.hosts import is_launched
+from jaxtui.text import ended
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -47,7 +47,7 @@ class Number(click.FloatRange):
     ) -> float:
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            raise refused("infinite-number", typed=str(value))
+            raise refused(f"{value} is not a finite number.")
         return number
 
 
@@ -98,7 +98,9 @@ class Common:
             SelectionError: several were named.
         """
         if len(self.pythons) > 1:
-            raise refused("python-compared")
+            raise refused(
+                "Only `jaxtui bench` takes turns between two Pythons: name one."
+            )
         return self.pythons[0] if self.pythons else ()
 
     def engine_options(
@@ -132,15 +134,19 @@ class Common:
                 or not self.num_processes
                 or self.process_id is None
             ):
-                raise refused("place-incomplete")
+                raise refused(
+                    "--coordinator, --num-processes and --process-id belong together:"
+                    " give all three, or none where a launcher starts the processes."
+                )
             if self.process_id >= self.num_processes:
                 raise refused(
-                    "place-unknown",
-                    process=self.process_id,
-                    processes=self.num_processes,
+                    f"There is no process {self.process_id} among {self.num_processes}:"
+                    " they count from 0."
                 )
             if self.this_host:
-                raise refused("not-with", option="--this-host", other="--coordinator")
+                raise refused(
+                    "--this-host and --coordinator do not go together: leave one out."
+                )
 
 
 def spawn_process(options: EngineOptions) -> EngineProcess:
@@ -160,21 +166,28 @@ def no_files(error: OSError) -> CannotRun | None:
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return CannotRun(words_of("too-many-files", why=error.strerror, most=most))
+    return CannotRun(
+        f"{error.strerror}: this process may open {most}. Allow more, as with"
+        " `ulimit -n 256`."
+    )
 
 
 def not_started(command: Sequence[str], error: OSError) -> CannotRun:
     """What to say of a command that the system cannot start."""
     return no_files(error) or CannotRun(
-        words_of("not-started", command=command[0], why=error.strerror)
+        f'"{command[0]}" could not be started: {error.strerror}. Name a Python that has'
+        " jax and msgspec with --python."
     )
 
 
-def refused(code: str, **facts: Any) -> Exception:
-    """The ``SelectionError`` with this remark, to be raised; see ``words_of``."""
-    from jaxtui.model.remark import rejection
+def refused(text: str) -> Exception:
+    """The ``SelectionError`` with this text, to be raised.
 
-    return rejection(code, **facts)
+    The start of the app's engine does not wait for the import of the records.
+    """
+    from jaxtui.model.remark import SelectionError
+
+    return SelectionError(text)
 
 
 # Options.
@@ -250,9 +263,11 @@ def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> No
     try:
         commands = tuple(tuple(shlex.split(one)) for one in text.split(","))
     except ValueError as error:
-        raise refused("not-a-command", typed=text, why=str(error)) from error
+        raise refused(f"'{text}' is not a command: {error}.") from error
     if not all(commands) or len(commands) > MOST_PYTHONS:
-        raise refused("not-a-python", typed=text)
+        raise refused(
+            f"'{text}' names no Python that has jax and msgspec, nor two to compare."
+        )
     ctx.ensure_object(Common).pythons = commands
 
 
@@ -266,7 +281,9 @@ class _Address(click.ParamType):  # type: ignore[type-arg]
     ) -> str:
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise refused("not-an-address", typed=str(value))
+            raise refused(
+                f"'{value}' is not an address: give HOST:PORT, such as 10.0.0.1:8476."
+            )
         return str(value)
 
 
@@ -393,7 +410,7 @@ no_history = click.option(
 def check_program(path: str) -> None:
     """Raises ``SelectionError`` if this is no file that can be read."""
     if not os.path.exists(path):
-        raise refused("no-file", path=path)
+        raise refused(f"There is no file {path}.")
     number = errno.EISDIR if os.path.isdir(path) else errno.EACCES
     if number == errno.EISDIR or not os.access(path, os.R_OK):
-        raise refused("file-unreadable", file=path, why=os.strerror(number))
+        raise refused(f"Cannot read {path}: {ended(os.strerror(number))}")

@@ -15,9 +15,8 @@ from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import SelectionError
-from jaxtui.model.remark import rejection
 from jaxtui.text import visible
-from jaxtui.view import document
+from jaxtui.view import document, words
 from jaxtui.view.compare import Pairs, gate, markdown_line, report, side
 
 
@@ -25,7 +24,7 @@ def _share(text: str) -> float:
     """The share that a percentage is: ``5%``, ``2.5 %``, ``5``."""
     number = re.fullmatch(r"([0-9]{1,4}(?:\.[0-9]+)?) ?%?", text.strip())
     if number is None or not float(number[1]):
-        raise rejection("percent-refused", typed=text)
+        raise SelectionError(f'"{text}" is not a percentage: 5% or 2.5%, above 0.')
     return float(number[1]) / 100
 
 
@@ -59,7 +58,10 @@ def command(
     before, after = (list(_sides(typed)) for typed in (first, second))
     compared = pairs(before, after)
     if not compared:
-        raise rejection("nothing-in-common", first=first, second=second)
+        raise SelectionError(
+            f"{first} and {second} have no case in common: compare two ids, or two"
+            " files in which the same op, size, dtype and mode was measured."
+        )
     judged, code = None, FINE
     if fail_if_slower is not None:
         taken = [pair.first for pair in compared]
@@ -85,7 +87,7 @@ def _sides(named: str) -> Iterator[Side]:
         except HistoryError as error:
             if error.remark.code != "no-measurement":
                 raise
-            raise SelectionError(error.remark) from error
+            raise SelectionError(words.text(error.remark)) from error
         yield side(
             named, entry.host, entry.device, entry.measurement, history.before(entry)
         )
@@ -94,7 +96,10 @@ def _sides(named: str) -> Iterator[Side]:
     try:
         host, found = document.read(path)
     except OSError as error:
-        raise rejection("not-to-compare", typed=named, why=error.strerror) from error
+        raise SelectionError(
+            f'"{named}" is neither an id of the history nor a file that can be read:'
+            f" {error.strerror}."
+        ) from error
     cases = [measurement.case for measurement in found]
     earlier = history.earlier(cases, host.hostname) if host is not None else {}
     label = visible(path.name, line=True)

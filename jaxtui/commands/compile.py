@@ -28,7 +28,7 @@ from jaxtui.model import (
     Inspection,
 )
 from jaxtui.model.programs import LIMIT_SECONDS
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.text import join_painted
 from jaxtui.view import program
 
@@ -74,11 +74,15 @@ def command(
     """
     if not cases.op or topology is None:
         what = "a topology" if cases.op else "an op"
-        raise rejection("name-for-topology", what=what)
+        raise SelectionError(
+            f"Name {what}, as in `jaxtui compile matmul --topology v5e:2x4`."
+        )
     (mode,) = cases.mode
     if mode not in COMPILED_MODES:
         choices = " or ".join(COMPILED_MODES)
-        raise rejection("mode-compiles-nothing", mode=mode, choices=choices)
+        raise SelectionError(
+            f"The mode {mode} does not go through XLA: choose {choices}."
+        )
     compiling = Inspecting(common, topology=topology)
 
     async def run() -> None:

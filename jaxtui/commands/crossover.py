@@ -29,8 +29,8 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
-from jaxtui.model.remark import rejection
 from jaxtui.view import crossover as view
+from jaxtui.view import words
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
@@ -70,7 +70,11 @@ class Side(TypedDict, total=False):
 def _sides(text: str) -> tuple[Side, Side]:
     sides = [_side(part.strip()) for part in text.split(",")]
     if len(sides) != 2 or sides[0] == sides[1]:
-        raise rejection("sides-refused", typed=text)
+        raise SelectionError(
+            f'"{text}" is nothing to compare: name two sides, such as numpy,jit or'
+            " float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is made of a mode, dtype,"
+            " device, precision or place for inputs."
+        )
     return sides[0], sides[1]
 
 
@@ -84,7 +88,11 @@ def _side(text: str) -> Side:
         if ":" in word or word in ("cpu", "gpu", "tpu", "cuda", "rocm"):
             kind = "device"
         if not kind or kind in side:
-            raise rejection("sides-refused", typed=text)
+            raise SelectionError(
+                f'"{text}" is nothing to compare: name two sides, such as numpy,jit or'
+                " float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is made of a mode,"
+                " dtype, device, precision or place for inputs."
+            )
         side[kind] = word
     return cast("Side", side)
 
@@ -92,10 +100,14 @@ def _side(text: str) -> Side:
 def _grid(text: str) -> tuple[int, ...]:
     sizes = selection.parse_sizes(text)
     if len(sizes) < 2:
-        raise rejection("one-size", typed=text)
+        raise SelectionError(
+            f'"{text}" is one size: `jaxtui crossover` searches a range such as'
+            " 16..8192."
+        )
     if len(sizes) > LARGEST_GRID:
-        raise rejection(
-            "grid-too-long", typed=text, count=len(sizes), most=LARGEST_GRID
+        raise SelectionError(
+            f'"{text}" has {len(sizes)} sizes: the search closes in by itself, so'
+            f" {LARGEST_GRID} are enough; take a larger factor."
         )
     return tuple(sorted(sizes))
 
@@ -163,7 +175,9 @@ def command(
     Also says after how many calls the first one, compile included, pays off.
     """
     if not op:
-        raise rejection("name-op", command="crossover")
+        raise SelectionError(
+            "Name an op, as in `jaxtui crossover matmul`: `jaxtui ops` lists them."
+        )
     shared: Side = {"dtype": dtype or "float32"}
     if device is not None:
         shared["device"] = device
@@ -174,7 +188,11 @@ def command(
             info = _info(op, ops)
             named = any(word in side for side in between for word in OF_OPS)
             if info.own and (named or dtype):
-                raise rejection("side-of-own")
+                raise SelectionError(
+                    "The arguments of a function decide its dtype and precision: leave"
+                    " --dtype out, and name modes, devices or places for inputs in"
+                    " --between."
+                )
             _ascending(size, info)
 
         async with crossover.started() as session, crossover.progress():
@@ -188,10 +206,15 @@ def command(
                 for side in between
             )
             if first == second:
-                raise rejection("sides-alike", side=first.label)
+                raise SelectionError(
+                    f"Both sides are {first.label}, and nothing crosses itself: name"
+                    " two sides, such as numpy,jit or float32,bfloat16 or"
+                    " jit/cpu:0,jit/tpu:0; a side is made of a mode, dtype, device,"
+                    " precision or place for inputs."
+                )
             both = Experiment(cases=(first, second))
             for remark in experiments.refusals(both, ops):
-                raise SelectionError(remark)
+                raise SelectionError(words.text(remark))
             crossover.warn()
             search = begin(first, second, grid, budget or BUDGET_SECONDS, seed)
             await session.play(search, "crossover")
@@ -239,7 +262,9 @@ def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
     """
     choices = selection.parse_ops((op,), catalogue, own=True)
     if len(choices) > 1 or choices[0].sizes is not None:
-        raise rejection("op-and-size", typed=op)
+        raise SelectionError(
+            f'"{op}" is more than one op: give one, and its sizes as --size.'
+        )
     info = experiments.op_info(choices[0].name, catalogue)
     assert info is not None
     return info
@@ -252,7 +277,10 @@ def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
         SelectionError: if the op has no sizes of its own.
     """
     if grid is None and info.own:
-        raise rejection("own-grid")
+        raise SelectionError(
+            "A function of a file is searched over the sizes that its factory takes:"
+            " name them, as in --size 64..4096."
+        )
     if grid is None:
         low = max(info.minimum, min(SMALLEST, info.default // SMALLEST))
         high = max(low + 1, min(info.maximum, SPAN * info.default))

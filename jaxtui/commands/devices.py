@@ -14,7 +14,6 @@ from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.machine import topologies
-from jaxtui.view import words
 from jaxtui.view.devices import finding_text, report
 from jaxtui.view.document import Devices
 
@@ -70,7 +69,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
     """
     if (recorded := name.strip().lower()) in topologies.names():
         devices = topologies.devices(recorded)
-        source = words.of("recorded", name=recorded)
+        source = f"RECORDED: {recorded}, not this machine."
     else:
         driver = Driver(common, topology=name)
 
@@ -85,7 +84,7 @@ def _describe(common: Common, name: str, *, as_json: bool) -> int:
             raise
         devices, host = driver.state.devices, driver.state.host
         libtpu = host.platform_version if host else ""
-        source = words.of("described", name=name, version=libtpu)
+        source = f"{name}, from libtpu {libtpu}; not this machine."
     if as_json and devices:
         say(source)
     built = report(None, devices, source=f"{source} ") if devices else None

@@ -219,7 +219,10 @@ async def _limited(
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
-            say(words.of("limit-passed", seconds=seconds))
+            say(
+                f"The limit of {seconds:g} s is reached: the results are those that"
+                " arrived."
+            )
             if (stopping := stop(False)) is not None:
                 await stopping
             else:

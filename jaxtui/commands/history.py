@@ -16,10 +16,9 @@ from jaxtui.commands.progress import confirm
 from jaxtui.commands.terminal import put
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import history as view
-from jaxtui.view import words as messages
 
 _AGO = re.compile(r"(\d+)\s*(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -44,7 +43,10 @@ def moment(text: str, now: datetime | None = None) -> float:
             return (now - int(ago[1]) * _UNITS[ago[2]]).timestamp()
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise rejection("not-a-date", typed=text) from None
+        raise SelectionError(
+            f'"{text}" is not a date: write 2026-11-21, "2026-11-21 14:30", 12h, 3d or'
+            " 2w."
+        ) from None
 
 
 MOMENT = Parsed("date", moment, ("12h", "3d", "2w"))
@@ -80,11 +82,11 @@ def command(
     WORDS select those whose op, size, dtype, device, mode or host have all of them.
     """
     if yes and not delete:
-        raise rejection("yes-alone")
+        raise SelectionError("--yes works only with --delete.")
     if delete and as_json:
-        raise rejection("not-with", option="--delete", other="--json")
+        raise SelectionError("--delete and --json do not go together: leave one out.")
     if delete and exports.paths:
-        raise rejection("not-with", option="--delete", other="--export")
+        raise SelectionError("--delete and --export do not go together: leave one out.")
     # Every other option is a field of a filter.
     wanted = Filter(**fields, text=view.search(" ".join(words)))
     history = History()
@@ -96,8 +98,11 @@ def command(
         if page.rows or page.unreadable:
             return rendered(view.listing(page))
         if wanted == Filter():
-            return messages.of("history-empty", path=str(history.path))
-        return messages.of("nothing-listed")
+            return (
+                "The history is empty: `jaxtui` and `jaxtui bench` save measurements in"
+                f" {history.path}."
+            )
+        return "No measurement matches: `jaxtui history` lists all."
 
     return close(
         document=view.document(page),
@@ -115,12 +120,15 @@ def _delete(history: History, wanted: Filter, *, sure: bool) -> int:
         SelectionError: if nothing says which, or there is no terminal to ask on.
     """
     if wanted == Filter():
-        raise rejection("name-measurements")
+        raise SelectionError(
+            "Name the measurements to delete, as in `jaxtui history selu --delete`;"
+            " --since 1970-01-01 selects all of them."
+        )
     count = history.count(wanted)
     if not count:
-        put(messages.of("nothing-listed"))
+        put("No measurement matches: `jaxtui history` lists all.")
         return FINE
-    what = messages.of("would-delete", what=plural(count, "measurement"))
+    what = f"This would delete {plural(count, 'measurement')} for good"
     if not sure and not interrupt.run(confirm(what)):
         put("Nothing was deleted.")
         return CASE_FAILED

@@ -35,7 +35,7 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.model.programs import LIMIT_SECONDS
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.text import join_painted
 from jaxtui.view import program, words
 
@@ -84,11 +84,15 @@ def command(
     file.py:name: jaxtui imports its file and makes its arguments.
     """
     if not cases.op:
-        raise rejection("name-op", command="hlo")
+        raise SelectionError(
+            "Name an op, as in `jaxtui hlo matmul`: `jaxtui ops` lists them."
+        )
     (mode,) = cases.mode
     if mode in HOST_MODES:
         choices = "jit, eager or pallas"
-        raise rejection("mode-compiles-nothing", mode=mode, choices=choices)
+        raise SelectionError(
+            f"The mode {mode} does not go through XLA: choose {choices}."
+        )
 
     hlo = Inspecting(common)
 

@@ -34,7 +34,7 @@ from jaxtui.lessons.base import PROSE_COLUMNS, Setting
 from jaxtui.lessons.course import Attempt
 from jaxtui.lessons.play import StepRun, conclude
 from jaxtui.lessons.trial import Lesson, setting
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.plot import COLORS, WIDEST
 from jaxtui.selection import choose
 from jaxtui.text import Painted, join_painted
@@ -99,19 +99,20 @@ def command(
     """List the lessons, or run one as text."""
     if classroom:
         if any((lesson, size, device, step, as_json)):
-            raise rejection("class-alone")
+            raise SelectionError("--class opens the app: leave everything else out.")
         return app.run(common, classroom=True)
     if lesson is None:
         if any(value is not None for value in (size, device, step)):
-            raise rejection("name-lesson")
+            raise SelectionError("Name a lesson: `jaxtui learn` lists them.")
         return _list(as_json=as_json)
     if size is not None:
         lesson.check_size(size)
     numbers: Sequence[int] = range(1, len(lesson.steps) + 1)
     if step is not None:
         if step > len(lesson.steps):
-            raise rejection(
-                "step-unknown", lesson=lesson.name, step=step, steps=len(lesson.steps)
+            raise SelectionError(
+                f"The lesson {lesson.name} has no step {step}: it has"
+                f" {len(lesson.steps)}."
             )
         numbers = [step]
     course = _Course(common, lesson, as_json)

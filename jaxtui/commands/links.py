@@ -110,14 +110,14 @@ def _work(
         alone = view.one_device(names)
         if device is None:
             raise CannotRun(words.text(alone))
-        raise SelectionError(alone)
+        raise SelectionError(words.text(alone))
     chosen = [one for one in state.devices if one.name in names]
     pairs = tuple(choose(chosen, Network(state.devices), seed))
     if not pairs:
         apart = Remark("link-across-hosts")
         if device is None:
             raise CannotRun(words.text(apart))
-        raise SelectionError(apart)
+        raise SelectionError(words.text(apart))
     return Links(
         pairs=pairs,
         nbytes=size,

@@ -29,8 +29,8 @@ from jaxtui.model import (
 )
 from jaxtui.model.mesh import Mesh
 from jaxtui.model.own import is_own
-from jaxtui.model.remark import rejection
 from jaxtui.selection import SizedOp
+from jaxtui.view import words
 
 _T = TypeVar("_T")
 
@@ -78,7 +78,7 @@ def only(chosen: Sequence[_T], noun: str) -> _T:
     if len(chosen) > 1:
         names = ", ".join(str(getattr(each, "name", each)) for each in chosen[:3])
         more = ", …" if len(chosen) > 3 else ""
-        raise rejection("one-at-a-time", noun=noun, names=f"{names}{more}")
+        raise SelectionError(f"One {noun} at a time: choose one of {names}{more}.")
     return chosen[0]
 
 
@@ -110,7 +110,7 @@ def _device(text: str) -> str:
 def _given(text: str, noun: str, examples: str) -> str:
     """A text that is not empty, as a variable of a shell may be by mistake."""
     if not text.strip():
-        raise rejection("option-empty", noun=noun, examples=examples)
+        raise SelectionError(f"The {noun} is empty: give {examples}.")
     return text
 
 
@@ -262,7 +262,10 @@ class Cases:
             elif ":" in op:
                 selection.parse_sizes(op.partition(":")[2])
         if self.arg and not any(map(selection.looks_own, self.op)):
-            raise rejection("arg-unused")
+            raise SelectionError(
+                "--arg describes the arguments of a function of your own: name one, as"
+                " in train.py:step."
+            )
 
     def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[SizedOp]:
         """The ops, once it is known which there are."""
@@ -302,10 +305,13 @@ class Cases:
             processes=self.processes or 1,
         )
         if self.mesh and not any(case.on_mesh for case in found.cases):
-            raise rejection("mesh-unused")
+            raise SelectionError(
+                "--mesh is for collectives and functions of your own: name one, as in"
+                " `jaxtui bench all_reduce --mesh 2x4`."
+            )
         for remark in experiments.refusals(found, catalogue):
             if remark.code == "mesh-misfit":  # typed, for every case
-                raise SelectionError(remark)
+                raise SelectionError(words.text(remark))
         return found
 
     def spans(self, catalogue: Sequence[OpInfo]) -> bool:
@@ -328,7 +334,7 @@ class Cases:
         named = None if device is None else (device,)
         found = self.experiment(choices, named, catalogue, known_devices)
         for remark in experiments.refusals(found, catalogue):
-            raise SelectionError(remark)
+            raise SelectionError(words.text(remark))
         return found.cases[0]
 
 

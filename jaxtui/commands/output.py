@@ -20,7 +20,6 @@ from jaxtui.commands.terminal import (
     width_of,
 )
 from jaxtui.model import SelectionError
-from jaxtui.model.remark import rejection
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.signals import interrupt
 from jaxtui.view import words
@@ -28,6 +27,7 @@ from jaxtui.view.document import encode
 from jaxtui.view.export import (
     FORMATS,
     Contents,
+    ExistsError,
     ExportError,
     check,
     write,
@@ -60,10 +60,12 @@ class Exports:
         try:
             for path in found:
                 check(path, endings, replace=force)
+        except ExistsError as error:
+            raise SelectionError(
+                f"{path} already exists: add --force to replace it."
+            ) from error
         except ExportError as error:
-            if error.remark.code == "file-exists":
-                raise rejection("export-exists", **error.remark.facts) from error
-            raise SelectionError(error.remark) from error
+            raise SelectionError(str(error)) from error
         return cls(found, force)
 
     def wants(self, ending: str) -> bool:
@@ -81,8 +83,7 @@ class Exports:
         try:
             write(path, content(), replace=self.replace)
         except ExportError as error:
-            why = words.text(error.remark)
-            say(f"jaxtui: {words.of('unwritten', path=str(path), why=why)}")
+            say(f"jaxtui: {error} {path} was not written.")
             return False
         say(f"Wrote {path}.")
         return True
@@ -129,7 +130,7 @@ def rendered(report: Report, *, notes: bool | None = None) -> str:
         width_of(sys.stdout),
         colour=in_colour(),
         full=notes,
-        hint=words.of("notes-in-full"),
+        hint="--notes prints every note in full.",
     )
 
 
@@ -184,7 +185,7 @@ def close(
     try:
         if exports.paths and not is_another():
             if contents is None:
-                say(words.of("nothing-written"))
+                say("There are no results yet, so jaxtui wrote no file.")
             else:
                 written = exports.write(contents())
     finally:
@@ -193,7 +194,9 @@ def close(
         elif text is not None and (shown := text()):
             put(shown)
     if interrupt.happened:
-        say(interrupted or words.of("interrupted" if text else "interrupted-first"))
+        first = "Interrupted before the run began."
+        so_far = "Interrupted: these are the results so far."
+        say(interrupted or (so_far if text else first))
     elif lost and not shown:
         say(words.headed(words.LOST))  # what is shown says so itself
     if not written:

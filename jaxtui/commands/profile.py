@@ -56,7 +56,7 @@ from jaxtui.model.profile import (
     Profiling,
     Script,
 )
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
 from jaxtui.view import profile as view
@@ -228,9 +228,14 @@ def _refuse_others(
         SelectionError: or nothing was named.
     """
     if load is not None and target:
-        raise rejection("not-with", option="--load", other=target[0])
+        raise SelectionError(
+            f"--load and {target[0]} do not go together: leave one out."
+        )
     if load is None and not target:
-        raise rejection("name-target")
+        raise SelectionError(
+            "Name an op, a function such as train.py:step, a program such as train.py,"
+            " or a trace with --load."
+        )
     program = load is None and (module or _is_script(target[0]))
     context = click.get_current_context()
     for names, fits, what in (
@@ -241,9 +246,11 @@ def _refuse_others(
             option = "for" if name == "seconds" else name
             if not fits and context.get_parameter_source(option) in TYPED:
                 flag = option.replace("_", "-")
-                raise rejection("other-target", option=flag, what=what)
+                raise SelectionError(f"--{flag} belongs to {what}: leave it out here.")
     if load is None and not program and len(target) > 1:
-        raise rejection("one-at-a-time", noun="op or function", names=", ".join(target))
+        raise SelectionError(
+            f"One op or function at a time: choose one of {', '.join(target)}."
+        )
 
 
 class _Shown:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 from jaxtui import format as fmt
 from jaxtui.commands.terminal import is_another, is_terminal, takes_codes, wipe
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.state import State
 from jaxtui.text import visible
 from jaxtui.view.progress import job_text, starting
@@ -44,7 +44,7 @@ async def confirm(what: str) -> bool:
         SelectionError: if there is no terminal to ask on.
     """
     if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
-        raise rejection("unconfirmed", what=what)
+        raise SelectionError(f"{what}: add --yes to go on.")
     sys.stderr.write(visible(f"{what}. Go on? [y/N] "))
     sys.stderr.flush()
     return (await _typed_line()).strip().lower() in ("y", "yes")

@@ -30,7 +30,7 @@ from jaxtui.commands.options import (
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.model import Experiment, OpInfo
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.view import roofline as view
 from jaxtui.view import words
@@ -165,7 +165,7 @@ def _choices(cases: Cases, catalogue: Sequence[OpInfo]) -> Sequence[selection.Si
         if not (op.own or op.collective) and set(op.dtypes) & set(cases.dtype)
     ]
     if not sized:
-        raise rejection("dtype-of-none", dtypes=" or ".join(cases.dtype))
+        raise SelectionError(f"No op takes {' or '.join(cases.dtype)}.")
     return sized
 
 

@@ -10,7 +10,7 @@ import msgspec
 from jaxtui.commands import FINE, ops
 from jaxtui.commands.common import named
 from jaxtui.commands.terminal import put
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.view import (
     audit,
     compare,
@@ -74,6 +74,6 @@ def command(name: str | None) -> int:
         return FINE
     if name not in DOCUMENTS:
         known = ", ".join(DOCUMENTS)
-        raise rejection("no-document-of", typed=name, commands=known)
+        raise SelectionError(f'"{name}" prints no document: choose one of {known}.')
     put(msgspec.json.format(msgspec.json.encode(schema(name))).decode())
     return FINE

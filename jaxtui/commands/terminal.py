@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from jaxtui.commands import CannotRun
 from jaxtui.signals import interrupt
@@ -142,7 +142,7 @@ def put_bytes(data: bytes) -> None:
         return
     wipe()
     if sys.stdout is None:
-        raise CannotRun(words_of("stdout-closed"))
+        raise CannotRun("Could not print: stdout is closed.")
     try:
         sys.stdout.flush()
         # Where Python's streams are unbuffered, a signal ends a write in its middle.
@@ -155,7 +155,7 @@ def put_bytes(data: bytes) -> None:
 
 def broken(error: OSError) -> CannotRun:
     """What to say where stdout takes no more."""
-    return CannotRun(words_of("stdout-broken", why=error.strerror))
+    return CannotRun(f"Could not print everything: {error.strerror}.")
 
 
 def settle() -> None:
@@ -167,12 +167,3 @@ def settle() -> None:
             stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def words_of(code: str, **facts: Any) -> str:
-    """As ``view.words.of``, which takes a tenth of a second to import: neither a help
-    nor the start of the app's engine waits for it.
-    """
-    from jaxtui.view import words
-
-    return words.of(code, **facts)

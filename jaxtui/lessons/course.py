@@ -18,9 +18,9 @@ from jaxtui.model import (
     Host,
     Loop,
     OpInfo,
+    SelectionError,
     Snippet,
     Work,
-    rejection,
 )
 
 Place = tuple[int, int]
@@ -152,7 +152,7 @@ class Course(msgspec.Struct, frozen=True):
             return self
         lesson, size = self.lessons[self.open], here.size
         if not lesson.size_means:
-            raise rejection("lesson-without-size", lesson=lesson.name, size=size)
+            raise SelectionError(f"The lesson {lesson.name} has no size to set.")
         new_size = size * 2 if doublings > 0 else size // 2
         fitting = min(max(new_size, lesson.minimum), lesson.maximum)
         if fitting == size:

@@ -33,7 +33,6 @@ from jaxtui.model import (
     Shown,
     Snippet,
     Work,
-    rejection,
 )
 from jaxtui.plot import Picture
 from jaxtui.selection import parse_device
@@ -215,19 +214,15 @@ class Lesson(LessonText, frozen=True, kw_only=True):
             SelectionError: if it cannot.
         """
         if not self.size_means:
-            raise rejection("lesson-without-size", lesson=self.name, size=size)
+            raise SelectionError(f"The lesson {self.name} has no size to set.")
         if not self.minimum <= size <= self.maximum:
             raise self.refused(size)
 
     def refused(self, size: int) -> SelectionError:
         """Return the refusal of a size beyond those of the lesson."""
-        return rejection(
-            "lesson-size",
-            lesson=self.name,
-            size=size,
-            minimum=self.minimum,
-            maximum=self.maximum,
-            means=self.size_means,
+        return SelectionError(
+            f"The size {size} does not fit the lesson {self.name}: it takes"
+            f" {self.minimum} to {self.maximum} ({self.size_means})."
         )
 
 

@@ -44,6 +44,10 @@ class Remark(Record, frozen=True, eq=False, omit_defaults=True):
 _Error = TypeVar("_Error", bound="RemarkError")
 
 
+class SelectionError(ValueError):
+    """An error: the typed words select nothing; its text tells the user so."""
+
+
 class RemarkError(Exception):
     """Something cannot be, and a remark says why.
 
@@ -60,12 +64,3 @@ class RemarkError(Exception):
     def of(cls: type[_Error], code: str, **facts: Fact) -> _Error:
         """Return the error with the remark of this code and these facts."""
         return cls(Remark(code, facts, "error"))
-
-
-class SelectionError(RemarkError, ValueError):
-    """An error: the typed words select nothing."""
-
-
-def rejection(code: str, **facts: Fact) -> SelectionError:
-    """Return the error that refuses what was typed, to be raised."""
-    return SelectionError.of(code, **facts)

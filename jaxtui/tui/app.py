@@ -108,7 +108,9 @@ class TooSmall(Screen[None]):
     """
 
     def compose(self) -> ComposeResult:
-        yield Static(words.of("too-small", columns=MINIMUM.width, lines=MINIMUM.height))
+        yield Static(
+            f"Too small: make this terminal {MINIMUM.width}×{MINIMUM.height} or larger."
+        )
 
 
 WRITTEN_SECONDS = 0.01
@@ -412,13 +414,13 @@ class JaxtuiApp(BaseApp):
         state = self.session.state
         match action:
             case "stop" if not state.busy:
-                return words.of("nothing-running")
+                return "Nothing is running."
             case "release" if state.busy:
                 return words.text(RUNNING)
             case "release" if state.accelerator is None:
-                return words.of("nothing-held")
+                return "jaxtui holds no accelerator."
             case "retry" if state.engine != "failed":
-                return words.of("engine-fine")
+                return "The engine has not failed."
             case _:
                 return None
 
@@ -439,7 +441,7 @@ class JaxtuiApp(BaseApp):
         """Answer a key that does nothing here, or nothing now: with why."""
         if (found := self.screen.active_bindings.get(event.key)) is None:
             if event.is_printable:
-                self.say(words.of("key-unused", key=event.character))
+                self.say(f"{event.character} does nothing here: ? shows the keys.")
         elif not found.enabled:
             place, action, _ = parse(found.binding.action)
             node = self if place == "app" else found.node
@@ -463,7 +465,7 @@ class JaxtuiApp(BaseApp):
     action_type_command = BaseApp.action_command_palette
 
     def action_release(self) -> None:
-        why = words.of("freed")
+        why = "Released: others can use the accelerator. The next run takes it again."
         self.background(partial(self.session.release, why))
 
     def action_retry(self) -> None:
@@ -491,7 +493,7 @@ class JaxtuiApp(BaseApp):
             return
         from jaxtui.tui.dialogs import Question
 
-        text = words.of("quit-running")
+        text = "A run is in progress: unfinished cases are lost."
         question = Question(text, "quits", "stays")
         self.push_screen(question, lambda yes: self.exit() if yes else None)
 
@@ -536,9 +538,9 @@ class JaxtuiApp(BaseApp):
         from jaxtui.tui.profile import open_trace
 
         state = self.session.state
-        what = words.of("about-trace")
+        what = "Show a trace of JAX's profiler, by line of the source."
         yield SystemCommand("Trace", what, partial(open_trace, self))
-        what = words.of("about-audit")
+        what = "Run a program of yours, and find mistakes in how it times JAX."
         yield SystemCommand("Audit a program", what, partial(open_audit, self))
         for op in state.ops:
             values = partial(self._edit_op, op)
@@ -551,7 +553,7 @@ class JaxtuiApp(BaseApp):
             yield SystemCommand(f"Device {device.label}", device.device_kind, select)
         for name in topologies.names():
             show = partial(self._show_recorded, name)
-            what = words.of("about-recorded")
+            what = "A recorded TPU: its devices and chips."
             yield SystemCommand(f"Recorded {name}", what, show)
 
     def _perform_in(self, tab: str, action: str) -> None:

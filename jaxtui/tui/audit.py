@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from jaxtui.analysis.audit import judge
 from jaxtui.engine import audits
 from jaxtui.model.audit import Audit, Place
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.text import visible
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.line import LineScreen
@@ -30,7 +30,6 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
 from jaxtui.view import audit as view
-from jaxtui.view import words
 from jaxtui.view.report import text
 from jaxtui.view.text import Line, Span, fold
 
@@ -183,12 +182,12 @@ class AuditScreen(Modal):
 
     def _head(self, width: int) -> list[Line]:
         if self._audit is None:
-            running = words.of("audit-watching")
+            running = "The program runs; jaxtui watches its clocks and the device …"
             return fold((Span(running),), width)
         said = fold(view.verdict(self._audit), width)
         said += fold(view.overview(self._audit), width)
         if self._status:
-            ended = words.of("program-ended", program="It", status=self._status)
+            ended = f"It ended with exit status {self._status}."
             said += fold((Span(ended, "warning"),), width)
         for line in view.unjudged(self._audit, width):
             said.append(line)
@@ -219,11 +218,11 @@ class AuditScreen(Modal):
 
     def why_not(self, action: str) -> str | None:
         if action in ("next", "view", "copy", "again") and self._audit is None:
-            return words.of("program-running")
+            return "The program is still running."
         if action == "next" and self._audit and not self._audit.findings:
-            return words.of("no-findings")
+            return "The audit found no mistakes."
         if action == "view" and self._audit and len(view.files(self._audit)) < 2:
-            return words.of("no-other-file")
+            return "All findings are in one file."
         return None
 
     def action_next(self) -> None:
@@ -271,11 +270,11 @@ class OpenProgram(LineScreen):
         try:
             parts = shlex.split(typed)
         except ValueError as error:
-            raise rejection("not-a-command", typed=typed, why=str(error)) from error
+            raise SelectionError(f"'{typed}' is not a command: {error}.") from error
         if not parts:
-            raise rejection("name-program")
+            raise SelectionError("Name a program, such as train.py.")
         if parts[0] != "-m" and not Path(parts[0]).expanduser().is_file():
-            raise rejection("no-file", path=parts[0])
+            raise SelectionError(f"There is no file {parts[0]}.")
         return typed
 
 

@@ -169,7 +169,7 @@ class BaseApp(App[None]):
             return
         if now - self.touched >= IDLE_SECONDS:
             self.touched = now
-            why = words.of("idle-released")
+            why = "No input for ten minutes: jaxtui released the accelerator."
             self.background(partial(self.session.release, why))
 
     def say(self, sentence: str) -> None:
@@ -195,8 +195,10 @@ class BaseApp(App[None]):
     async def _guarded(self, request: Request) -> None:
         try:
             await request()
-        except (RunRefusedError, ExportError) as error:
+        except RunRefusedError as error:
             self.session.say(error.remark, "key")
+        except ExportError as error:
+            self.say(str(error))
         except EngineUnavailableError as error:
             self.session.unavailable(error)
 
@@ -223,11 +225,11 @@ class BaseApp(App[None]):
             ExportError: The engine cannot be asked.
         """
         if self.session.state.engine not in ("ready", "running"):
-            raise ExportError.of("script-needs-jax")
+            raise ExportError("JAX is not ready yet, and the script needs it.")
         try:
             return await self.session.plan(experiment, recipes=True)
         except EngineUnavailableError as error:
-            raise ExportError(error.remark) from error
+            raise ExportError(words.text(error.remark)) from error
 
     def copy(self, text: str) -> str:
         """Copy a text if the terminal takes it, and say what can be known of that.
@@ -251,8 +253,7 @@ class BaseApp(App[None]):
             make_private(folder)
             write(folder / name, text, replace=True)
         except (ExportError, OSError) as error:
-            why = words.text(error.remark) if isinstance(error, ExportError) else error
-            self.say(f"{copied}; no file: {why}")
+            self.say(f"{copied}; no file: {error}")
         else:
             # Of a file: a key must not take away where it is.
             self.session.say(f"{copied}, and written to {folder / name}")

@@ -276,19 +276,22 @@ class BenchPane(CasePane):
         state = self.session.state
         match action:
             case "edit" if state.run is None:
-                return words.of("form-open")
+                return "The form is open."
             case "run" if state.can_run and self.form.meaning.experiment is None:
                 return self.form.meaning.message
             case "roofs" if state.can_run and state.run is None:
-                return words.of("no-roofs")
+                return "Run something first: z measures the roofs of its device."
             case "crossing" if not state.busy and not self._can_cross(state):
-                return words.of("no-crossing-here")
+                return (
+                    "A crossing needs two curves of one op over two or more sizes: w"
+                    " times the case over a range."
+                )
             case "copy" | "export" if state.run is None:
-                return words.of("nothing-yet", what="result")
+                return "No result yet."
             case "view" if state.run is None:
-                return words.of("nothing-to-draw")
+                return "Nothing to draw yet: run something first."
             case "back" if not self._opened:
-                return words.of("nothing-to-close")
+                return "Nothing to close here."
             case _:
                 return super().why_not(action)
 

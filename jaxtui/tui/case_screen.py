@@ -48,7 +48,7 @@ class CaseScreen(Modal):
         if job is not None and job.failed is not None:
             return f"{words.why(job.failed)}\n{job.failed.remark.detail}".rstrip()
         if job is not None and job.outcome is not None:
-            return words.of("work-stopped")
+            return "You stopped it."
         return f"{job_text(job) if job else 'starting'} …"
 
 

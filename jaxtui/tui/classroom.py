@@ -19,7 +19,7 @@ from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Hints, Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import stopwatch, words
+from jaxtui.view import stopwatch
 from jaxtui.view import timeline as view
 from jaxtui.view.classroom import (
     CLOCKS,
@@ -185,9 +185,9 @@ class Classroom(LoopScreen):
 
     def why_not(self, action: str) -> str | None:
         if action == "adjust" and self.step not in ("program", "bet"):
-            return words.of("class-arrows")
+            return "The arrows change the program and the bet."
         if action == "field" and self.step != "program":
-            return words.of("class-chosen")
+            return "The arrows choose while the program is shown."
         here = bool(self.state.devices)
         if not here and (
             action == "again" or (action == "adjust" and self.step == "program")
@@ -195,7 +195,7 @@ class Classroom(LoopScreen):
             return self.state.no_jax
         waits = self.playback is None and self._clocks is None
         if action == "next" and waits:
-            return words.of("class-not-run")
+            return "The program has not run yet: o shows a recorded run."
         return None
 
     def _show_step(self, index: int) -> None:

@@ -31,7 +31,7 @@ from jaxtui.tui.widgets.load import LoadPanel
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view import bench, calls, devices, figures, report, stopwatch, words
+from jaxtui.view import bench, calls, devices, figures, report, stopwatch
 from jaxtui.view import check as check_view
 from jaxtui.view.progress import describe, starting
 from jaxtui.view.text import Line, Span, fold, meter
@@ -266,11 +266,11 @@ class DevicesPane(CasePane):
             case "edit" if self.case is None:
                 return state.no_jax
             case "back" if not state.check_shown and not self.details:
-                return words.of("nothing-to-close")
+                return "Nothing to close here."
             case "view" if state.exam is None:
-                return words.of("no-check")
+                return "No check yet: c starts one."
             case "copy" if state.run is None and not state.check_shown:
-                return words.of("nothing-yet", what="result")
+                return "No result yet."
             case "export" if not state.devices and state.run is None:
                 return state.no_jax
             case _:
@@ -329,7 +329,7 @@ class DevicesPane(CasePane):
         if refusal := session.state.refusal("verdicts"):
             session.say(refusal, "key")
         elif not mine:
-            self.base.say(words.of("no-devices-here"))
+            self.base.say("None of these devices belongs to this process.")
         else:
             session.update(check_open=True)
             exam = examination.begin(mine, level)
@@ -414,7 +414,7 @@ class FirstMinute(Panel):
     """
 
     def __init__(self) -> None:
-        super().__init__(words.of("first-minute"), id="first-minute")
+        super().__init__("why did my stopwatch lie?", id="first-minute")
         self._words = Paper(id="readout")
         self._plot = PlotView(id="first-plot")
 
@@ -474,7 +474,7 @@ class FirstMinute(Panel):
     ) -> None:
         offered = offer.cases[0] if offer else None
         named = case.case if case else offered
-        title = words.of("first-minute")
+        title = "why did my stopwatch lie?"
         if state.engine == "failed" and case is None:
             self.entitle("no engine", [hint(self, "retry", "try again")])
             return
@@ -542,7 +542,7 @@ def _before(
 
 def _offer_text(state: State, offer: Experiment | None) -> str:
     if offer is None:
-        return words.of("first-case", state=starting(state.start))
+        return f"runs a first case when JAX is up: {starting(state.start)}"
     return f"runs {describe(offer)}"
 
 

@@ -21,11 +21,11 @@ from jaxtui.tui.dialogs import Question
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
 from jaxtui.tui.widgets.panel import Hint
-from jaxtui.view import bench, links, words
+from jaxtui.view import bench, links
 from jaxtui.view.check import Judgement, build
 from jaxtui.view.document import Devices, Outcome, check_results, encode
 from jaxtui.view.export import (
-    ExportError,
+    ExistsError,
     check,
     file_stem,
     here,
@@ -77,7 +77,7 @@ class ExportScreen(LineScreen):
     async def take(self, typed: str) -> None:
         path, exists = await in_thread(partial(_checked, typed, tuple(self._contents)))
         if exists is not None:
-            question = Question(words.text(exists.remark), "replaces it", "keeps it")
+            question = Question(str(exists), "replaces it", "keeps it")
             if not await self.app.push_screen_wait(question):
                 raise exists
         made = await in_thread(self._contents[path.suffix.lower()])
@@ -87,7 +87,7 @@ class ExportScreen(LineScreen):
         base(self).session.say(f"Wrote {size} to {path}.")
 
 
-def _checked(typed: str, endings: tuple[str, ...]) -> tuple[Path, ExportError | None]:
+def _checked(typed: str, endings: tuple[str, ...]) -> tuple[Path, ExistsError | None]:
     """The file that is meant, and the refusal of one that exists.
 
     Raises:
@@ -96,9 +96,7 @@ def _checked(typed: str, endings: tuple[str, ...]) -> tuple[Path, ExportError | 
     path = here() / os.path.expanduser(typed.strip())
     try:
         check(path, endings)
-    except ExportError as error:
-        if error.remark.code != "file-exists":
-            raise
+    except ExistsError as error:
         return path, error
     return path, None
 

@@ -40,7 +40,6 @@ from jaxtui.tui.values import (
 )
 from jaxtui.tui.widgets.choice import Choice, Entry
 from jaxtui.tui.widgets.panel import Hint, Hints, Panel
-from jaxtui.view import words
 from jaxtui.view.text import meter, plain
 
 OPEN = "Open file…"
@@ -90,7 +89,7 @@ class OpChoice(Choice):
         before = [
             Entry(op, brief_name(op, 40), op, markable=False) for op in self.opened
         ]
-        about = words.of("about-file")
+        about = "Functions of a Python file. The key f opens one, too."
         return (*listed, *before, Entry(OPEN, OPEN, about, markable=False))
 
     @property

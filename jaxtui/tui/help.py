@@ -27,7 +27,6 @@ from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.plot_view import PlotReader
-from jaxtui.view.words.screens import GLOSSARY
 
 Rows = list[tuple[str, str]]
 """A key or word, and what it means."""
@@ -52,6 +51,49 @@ PLACES: tuple[
     ExportScreen,
 )
 """Classes with keys of their own; ``HELP`` is the heading."""
+
+GLOSSARY = {
+    "id": "a device as JAX names it: platform and number",
+    "process": "the process that the device belongs to (process_index)",
+    "coords": "where the chip sits in the torus: x, y, z",
+    "core": "which core of its chip the device is",
+    "slice": "which slice of several the device belongs to",
+    "memory": "in use, of how much",
+    "op": "the computation; with size, dtype, device and mode it is a case",
+    "size": "the op's size: n of n×n for matmul, the number of elements for selu",
+    "dtype": "of the inputs, with the precision if it is not the default",
+    "device": "where the case runs; NumPy runs on host",
+    "mode": "numpy; eager: JAX op by op; jit: compiled by XLA",
+    "when": "month, day and time of the measurement; the year if it is another",
+    "host": "the machine that measured",
+    "ready": "time per call until block_until_ready returns: the whole work",
+    "interval": "95 % confidence interval of the median; of under 6 rounds, min–max",
+    "dispatch": "time until the call returns: all that a naive stopwatch sees",
+    "pipelined": "time per call of a queued burst: the throughput clock",
+    "rate": "work per second: FLOP/s, or B/s for ops that only move bytes",
+    "peak": "the rate as a share of the chip's published peak",
+    "× NumPy": "how many times faster than NumPy",
+    "error": "relative to the same computation in float64",
+    "transfer": "inputs to the device, fresh arrays each time",
+    "trace": "Python to jaxpr; once, like lower and compile",
+    "lower": "jaxpr to StableHLO",
+    "compile": "StableHLO to machine code, by XLA",
+    "first run": "of the compiled program; the first call is all from trace to here",
+    "fetch": "the result back to NumPy",
+    "notes": "what to know before you trust this number",
+    "flops/byte": "arithmetic intensity: below the ridge, memory limits",
+    "of roof": "the rate as a share of the roof at that intensity",
+    "A, B": "the two marked ones; the ratio is B's time over A's",
+    "not comparable": "another op or size: the times say nothing",
+    "cannot tell": "two runs on one machine may differ this much by chance",
+    "stopwatch": "the time that a clock around the loop reads",
+    "work": "time until the device has finished the loop",
+    "queue": "calls in flight: dispatched, not yet finished",
+    "ahead": "how far the host is ahead of the device",
+    "verdict": "pass, low, impossible, fail or skipped, with its reason",
+    "simulated": "share the cores of this machine's CPU: their speed means nothing",
+}
+"""One word per thing, on every screen; the headings of tables are among them."""
 
 _CASE = ("op", "size", "dtype", "device", "mode")
 

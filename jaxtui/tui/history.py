@@ -276,9 +276,9 @@ class HistoryPane(Pane):
 
     def why_not(self, action: str) -> str | None:
         if action in ROW_ACTIONS and not self.past.rows:
-            return words.of("unlisted")
+            return "No measurement is listed."
         if action == "back" and not (self.past.marked or self.past.text):
-            return words.of("unmarked")
+            return "No marks and no words to clear."
         return None
 
     # Listing.
@@ -363,7 +363,7 @@ class HistoryPane(Pane):
         if row.id in marked:
             self._mark(tuple(number for number in marked if number != row.id))
         elif len(marked) == len(LABELS):
-            self.base.say(words.of("two-marked"))
+            self.base.say("Two are marked: Space on one of them unmarks it, Esc both.")
         else:
             self._mark((*marked, row.id))
 
@@ -441,7 +441,7 @@ class HistoryPane(Pane):
         try:
             _, page = self._page(self.past.text, -1)
         except HistoryError as error:
-            raise ExportError(error.remark) from error
+            raise ExportError(words.text(error.remark)) from error
         return view.files(page)[ending]()
 
     # Asking.
@@ -492,9 +492,9 @@ def instead(past: Past) -> Content:
         return content(lines(view.listing(past.page), COLUMNS))
     if past.text.strip():
         return Content.assemble(
-            (words.of("no-match") + " ", "bold"),
+            ("No measurement contains all of these words: ", "bold"),
             past.text.strip(),
-            f"\n\n{words.of('no-match-left')}",
+            "\n\nEsc clears the words.",
         )
     (title, _), *rest = EMPTY
     hints = (

@@ -134,7 +134,9 @@ class LessonList(Container):
         def write(width: int) -> list[Line]:
             troubles = (
                 view.text_lines(
-                    words.of("lesson-bug", lesson=name, why=why), width, role="fail"
+                    f"{name} has a bug: {why}. Your figures are not the reason.",
+                    width,
+                    role="fail",
                 )
                 for name, why in course.unreadable.items()
             )
@@ -273,9 +275,9 @@ class LearnPane(Pane):
         """
         state = self.session.state
         if not state.devices:
-            raise SelectionError(state.lacks_jax)
+            raise SelectionError(state.no_jax)
         if refusal := state.refusal("verdicts"):
-            raise SelectionError(refusal)
+            raise SelectionError(words.text(refusal))
         devices, host, ops = state.devices, state.host, state.ops
         return self.course.setting(index, devices, host, ops, state.cursor)
 
@@ -346,9 +348,9 @@ class LearnPane(Pane):
     def why_not(self, action: str) -> str | None:
         course = self.course
         if course.step is None:
-            return words.of("no-lesson-open")
+            return "Open a lesson first: Enter does."
         if action == "resize" and course.playing is not None:
-            return words.of("step-running")
+            return "A step is running: stop it first."
         if action == "run" and (self.session.state.busy or course.playing is not None):
             return words.text(RUNNING)
         return None
@@ -373,7 +375,8 @@ class LearnPane(Pane):
     def action_move(self, steps: int) -> None:
         other = self.course.moved(steps)
         if other.place == self.course.place:
-            self.base.say(words.of("last-step" if steps > 0 else "first-step"))
+            which = "That was the last" if steps > 0 else "This is the first"
+            self.base.say(f"{which} step; Esc shows the lessons.")
             return
         self.detail, self.course = "result", other
         self._conclude_at_once()
@@ -399,7 +402,7 @@ class LearnPane(Pane):
                 here = self._setting_of(self.course.open)
                 self.course = self.course.resized(here, doublings)
         except SelectionError as error:
-            self.base.say(words.text(error.remark))
+            self.base.say(str(error))
 
     # Running.
 
@@ -417,7 +420,7 @@ class LearnPane(Pane):
         try:
             here = self._setting_of(course.place[0])
         except SelectionError as error:
-            self.base.say(words.text(error.remark))
+            self.base.say(str(error))
             return
         self._since, self.detail = self.base.clock(), "result"
         self.course = replace(course, playing=course.place)
@@ -441,7 +444,7 @@ class LearnPane(Pane):
         except RunRefusedError as error:
             trouble = words.text(error.remark)
         except EngineUnavailableError:
-            trouble = words.of("no-engine")
+            trouble = "There is no engine: R tries again."
             raise
         except Exception as error:  # a lesson's mistake must not take the app with it
             trouble = self._report_mistake(error)
@@ -466,7 +469,7 @@ class LearnPane(Pane):
     def _report_mistake(self, error: Exception) -> str:
         """Write to the log, once, that a lesson has a mistake; say it."""
         why = f"{type(error).__name__}: {error}"
-        sentence = words.of("lesson-bug", lesson="This lesson", why=why)
+        sentence = f"This lesson has a bug: {why}. Your figures are not the reason."
         if repr(error) not in map(repr, self.mistakes):
             self.mistakes.append(error)
             lines = "".join(traceback.format_exception(error)).splitlines()

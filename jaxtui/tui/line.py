@@ -16,7 +16,6 @@ from jaxtui.model import SelectionError
 from jaxtui.tui.base import base
 from jaxtui.tui.threads import Work
 from jaxtui.tui.widgets.panel import Hint, Panel
-from jaxtui.view import words
 from jaxtui.view.export import ExportError
 
 
@@ -84,7 +83,7 @@ class LineScreen(ModalScreen["str | None"]):
             answer = await self.take(typed)
         except (ExportError, SelectionError) as error:
             self._taking = ""
-            self.query_one("#line-says", Static).update(words.text(error.remark))
+            self.query_one("#line-says", Static).update(str(error))
             self.add_class("-refused")
         else:
             self.dismiss(answer)
@@ -101,5 +100,5 @@ class LineScreen(ModalScreen["str | None"]):
     def action_leave(self) -> None:
         """Leave; what has begun may come about all the same."""
         if self._taking:
-            base(self).say(words.of("leaving-early", taking=self._taking))
+            base(self).say(f"{self._taking} is not finished yet.")
         self.dismiss()

@@ -16,7 +16,7 @@ from jaxtui.analysis.profile import KEYS, By, Row, headline
 from jaxtui.engine import traces
 from jaxtui.model import WorkFailed
 from jaxtui.model.profile import Profile, Profiling
-from jaxtui.model.remark import rejection
+from jaxtui.model.remark import SelectionError
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.case_screen import CaseScreen
 from jaxtui.tui.line import LineScreen
@@ -196,14 +196,14 @@ class ProfileScreen(CaseScreen):
         if isinstance(event.option_list, SourceList):
             line = self._lines[event.option_index]
             if self._profile and not lists.rows_of(self._profile, self._by, line):
-                self.base.say(words.of("no-kernel-here"))
+                self.base.say("No kernel comes from this line.")
                 return
             self._line, self._row = (None if line == self._line else line), None
             other: type[PanelList] = RowList
         else:
             row = self._rows[event.option_index]
             if self._profile and not lists.source_lines(self._profile, row):
-                self.base.say(words.of("no-line-here"))
+                self.base.say("This kernel comes from no line of yours.")
                 return
             same = self._row is not None and row.key == self._row.key
             self._row, self._line = (None if same else row), None
@@ -213,9 +213,9 @@ class ProfileScreen(CaseScreen):
 
     def why_not(self, action: str) -> str | None:
         if action in ("view", "copy") and self._profile is None:
-            return words.of("nothing-yet", what="profile")
+            return "No profile yet."
         if action == "again" and self.work is None:
-            return words.of("trace-read")
+            return "jaxtui reads a trace once."
         return None
 
     @property
@@ -253,7 +253,7 @@ class OpenTrace(LineScreen):
     async def take(self, typed: str) -> str:
         path = Path(typed.strip()).expanduser()
         if not typed.strip() or not path.exists():
-            raise rejection("unknown-path", typed=typed.strip())
+            raise SelectionError(f'There is no file or folder "{typed.strip()}".')
         return str(path)
 
 

@@ -114,7 +114,7 @@ class ProgramScreen(CaseScreen):
     @property
     def waiting(self) -> str:
         if self._inspected is not None:
-            return words.of("no-text-here")
+            return "This version of jax does not show it."
         if self.job is None or self.job.outcome is None:
             return f"Compiling {self._label} …"
         return super().waiting
@@ -134,7 +134,7 @@ class ProgramScreen(CaseScreen):
 
     def action_copy(self) -> None:
         if self._inspected is None:
-            self._say(words.of("nothing-yet", what="text"))
+            self._say("No text yet.")
             return
         whole = self._texts[self._section]
         if SECTIONS[self._section] == "HLO":
@@ -155,7 +155,7 @@ class ProgramScreen(CaseScreen):
         lines = self._texts[self._section].lower().splitlines()
         found = [number for number, line in enumerate(lines) if sought in line]
         if not found:
-            self._say(words.of("not-in-text", typed=self._sought))
+            self._say(f'"{self._sought}" is not in this text.')
             return
         following = [number for number in found if number > self._found]
         self._found = following[0] if following else found[0]

@@ -73,7 +73,7 @@ class Recorder:
 def crash_report(error: BaseException) -> str:
     """Return a sentence on the crash; the traceback goes to a file that it names."""
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    sentence = words.of("crash", why=f"{type(error).__name__}: {error}")
+    sentence = f"jaxtui: internal error: {type(error).__name__}: {error}."
     try:
         # A new name, readable by its owner only.
         descriptor, path = tempfile.mkstemp(prefix="jaxtui-crash-", suffix=".log")
@@ -83,7 +83,7 @@ def crash_report(error: BaseException) -> str:
             log.write(trace)
     except OSError:
         return f"{sentence}\n{trace}"
-    return f"{sentence} {words.of('crash-kept', path=path)}"
+    return f"{sentence} The traceback is in {path}."
 
 
 def run_app(

@@ -7,9 +7,9 @@ from typing import get_args
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates
-from jaxtui.model import CheckTest, Device, Remark
+from jaxtui.model import CheckTest, Device
 from jaxtui.state import CaseState, Job
-from jaxtui.view import crossover, rates, words
+from jaxtui.view import crossover, rates
 from jaxtui.view.bench import notes
 from jaxtui.view.bench_plot import View
 from jaxtui.view.collectives import rates_of
@@ -45,15 +45,15 @@ class State(state.State, frozen=True):
     """The metric of the curves over size."""
 
     @property
-    def lacks_jax(self) -> Remark:
-        """The reason why JAX cannot be asked."""
-        codes = {"failed": "no-engine", "released": "released"}
-        return Remark(codes.get(self.engine, "jax-not-ready"))
-
-    @property
     def no_jax(self) -> str:
-        """The reason why JAX cannot be asked, in words."""
-        return words.text(self.lacks_jax)
+        """The reason why JAX cannot be asked."""
+        match self.engine:
+            case "failed":
+                return "There is no engine: R tries again."
+            case "released":
+                return "The engine was released: the next run starts it again."
+            case _:
+                return "JAX is not ready yet."
 
     @property
     def exam(self) -> Examination | None:

@@ -107,7 +107,7 @@ class StatusLine(Widget):
         if state.engine == "failed":
             return "NO ENGINE (R tries again)"
         if state.engine == "released":
-            return words.of("released-status")
+            return "released: the next run takes it again"
         if state.accelerator is not None:
             return f"HOLDING {state.accelerator} (x frees)"
         return "" if any(one.simulated for one in state.devices) else "CPU only"
@@ -204,11 +204,11 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
     match run.outcome:
         case "cancelled":
             kept = "; its numbers stay" * any(one.measurement for one in run.cases)
-            return words.of("run-stopped", seconds=run.elapsed_seconds, kept=kept)
+            return f"Stopped after {run.elapsed_seconds:.1f} s{kept}."
         case "crashed":
             return words.headed(words.LOST)
         case _:
-            return words.of("done", seconds=run.elapsed_seconds, trouble=trouble)
+            return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
 
 
 def _said(state: State, message: Remark | str) -> str:

@@ -33,7 +33,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import scripts, stopwatch, words
+from jaxtui.view import scripts, stopwatch
 from jaxtui.view import timeline as view
 from jaxtui.view.lanes import Shot, Timeline, timeline
 from jaxtui.view.report import Report, statement_lines
@@ -258,15 +258,15 @@ class TimelineScreen(LoopScreen):
     def why_not(self, action: str) -> str | None:
         state = self.base.session.state
         if action == "code" and state.engine not in ("ready", "running"):
-            return words.of("loop-code")
+            return "The code of a loop needs JAX: r starts JAX and runs the loop."
         if action in ("play", "slow") and not self.complete:
-            return words.of("nothing-yet", what="complete repeat")
+            return "No complete repeat yet."
         if action == "move" and not self._calls:
-            return words.of("nothing-yet", what="calls")
+            return "No calls yet."
         if action == "more" and self.loop.calls >= view.CALLS[-1]:
-            return words.of("most-calls", calls=view.CALLS[-1])
+            return f"A loop has at most {view.CALLS[-1]} calls."
         if action == "fewer" and self.loop.calls <= view.CALLS[0]:
-            return words.of("fewest-calls")
+            return "A loop has at least one call."
         return None
 
     # Showing.

@@ -21,7 +21,6 @@ from jaxtui.model import (
 )
 from jaxtui.model.mesh import mesh_text
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
-from jaxtui.model.remark import rejection
 from jaxtui.tui.state import State
 from jaxtui.view import words
 from jaxtui.view.progress import extent_duration, extent_text
@@ -90,7 +89,7 @@ def interpret(values: Values, state: State) -> Meaning:
     try:
         experiment = _build(values, state)
     except SelectionError as error:
-        return Meaning(None, words.text(error.remark), True)
+        return Meaning(None, str(error), True)
     for remark in experiments.refusals(experiment, state.ops):
         return Meaning(experiment, words.text(remark), True)
     extent = experiments.extent(experiment)
@@ -199,7 +198,7 @@ def _build(values: Values, state: State) -> Experiment:
     own = takes_arguments(values.op, state)
     for chosen, noun in ((values.dtypes, "dtype"), (values.modes, "mode")):
         if not chosen and not (own and noun == "dtype"):
-            raise rejection("not-chosen", noun=noun)
+            raise SelectionError(f"Choose at least one {noun}.")
     typed = selection.split_arguments(values.arguments) if own else ()
     precisions = ("default",) if own else values.precisions or ("default",)
     meshed = bool(values.mesh.strip()) and takes_mesh(values, state)
@@ -227,7 +226,7 @@ def why_no_sweep(case: Case, state: State) -> str:
         return ""
     name = short_name(case.op)
     if (case.params or {}).get(ARGUMENTS):
-        return words.of("sizes-typed", op=name)
+        return f"{name} has no sizes: its arguments were typed."
     if not case.size:
-        return words.of("sizes-fixed", op=name)
+        return f"{name} has no sizes: its factory takes none."
     return ""

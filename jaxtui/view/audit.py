@@ -135,7 +135,7 @@ def verdict(audit: Audit) -> Line:
         mistakes = fmt.plural(count, "timing mistake")
         return (Span(mistakes, "danger"), Span(f" in {name}."))
     if not audit.sites:
-        return (Span(words.of("no-timing", program=name), "title"),)
+        return (Span(f"{name} times no JAX work.", "title"),)
     sites = fmt.plural(len(audit.sites), "timed span")
     return (
         Span("No timing mistake", "pass"),
@@ -276,13 +276,12 @@ def about(audit: Audit, place: Place, width: int) -> list[Line]:
         if site.begin.file == place.file and site.begin.line <= place.line <= (
             site.end.line
         ):
-            text = words.of(
-                "span-read",
-                begin=site.begin.line,
-                end=site.end.line,
-                count=site.count,
-                read_seconds=site.read_seconds,
-                work_seconds=site.corrected_seconds,
+            work = site.corrected_seconds
+            times = "" if site.count == 1 else f", {site.count} times (medians),"
+            right = "" if work is None else f" for {fmt.seconds(work)} of work"
+            text = (
+                f"Lines {site.begin.line} to {site.end.line}{times} read"
+                f" {fmt.seconds(site.read_seconds)}{right}."
             )
             said += fold((Span(text),), width)
     return said

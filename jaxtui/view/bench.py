@@ -137,9 +137,7 @@ def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
     if one_op and (crossings := curves.crossings(run)):
         texts = [
-            words.of(
-                "crosses", size=each.around, faster=each.faster, slower=each.slower
-            )
+            f"from size {each.around}, {each.faster} is faster than {each.slower}"
             for each in crossings
         ]
         return f"F{'; '.join(texts)[1:]}."
@@ -169,9 +167,7 @@ def _compared(name: str, ratio: Interval) -> str:
     ahead = ratio if ratio.low > 1 else ratio.inverse
     ends = "" if ahead.vague else f" ({fmt.ratio_ends(ahead)}×)"
     times = _times_faster(ahead)
-    return words.of(
-        "times-faster", faster=faster, times=times, slower=slower, ends=ends
-    )
+    return f"{faster} is {times} faster than {slower}{ends}"
 
 
 def _queued(name: str, index: int, run: Job, ratio: Interval) -> str:
@@ -191,7 +187,7 @@ def _queued(name: str, index: int, run: Job, ratio: Interval) -> str:
         fmt.ratio(max(queued, 1 / queued)),
         "faster" if queued > 1 else "slower",
     )
-    return f"; {words.of('queued-times', name=name, times=times, than=than)}"
+    return f"; queued, {name} is {times} {than}"
 
 
 def _times_faster(ratio: Interval) -> str:

@@ -358,7 +358,7 @@ def _headline(check: Judgement) -> Line:
         return badge, Span(advice)
     read = sum(bool(check.of_test(test)) for test in check.tests)
     every = len(check.tests)
-    stopped = words.of("check-stopped", read=read, tests=every)
+    stopped = f"{read} of {every} tests have readings."
     title, text = " STOPPED ", f" {stopped}"
     if exam.outcome == "incomplete":
         lost = words.sentence(Remark("incomplete", {"during": "check"}))

@@ -288,7 +288,7 @@ class Scene(msgspec.Struct, frozen=True):
         """The text, the figure below it, and the role of that."""
         found, unit = self.clocks, self.unit
         if found is None:
-            return f"{waiting} · {words.of('class-recorded')}", "?", "muted"
+            return f"{waiting} · o shows a recorded run", "?", "muted"
         if found.inline:
             return words.sentence(found.verdict), "?", "muted"
         stopwatch, work = (

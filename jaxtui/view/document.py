@@ -26,11 +26,11 @@ from jaxtui.model import (
     Measurement,
     Record,
     Remark,
+    SelectionError,
     Timing,
     Unit,
     Value,
     WorkFailed,
-    rejection,
     run_notes,
 )
 from jaxtui.model.base import encoded
@@ -423,7 +423,7 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
     try:
         saved = msgspec.json.decode(read_whole(path), type=_Saved)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        facts: dict[str, Fact] = {"lacks": "structure", "why": str(error)}
+        why = f"it has another structure ({error})"
     else:
         # Several steps of a lesson may have timed the same case: the last one counts.
         every = (saved, *saved.steps)
@@ -434,7 +434,10 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
         }
         if saved.schema == SCHEMA and found:
             return saved.host, tuple(found.values())
-        facts = {"lacks": "figures"}
+        why = "it has no figures"
         if saved.schema != SCHEMA:
-            facts = {"lacks": "schema", "schema": saved.schema, "accepted": SCHEMA}
-    raise rejection("no-document", file=str(path), command="bench", **facts)
+            why = f"its schema is {saved.schema}, not {SCHEMA}"
+    raise SelectionError(
+        f"{path} is not a document of `jaxtui bench --json` or `jaxtui learn NAME"
+        f" --json`: {why}."
+    )

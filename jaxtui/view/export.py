@@ -17,9 +17,8 @@ from typing import Any
 
 from jaxtui.model import PHASES, Case, Measurement, Remark
 from jaxtui.model.own import is_own, parts
-from jaxtui.model.remark import Fact, RemarkError
 from jaxtui.places import write_whole
-from jaxtui.text import visible
+from jaxtui.text import ended, visible
 from jaxtui.view import render
 from jaxtui.view.document import Results, encode
 from jaxtui.view.report import Report
@@ -91,8 +90,15 @@ _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 # Writing.
 
 
-class ExportError(RemarkError):
-    """A file cannot be written."""
+class ExportError(Exception):
+    """A file cannot be written; the text is what to tell the user."""
+
+
+class ExistsError(ExportError):
+    """The file is there, and was not to be replaced."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} already exists.")
 
 
 def here() -> Path:
@@ -119,20 +125,21 @@ def check(
     """
     with _system_refusals(path):
         if not path.is_dir() and path.suffix.lower() not in endings:
-            facts: dict[str, Fact] = {"path": str(path), "endings": tuple(endings)}
-            raise ExportError.of("ending-unknown", **facts)
+            raise ExportError(
+                f'"{path}" needs one of these endings: {", ".join(endings)}.'
+            )
         _check(path, replace=replace)
 
 
 def _check(path: Path, *, replace: bool) -> None:
     if path.is_dir():
-        raise ExportError.of("is-folder", path=str(path))
+        raise ExportError(f"{path} is a folder: name a file in it.")
     if not path.parent.is_dir():
-        raise ExportError.of("folder-missing", folder=str(path.parent))
+        raise ExportError(f"The folder {path.parent} does not exist.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ExportError.of("folder-denied", folder=str(path.parent))
+        raise ExportError(f"No permission to write to the folder {path.parent}.")
     if path.exists() and not replace:
-        raise ExportError.of("file-exists", path=str(path))
+        raise ExistsError(path)
 
 
 def write(path: Path, text: str, *, replace: bool = False) -> None:
@@ -151,18 +158,15 @@ def write(path: Path, text: str, *, replace: bool = False) -> None:
 
 @contextlib.contextmanager
 def _system_refusals(path: Path) -> Iterator[None]:
-    facts: dict[str, Fact] = {"path": str(path)}
     try:
         yield
     except FileExistsError:
-        raise ExportError.of("file-exists", **facts) from None
+        raise ExistsError(path) from None
     except OSError as error:  # a name that is too long, for one
-        facts["why"] = error.strerror or str(error)
-        raise ExportError.of("file-unwritable", **facts) from error
+        why = ended(error.strerror or str(error))
+        raise ExportError(f"Cannot write {path}: {why}") from error
     except ValueError as error:  # a name that no system takes
-        raise ExportError.of(
-            "file-unwritable", path=repr(str(path)), why=str(error)
-        ) from error
+        raise ExportError(f"Cannot write {str(path)!r}: {ended(str(error))}") from error
 
 
 def of_report(document: object, results: Results, report: Report) -> Contents:

@@ -398,17 +398,22 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
             verdict = "" if answer is None else f"Answer: {choices[answer]}"
             role = ""
         elif answer is None:
-            verdict = words.of("predicted-only", typed=choices[prediction])
+            verdict = (
+                f"You predicted “{choices[prediction]}”; this machine gives no answer."
+            )
             role = ""
         elif prediction in conclusion.answers:
             right = choices[prediction]
-            verdict, role = words.of("predicted-right", answer=right), "pass"
+            verdict, role = f"Your prediction was right: {right}", "pass"
         elif not conclusion.graded:
-            verdict = words.of("predicted-ungraded", typed=choices[prediction])
+            verdict = (
+                f"You predicted “{choices[prediction]}”. This run cannot grade it. Run"
+                " the step again."
+            )
             role = "low"
         else:
-            verdict = words.of(
-                "predicted-wrong", typed=choices[prediction], answer=choices[answer]
+            verdict = (
+                f"You predicted “{choices[prediction]}”; it is “{choices[answer]}”."
             )
             role = "fail"
         return text_lines(verdict, width, role=role or "label") if verdict else []
@@ -448,7 +453,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     def program(self, width: int) -> list[Line]:
         """Write the programs."""
         if self.setting is None:
-            return text_lines(words.of("depends-on-device"), width, role="muted")
+            return text_lines("It depends on the device.", width, role="muted")
         return program(self.works, width)
 
     def steps(self, width: int) -> list[Line]:
@@ -536,7 +541,7 @@ def trouble_of(run: StepRun) -> str:
     if problem is None:
         return ""
     if run.outcome.stopped:
-        return words.of("step-stopped")
+        return "Stopped: r runs the step again."
     lost = "Incomplete: " if run.outcome.lost else ""
     return f"{lost}{words.why(problem)}"
 

@@ -24,7 +24,7 @@ from jaxtui.model import (
 from jaxtui.model.machine import chip_count, members
 from jaxtui.model.programs import Bound, EagerStep, Exchanged, Program, ProgramMemory
 from jaxtui.model.remark import Fact
-from jaxtui.view import chipmap, words
+from jaxtui.view import chipmap
 from jaxtui.view.document import SCHEMA, ProblemRow, problem
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Line, Span, columns
@@ -98,7 +98,7 @@ def _verdict(inspected: Inspected, label: str, *, here: bool) -> Line:
         sentences.append(f"Eager: {_kernels(eager)}{several}.")
     least, by = inspected.bound
     if least is not None and by is not None:
-        sentences.append(words.of("bound", seconds=fmt.seconds(least), by=_LIMITS[by]))
+        sentences.append(f"A call takes at least {fmt.seconds(least)} ({_LIMITS[by]}).")
     return (Span(label, "title"), Span(f". {' '.join(sentences)}"))
 
 

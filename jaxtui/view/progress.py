@@ -7,13 +7,12 @@ from typing import TypeVar
 
 from jaxtui import format as fmt
 from jaxtui.engine.startup import Start, awaits_others, others
-from jaxtui.experiments import Extent, extent
+from jaxtui.experiments import Extent, extent, product
 from jaxtui.model import Case, Experiment
 from jaxtui.model.own import short_name
 from jaxtui.state import Job
 from jaxtui.view.words.engine import doing, starting_text
 from jaxtui.view.words.hosts import waiting
-from jaxtui.view.words.selection import product
 
 _Value = TypeVar("_Value")
 

@@ -120,7 +120,10 @@ def _recipe(planned: Sequence[PlannedCase]) -> Recipe:
     if len(planned) == 1 and planned[0].recipe:
         return planned[0].recipe
     why = next((words.why(case.problem) for case in planned if case.problem), "")
-    raise ExportError.of("no-script", why=why)
+    raise ExportError(
+        "A script measures one case: jit, eager or numpy on JAX's default device."
+        f" {why}".rstrip()
+    )
 
 
 def _script(title: str, recipe: Recipe, modules: Set[str], *sections: str) -> str:

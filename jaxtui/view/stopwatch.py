@@ -430,7 +430,7 @@ def four_lines(case: CaseState, run: Job, width: int) -> list[Line]:
 def first_minute(run: Job, width: int) -> list[Line]:
     """All of it as text."""
     case = next(each for each in run.cases if not each.case.on_host)
-    said = [(Span(f"{words.of('first-minute')}  {case.case.label}", "title"),), ()]
+    said = [(Span(f"why did my stopwatch lie?  {case.case.label}", "title"),), ()]
     if case.failure is not None:
         text = (Span(words.in_full(case.failure)),)
         return [*said, *fold(text, width)]
@@ -438,7 +438,7 @@ def first_minute(run: Job, width: int) -> list[Line]:
     clocks, factor = of_case(case), off_by(case)
     if clocks is not None and factor is not None and clocks.wrong:
         ends = f" ({factor.ends})" if factor.ends else ""
-        text = (Span(words.of("off-by", factor=factor.text, ends=ends), "danger"),)
+        text = (Span(f"The stopwatch is off by {factor.text}{ends}.", "danger"),)
         said += [(), *fold(text, width)]
     return said
 
@@ -500,7 +500,7 @@ def cold(case: CaseState, numpy: CaseState | None) -> Line:
     if not (mine and mine.ready and theirs and theirs.ready):
         return head
     calls = break_even_calls(first, mine.ready.median, theirs.ready.median)
-    text = words.of("never-pays-off")
+    text = "compile never pays off: NumPy is faster"
     if calls is not None:
-        text = words.of("pays-off", calls=fmt.plural(calls, "call"))
+        text = f"compile pays off after {fmt.plural(calls, 'call')}"
     return (*head, Span(f" · {text}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,8 @@ def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(content, encoding="latin-1")
     for one in (file, tmp_path, tmp_path / "none"):
-        with pytest.raises(SelectionError) as error:
+        with pytest.raises(SelectionError, match=re.escape(str(one))):
             baselines.load(str(one))
-        assert error.value.remark.facts["file"] == str(one)
 
 
 @pytest.mark.parametrize(

@@ -268,10 +268,10 @@ TPUS = (device("tpu", 0, mine=False), device("tpu", 1), device("tpu", 2), CPUS[0
         (SIZED, CPUS, 10, None, (10, "cpu:0")),
         (SIZED, CPUS, 9000, None, (9000, "cpu:0")),
         (SIZELESS, CPUS, None, None, (1, "cpu:0")),
-        (SIZED, TPUS, None, "tpu", "several-devices"),
-        (SIZED, CPUS, 9, None, "lesson-size"),
-        (SIZED, CPUS, 9001, None, "lesson-size"),
-        (SIZELESS, CPUS, 5, None, "lesson-without-size"),
+        (SIZED, TPUS, None, "tpu", "is 2 devices"),
+        (SIZED, CPUS, 9, None, "The size 9 does not fit"),
+        (SIZED, CPUS, 9001, None, "The size 9001 does not fit"),
+        (SIZELESS, CPUS, 5, None, "no size to set"),
     ],
 )
 def test_where_a_lesson_runs(
@@ -287,7 +287,7 @@ def test_where_a_lesson_runs(
     if isinstance(expected, str):
         with pytest.raises(SelectionError) as refused:
             where()
-        assert refused.value.remark.code == expected
+        assert expected in str(refused.value)
     else:
         assert (where().size, where().device) == expected
 

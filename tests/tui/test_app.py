@@ -21,14 +21,13 @@ from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import Question
-from jaxtui.tui.help import EVERYWHERE, PLACES, SAID, HelpScreen, words
+from jaxtui.tui.help import EVERYWHERE, GLOSSARY, PLACES, SAID, HelpScreen, words
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
-from jaxtui.view.words import of, text
-from jaxtui.view.words.screens import GLOSSARY
+from jaxtui.view.words import text
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.records import case
@@ -184,11 +183,11 @@ async def test_a_key_that_does_nothing_says_why_until_the_next_one() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         for key, why in (
-            ("s", of("nothing-running")),
-            ("x", of("nothing-held")),
-            ("R", of("engine-fine")),
-            ("y", of("nothing-yet", what="result")),
-            ("at", of("key-unused", key="@")),
+            ("s", "Nothing is running."),
+            ("x", "jaxtui holds no accelerator."),
+            ("R", "The engine has not failed."),
+            ("y", "No result yet."),
+            ("at", "@ does nothing here: ? shows the keys."),
         ):
             await pilot.press(key)
             await until(pilot, lambda why=why: why in app.state.message)  # type: ignore[misc]

@@ -32,7 +32,6 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Paper
-from jaxtui.view.words import of
 from tests.analysis.figures import crowded
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui import check_figures
@@ -223,7 +222,7 @@ async def test_a_full_check_of_several_devices_one_after_the_other_at_120_by_40(
         assert "numerics" not in columns(app)
         assert "▾" not in chips.text
         await pilot.press("escape")
-        await until(pilot, lambda: app.state.message == of("nothing-to-close"))
+        await until(pilot, lambda: app.state.message == "Nothing to close here.")
         assert not panel.display
         await pilot.press("g")
         await until(pilot, lambda: panel.display)

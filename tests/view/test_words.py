@@ -12,15 +12,7 @@ from jaxtui.model import Remark
 from jaxtui.view import document, words
 from jaxtui.view.words import Words
 
-MAKES = (
-    "Remark",
-    "Message",
-    "rejection",
-    "refused",
-    "words.of",
-    "messages.of",
-    "words_of",
-)
+MAKES = ("Remark", "Message", "words.of")
 """What takes a code, beside ``of`` of an exception."""
 
 HOUSE = Path(jaxtui.__file__).parent

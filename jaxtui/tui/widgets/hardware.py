@@ -88,7 +88,10 @@ class Hardware(Horizontal):
         state = app.session.state
         shown = rates.choices(state.rates)
         if not shown:
-            app.say(words.of("no-rates"))
+            app.say(
+                "No rates of several devices yet: run a case on all of them, or c"
+                " checks them."
+            )
             return
         ring = (None, *shown)
         place = ring.index(state.heat) if state.heat in ring else 0

@@ -11,13 +11,11 @@ import msgspec
 from jaxtui.analysis import profile as analysis
 from jaxtui.analysis.profile import By
 from jaxtui.model import (
-    Fact,
     Host,
     Record,
     Remark,
     SelectionError,
     WorkFailed,
-    rejection,
 )
 from jaxtui.model.profile import (
     Compile,
@@ -29,6 +27,7 @@ from jaxtui.model.profile import (
     Transfer,
 )
 from jaxtui.places import read_whole
+from jaxtui.text import ended
 from jaxtui.view.document import SCHEMA, ProblemRow, encode, problem
 from jaxtui.view.export import Contents, csv_text
 from jaxtui.view.profile.flame import flame
@@ -216,8 +215,10 @@ def _possible(value: Any) -> bool:
     return not isinstance(value, (int, float)) or abs(value) <= LARGEST
 
 
-def _no_document(path: Path, **facts: Fact) -> SelectionError:
-    return rejection("no-document", file=str(path), command="profile", **facts)
+def _no_document(path: Path, why: str) -> SelectionError:
+    return SelectionError(
+        f"{path} is not a document of `jaxtui profile --json`: {why}."
+    )
 
 
 def read(path: Path) -> Document:
@@ -232,11 +233,11 @@ def read(path: Path) -> Document:
         possible = _possible(msgspec.json.decode(content))
     except OSError as error:
         why = error.strerror or str(error)
-        raise rejection("file-unreadable", file=str(path), why=why) from error
+        raise SelectionError(f"Cannot read {path}: {ended(why)}") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise _no_document(path, lacks="structure", why=str(error)) from error
+        raise _no_document(path, f"it has another structure ({error})") from error
     if found.schema != SCHEMA:
-        raise _no_document(path, lacks="schema", schema=found.schema, accepted=SCHEMA)
+        raise _no_document(path, f"its schema is {found.schema}, not {SCHEMA}")
     if not possible:
-        raise _no_document(path, lacks="numbers")
+        raise _no_document(path, "a number in it is too large")
     return found

@@ -27,12 +27,10 @@ from jaxtui.view.words import (
     links,
     loops,
     machine,
-    options,
     profile,
     programs,
     roofline,
     screens,
-    selection,
 )
 from jaxtui.view.words.base import Facts, Text, Words
 
@@ -75,12 +73,10 @@ _COLUMNS = (
     links,
     loops,
     machine,
-    options,
     profile,
     programs,
     roofline,
     screens,
-    selection,
 )
 
 TABLE = {code: entry for column in _COLUMNS for code, entry in column.WORDS.items()}

@@ -107,8 +107,6 @@ def _span_read(facts: Facts) -> str:
 
 
 WORDS = {
-    "no-timing": Words("", "{program} times no JAX work.".format_map),
-    "span-read": Words("", _span_read),
     "unawaited": Words(
         "not awaited",
         _unawaited,

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-
-from jaxtui.text import nearest
 
 Facts = Mapping[str, Any]
 
 Text = str | Callable[[Facts], str]
 """A sentence, or what makes one of a remark's facts."""
-
-
-def ended(text: str) -> str:
-    """A text of others as the end of a sentence."""
-    return f"{text.rstrip('.:')}."
-
-
-def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The nearest name as a question after a blank; empty if none is near."""
-    near = nearest(name, known, cutoff)
-    return f" Did you mean {near}?" if near else ""
 
 
 class Words(msgspec.Struct, frozen=True):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
+from jaxtui.text import ended
 from jaxtui.view.words import engine
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.view.words.base import Facts, Words
 
 _USUAL = 0.95
 """The confidence of an interval that needs no remark."""
@@ -258,13 +259,6 @@ def _no_calls(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
-    "times-faster": Words(
-        "", "{faster} is {times} faster than {slower}{ends}".format_map
-    ),
-    "queued-times": Words("", "queued, {name} is {times} {than}".format_map),
-    "crosses": Words(
-        "", "from size {size}, {faster} is faster than {slower}".format_map
-    ),
     # Why there is no plot.
     "no-calls": Words("no calls", _no_calls),
     "stopped-before-calls": Words(
@@ -442,7 +436,6 @@ WORDS: dict[str, Words] = {
         "more modes", lambda facts: f"Also runs as {fmt.listed(facts['modes'])}."
     ),
     "few-processes": Words("few processes", _few_processes),
-    "notes-in-full": Words("", "--notes prints every note in full."),
     "earlier-runs": Words(
         "earlier runs differ",
         _earlier_runs,

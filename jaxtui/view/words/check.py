@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.model import CheckTest
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.text import ended
+from jaxtui.view.words.base import Facts, Words
 from jaxtui.view.words.machine import process
 
 CHECK_DOING: Mapping[CheckTest, str] = {
@@ -205,7 +206,6 @@ def check_advice(
 
 
 WORDS: dict[str, Words] = {
-    "check-stopped": Words("", "{read} of {tests} tests have readings.".format_map),
     # Where an expectation comes from.
     "expected": Words("expected", _expected),
     "published": Words("published", _published),
@@ -224,13 +224,6 @@ WORDS: dict[str, Words] = {
         " `jaxtui check --baseline FILE`.",
     ),
     # Documents to compare with.
-    "other-hardware": Words(
-        "other hardware",
-        lambda facts: (
-            f"{facts['file']} comes from other hardware:"
-            f" {'; '.join(map(str, facts['differences']))}."
-        ),
-    ),
     "compared-with": Words("baseline", _compared_with),
     "not-tested": Words(
         "not tested here",

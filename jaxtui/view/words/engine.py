@@ -8,7 +8,8 @@ import unicodedata
 from jaxtui import child
 from jaxtui import format as fmt
 from jaxtui.machine import topologies
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.text import ended
+from jaxtui.view.words.base import Facts, Words
 from jaxtui.view.words.machine import SLICE_ADVICE, install
 
 _OF_LIBTPU = re.compile(

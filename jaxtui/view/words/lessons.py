@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.text import ended
+from jaxtui.view.words.base import Facts, Words
 
 VERDICTS = {
     True: "✓ Holds here: ",
@@ -22,19 +23,6 @@ def _unsteady(facts: Facts) -> str:
 
 
 WORDS = {
-    "predicted-right": Words("", "Your prediction was right: {answer}".format_map),
-    "predicted-wrong": Words(
-        "", "You predicted “{typed}”; it is “{answer}”.".format_map
-    ),
-    "predicted-only": Words(
-        "", "You predicted “{typed}”; this machine gives no answer.".format_map
-    ),
-    "predicted-ungraded": Words(
-        "",
-        "You predicted “{typed}”. This run cannot grade it.".format_map,
-        "Run the step again.",
-    ),
-    "depends-on-device": Words("", "It depends on the device."),
     "progress-not-saved": Words(
         "progress not saved",
         lambda facts: (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.signals import signal_name
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.text import ended
+from jaxtui.view.words.base import Facts, Words
 
 
 def _change(ratio: float) -> str:
@@ -129,9 +130,6 @@ CLASS_QUESTIONS = {
 """What stands over the large figure of a step of the class."""
 
 WORDS: dict[str, Words] = {
-    "class-recorded": Words("", "o shows a recorded run"),
-    "pays-off": Words("", "compile pays off after {calls}".format_map),
-    "never-pays-off": Words("", "compile never pays off: NumPy is faster"),
     "donates-arguments": Words(
         "donated arguments",
         lambda facts: (

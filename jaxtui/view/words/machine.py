@@ -9,7 +9,8 @@ from jaxtui.machine.hardware import NAMES, PLUGINS
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import Device, Host
 from jaxtui.model.machine import chip_count, slice_count
-from jaxtui.view.words.base import Facts, Words, ended
+from jaxtui.text import ended
+from jaxtui.view.words.base import Facts, Words
 
 COMMAND_CHARACTERS = 60
 """What is shown of a command, which may be a whole program."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxtui import format as fmt
-from jaxtui.view.words.base import Facts, Words, did_you_mean, ended
+from jaxtui.text import did_you_mean, ended
+from jaxtui.view.words.base import Facts, Words
 
 _PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
 
@@ -48,7 +49,6 @@ def _functions(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
-    "bound": Words("", "A call takes at least {seconds} ({by}).".format_map),
     "lower-bound": Words("lower bound", _lower_bound),
     "compute-peak-unknown": Words(
         "no compute peak",
