@@ -395,7 +395,7 @@ class JaxtuiApp(BaseApp):
         self._on_bench(lambda pane: pane.sweep(case))
 
     def list_again(self) -> None:
-        """More has been written to the history: read it again if it is on screen."""
+        """Read the history again, if it is on screen: more has been written."""
         from jaxtui.tui.history import HistoryPane
 
         if self.tab == "history" and (pane := self.pane(HistoryPane)) is not None:
@@ -410,7 +410,7 @@ class JaxtuiApp(BaseApp):
     # Keys.
 
     def why_not(self, action: str) -> str | None:
-        """Why an action cannot be done now, one sentence; ``None`` if it can."""
+        """Return why an action cannot run now, one sentence; ``None`` if it can."""
         state = self.session.state
         match action:
             case "stop" if not state.busy:

@@ -269,7 +269,7 @@ class BenchPane(CasePane):
 
     @property
     def why_no_case(self) -> str:
-        """What is wrong with the form."""
+        """The problem of the form."""
         return self.form.meaning.message or super().why_no_case
 
     def why_not(self, action: str) -> str | None:
@@ -467,7 +467,9 @@ class BenchPane(CasePane):
 
 
 def _is_told(state: State) -> bool:
-    """Whether words take the place of the plot: a function of a file has failed."""
+    """Return whether words take the place of the plot: a function of a file has
+    failed.
+    """
     case = state.case
     if case is None or case.failure is None or not is_own(case.case.op):
         return False

@@ -106,7 +106,8 @@ class DevicesPane(CasePane):
     guesses = True
 
     details: reactive[bool | None] = reactive(None)
-    """Whether the details are shown; ``None`` leaves it to the room there is."""
+    """True or false as the details are shown; ``None`` leaves it to the room
+    there is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,8 +136,8 @@ class DevicesPane(CasePane):
 
     @property
     def offer(self) -> Experiment | None:
-        """What Enter runs: the first case, on the devices that are marked, or else on
-        the selected one.
+        """Return the experiment that Enter runs: the first case, on the devices that
+        are marked, or else on the selected one.
         """
         state, device = self.state, self.state.device
         if device is None or state.host is None or not state.ops:
@@ -360,8 +361,8 @@ class DevicesPane(CasePane):
 def _details(
     state: State, judged: check_view.Judgement | None, width: int
 ) -> list[Line]:
-    """What is wrong with the machine, what a check has found of the selected device,
-    then all that is known of both.
+    """Write the machine's problems, the check's findings about the selected device,
+    then all facts about both.
     """
     urgent, device = _urgent(state), state.device
     parts = [_finding(finding, width) for finding in urgent]
@@ -525,7 +526,7 @@ def _before(
     height: int,
     width: int,
 ) -> list[Line]:
-    """What Enter does, or why nothing can be done yet."""
+    """Write what Enter runs, or why nothing can run yet."""
     lines: list[Line] = []
     if state.engine == "failed" and state.failed is not None:
         lines = devices.failure_lines(state.failed, width)
@@ -547,7 +548,7 @@ def _offer_text(state: State, offer: Experiment | None) -> str:
 
 
 def _progress(job: Job, width: int) -> Line:
-    """How far the run is."""
+    """Write the progress of the run."""
     left = fmt.left(job.remaining_seconds) if job.reported else "starting"
     # A full bar would say that it is done.
     drawn = meter(job.share, min(24, width // 3)) if job.share < 1 else ()

@@ -17,7 +17,7 @@ from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.state import EMPTY, State
 
 WIDE_COLUMNS = 100
-"""From so many columns on there is room for two things side by side."""
+"""The columns from which there is room for two things side by side."""
 
 
 Key = tuple[str, str, str, str]
@@ -81,7 +81,7 @@ class Explained(Widget):
     """A pane or screen that says why one of its keys means nothing now."""
 
     def why_not(self, action: str) -> str | None:
-        """Why an action cannot be done now, one sentence; ``None`` if it can.
+        """Return why an action cannot run now, one sentence; ``None`` if it can.
 
         Args:
             action: its name without arguments.
@@ -105,7 +105,7 @@ class Explained(Widget):
 
 
 class Pane(Explained, Vertical):
-    """What the four tabs have in common."""
+    """The base class of the four tabs."""
 
     HELP: ClassVar[str] = ""
     """The heading of its keys in the help, e.g. ``On the tab Devices``."""
@@ -123,7 +123,7 @@ class Pane(Explained, Vertical):
 
     @property
     def session(self) -> Session[State]:
-        """What runs work; its state is newer than what is on screen."""
+        """The session; its state is newer than the screen's."""
         return base(self).session
 
     def take_focus(self) -> None:

@@ -100,7 +100,7 @@ class StatusLine(Widget):
         return f"{fmt.duration(elapsed)}{more}"
 
     def _engine(self, now: float) -> str:
-        """What is held, or what is being waited for; empty where nothing can be."""
+        """Return the hold or the wait of the engine; empty where there is none."""
         state = self.state
         if state.engine == "starting":
             return f"{starting(state.start)}, {now - self._since:.0f} s"
@@ -120,7 +120,7 @@ class StatusLine(Widget):
 
 
 def _machine(state: State, room: int) -> str:
-    """What there is: kind, number of devices and JAX's version, as far as it fits."""
+    """Write kind and number of devices and JAX's version, as far as they fit."""
     left = "jaxtui"
     if not state.devices or state.host is None:
         return left
@@ -142,11 +142,11 @@ def _settings(state: State, *, short: bool) -> str:
 
 
 MESSAGE_CHARACTERS = 140
-"""What the two lines for a message hold on the smallest screen."""
+"""The characters of the two message lines on the smallest screen."""
 
 
 class MessageLine(Widget):
-    """One sentence: what happened, what is wrong, or what is being done."""
+    """A sentence: an event, a problem, or the current activity."""
 
     DEFAULT_CSS = """
     MessageLine {
@@ -171,12 +171,13 @@ class MessageLine(Widget):
         self.refresh(layout=before != after)
 
     def render(self) -> Content:
-        """Return the message, or else the activity of the run, in one line."""
+        """The sentence as it is: engine texts may contain brackets."""
         return Content(self.line)
 
 
 def message(state: State, purposes: Collection[Purpose]) -> str:
-    """One line: what there is to say, or else what the run is doing or has come to.
+    """Return the message, or else the activity or the ending of the run, in one
+    line.
 
     Args:
         state: of the app.
@@ -212,7 +213,7 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
 
 
 def _said(state: State, message: Remark | str) -> str:
-    """What is wrong with the machine comes with what to do, if that fits."""
+    """Write a message; a problem of the machine comes with advice, if that fits."""
     if isinstance(message, str) or message not in state.findings:
         return words.said(message)
     worse = [one for one in state.findings if one.severity != "info"]
