@@ -227,8 +227,8 @@ def files(audit: Audit) -> list[str]:
     """Return the files with findings, the one with most first; else that of the first
     span.
     """
-    found = Counter(finding.place.file for finding in audit.findings)
-    return [name for name, _ in found.most_common()] or [
+    counts = Counter(finding.place.file for finding in audit.findings)
+    return [name for name, _ in counts.most_common()] or [
         site.begin.file for site in audit.sites[:1]
     ]
 
@@ -263,15 +263,15 @@ def unjudged(audit: Audit, width: int) -> Iterator[Line]:
 
 def about(audit: Audit, place: Place, width: int) -> list[Line]:
     """Write the facts about a line: its findings with their fixes, notes, and spans."""
-    said: list[Line] = []
+    lines: list[Line] = []
     for finding in (*audit.findings, *audit.notes):
         if finding.place != place:
             continue
         statement = Statement(finding.remark)
-        said += [*statement_lines((statement,), width), ()]
+        lines += [*statement_lines((statement,), width), ()]
         for line in fix(finding):
-            said.append((Span(line, "bad" if line[0] == "-" else "check-pass"),))
-        said += [(Span(line, "muted"),) for line in finding.remark.detail.splitlines()]
+            lines.append((Span(line, "bad" if line[0] == "-" else "check-pass"),))
+        lines += [(Span(line, "muted"),) for line in finding.remark.detail.splitlines()]
     for site in audit.sites:
         if site.begin.file == place.file and site.begin.line <= place.line <= (
             site.end.line
@@ -283,8 +283,8 @@ def about(audit: Audit, place: Place, width: int) -> list[Line]:
                 f"Lines {site.begin.line} to {site.end.line}{times} read"
                 f" {fmt.seconds(site.read_seconds)}{right}."
             )
-            said += fold((Span(text),), width)
-    return said
+            lines += fold((Span(text),), width)
+    return lines
 
 
 def fix(finding: Finding) -> Iterator[str]:
@@ -328,7 +328,7 @@ def _calls(file: str, lines: range) -> list[_Statement]:
         tree = ast.parse(source(Place(file, 0)))
     except (SyntaxError, ValueError):
         return []
-    found = [
+    calls = [
         node
         for node in ast.walk(tree)
         if isinstance(node, _Statement)
@@ -336,7 +336,7 @@ def _calls(file: str, lines: range) -> list[_Statement]:
         and isinstance(node.value, (ast.Call, ast.BinOp))
         and not ast.unparse(node.value).startswith(_WAIT)
     ]
-    return sorted(found, key=lambda node: node.lineno)
+    return sorted(calls, key=lambda node: node.lineno)
 
 
 def _assigned(statement: _Statement) -> str:

@@ -107,8 +107,8 @@ def report(
 
 def _lagging(case: CaseState, lagging: Mapping[Case, Remark]) -> tuple[Remark, ...]:
     """Return the remark that its device lags behind others with the same case."""
-    found = lagging.get(case.case)
-    return (found,) if found is not None else ()
+    remark = lagging.get(case.case)
+    return (remark,) if remark is not None else ()
 
 
 def _failure(case: CaseState) -> tuple[Remark, ...]:
@@ -137,8 +137,8 @@ def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
     if one_op and (crossings := curves.crossings(run)):
         texts = [
-            f"from size {each.around}, {each.faster} is faster than {each.slower}"
-            for each in crossings
+            f"from size {crossing.around}, {crossing.faster} is faster than {crossing.slower}"
+            for crossing in crossings
         ]
         return f"F{'; '.join(texts)[1:]}."
     if len(ratios) == 1:
@@ -235,7 +235,7 @@ def _times(run: Job) -> str:
         name = f"{row_label(case, run)}: " if len(run.cases) > 1 else ""
         more = f", {speed}" if speed != fmt.ABSENT else ""
         return f"{name}{fmt.median(ready)} per call{ends}{more}."
-    ordered = sorted(timed, key=lambda each: each[2].median)
+    ordered = sorted(timed, key=lambda item: item[2].median)
     (first, _, low), (last, _, high) = ordered[0], ordered[-1]
     shortest = f"{fmt.median(low)} per call ({row_label(first, run)})"
     if len({(case.case.op, case.case.size) for case, _, _ in timed}) == 1:
@@ -317,12 +317,12 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
 def ready_column(run: Job) -> Column:
     """The median seconds per call, or what became of a case without them."""
     measured = [case.measurement for case in run.cases]
-    unit = fmt.Units.of([one for one in measured if one]).ready
+    unit = fmt.Units.of([m for m in measured if m]).ready
     cells: list[Line] = [
-        figure(one.ready, unit)
-        if one is not None and one.ready is not None and case.failure is None
+        figure(m.ready, unit)
+        if m is not None and m.ready is not None and case.failure is None
         else (Span(status(case), "bad" if case.failure else "muted"),)
-        for case, one in zip(run.cases, measured, strict=True)
+        for case, m in zip(run.cases, measured, strict=True)
     ]
     head = f"ready {unit.name}".rstrip()
     return Column("ready", head, cells, right=True, least=len("sampling"))
@@ -411,14 +411,14 @@ def _participants(run: Job) -> str:
 
 def row_label(case: CaseState, run: Job) -> str:
     """A row in a sentence: ``matmul 256 jit``."""
-    asked, differing = case.case, _differing(run)
-    facts = [brief_name(asked.op), fmt.size(asked.size) if asked.size else ""]
+    typed, differing = case.case, _differing(run)
+    facts = [brief_name(typed.op), fmt.size(typed.size) if typed.size else ""]
     if "dtype" in differing:
-        facts.append(dtype_label(asked.dtype, asked.precision))
-    facts.append(asked.mode)
-    if "device" in differing and not asked.on_host:
-        facts.append(f"on {asked.device}")
-    if "inputs" in differing and asked.inputs == "host" and not asked.on_host:
+        facts.append(dtype_label(typed.dtype, typed.precision))
+    facts.append(typed.mode)
+    if "device" in differing and not typed.on_host:
+        facts.append(f"on {typed.device}")
+    if "inputs" in differing and typed.inputs == "host" and not typed.on_host:
         facts.append("with host inputs")
     return " ".join(filter(None, facts))
 
@@ -438,85 +438,84 @@ def _marks(run: Job, swept: Job) -> Column:
 
 def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
     """Times to scale; of a case that is being sampled, its rounds."""
-    known = [one.median for one in summaries if one is not None and one.median > 0]
-    longest, shortest = max(known, default=1.0), min(known, default=1.0)
+    medians = [s.median for s in summaries if s is not None and s.median > 0]
+    longest, shortest = max(medians, default=1.0), min(medians, default=1.0)
     log = longest > LOGARITHMIC * shortest
     cells: list[Line] = []
-    for case, one in zip(run.cases, summaries, strict=True):
-        if one is None or one.median <= 0:
+    for case, s in zip(run.cases, summaries, strict=True):
+        if s is None or s.median <= 0:
             cells.append(())
         elif case.status == "running":
             cells.append((Span(sparkline(case.rounds[-room:]), "spark"),))
         else:
-            share = one.median / longest
+            share = s.median / longest
             if log:
-                share = log_share(one.median, shortest, longest)
+                share = log_share(s.median, shortest, longest)
             cells.append((Span(bar(share, room), bar_role(case)),))
     return Column("bar", "log" if log else "", cells, rank=5, least=room)
 
 
 def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
     """FLOP/s or bytes/s; in one unit where all have the same."""
-    known = [one for one in measured if one]
+    timed = [m for m in measured if m]
     cells: list[Line]
-    flops = any(one.flops_per_second for one in known)
-    moved = any(one.bytes_per_second and not one.flops_per_second for one in known)
+    flops = any(m.flops_per_second for m in timed)
+    moved = any(m.bytes_per_second and not m.flops_per_second for m in timed)
     # What JAX computes beside NumPy is timed queued; ``ready`` stands in the same row.
-    queued = "queued " if any(one.pipelined_seconds for one in known) else ""
+    queued = "queued " if any(m.pipelined_seconds for m in timed) else ""
     if flops and moved:
         rates = [
-            fmt.speed(one.flops_per_second, one.bytes_per_second) if one else ""
-            for one in measured
+            fmt.speed(m.flops_per_second, m.bytes_per_second) if m else ""
+            for m in measured
         ]
         texts = map(fmt.alike(rates), rates)
         cells = [
-            (Span(text, rate_role(one)),)
-            for one, text in zip(measured, texts, strict=True)
+            (Span(text, rate_role(m)),) for m, text in zip(measured, texts, strict=True)
         ]
         return Column("rate", f"{queued}rate", cells, rank=3, right=True, least=12)
     unit = units.bytes if moved else units.flops
     values = [
-        (one.bytes_per_second if moved else one.flops_per_second) if one else None
-        for one in measured
+        (m.bytes_per_second if moved else m.flops_per_second) if m else None
+        for m in measured
     ]
     cells = []
-    for one, value in zip(measured, values, strict=True):
+    for m, value in zip(measured, values, strict=True):
         if value:
-            cells.append((Span(unit.text(value), rate_role(one)),))
+            cells.append((Span(unit.text(value), rate_role(m)),))
         else:
-            cells.append((Span(fmt.ABSENT, "muted"),) if one and one.ready else ())
+            cells.append((Span(fmt.ABSENT, "muted"),) if m and m.ready else ())
     head = f"{queued}{unit.name or 'rate'}" if flops or moved else "FLOP/s"
     return Column("rate", head, cells, rank=3, right=True, least=7)
 
 
 def _confidence(summaries: Sequence[Summary | None]) -> str:
     heads = {
-        fmt.interval_name(one.confidence)
-        for one in summaries
-        if one is not None and one.rounds > 1
+        fmt.interval_name(summary.confidence)
+        for summary in summaries
+        if summary is not None and summary.rounds > 1
     }
     return heads.pop().removesuffix(" interval") if len(heads) == 1 else "interval"
 
 
-def _factor(found: Interval | None) -> Line:
-    if found is None:
+def _factor(interval: Interval | None) -> Line:
+    if interval is None:
         return ()
-    if found.uncertain:
-        known = found.low < found.high
-        text = f"{fmt.ratio_ends(found)}×" if known else fmt.ratio(found.median)
+    if interval.uncertain:
+        ranged = interval.low < interval.high
+        text = f"{fmt.ratio_ends(interval)}×" if ranged else fmt.ratio(interval.median)
         return (Span(text, "unknown"),)
-    role = "faster" if found.median >= 1 else "slower"
-    low, _, high = fmt.ratio_ends(found).partition("–")
+    role = "faster" if interval.median >= 1 else "slower"
+    low, _, high = fmt.ratio_ends(interval).partition("–")
     ends = (Span(f" {low}–{high}", "muted"),) if low != high else ()
-    return (Span(fmt.ratio(found.median), role), *ends)
+    return (Span(fmt.ratio(interval.median), role), *ends)
 
 
 def _badge(case: CaseState, run: Job) -> tuple[Line, Line]:
     """A sign, which any table has room for, and the label of the first note."""
     if case.failure is not None:
         label = words.label(case.failure.remark)
-        shown = () if label == status(case) else (Span(label, "bad"),)
-        return (Span("✗", "bad"),), shown
+        badge = () if label == status(case) else (Span(label, "bad"),)
+        return (Span("✗", "bad"),), badge
     notes = telling(_own_notes(case, run))
     if not notes:
         return (), ()
@@ -545,7 +544,7 @@ def telling(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
 @once_per_run
 def notes(run: Job) -> tuple[Remark, ...]:
     """Return the notes on the whole run, as far as it is measured."""
-    return run_notes(one.measurement for one in run.cases if one.measurement)
+    return run_notes(case.measurement for case in run.cases if case.measurement)
 
 
 def _own_notes(case: CaseState, run: Job) -> tuple[Remark, ...]:
@@ -559,12 +558,12 @@ def statements(
     full with what is usual.
     """
     failure = () if case.failure is None else (case.failure.remark,)
-    mine: Iterable[Remark] = (*failure, *_own_notes(case, run))
+    own: Iterable[Remark] = (*failure, *_own_notes(case, run))
     of_all: Iterable[Remark] = notes(run)
     if not full:
-        mine, of_all = telling(mine), telling(of_all)
+        own, of_all = telling(own), telling(of_all)
     return (
-        *map(Statement, mine),
+        *map(Statement, own),
         *(Statement(note, ("whole run",)) for note in of_all),
     )
 
@@ -593,7 +592,7 @@ def figure_lines(case: CaseState, width: int) -> Iterator[Line]:
 def title(run: Job) -> str:
     if len(run.cases) == 1:
         return run.cases[0].case.label
-    return " and ".join(dict.fromkeys(short_name(one.case.op) for one in run.cases))
+    return " and ".join(dict.fromkeys(short_name(case.case.op) for case in run.cases))
 
 
 def files(results: Results, run: Job, picture: Picture | None) -> Contents:

@@ -62,10 +62,10 @@ def plot(
             title, drawn = crossover.title_of(search), crossover.picture(search, colors)
             return title, drawn, words.text(Remark("sizes-needed"))
         case "roofline":
-            found = Roofline.of(state, selected)
-            assert found is not None
-            title, drawn = f"roofline of {found.device}", found.picture(colors)
-            return title, drawn, found.why_no_picture()
+            roofline = Roofline.of(state, selected)
+            assert roofline is not None
+            title, drawn = f"roofline of {roofline.device}", roofline.picture(colors)
+            return title, drawn, roofline.why_no_picture()
         case _:
             live = calls.live(case, colors)
             why = words.text(_why_no_calls(case))

@@ -36,8 +36,8 @@ def live(case: CaseState, colors: Sequence[Color]) -> Picture | None:
     width = max(1, longest - 1) if case.status == "done" else _FEWEST_POINTS
     while width < longest - 1:
         width *= 2
-    both = (("ready", case.ready), ("dispatch", case.dispatch))
-    clocks = [(name, trace) for name, trace in both if trace.points]
+    pair = (("ready", case.ready), ("dispatch", case.dispatch))
+    clocks = [(name, trace) for name, trace in pair if trace.points]
     # Half decades around all points, so that the axis seldom moves.
     values = [value for _, trace in clocks for value in trace.points if value > 0]
     low, high = min(values, default=1e-6), max(values, default=1e-3)
@@ -49,12 +49,12 @@ def live(case: CaseState, colors: Sequence[Color]) -> Picture | None:
         tuple(
             Series(
                 name,
-                range(len(one.points)),
-                one.points,
+                range(len(clock.points)),
+                clock.points,
                 colors[index],
                 specks=True,
             )
-            for index, (name, one) in enumerate(clocks)
+            for index, (name, clock) in enumerate(clocks)
         ),
         Axis("calls, in order", limits=(0, width), format=lambda _: ""),
         Axis("", log=True, limits=decades, format=fmt.tick_seconds),
@@ -68,9 +68,9 @@ def live(case: CaseState, colors: Sequence[Color]) -> Picture | None:
 def _read_call(clocks: Sequence[tuple[str, Trace]], place: int) -> Reading:
     trace = clocks[0][1]
     values = tuple(
-        Value(fmt.seconds(one.points[place]), series=index)
-        for index, (_, one) in enumerate(clocks)
-        if place < len(one.points)
+        Value(fmt.seconds(clock.points[place]), series=index)
+        for index, (_, clock) in enumerate(clocks)
+        if place < len(clock.points)
     )
     if trace.calls == len(trace.points):
         return Reading(f"call {place + 1}", values)
@@ -121,25 +121,25 @@ def _binned(
     """
     calls = sum(counts.values())
     # Rice's rule: as many as there are calls to make their heights mean something.
-    wanted = min(MOST_BINS, max(6, round(2 * calls ** (1 / 3))))
-    each = max(1, math.ceil((last + 1 - first) / wanted))
-    number = max(1, math.ceil((last + 1 - first) / each))
-    found = [0] * number
+    most = min(MOST_BINS, max(6, round(2 * calls ** (1 / 3))))
+    width = max(1, math.ceil((last + 1 - first) / most))
+    number = max(1, math.ceil((last + 1 - first) / width))
+    heights = [0] * number
     for index, count in counts.items():
-        place = (index - first) // each
+        place = (index - first) // width
         if 0 <= place < number:
-            found[place] += count
-    return [bin_edge(first + place * each) for place in range(number + 1)], found
+            heights[place] += count
+    return [bin_edge(first + place * width) for place in range(number + 1)], heights
 
 
 def _range(counts: Mapping[int, int], summary: Summary | None) -> tuple[int, int]:
     """The first and last bin to show: nearly all calls, median and p99."""
-    total, seen = sum(counts.values()), 0
+    total, passed = sum(counts.values()), 0
     inside = []
     for index in sorted(counts):
-        if seen + counts[index] > _TAIL * total and seen < (1 - _TAIL) * total:
+        if passed + counts[index] > _TAIL * total and passed < (1 - _TAIL) * total:
             inside.append(index)
-        seen += counts[index]
+        passed += counts[index]
     if summary is not None:
         named = (summary.median, summary.p99)
         inside += [bin_of(value) for value in named if value > 0]

@@ -145,20 +145,20 @@ def rows(verdicts: Iterable[Verdict]) -> tuple[Row, ...]:
         codes = (
             ()
             if verdict.word == "pass"
-            else tuple(each.code for each in verdict.remarks)
+            else tuple(remark.code for remark in verdict.remarks)
         )
         alike.setdefault((verdict.reading.what, verdict.word, codes), []).append(
             verdict
         )
-    shown: list[Row] = []
+    table: list[Row] = []
     for (_, word, _), members in alike.items():
         together = word in ("pass", "skipped") or len(members) > ROWS_APART
-        shown += map(Row, [tuple(members)] if together else zip(members, strict=True))
+        table += map(Row, [tuple(members)] if together else zip(members, strict=True))
     whats = [what for what, _, _ in alike]
-    shown.sort(
+    table.sort(
         key=lambda row: (whats.index(row.first.reading.what), SEVERITY.index(row.word))
     )
-    return tuple(shown)
+    return tuple(table)
 
 
 def figure(value: float | None, unit: Unit) -> str:
@@ -356,16 +356,16 @@ def _headline(check: Judgement) -> Line:
     if exam.outcome == "complete":
         badge = Span(f" {LOOKS[word].word.upper()} ", f"badge-{word}")
         return badge, Span(advice)
-    read = sum(bool(check.of_test(test)) for test in check.tests)
+    tests_read = sum(bool(check.of_test(test)) for test in check.tests)
     every = len(check.tests)
-    stopped = f"{read} of {every} tests have readings."
+    stopped = f"{tests_read} of {every} tests have readings."
     title, text = " STOPPED ", f" {stopped}"
     if exam.outcome == "incomplete":
-        lost = words.sentence(Remark("incomplete", {"during": "check"}))
-        title, text = " INCOMPLETE ", f" {lost}"
-    rest = "." if word in FINE else f".{advice}"
+        sentence = words.sentence(Remark("incomplete", {"during": "check"}))
+        title, text = " INCOMPLETE ", f" {sentence}"
+    ending = "." if word in FINE else f".{advice}"
     so_far = Span(" So far: ", "muted"), Span(LOOKS[word].word, word)
-    return Span(title, "badge"), Span(text), *so_far, Span(rest)
+    return Span(title, "badge"), Span(text), *so_far, Span(ending)
 
 
 def progress(check: Judgement) -> float:
@@ -430,17 +430,17 @@ def _figures(
     check: Judgement, verdicts: Sequence[Verdict], *, of_one: bool = False
 ) -> Table:
     """A row for each figure, test by test; what was skipped is a remark."""
-    shown = [
+    listed = [
         row
         for test in CHECK_TESTS
         for row in rows(verdict for verdict in verdicts if verdict.reading.test == test)
         if row.word != "skipped"
     ]
-    names = [_who(row, len(check.devices)) for row in shown]
-    whats = [row.first.reading.what for row in shown]
+    names = [_who(row, len(check.devices)) for row in listed]
+    whats = [row.first.reading.what for row in listed]
     widest = max(map(len, whats), default=0)
     one_device = of_one or (len({*names} - {"machine"}) < 2 and len(check.devices) < 2)
-    looks = [LOOKS[row.word] for row in shown]
+    looks = [LOOKS[row.word] for row in listed]
 
     def column(
         key: str, head: str, texts: Iterable[str], role: str = "label", **facts: object
@@ -449,7 +449,7 @@ def _figures(
         return Column(key, head, cells, **facts)  # type: ignore[arg-type]
 
     measured = tuple(
-        (Span(row.measured, _figure_role(row.first.reading)),) for row in shown
+        (Span(row.measured, _figure_role(row.first.reading)),) for row in listed
     )
     columns = (
         Column(
@@ -457,10 +457,10 @@ def _figures(
             "",
             tuple(
                 (Span(look.text, row.word),)
-                for look, row in zip(looks, shown, strict=True)
+                for look, row in zip(looks, listed, strict=True)
             ),
         ),
-        column("test", "test", _once(row.first.reading.test for row in shown)),
+        column("test", "test", _once(row.first.reading.test for row in listed)),
         column(
             "what",
             "figure",
@@ -473,9 +473,9 @@ def _figures(
         *([] if one_device else [column("device", "device", names)]),
         Column("measured", "measured", measured, right=True),
         column(
-            "expected", "expected", (row.expected for row in shown), right=True, rank=1
+            "expected", "expected", (row.expected for row in listed), right=True, rank=1
         ),
-        column("share", "share", (row.share for row in shown), right=True, rank=2),
+        column("share", "share", (row.share for row in listed), right=True, rank=2),
     )
     # A column without any text says nothing.
     return Table(tuple(column for column in columns if any(map(plain, column.cells))))
@@ -520,8 +520,8 @@ def _statements(
         for row in rows(
             verdict for verdict in verdicts if verdict.reading.test == test
         ):
-            named = several and row.names and len(row.names) < len(check.devices)
-            of = f" of {_short_names(row.names, ())}" if named else ""
+            names_rows = several and row.names and len(row.names) < len(check.devices)
+            of = f" of {_short_names(row.names, ())}" if names_rows else ""
             for verdict in row.members:
                 remarks = dict.fromkeys(verdict.remarks)
                 about.setdefault((test, of), {}).update(remarks)

@@ -228,36 +228,36 @@ class Scene(msgspec.Struct, frozen=True):
         Returns:
             Two bars and one line more, blank while nothing may be seen.
         """
-        found = self.clocks
-        if found is None or self.step == "program":
+        clocks = self.clocks
+        if clocks is None or self.step == "program":
             return [()] * (2 * thick + 1)
         bet_seconds = self.bet * self.read
         fixed, betting = self.step == "fix", self.step == "bet"
-        longest = max(0.0 if betting else found.work, 0.0 if fixed else bet_seconds)
+        longest = max(0.0 if betting else clocks.work, 0.0 if fixed else bet_seconds)
         room = width - LABEL
-        now = found.work if self.time is None else self.time
+        now = clocks.work if self.time is None else self.time
 
         def rows(label: str, role: str, *parts: Span) -> list[Line]:
             names = [label if row == thick // 2 else "" for row in range(thick)]
-            return [(Span(one.ljust(LABEL), role), *parts) for one in names]
+            return [(Span(name.ljust(LABEL), role), *parts) for name in names]
 
-        read = bar(min(self.read, now) / longest, room)
-        lines = rows("STOPWATCH", "host", Span(read, "host"))
+        bar_read = bar(min(self.read, now) / longest, room)
+        lines = rows("STOPWATCH", "host", Span(bar_read, "host"))
         if betting:
             hidden = Span("░" * room, "muted")
             return [*lines, *rows(f"BET {self.bet}×", "value", hidden), ()]
         work = bar(now / longest, room)
-        missed = Span(work[len(read) :], "device" if fixed else "danger")
-        lines += rows("WORK", "device", Span(work[: len(read)], "device"), missed)
+        missed = Span(work[len(bar_read) :], "device" if fixed else "danger")
+        lines += rows("WORK", "device", Span(work[: len(bar_read)], "device"), missed)
         if fixed:
             return [*lines, ()]
         if self.time is not None and now >= self.read:
             full = missed.text.rstrip("▏▎▍▌▋▊▉")
             if len(full) >= len(COMPUTING):
                 words = Span(COMPUTING.center(len(full)), "badge-fail")
-                rest = Span(missed.text[len(full) :], "danger")
+                tail = Span(missed.text[len(full) :], "danger")
                 row = thick + thick // 2
-                lines[row] = (*lines[row][:-1], words, rest)
+                lines[row] = (*lines[row][:-1], words, tail)
         place = min(room - 1, round(bet_seconds / longest * room))
         text = f"bet {self.bet}×"
         mark = f"{text} ▲".rjust(place + 1)
@@ -286,14 +286,14 @@ class Scene(msgspec.Struct, frozen=True):
 
     def _headline(self, waiting: str) -> tuple[str, str, str]:
         """The text, the figure below it, and the role of that."""
-        found, unit = self.clocks, self.unit
-        if found is None:
+        clocks, unit = self.clocks, self.unit
+        if clocks is None:
             return f"{waiting} · o shows a recorded run", "?", "muted"
-        if found.inline:
-            return words.sentence(found.verdict), "?", "muted"
+        if clocks.inline:
+            return words.sentence(clocks.verdict), "?", "muted"
         stopwatch, work = (
             f"{unit.text(seconds)} {unit.name}"
-            for seconds in (found.stopwatch, found.work)
+            for seconds in (clocks.stopwatch, clocks.work)
         )
         text = CLASS_QUESTIONS[self.step].format(
             stopwatch=stopwatch, work=work, unit=unit.name
@@ -304,12 +304,12 @@ class Scene(msgspec.Struct, frozen=True):
             case "race":
                 if self.time is None:
                     text = f"done after {work}"
-                elif not self._over(found.stopwatch):
+                elif not self._over(clocks.stopwatch):
                     text = f"both clocks run, {unit.name} so far"
-                return text, self._reading(found.work), "danger"
+                return text, self._reading(clocks.work), "danger"
             case "factor":
-                text += f" · {judge_bet(self.bet, found.ratio)}"
-                return text, found.factor, "muted" if found.vague else "danger"
+                text += f" · {judge_bet(self.bet, clocks.ratio)}"
+                return text, clocks.factor, "muted" if clocks.vague else "danger"
             case "fix":
                 return text, "1×" if self.time is None else "", "pass"
             case _:

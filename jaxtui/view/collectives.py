@@ -19,24 +19,24 @@ def columns(measured: Sequence[Measurement | None]) -> Iterator[Column]:
 
     Rates follow from the time of a call in a queue, where there is one.
     """
-    moved = [rates_of(each) for each in measured]
+    moved = [rates_of(m) for m in measured]
     if not any(moved):
         return
     queued = [
-        each.pipelined_seconds if each and rates else None
-        for each, rates in zip(measured, moved, strict=True)
+        m.pipelined_seconds if m and rates else None
+        for m, rates in zip(measured, moved, strict=True)
     ]
     if any(queued):
         yield _column("pipelined", "pipelined", 7, queued, "s")
-    algorithm = [each.algorithm_bytes_per_second if each else None for each in moved]
+    algorithm = [m.algorithm_bytes_per_second if m else None for m in moved]
     yield _column("algbw", "algbw", 4, algorithm, "B/s")
-    bus = [each.bus_bytes_per_second if each else None for each in moved]
+    bus = [m.bus_bytes_per_second if m else None for m in moved]
     yield _column("busbw", "busbw", 1, bus, "B/s")
     wrong: list[Line] = [
-        (Span(str(each.wrong), "bad" if each.wrong else ""),)
-        if each is not None and each.wrong is not None
+        (Span(str(m.wrong), "bad" if m.wrong else ""),)
+        if m is not None and m.wrong is not None
         else ()
-        for each in moved
+        for m in moved
     ]
     yield Column("wrong", "wrong", wrong, rank=2, right=True, least=len("wrong"))
 

@@ -117,20 +117,20 @@ class Turns(Record, frozen=True, kw_only=True):
 
 
 def _row(pair: Pair) -> ComparisonRow:
-    found = pair.comparison
+    judged = pair.comparison
     return ComparisonRow(
-        ratio=found.ratio,
-        low=found.low,
-        high=found.high,
-        confidence=found.confidence,
-        answer=found.answer,
+        ratio=judged.ratio,
+        low=judged.low,
+        high=judged.high,
+        confidence=judged.confidence,
+        answer=judged.answer,
         sentence=words.sentence(headline(pair)),
-        remarks=found.remarks,
+        remarks=judged.remarks,
         differences=tuple(
-            f"{each.name}: {each.first or fmt.ABSENT} and {each.second or fmt.ABSENT}"
-            for each in found.differences
+            f"{d.name}: {d.first or fmt.ABSENT} and {d.second or fmt.ABSENT}"
+            for d in judged.differences
         ),
-        differing=found.differences,
+        differing=judged.differences,
     )
 
 
@@ -176,16 +176,16 @@ ROLES: dict[Answer, str] = {
 
 def headline(pair: Pair) -> Remark:
     """The answer to a pair."""
-    found = pair.comparison
+    judged = pair.comparison
     facts: dict[str, Fact] = {
         "first": pair.first.label,
         "second": pair.second.label,
-        "ratio": found.ratio,
-        "low": found.low,
-        "high": found.high,
-        "confidence": found.confidence,
+        "ratio": judged.ratio,
+        "low": judged.low,
+        "high": judged.high,
+        "confidence": judged.confidence,
     }
-    match found.answer:
+    match judged.answer:
         case "faster":
             return Remark("faster", facts)
         case "slower":
@@ -194,8 +194,8 @@ def headline(pair: Pair) -> Remark:
             return Remark("no-difference", facts)
         case "cannot tell":
             return Remark("cannot-tell", facts)
-    other = next(each for each in found.remarks if each.code == "other-work")
-    return Remark("not-comparable", {**facts, **other.facts})
+    unlike = next(r for r in judged.remarks if r.code == "other-work")
+    return Remark("not-comparable", {**facts, **unlike.facts})
 
 
 class Gate(NamedTuple):
@@ -244,14 +244,14 @@ SIGNS = {True: "✗ ", None: "? ", False: "✓ "}
 def markdown_line(pairs: Sequence[Pair], judged: Gate | None = None) -> str:
     """All of it in a line for a pull request."""
     sign = SIGNS[judged.slower] if judged else ""
-    said = [words.sentence(judged.remark)] if judged else []
+    sentences = [words.sentence(judged.remark)] if judged else []
     if len(pairs) == 1:
         (pair,) = pairs
         sign += f"**{pair.first.measurement.case.label}**: "
-        said.append(words.sentence(headline(pair)))
+        sentences.append(words.sentence(headline(pair)))
     elif judged is None or _differ(pairs):
-        said.append(words.sentence(_counted(pairs)))
-    return escaped(f"{sign}{' '.join(said)}")
+        sentences.append(words.sentence(_counted(pairs)))
+    return escaped(f"{sign}{' '.join(sentences)}")
 
 
 def report(
@@ -267,12 +267,12 @@ def report(
     heads = [each.label for each in (pairs[0].first, pairs[0].second)]
     if len(pairs) == 1:
         (pair,) = pairs
-        found = pair.comparison
-        line = Span(words.sentence(headline(pair)), ROLES[found.answer])
+        comparison = pair.comparison
+        line = Span(words.sentence(headline(pair)), ROLES[comparison.answer])
         tables = [_intervals(pair)]
         # Not comparable says the verdict.
-        remarks = [each for each in found.remarks if each.code != "other-work"]
-        if not found.differences:
+        remarks = [each for each in comparison.remarks if each.code != "other-work"]
+        if not comparison.differences:
             remarks.append(Remark("same-setting"))
         statements = gather((), remarks)
     else:
@@ -323,22 +323,22 @@ def _counted(pairs: Sequence[Pair]) -> Remark:
 def _intervals(pair: Pair) -> Table:
     """The medians of both and their intervals, drawn on one scale."""
     sides = (pair.first, pair.second)
-    clocks = [each.measurement.ready for each in sides]
-    known = [clock for clock in clocks if clock is not None]
+    clocks = [side.measurement.ready for side in sides]
+    timed = [clock for clock in clocks if clock is not None]
     roles = [label.lower() for label in LABELS]
-    found = [
+    rows = [
         Column(
             "side",
             "",
             [
-                (Span(each.label, role),)
-                for each, role in zip(sides, roles, strict=True)
+                (Span(side.label, role),)
+                for side, role in zip(sides, roles, strict=True)
             ],
         ),
         Column(
             "case",
             "case",
-            [(Span(each.measurement.case.label),) for each in sides],
+            [(Span(side.measurement.case.label),) for side in sides],
             rank=3,
             least=16,
             grows=True,
@@ -359,11 +359,11 @@ def _intervals(pair: Pair) -> Table:
             rank=2,
         ),
     ]
-    if known and max(clock.ci_high for clock in known) > 0:
+    if timed and max(clock.ci_high for clock in timed) > 0:
         head, bars = _bars(clocks)
         cells = [(Span(bar, role),) for bar, role in zip(bars, roles, strict=True)]
-        found.append(Column("bar", head, cells, rank=1))
-    return Table(tuple(found))
+        rows.append(Column("bar", head, cells, rank=1))
+    return Table(tuple(rows))
 
 
 BAR = 20
@@ -375,8 +375,8 @@ FAR = 10.0
 
 def _bars(clocks: Sequence[Summary | None]) -> tuple[str, list[str]]:
     """The scale, and the interval of each on it."""
-    known = [clock for clock in clocks if clock is not None]
-    ends = [end for one in known for end in (one.ci_low, one.median, one.ci_high)]
+    timed = [clock for clock in clocks if clock is not None]
+    ends = [end for c in timed for end in (c.ci_low, c.median, c.ci_high)]
     axis = Axis(
         log=min(ends) > 0 and max(ends) > FAR * min(ends), format=fmt.tick_seconds
     )
@@ -408,24 +408,24 @@ def _cases(pairs: Sequence[Pair]) -> Table:
     ]
     unit = fmt.shared(clock.median for both in clocks for clock in both if clock)
     run = _run(pairs)
-    named = [bench.shared_facts(run)]
+    names = [bench.shared_facts(run)]
     if (first, second) != LABELS:
-        named += [f"A: {visible(first, line=True)}", f"B: {visible(second, line=True)}"]
-    found = [*bench.names(run)]
+        names += [f"A: {visible(first, line=True)}", f"B: {visible(second, line=True)}"]
+    columns = [*bench.names(run)]
     for place, label in enumerate(LABELS):
         cells = [
             (Span(unit.whole(clock.median) if clock else fmt.ABSENT),)
             for clock in (both[place] for both in clocks)
         ]
-        found.append(Column(label, label, cells, rank=2, right=True))
+        columns.append(Column(label, label, cells, rank=2, right=True))
     ratios = [_ratio(pair.comparison) for pair in pairs]
-    found.append(Column("ratio", "B/A", [cell for cell, _ in ratios], right=True))
-    found.append(Column("interval", "interval", [cell for _, cell in ratios], rank=1))
+    columns.append(Column("ratio", "B/A", [cell for cell, _ in ratios], right=True))
+    columns.append(Column("interval", "interval", [cell for _, cell in ratios], rank=1))
     answers = [
         (Span(pair.comparison.answer, ROLES[pair.comparison.answer]),) for pair in pairs
     ]
-    found.append(Column("answer", "answer", answers))
-    return Table(tuple(found), " · ".join(filter(None, named)))
+    columns.append(Column("answer", "answer", answers))
+    return Table(tuple(columns), " · ".join(filter(None, names)))
 
 
 def _run(pairs: Sequence[Pair]) -> Job:
@@ -434,13 +434,13 @@ def _run(pairs: Sequence[Pair]) -> Job:
     return Job(number=0, cases=tuple(cases))
 
 
-def _ratio(found: Comparison) -> tuple[Line, Line]:
-    if found.ratio is None or found.low is None or found.high is None:
+def _ratio(judged: Comparison) -> tuple[Line, Line]:
+    if judged.ratio is None or judged.low is None or judged.high is None:
         return (Span(fmt.ABSENT),), ()
-    uncertain = is_uncertain(found.low, found.high, found.confidence or 0.0)
-    ends = f"{fmt.significant(found.low)}–{fmt.significant(found.high)}×"
+    uncertain = is_uncertain(judged.low, judged.high, judged.confidence or 0.0)
+    ends = f"{fmt.significant(judged.low)}–{fmt.significant(judged.high)}×"
     return (
-        (Span(fmt.ratio(found.ratio), "unknown" if uncertain else "value"),),
+        (Span(fmt.ratio(judged.ratio), "unknown" if uncertain else "value"),),
         (Span(ends, "muted"),),
     )
 
@@ -448,19 +448,19 @@ def _ratio(found: Comparison) -> tuple[Line, Line]:
 def _differences(found: Sequence[Difference], heads: Sequence[str]) -> Table:
     rows = [
         (
-            each.name,
+            difference.name,
             *(
                 fmt.ABSENT if value is None else visible(value, line=True)
-                for value in (each.first, each.second)
+                for value in (difference.first, difference.second)
             ),
         )
-        for each in found
+        for difference in found
     ]
     return Table(columns(("not the same", *heads), rows))
 
 
 def turns_report(
-    found: Turns,
+    turns: Turns,
     pairs: Sequence[Pair],
     reports: Sequence[Report],
     labels: Sequence[str] = LABELS,
@@ -468,20 +468,20 @@ def turns_report(
     """Say the ratio of each case, and what either side is.
 
     Args:
-        found: what was measured.
+        turns: what was measured.
         pairs: what both have measured.
         reports: what there is to say of the run of each, as far as they began.
         labels: what the sides are called.
     """
-    title = "two Pythons" if found.pythons else "fresh and reused memory"
+    title = "two Pythons" if turns.pythons else "fresh and reused memory"
     whole = report(pairs, title) if pairs else Report(title)
     tables = whole.tables
-    if found.pythons:
-        tables = (*tables[:1], _versions(found.pythons, found.sides))
+    if turns.pythons:
+        tables = (*tables[:1], _versions(turns.pythons, turns.sides))
     of_rows = [
         (f"{label} {row}".strip(), (statement.remark,))
-        for label, each in zip(labels, reports, strict=False)
-        for statement in each.remarks
+        for label, side_report in zip(labels, reports, strict=False)
+        for statement in side_report.remarks
         for row in statement.about or ("",)
     ]
     # What holds for one of them alone says for which.

@@ -86,11 +86,11 @@ def of_run(run: Job, selected: int) -> Search | None:
     curves: dict[Case, dict[int, CaseState]] = {}
     for case in run.cases:
         curves.setdefault(_curve(case.case), {})[case.case.size] = case
-    others = [curve for curve in curves if curve.op == chosen.op and curve != chosen]
-    if not others:
+    partners = [curve for curve in curves if curve.op == chosen.op and curve != chosen]
+    if not partners:
         return None
     # NumPy comes first, as on the command line.
-    rival = next((curve for curve in others if curve.on_host), others[0])
+    rival = next((curve for curve in partners if curve.on_host), partners[0])
     first, second = (chosen, rival) if chosen.on_host else (rival, chosen)
     points = []
     for size in sorted(curves[first].keys() & curves[second].keys() - {0}):
@@ -145,9 +145,9 @@ def verdict(search: Search) -> Remark:
         return Remark(
             "no-lead", {**sides._asdict(), "low": answer.low, "high": answer.high}
         )
-    lost = search.outcome == "incomplete"
+    incomplete = search.outcome == "incomplete"
     return Remark(
-        "crossing-unknown" if lost else "no-crossing",
+        "crossing-unknown" if incomplete else "no-crossing",
         {
             "faster": sides.of(answer.faster),
             "slower": sides.of(other(answer.faster)),
@@ -156,7 +156,7 @@ def verdict(search: Search) -> Remark:
             "sizes": len(search.points),
             "undecided": answer.undecided,
         },
-        "warning" if lost else "info",
+        "warning" if incomplete else "info",
     )
 
 
@@ -265,7 +265,7 @@ def columns(search: Search) -> tuple[Column, ...]:
     heads = sides if max(map(len, sides)) <= LONGEST_NAME else FIRST_AND_SECOND
     clocks = {side: [point.of(side).ready for point in points] for side in SIDES}
     unit = fmt.shared(
-        [entry.median for each in clocks.values() for entry in each if entry]
+        [entry.median for entries in clocks.values() for entry in entries if entry]
     )
     times = [
         Column(

@@ -65,8 +65,8 @@ def swept(run: Job, case: CaseState | None, ops: Sequence[OpInfo] = ()) -> Job:
         # Functions of one file are given the same sizes.
         return parts(case.op)[0] if is_own(case.op) else means.get(case.op, case.op)
 
-    wanted = axis((case or run.cases[0]).case)
-    alike = tuple(each for each in run.cases if axis(each.case) == wanted)
+    same_axis = axis((case or run.cases[0]).case)
+    alike = tuple(entry for entry in run.cases if axis(entry.case) == same_axis)
     return run if len(alike) == len(run.cases) else replace(run, cases=alike)
 
 
@@ -96,10 +96,10 @@ def picture(
     """
     curves: dict[str, list[tuple[float, Interval]]] = {one: [] for one in labels(run)}
     for case in run.cases:
-        found = _interval_of(case, metric, run)
+        interval = _interval_of(case, metric, run)
         # A user's function may have no size, and so no place on the axis.
-        if found is not None and found.median > 0 and case.case.size:
-            curves[label_of(case, run)].append((float(case.case.size), found))
+        if interval is not None and interval.median > 0 and case.case.size:
+            curves[label_of(case, run)].append((float(case.case.size), interval))
     if not any(curves.values()):
         return None
     all_sizes = sizes(run)
@@ -109,9 +109,9 @@ def picture(
         Series(
             label,
             [x for x, _ in sorted(points)],
-            [found.median for _, found in sorted(points)],
+            [interval.median for _, interval in sorted(points)],
             colors[tint % len(colors)],
-            spans=[(found.low, found.high) for _, found in sorted(points)],
+            spans=[(interval.low, interval.high) for _, interval in sorted(points)],
             points=True,
         )
         for (label, points), tint in zip(curves.items(), tints(run), strict=True)
@@ -179,7 +179,7 @@ def _telling(run: Job) -> tuple[str, ...]:
     """Return the fields other than mode and size that differ between the cases of a
     run.
     """
-    cases = [one.case for one in run.cases]
+    cases = [entry.case for entry in run.cases]
     jax = [case for case in cases if not case.on_host]
     varied: dict[str, Sized] = {
         "op": {case.op for case in cases},
@@ -194,8 +194,8 @@ def _telling(run: Job) -> tuple[str, ...]:
 def case_at(run: Job, size: int, selected: CaseState | None) -> int | None:
     """Index of the case of a size that is like the selected one, or else of any."""
     there = [i for i, case in enumerate(run.cases) if case.case.size == size]
-    wanted = None if selected is None else label_of(selected, run)
-    alike = [i for i in there if label_of(run.cases[i], run) == wanted]
+    label = None if selected is None else label_of(selected, run)
+    alike = [i for i in there if label_of(run.cases[i], run) == label]
     return next(iter(alike or there), None)
 
 
@@ -297,8 +297,8 @@ def title_of(metric: Metric, cases: Sequence[CaseState]) -> str:
     if modes[False] and not modes[True]:
         clocks = "ready"
     elif modes[False]:
-        others = ", ".join(sorted(modes[False] - modes[True]))
-        clocks = f"pipelined, {others or 'some'}: ready"
+        overtaken = ", ".join(sorted(modes[False] - modes[True]))
+        clocks = f"pipelined, {overtaken or 'some'}: ready"
     name = {"flops": "FLOP/s", "busbw": "busbw, B/s"}.get(metric, "% of peak")
     return f"{name} over size · {clocks}"
 
@@ -320,8 +320,11 @@ class Overtaking(NamedTuple):
 def _crossing_marks(run: Job) -> tuple[Mark, ...]:
     """A mark for each of ``crossings``."""
     return tuple(
-        Mark(each.at, f"{each.faster} beats {each.slower} from ~{each.around}")
-        for each in crossings(run)
+        Mark(
+            crossing.at,
+            f"{crossing.faster} beats {crossing.slower} from ~{crossing.around}",
+        )
+        for crossing in crossings(run)
     )
 
 

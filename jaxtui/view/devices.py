@@ -65,8 +65,8 @@ def report(
     kinds = "" if devices[0].platform == "cpu" else f"{title(devices)}. "
     several = len({device.process_index for device in devices}) > 1
     many = len(devices) > MOST
-    shown = _by_host(devices) if several and many else columns(devices)
-    tables = [Table(shown)]
+    listed = _by_host(devices) if several and many else columns(devices)
+    tables = [Table(listed)]
     if not many and any(device.coords for device in devices):
         drawn = chipmap.render(chipmap.layout(devices), MAP_COLUMNS, MAP_LINES)
         tables.append(Table((Column("map", "", drawn, grows=True),)))
@@ -93,7 +93,7 @@ def _machine_line(host: Host | None, *more: str) -> str:
 
 def title(devices: Sequence[Device]) -> str:
     """Count the devices of each kind: ``8 × TPU v5 lite``."""
-    kinds = Counter(one.device_kind for one in devices)
+    kinds = Counter(device.device_kind for device in devices)
     return ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
 
 
@@ -127,17 +127,17 @@ def columns(
         check: what a check says of them.
         marked: those that the next run is for.
     """
-    several = len({one.device_kind for one in devices}) > 1
-    others = len({one.process_index for one in devices}) > 1 or any(
-        not one.addressable for one in devices
+    several = len({d.device_kind for d in devices}) > 1
+    elsewhere = len({d.process_index for d in devices}) > 1 or any(
+        not d.addressable for d in devices
     )
     shared = chip_count(devices) < len(devices)
-    cores = (_text(one.core_on_chip) for one in devices)
-    slices = [_text(one.slice_index) for one in devices]
+    cores = (_text(d.core_on_chip) for d in devices)
+    slices = [_text(d.slice_index) for d in devices]
     possible = [
-        _column("id", 0, (_marked(one.name, marked) for one in devices)),
-        _column("kind", 8, (one.device_kind for one in devices) if several else ()),
-        _column("process", 6, map(_process, devices) if others else ()),
+        _column("id", 0, (_marked(d.name, marked) for d in devices)),
+        _column("kind", 8, (d.device_kind for d in devices) if several else ()),
+        _column("process", 6, map(_process, devices) if elsewhere else ()),
         _column("host", 7, hostnames(devices)),
         _column("slice", 7, slices if len({*slices} - {""}) > 1 else ()),
         _column("coords", 4, map(_coords, devices)),
@@ -197,8 +197,8 @@ def _coords(device: Device) -> str:
 
 
 def _process(device: Device) -> str:
-    other = "" if device.addressable else " (other)"
-    return f"{device.process_index}{other}"
+    mark = "" if device.addressable else " (other)"
+    return f"{device.process_index}{mark}"
 
 
 METER = 8
@@ -207,17 +207,17 @@ METER = 8
 
 def _memory(devices: Sequence[Device]) -> Column | None:
     """Return the column of used and total memory, in the unit of the largest."""
-    limits = [one.memory_limit_bytes or 0 for one in devices]
+    limits = [d.memory_limit_bytes or 0 for d in devices]
     texts = []
-    for one in devices:
-        used, limit = one.memory_used_bytes, one.memory_limit_bytes
+    for d in devices:
+        used, limit = d.memory_used_bytes, d.memory_limit_bytes
         texts.append("" if used is None else fmt.bytes_used(used, limit))
     if not any(texts):
         return None
     widest = max(map(len, texts))
     cells: list[Line] = []
-    for one, text in zip(devices, texts, strict=True):
-        used, limit = one.memory_used_bytes, one.memory_limit_bytes
+    for d, text in zip(devices, texts, strict=True):
+        used, limit = d.memory_used_bytes, d.memory_limit_bytes
         figure = Span(text.rjust(widest))
         if used is None:
             cells.append(())
@@ -238,8 +238,8 @@ def _rates(
     """Return the column of the best product's rate, its dtype, and its size where there
     is room.
     """
-    found = [rates.get(one.name) for one in devices]
-    known = [one.per_second for one in found if one]
+    products = [rates.get(one.name) for one in devices]
+    known = [one.per_second for one in products if one]
     if not known:
         return ()
     unit = fmt.shared(known, "FLOP/s")
@@ -247,12 +247,12 @@ def _rates(
         (Span(unit.text(one.per_second), "title" if one.known else "unknown"),)
         if one
         else ()
-        for one in found
+        for one in products
     ]
-    dtypes = {one.of.partition(" ")[2] for one in found if one}
+    dtypes = {one.of.partition(" ")[2] for one in products if one}
     head = f"{dtypes.pop() if len(dtypes) == 1 else PRODUCT} {unit.name}".strip()
     of: list[Line] = [
-        (Span(f"{PRODUCT} {one.of}", "muted"),) if one else () for one in found
+        (Span(f"{PRODUCT} {one.of}", "muted"),) if one else () for one in products
     ]
     return (
         Column("rate", head, cells, rank=3, right=True),
@@ -264,21 +264,21 @@ def product_rates(state: State) -> dict[str, Product]:
     """The best matrix product that was measured of each device; one that is known to
     within a third, where there is such a one.
     """
-    found: dict[str, Product] = {}
+    products: dict[str, Product] = {}
 
     def note(device: str | None, rate: float | None, what: str, *, vague: bool) -> None:
         if device is not None and rate:
             product = Product(rate, what.removeprefix(PRODUCT).strip(), not vague)
-            both = product, found.get(device, product)
-            found[device] = max(both, key=lambda one: (one.known, one.per_second))
+            pair = product, products.get(device, product)
+            products[device] = max(pair, key=lambda p: (p.known, p.per_second))
 
     for case in state.run.cases if state.run else ():
-        asked, measured = case.case, case.measurement
-        if asked.op == PRODUCT and not asked.on_host and measured:
-            kind = dtype_label(asked.dtype, asked.precision)
+        planned, measured = case.case, case.measurement
+        if planned.op == PRODUCT and not planned.on_host and measured:
+            kind = dtype_label(planned.dtype, planned.precision)
             vague = measured.ready is None or measured.ready.vague
-            what = f"{asked.size} {kind}"
-            note(asked.device, measured.flops_per_second, what, vague=vague)
+            what = f"{planned.size} {kind}"
+            note(planned.device, measured.flops_per_second, what, vague=vague)
     exam = state.series.get("check")
     for reading in exam.readings if isinstance(exam, Examination) else ():
         if reading.test == "compute" and reading.unit == "flop/s":
@@ -290,7 +290,7 @@ def product_rates(state: State) -> dict[str, Product]:
             if roof.of is not None:
                 vague = is_vague(roof.ci_low, roof.ci_high, roof.confidence or 0.0)
                 note(roofs.device, roof.per_second, roof.what, vague=vague)
-    return found
+    return products
 
 
 # Every fact, in groups of pairs of a name and a text.
@@ -305,14 +305,14 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
     """All that a device and its host report, what people ask for first; what is not
     there is left out.
     """
-    other = dict(device.attributes)
+    attributes = dict(device.attributes)
     spaces: list[tuple[str, object]] = [
-        (name, other.pop(name, None)) for name in _MEMORY
+        (name, attributes.pop(name, None)) for name in _MEMORY
     ]
     runtime: list[tuple[str, object]] = [
-        (name, other.pop(name, None)) for name in _SOFTWARE
+        (name, attributes.pop(name, None)) for name in _SOFTWARE
     ]
-    found: dict[str, list[tuple[str, object]]] = {
+    by_title: dict[str, list[tuple[str, object]]] = {
         "device": [
             ("kind", device.device_kind),
             ("simulated", "yes" if device.simulated else None),
@@ -326,17 +326,17 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
         "memory": [*_memory_facts(device), *spaces],
         "host": [],
         "software": runtime,
-        "attributes": [*other.items()],
+        "attributes": [*attributes.items()],
     }
     if host is not None:
         memory = host.memory_bytes
-        found["host"] = [
+        by_title["host"] = [
             ("name", host.hostname),
             ("cpu", host.cpu_model),
             ("cores", host.cores or None),
             ("memory", None if memory is None else fmt.bytes_text(memory)),
         ]
-        found["software"] = [
+        by_title["software"] = [
             ("jax", host.jax),
             ("jaxlib", host.jaxlib),
             ("numpy", host.numpy),
@@ -345,10 +345,10 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
             *host.plugins.items(),
             *runtime,
         ]
-        found["settings"] = [*{**host.environment, **host.settings}.items()]
+        by_title["settings"] = [*{**host.environment, **host.settings}.items()]
     return {
         name: facts
-        for name, pairs in found.items()
+        for name, pairs in by_title.items()
         if (facts := [(one, str(value)) for one, value in pairs if value is not None])
     }
 
@@ -447,8 +447,8 @@ def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
     the findings about the machine, and the original text.
     """
     remark = failed.remark
-    named = remark.facts.get("pid")
-    holders = [holder for holder in failed.holders if holder.pid != named]
+    pid = remark.facts.get("pid")
+    holders = [holder for holder in failed.holders if holder.pid != pid]
     lines = [words.text(remark)]
     lines += [f"Held by {process(processes.facts(holder))}." for holder in holders]
     lines += [

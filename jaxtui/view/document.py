@@ -127,11 +127,11 @@ class Results(Record, frozen=True, kw_only=True):
         outcome: Outcome = "complete",
     ) -> Results:
         """Return the results of measurements that have all their notes."""
-        notes, rest = split_notes(measurements)
+        notes, own = split_notes(measurements)
         return cls(
             host=host,
             notes=notes,
-            measurements=rest,
+            measurements=own,
             failures=tuple(map(FailureRow.of, failures)),
             outcome=outcome,
         )
@@ -197,12 +197,12 @@ class LessonResults(Record, frozen=True, kw_only=True):
         outcome: Outcome,
     ) -> LessonResults:
         """Return the results of steps whose measurements have all their notes."""
-        notes, rest = split_notes(one for step in steps for one in step.measurements)
-        left = iter(rest)
-        cut = (tuple(islice(left, len(step.measurements))) for step in steps)
+        notes, own = split_notes(m for step in steps for m in step.measurements)
+        remaining = iter(own)
+        cut = (tuple(islice(remaining, len(step.measurements))) for step in steps)
         replaced = (
-            msgspec.structs.replace(step, measurements=found)
-            for step, found in zip(steps, cut, strict=True)
+            msgspec.structs.replace(step, measurements=measurements)
+            for step, measurements in zip(steps, cut, strict=True)
         )
         return cls(
             host=host,
@@ -331,7 +331,7 @@ def split_notes(
     """The notes of a run, and its measurements with what differs from them."""
     measured = tuple(measurements)
     notes = run_notes(measured)
-    return notes, tuple(one.without(notes) for one in measured)
+    return notes, tuple(measurement.without(notes) for measurement in measured)
 
 
 def check_results(
@@ -352,7 +352,7 @@ def check_results(
         devices=tuple(map(DeviceRow.of, devices)),
         level=level,
         baseline=baseline,
-        tests=tuple(_check_row(one, hostnames) for one in verdicts),
+        tests=tuple(_check_row(v, hostnames) for v in verdicts),
         verdict=overall(verdicts),
         complete=outcome == "complete",
         outcome=outcome,
@@ -361,10 +361,10 @@ def check_results(
 
 def _check_row(verdict: Verdict, hostnames: dict[str | None, str]) -> CheckRow:
     reading, remarks = verdict.reading, verdict.remarks
-    bad = [one for one in remarks if one.severity != "info"]
+    bad = [remark for remark in remarks if remark.severity != "info"]
     if verdict.word == "skipped":
         bad = list(remarks)
-    rest = [one for one in remarks if one not in bad]
+    infos = [remark for remark in remarks if remark not in bad]
     return CheckRow(
         test=reading.test,
         device=reading.device,
@@ -379,8 +379,8 @@ def _check_row(verdict: Verdict, hostnames: dict[str | None, str]) -> CheckRow:
         confidence=reading.confidence,
         source=words.sentence(verdict.source) if verdict.source else "",
         reason=" ".join(map(words.text, bad)),
-        said=" ".join(map(words.text, rest)),
-        detail="\n".join(one.detail for one in remarks if one.detail),
+        said=" ".join(map(words.text, infos)),
+        detail="\n".join(remark.detail for remark in remarks if remark.detail),
         remarks=remarks,
         hostname=hostnames.get(reading.device, msgspec.UNSET),
     )
@@ -427,13 +427,13 @@ def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
     else:
         # Several steps of a lesson may have timed the same case: the last one counts.
         every = (saved, *saved.steps)
-        found = {
-            one.case: msgspec.structs.replace(one, notes=(*saved.notes, *one.notes))
+        measurements = {
+            m.case: msgspec.structs.replace(m, notes=(*saved.notes, *m.notes))
             for part in every
-            for one in part.measurements
+            for m in part.measurements
         }
-        if saved.schema == SCHEMA and found:
-            return saved.host, tuple(found.values())
+        if saved.schema == SCHEMA and measurements:
+            return saved.host, tuple(measurements.values())
         why = "it has no figures"
         if saved.schema != SCHEMA:
             why = f"its schema is {saved.schema}, not {SCHEMA}"

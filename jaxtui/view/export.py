@@ -195,8 +195,8 @@ def stamp(moment: float | None = None) -> str:
 
 def file_stem(*words: str) -> str:
     """Words as the beginning of a file's name: what shells want quoted is left out."""
-    kept = (_NOT_IN_NAMES.sub("_", word).strip("_.-") for word in words)
-    return "-".join(word for word in kept if word)
+    safe = (_NOT_IN_NAMES.sub("_", word).strip("_.-") for word in words)
+    return "-".join(word for word in safe if word)
 
 
 def of_cases(cases: Sequence[Case]) -> str:
@@ -206,11 +206,11 @@ def of_cases(cases: Sequence[Case]) -> str:
         found = [word for word in dict.fromkeys(words) if word]
         return "-".join(found) if len(found) <= MANY else f"{len(found)}-{noun}s"
 
-    ops = some((parts(one.op)[1] if is_own(one.op) else one.op for one in cases), "op")
+    ops = some((parts(c.op)[1] if is_own(c.op) else c.op for c in cases), "op")
     # A user's function may have no size.
-    sizes = sorted({one.size for one in cases} - {0})
-    span = "-".join(str(one) for one in sizes[:1] + sizes[1:][-1:])
-    return file_stem(ops, span, some((one.dtype for one in cases), "dtype"))
+    sizes = sorted({c.size for c in cases} - {0})
+    span = "-".join(str(c) for c in sizes[:1] + sizes[1:][-1:])
+    return file_stem(ops, span, some((c.dtype for c in cases), "dtype"))
 
 
 # Tables.
@@ -223,8 +223,8 @@ def as_csv(results: Results) -> str:
     if host:
         shared |= {"hostname": host.hostname, "jax": host.jax}
     rows = [
-        _csv_row(one) | shared | ({"hostname": one.hostname} if one.hostname else {})
-        for one in results.measurements
+        _csv_row(m) | shared | ({"hostname": m.hostname} if m.hostname else {})
+        for m in results.measurements
     ]
     rows += [
         {name: getattr(failure.case, name) for name in CASE}
@@ -253,21 +253,21 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if is_formula else value
 
 
-def _csv_row(one: Measurement) -> dict[str, Any]:
-    found: dict[str, Any] = {name: getattr(one.case, name) for name in CASE}
-    if one.ready:
-        found |= {f"ready_{name}": getattr(one.ready, name) for name in CLOCK}
-    if one.dispatch:
-        found["dispatch_median"] = one.dispatch.median
-    if times := one.times_numpy:
-        found |= dict(
+def _csv_row(measurement: Measurement) -> dict[str, Any]:
+    row: dict[str, Any] = {name: getattr(measurement.case, name) for name in CASE}
+    if measurement.ready:
+        row |= {f"ready_{name}": getattr(measurement.ready, name) for name in CLOCK}
+    if measurement.dispatch:
+        row["dispatch_median"] = measurement.dispatch.median
+    if times := measurement.times_numpy:
+        row |= dict(
             zip(TIMES_NUMPY, (times.median, times.low, times.high), strict=True)
         )
-    if one.processes:
-        found["processes"] = one.processes.n
-    found |= {name: getattr(one, name) for name in RATES}
-    found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
-    return found | {"stopped": one.stopped, "notes": _flags(one.notes)}
+    if measurement.processes:
+        row["processes"] = measurement.processes.n
+    row |= {name: getattr(measurement, name) for name in RATES}
+    row |= {f"{phase}_seconds": getattr(measurement.phases, phase) for phase in PHASES}
+    return row | {"stopped": measurement.stopped, "notes": _flags(measurement.notes)}
 
 
 def _flags(notes: Sequence[Remark]) -> str:

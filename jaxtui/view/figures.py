@@ -63,15 +63,15 @@ def numpy_of(case: CaseState, run: Job) -> CaseState | None:
     """NumPy's case of the same op and size: one with figures, of the same dtype if
     there is such a one, the fastest.
     """
-    asked = case.case
+    like = case.case
 
-    def order(one: CaseState) -> tuple[bool, bool, float]:
-        ready = ready_interval(one)
+    def order(candidate: CaseState) -> tuple[bool, bool, float]:
+        ready = ready_interval(candidate)
         seconds = 0.0 if ready is None else ready.median
-        return ready is None, one.case.dtype != asked.dtype, seconds
+        return ready is None, candidate.case.dtype != like.dtype, seconds
 
-    found = _by_numpy(run).get((asked.op, asked.size), ())
-    return min(found, key=order, default=None)
+    candidates = _by_numpy(run).get((like.op, like.size), ())
+    return min(candidates, key=order, default=None)
 
 
 def ready_interval(case: CaseState) -> Interval | None:
@@ -85,11 +85,11 @@ def ready_interval(case: CaseState) -> Interval | None:
 @once_per_run
 def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
     """Return the cases that NumPy ran, by op and size."""
-    found: dict[tuple[str, int], list[CaseState]] = {}
-    for one in run.cases:
-        if one.case.mode == "numpy":
-            found.setdefault((one.case.op, one.case.size), []).append(one)
-    return found
+    cases: dict[tuple[str, int], list[CaseState]] = {}
+    for case in run.cases:
+        if case.case.mode == "numpy":
+            cases.setdefault((case.case.op, case.case.size), []).append(case)
+    return cases
 
 
 def share_of_peak(measurement: Measurement) -> float | None:
@@ -134,36 +134,38 @@ def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
     """A median in a unit; the digits that its interval does not support are apart, and
     all of them where it is vague.
     """
-    known = fmt.digits_known(summary)
+    digits = fmt.digits_known(summary)
     own = unit.of(summary.median)
     text = own.text(summary.median)
     name = "" if unit.name else f" {own.name}"
-    seen, end = 0, len(text)
+    passed, end = 0, len(text)
     for place, char in enumerate(text):
-        if char.isdigit() and (seen or char != "0"):
-            seen += 1
-        if seen == known:
+        if char.isdigit() and (passed or char != "0"):
+            passed += 1
+        if passed == digits:
             end = place + 1
             break
     if summary.vague:
         about = own.text(summary.median, 2)
         return (Span(f"~{about}{name}", "unknown"),)
-    if known == 3 or "e" in text:
+    if digits == 3 or "e" in text:
         return (Span(f"{text}{name}", "value"),)
     parts = (Span(text[:end], "value"), Span(text[end:], "unknown"))
     return (*parts, Span(name, "value")) if name else parts
 
 
-def speed_text(one: Measurement | None) -> str:
+def speed_text(timed: Measurement | None) -> str:
     """FLOP/s, or bytes/s where there is none; nothing of a case without a figure."""
-    return str(fmt.speed(one.flops_per_second, one.bytes_per_second)) if one else ""
+    return (
+        str(fmt.speed(timed.flops_per_second, timed.bytes_per_second)) if timed else ""
+    )
 
 
-def rate_role(one: Measurement | None) -> str:
+def rate_role(timed: Measurement | None) -> str:
     """Return the role of a figure from a call's seconds: no better known than
     they are.
     """
-    return "unknown" if one and one.ready and one.ready.vague else "value"
+    return "unknown" if timed and timed.ready and timed.ready.vague else "value"
 
 
 def bar_role(case: CaseState) -> str:

@@ -26,13 +26,13 @@ class Scale(msgspec.Struct, frozen=True):
         range of the middle half of them, and is not within a factor of two of the
         median, has the colour of an end and moves none. ``None`` without a value.
         """
-        known = sorted(value for value in values if value > 0)
-        if not known:
+        above = sorted(value for value in values if value > 0)
+        if not above:
             return None
-        lower, middle, upper = (quantile(known, share) for share in (0.25, 0.5, 0.75))
+        lower, middle, upper = (quantile(above, share) for share in (0.25, 0.5, 0.75))
         reach = 1.5 * (upper - lower)
-        low = max(known[0], min(lower - reach, middle / 2))
-        high = min(known[-1], max(upper + reach, middle * 2))
+        low = max(above[0], min(lower - reach, middle / 2))
+        high = min(above[-1], max(upper + reach, middle * 2))
         return cls(min(low, high / 2), high)
 
     def role(self, value: float) -> str:

@@ -72,9 +72,9 @@ def listing(page: Page) -> Report:
     remarks = []
     if page.unreadable:
         remarks.append(Remark("damaged-rows", {"rows": page.unreadable}, "warning"))
-    shown = len(page.rows)
-    if page.count > shown + page.unreadable:
-        remarks.append(Remark("more-rows", {"shown": shown, "count": page.count}))
+    count = len(page.rows)
+    if page.count > count + page.unreadable:
+        remarks.append(Remark("more-rows", {"shown": count, "count": page.count}))
     hosts = {row.hostname for row in page.rows}
     return Report(
         title="history",
@@ -103,7 +103,7 @@ def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Colum
     rates = fmt.shared((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
     found = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
     texts = {
-        name: tuple(visible(each, line=True) for each in column)
+        name: tuple(visible(cell, line=True) for cell in column)
         for name, column in found
     }
     texts["when"] = tuple(short_when(row.at) for row in rows)
@@ -179,28 +179,28 @@ def search(text: str) -> str | None:
 
 def report(entry: Entry) -> Report:
     """Return the report of a measurement."""
-    one = entry.measurement
+    measurement = entry.measurement
     kind = entry.device.device_kind if entry.device else ""
     where = (
         when(entry.at),
         f"id {entry.id}",
         kind,
         machine(entry.host, *WHERE),
-        _source(one),
+        _source(measurement),
     )
-    tables = (_figures(one), _phases(one))
+    tables = (_figures(measurement), _phases(measurement))
     return Report(
-        title=one.case.label,
-        verdict=_verdict(one),
+        title=measurement.case.label,
+        verdict=_verdict(measurement),
         tables=tuple(table for table in tables if table.columns),
-        remarks=gather((), one.notes),
+        remarks=gather((), measurement.notes),
         host=" · ".join(filter(None, where)),
     )
 
 
-def _verdict(one: Measurement) -> Line:
+def _verdict(measurement: Measurement) -> Line:
     """The figure that matters, and what it rests on."""
-    ready = one.ready
+    ready = measurement.ready
     if ready is None:
         return (Span("No samples.", "muted"),)
     basis = f" per call ({fmt.interval(ready)}, {fmt.sampled(ready)})"
@@ -208,29 +208,29 @@ def _verdict(one: Measurement) -> Line:
     return Span(str(fmt.median(ready)), role), Span(basis, "muted")
 
 
-def _figures(one: Measurement) -> Table:
-    found: dict[str, str] = {}
-    if one.dispatch is not None:
-        found["dispatch"] = str(fmt.median(one.dispatch))
-    if one.pipelined_seconds is not None:
-        found["pipelined"] = fmt.seconds(one.pipelined_seconds)
-    if one.flops_per_second is not None:
-        found["compute"] = fmt.rate(one.flops_per_second)
-    if one.bytes_per_second is not None:
-        found["bandwidth"] = fmt.rate(one.bytes_per_second, "B/s")
-    if one.error_vs_float64 is not None:
-        found["error"] = fmt.error(one.error_vs_float64)
-    if one.processes is not None:
-        found["processes"] = fmt.processes(one.processes)
-    return _row(found)
+def _figures(measurement: Measurement) -> Table:
+    rows: dict[str, str] = {}
+    if measurement.dispatch is not None:
+        rows["dispatch"] = str(fmt.median(measurement.dispatch))
+    if measurement.pipelined_seconds is not None:
+        rows["pipelined"] = fmt.seconds(measurement.pipelined_seconds)
+    if measurement.flops_per_second is not None:
+        rows["compute"] = fmt.rate(measurement.flops_per_second)
+    if measurement.bytes_per_second is not None:
+        rows["bandwidth"] = fmt.rate(measurement.bytes_per_second, "B/s")
+    if measurement.error_vs_float64 is not None:
+        rows["error"] = fmt.error(measurement.error_vs_float64)
+    if measurement.processes is not None:
+        rows["processes"] = fmt.processes(measurement.processes)
+    return _row(rows)
 
 
-def _phases(one: Measurement) -> Table:
+def _phases(measurement: Measurement) -> Table:
     return _row(
         {
             name.replace("first_call", "first run"): fmt.seconds(seconds)
             for name in PHASES
-            if (seconds := getattr(one.phases, name)) is not None
+            if (seconds := getattr(measurement.phases, name)) is not None
         }
     )
 
@@ -245,8 +245,8 @@ def _row(cells: Mapping[str, str]) -> Table:
     )
 
 
-def _source(one: Measurement) -> str:
-    return f"source {one.source.digest}" if one.source else ""
+def _source(measurement: Measurement) -> str:
+    return f"source {measurement.source.digest}" if measurement.source else ""
 
 
 # Files.

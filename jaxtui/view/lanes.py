@@ -357,11 +357,11 @@ def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
 
 def _device(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     bars = shot.line.device
-    each = len(bars) and scale.place(shot.line.total / len(bars))
+    width = len(bars) and scale.place(shot.line.total / len(bars))
     room = len(str(len(bars))) + 1
-    step = next((one for one in (1, 2, 5, 10, 20, 50) if one * each >= room), 100)
+    step = next((n for n in (1, 2, 5, 10, 20, 50) if n * width >= room), 100)
     # Calls too short to be told apart share a shade.
-    group = 1 if each >= 2 else step
+    group = 1 if width >= 2 else step
     row = _lane(bars, shot, scale, group, shades)
     rows = [list(row) for _ in range(height)]
     middle = rows[(height - 1) // 2]
@@ -458,8 +458,8 @@ def _write(row: Row, start: int, text: str, role: str) -> None:
 
 def _with_name(rows: Sequence[Row], name: str) -> list[Row]:
     """The rows with the name of what they are at their left."""
-    wanted = [name, *[""] * len(rows)]
+    labels = [name, *[""] * len(rows)]
     return [
-        [Cell(one, "name") if one != " " else BLANK for one in name.ljust(GUTTER)] + row
-        for name, row in zip(wanted, rows, strict=False)
+        [Cell(c, "name") if c != " " else BLANK for c in name.ljust(GUTTER)] + row
+        for name, row in zip(labels, rows, strict=False)
     ]

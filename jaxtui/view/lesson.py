@@ -100,7 +100,7 @@ def entries(
         Column("done", "", [_pips(steps, most) for steps in done]),
     ]
     if any(seconds):
-        texts = (f"~{each:.0f} s" if each else "" for each in seconds)
+        texts = (f"~{duration:.0f} s" if duration else "" for duration in seconds)
         times = [(Span(text, "muted"),) for text in texts]
         columns.append(Column("time", "", times, rank=1, right=True))
     table = fit(columns, width)
@@ -270,14 +270,14 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         done, job = self.run.done if self.run is not None else 0, self.job
         here = self.run.setting if self.run is not None else self.setting
         begun = job is not None and not (here and here.grows_to)
-        left = seconds_of(self.figures.works[done + begun :])
+        remaining = seconds_of(self.figures.works[done + begun :])
         if job is not None:
             # Before it has said anything there is its budget.
             budget = seconds_of([job.work] if job.work is not None else [])
-            left += job.remaining_seconds if job.reported else budget
+            remaining += job.remaining_seconds if job.reported else budget
             reported = self.played_seconds + job.elapsed_seconds
-            left -= max(0.0, self.elapsed_seconds - reported)
-        return max(0.0, left)
+            remaining -= max(0.0, self.elapsed_seconds - reported)
+        return max(0.0, remaining)
 
     @property
     def step(self) -> Step:
@@ -304,12 +304,12 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     def heading(self, width: int) -> list[Line]:
         """The lesson, which steps of it are done, and where it is run."""
         dots = (Span("  "), *_pips(self.done)) if self.done else ()
-        left: Line = (Span(self.lesson.title, "title"), *dots)
-        room = width - len(plain(left))
+        title: Line = (Span(self.lesson.title, "title"), *dots)
+        room = width - len(plain(title))
         where = place(self.lesson, self.setting, room - 2)
         if room < len(where) + 2:
-            return [left]
-        return [(*left, Span(f"{where:>{room}}", "muted"))]
+            return [title]
+        return [(*title, Span(f"{where:>{room}}", "muted"))]
 
     def question(self, width: int, *, ticks: bool = False) -> list[Line]:
         """Write the facts that a prediction needs, and the question with its choices,
@@ -420,8 +420,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     def _progress(self, width: int) -> list[Line]:
         left, elapsed, job = self.seconds_left, self.elapsed_seconds, self.job
-        rest = f"at most {math.ceil(left)} s left" if left else fmt.left(left)
-        time = f" {elapsed:.0f} s, {rest}"
+        text = f"at most {math.ceil(left)} s left" if left else fmt.left(left)
+        time = f" {elapsed:.0f} s, {text}"
         if self.step.trial.follow is not None and self.run is not None:
             # What comes next depends on what this run shows.
             time = f" {elapsed:.0f} s, run {self.run.done + 1}"
@@ -542,8 +542,8 @@ def trouble_of(run: StepRun) -> str:
         return ""
     if run.outcome.stopped:
         return "Stopped: r runs the step again."
-    lost = "Incomplete: " if run.outcome.lost else ""
-    return f"{lost}{words.why(problem)}"
+    prefix = "Incomplete: " if run.outcome.lost else ""
+    return f"{prefix}{words.why(problem)}"
 
 
 def takeaway(conclusion: Conclusion) -> str:
@@ -616,8 +616,8 @@ def bars(outcome: Outcome, width: int) -> list[Line]:
     """
     times = [
         *(
-            (name, each.seconds.median, "device", not each.once and each.seconds.vague)
-            for name, each in outcome.timings.items()
+            (name, t.seconds.median, "device", not t.once and t.seconds.vague)
+            for name, t in outcome.timings.items()
         ),
         *_cases(outcome),
         *_loops(outcome),
@@ -670,7 +670,7 @@ def _unlike(labels: Sequence[Sequence[str]]) -> list[str]:
     common = set[str]().union(*labels[:1]).intersection(*labels[1:])
     if len(labels) == 1:
         common = set()
-    return [" ".join(word for word in one if word not in common) for one in labels]
+    return [" ".join(word for word in label if word not in common) for label in labels]
 
 
 def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str, bool]]:

@@ -52,12 +52,12 @@ def gauges(loads: Sequence[Load], devices: Sequence[Sequence[Device]]) -> list[G
     now = loads[-1]
     busy = tuple(load.cpu for load in loads)
     cpu = Gauge("cpu", f"{100 * now.cpu:.0f} %", busy, "host", 5)
-    sums = [(_sum(each, "used"), _sum(each, "limit")) for each in devices]
+    sums = [(_sum(group, "used"), _sum(group, "limit")) for group in devices]
     memory = [(load.memory_used_bytes, load.memory_total_bytes) for load in loads]
-    found = [cpu, _memory("memory", memory, "host")]
+    result = [cpu, _memory("memory", memory, "host")]
     if sums and sums[-1][1]:
-        found.append(_memory(devices[-1][0].platform, sums, "device"))
-    return found
+        result.append(_memory(devices[-1][0].platform, sums, "device"))
+    return result
 
 
 def _sum(devices: Sequence[Device], which: str) -> int:
@@ -74,27 +74,27 @@ def _memory(name: str, used: Sequence[tuple[int, int]], role: str) -> Gauge:
     return Gauge(name, fmt.bytes_used(now, limit), shares, role, widest)
 
 
-def lines(found: Sequence[Gauge], width: int, rows: int) -> list[Line]:
+def lines(gauges: Sequence[Gauge], width: int, rows: int) -> list[Line]:
     """The gauges in so many lines: side by side, or below each other if that is narrow.
 
     Each is a meter with its figure, and its curve, which fills what is left: the rest
     of the line where there is only one, or the lines below it.
     """
-    if not found:
+    if not gauges:
         return []
-    share = (width - _GAP * (len(found) - 1)) // len(found)
-    name = max(len(gauge.name) for gauge in found) + 1
-    if share < _LEAST and rows >= len(found):
-        each, more = divmod(rows, len(found))
+    share = (width - _GAP * (len(gauges) - 1)) // len(gauges)
+    name = max(len(gauge.name) for gauge in gauges) + 1
+    if share < _LEAST and rows >= len(gauges):
+        height, more = divmod(rows, len(gauges))
         return [
             line
-            for place, gauge in enumerate(found)
-            for line in _gauge(gauge, width, each + (place < more), name)
+            for place, gauge in enumerate(gauges)
+            for line in _gauge(gauge, width, height + (place < more), name)
         ]
-    if share < name + max(gauge.widest for gauge in found) + _FIGURES_ALONE:
-        figures = "  ".join(f"{gauge.name} {gauge.figure}" for gauge in found)
+    if share < name + max(gauge.widest for gauge in gauges) + _FIGURES_ALONE:
+        figures = "  ".join(f"{gauge.name} {gauge.figure}" for gauge in gauges)
         return [cut((Span(figures, "value"),), width), *[()] * (rows - 1)]
-    drawn = [_gauge(gauge, share, rows, len(gauge.name) + 1) for gauge in found]
+    drawn = [_gauge(gauge, share, rows, len(gauge.name) + 1) for gauge in gauges]
     between = Span(" " * _GAP)
     return [
         tuple(span for part in row for span in (between, *part))[1:]
@@ -119,12 +119,12 @@ def _gauge(gauge: Gauge, width: int, rows: int, name: int) -> list[Line]:
 def _curve(shares: Sequence[float], width: int, rows: int, role: str) -> list[Line]:
     """Filled from below, a cell a second; where nothing was read yet there are dots."""
     role = role if role == "danger" else f"{role}-curve"
-    kept = shares[-width:]
-    blank = width - len(kept)
+    newest = shares[-width:]
+    blank = width - len(newest)
     return [
         (
             Span((" " if row else "·") * blank, "muted"),
-            Span("".join(_cell(share * rows - row) for share in kept), role),
+            Span("".join(_cell(share * rows - row) for share in newest), role),
         )
         for row in reversed(range(rows))
     ]

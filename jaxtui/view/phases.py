@@ -83,7 +83,7 @@ def bars(
     texts = fmt.aligned(map(plain, figures))
     most = max(_VALUE_ROOM, len(texts[0]) + max(map(len, names)) + 1)
     room = width - _LABEL_ROOM - most - 1
-    known = [value for value in values.values() if value and 0 < value < math.inf]
+    positive = [value for value in values.values() if value and 0 < value < math.inf]
     lines = []
     for (label, value), name, text, shown in zip(
         values.items(), names, texts, figures, strict=True
@@ -91,8 +91,8 @@ def bars(
         spans = [Span(label.ljust(_LABEL_ROOM), "label")]
         if room > 0:
             share = 0.0
-            if value and value in known:
-                share = log_share(value, min(known), max(known))
+            if value and value in positive:
+                share = log_share(value, min(positive), max(positive))
             drawn = bar(share, room)
             role = f"bar-{label.replace(' ', '-')}"
             spans += [Span(drawn, role), Span(" " * (room - len(drawn) + 1))]

@@ -148,16 +148,16 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
     yield Table(columns(("stage", "time"), stages, right=("time",)))
 
 
-def _collectives(found: Sequence[Exchanged]) -> Table:
+def _collectives(exchanges: Sequence[Exchanged]) -> Table:
     """Return the table of exchanges between devices; equal ones share a row."""
     rows = Counter(
         (
-            each.kind,
-            fmt.figure(each.bytes, "memory"),
-            f"{each.groups} × {each.participants}" if each.groups else fmt.ABSENT,
-            fmt.shorten(each.replica_groups, GROUPS_COLUMNS),
+            e.kind,
+            fmt.figure(e.bytes, "memory"),
+            f"{e.groups} × {e.participants}" if e.groups else fmt.ABSENT,
+            fmt.shorten(e.replica_groups, GROUPS_COLUMNS),
         )
-        for each in found
+        for e in exchanges
     )
     head = ("collective", "bytes", "groups", "replica groups")
     table = [

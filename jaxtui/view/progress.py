@@ -39,14 +39,14 @@ def job_text(job: Job) -> str:
 
 def extent_text(extent: Extent) -> str:
     """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min …``."""
-    each = ""
+    per_case = ""
     if extent.typed and extent.cases > 1:
         turns = extent.cases * extent.processes
-        each = f", {fmt.seconds(extent.budget / turns, 2)} of turns for each"
+        per_case = f", {fmt.seconds(extent.budget / turns, 2)} of turns for each"
         if extent.processes > 1:
-            each += f" in each of {extent.processes} processes"
+            per_case += f" in each of {extent.processes} processes"
     multiplied = product(extent.factors, extent.ops, extent.cases)
-    return f"{multiplied}, {extent_duration(extent)}{each}"
+    return f"{multiplied}, {extent_duration(extent)}{per_case}"
 
 
 def extent_duration(extent: Extent) -> str:

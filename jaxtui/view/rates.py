@@ -38,25 +38,25 @@ def of_run(run: Job | None, like: Case | None = None) -> tuple[Rates, ...]:
         run: of cases.
         like: a case that is preferred; else it is the one that most devices did.
     """
-    found = _measured(run)
-    wanted = analysis.anywhere(like) if like is not None else None
+    rates = _measured(run)
+    same_case = analysis.anywhere(like) if like is not None else None
     best = max(
-        found,
-        key=lambda one: (one.case == wanted, len(one.by_device)),
+        rates,
+        key=lambda r: (r.case == same_case, len(r.by_device)),
         default=None,
     )
-    return tuple(one for one in found if best and one.case == best.case)
+    return tuple(r for r in rates if best and r.case == best.case)
 
 
 def remarks_of(run: Job) -> dict[Case, Remark]:
     """The cases of a run whose devices lag behind others with the same case."""
-    found: dict[Case, Remark] = {}
+    remarks: dict[Case, Remark] = {}
     for rates in _measured(run):
         for lagging in stragglers(rates):
             if rates.case is not None:
                 case = msgspec.structs.replace(rates.case, device=lagging.device)
-                found.setdefault(case, remark(lagging))
-    return found
+                remarks.setdefault(case, remark(lagging))
+    return remarks
 
 
 def _measured(run: Job | None) -> tuple[Rates, ...]:
@@ -72,7 +72,7 @@ def of_check(exam: Examination | None) -> tuple[Rates, ...]:
 
 def choices(rates: Sequence[Rates]) -> tuple[Shown, ...]:
     """Return the figures that can be shown."""
-    names: tuple[Shown, ...] = tuple(one.quantity for one in rates)
+    names: tuple[Shown, ...] = tuple(rate.quantity for rate in rates)
     return (*names, "deviation") if names else ()
 
 
@@ -90,7 +90,7 @@ def heat(
     """
     if shown not in choices(rates):
         return None
-    of = next((one for one in rates if one.quantity == shown), rates[0])
+    of = next((item for item in rates if item.quantity == shown), rates[0])
     figures = {name: rate.per_second for name, rate in of.by_device.items()}
     if shown == "deviation":
         figures = {name: value / of.median for name, value in figures.items()}
@@ -112,7 +112,7 @@ def heat(
     }
     lagging = stragglers(of, devices)
     lines = [scale.swatches(*ends)]
-    lines += [_line(one, devices) for one in lagging[:MOST_STRAGGLERS]]
+    lines += [_line(item, devices) for item in lagging[:MOST_STRAGGLERS]]
     if len(lagging) > MOST_STRAGGLERS:
         more = f"and {len(lagging) - MOST_STRAGGLERS} more"
         lines.append((Span(more, "check-low"),))

@@ -87,8 +87,8 @@ def device_of(state: State, selected: int) -> str | None:
     if state.run is None or not state.run.cases:
         return None
     cases = [entry.case for entry in (state.run.cases[selected], *state.run.cases)]
-    named = next((case.device for case in cases if case.device != HOST), "cpu:0")
-    return members(named)[0]
+    device = next((case.device for case in cases if case.device != HOST), "cpu:0")
+    return members(device)[0]
 
 
 def work_for(state: State, device: str) -> Roofs:
@@ -150,8 +150,8 @@ def _ending(state: State, job: Job, device: str) -> Remark | None:
     if job.failed is not None:
         return Remark("roofs-failed", {"device": device}, "error")
     if job.outcome != "complete":
-        kept = of_device(state.roofs, device) is not None
-        return Remark("roofs-stopped", {"device": device, "kept": kept}, "warning")
+        has_roofs = of_device(state.roofs, device) is not None
+        return Remark("roofs-stopped", {"device": device, "kept": has_roofs}, "warning")
     return None
 
 

@@ -184,8 +184,8 @@ def _letters(
     terminal's own, the brightest that is sure to be readable, and first, so that it
     gives way to none.
     """
-    named = list(zip(places, letters(places), strict=True))
-    for case, letter in sorted(named, key=lambda pair: pair[0] is not selected):
+    lettered = list(zip(places, letters(places), strict=True))
+    for case, letter in sorted(lettered, key=lambda pair: pair[0] is not selected):
         if letter and case.intensity and case.rate:
             color = SERIES.get(case.measurement.case.mode, 0) % len(colors)
             tint = None if case is selected else colors[color]

@@ -155,8 +155,8 @@ def of_case(case: CaseState) -> Clocks | None:
     if measured is None or measured.ready is None or measured.dispatch is None:
         return None
     peak = measured.peak.flops_per_second if measured.peak else None
-    read, took = measured.dispatch.median, measured.ready.median
-    return Clocks(read, took, measured.flops, peak)
+    stopwatch, took = measured.dispatch.median, measured.ready.median
+    return Clocks(stopwatch, took, measured.flops, peak)
 
 
 class Factor(NamedTuple):
@@ -211,23 +211,23 @@ def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> lis
         width: cells of every line at most.
         until: only what was so by then, seconds: a time that is not over has no figure.
     """
-    known = [one.seconds for one in bars if one.seconds is not None]
-    shared = fmt.shared(known)
-    units = [shared.of(one.seconds or 0.0, one.digits) for one in bars]
+    known_seconds = [b.seconds for b in bars if b.seconds is not None]
+    shared = fmt.shared(known_seconds)
+    units = [shared.of(b.seconds or 0.0, b.digits) for b in bars]
     figures = fmt.aligned(
-        "" if one.seconds is None else unit.text(one.seconds, one.digits)
-        for one, unit in zip(bars, units, strict=True)
+        "" if b.seconds is None else unit.text(b.seconds, b.digits)
+        for b, unit in zip(bars, units, strict=True)
     )
-    label = max((len(one.label) for one in bars), default=0) + 1
+    label = max((len(b.label) for b in bars), default=0) + 1
     figure = max(map(len, figures), default=0)
     name = max((len(unit.name) for unit in units), default=0)
-    room = max(1, width - label - (figure + name + 2 if known else 0))
-    longest = max(known, default=1.0) or 1.0
+    room = max(1, width - label - (figure + name + 2 if known_seconds else 0))
+    longest = max(known_seconds, default=1.0) or 1.0
     least = room // 3
-    shares = [(one.seconds or 0.0) / longest for one in bars]
+    shares = [(b.seconds or 0.0) / longest for b in bars]
     texts = [
-        _fitting(one.parts, room - 2 - round(least * share))
-        for one, share in zip(bars, shares, strict=True)
+        _fitting(b.parts, room - 2 - round(least * share))
+        for b, share in zip(bars, shares, strict=True)
     ]
     scale = min(
         (
@@ -239,23 +239,23 @@ def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> lis
     )
     full = max(least, min(room, int(scale)))
     found: list[Line] = []
-    for one, unit, shown, share, text in zip(
+    for b, unit, shown, share, text in zip(
         bars, units, figures, shares, texts, strict=True
     ):
-        head = Span(one.label.ljust(label), "muted")
-        tail = Span(text, "danger" if one.wrong else "label")
-        if one.seconds is None:
-            found.append((head, Span(text, "danger" if one.wrong else "muted")))
+        head = Span(b.label.ljust(label), "muted")
+        tail = Span(text, "danger" if b.wrong else "label")
+        if b.seconds is None:
+            found.append((head, Span(text, "danger" if b.wrong else "muted")))
             continue
-        if until is not None and until < one.seconds:
+        if until is not None and until < b.seconds:
             time = Span(f"{'…':>{len(shown)}} {'':{name}} ", "title")
-            drawn = bar(share * until / one.seconds, full).rstrip() or "▏"
-            found.append((head, time, Span(drawn, one.role)))
+            drawn = bar(share * until / b.seconds, full).rstrip() or "▏"
+            found.append((head, time, Span(drawn, b.role)))
             continue
-        role = "unknown" if one.vague else "title"
+        role = "unknown" if b.vague else "title"
         time = Span(f"{shown} {unit.name:{name}} ", role)
         drawn = bar(share, full).rstrip() or "▏"
-        found.append((head, time, Span(drawn, one.role), Span(" "), tail))
+        found.append((head, time, Span(drawn, b.role), Span(" "), tail))
     return found
 
 
@@ -264,8 +264,8 @@ def sketch(width: int, height: int) -> list[Line]:
     before there are figures, so not to scale. Where there is no room, write the clocks
     in words.
     """
-    label = max(len(one.label) for one in BEFORE) + 1
-    words = {one.label: one.parts[0] for one in BEFORE}
+    label = max(len(bar.label) for bar in BEFORE) + 1
+    words = {bar.label: bar.parts[0] for bar in BEFORE}
     end = width - label - max(map(len, words.values())) - 1
     tall = min(3, (height - 2) // 4)
     if tall < 1 or end < 20:
@@ -319,8 +319,8 @@ def loop_lines(clocks: Clocks, width: int, *, until: float | None = None) -> lis
     real = [f"true {fmt.rate(clocks.true)}"] if clocks.true else []
     if clocks.true and clocks.peak:
         real.append(f"{fmt.percent(clocks.true / clocks.peak)} of peak")
-    wrong, known = clocks.wrong, clocks.repeats != 0
-    both = (
+    wrong, is_known = clocks.wrong, clocks.repeats != 0
+    bars = (
         Bar(
             "stopwatch",
             clocks.stopwatch,
@@ -328,9 +328,9 @@ def loop_lines(clocks: Clocks, width: int, *, until: float | None = None) -> lis
             parts=(claim,) if wrong and claim else (),
             wrong=wrong,
         ),
-        Bar("work", clocks.work, "device", parts=tuple(real) if known else ()),
+        Bar("work", clocks.work, "device", parts=tuple(real) if is_known else ()),
     )
-    return lines(both, width, until=until)
+    return lines(bars, width, until=until)
 
 
 def judgement(clocks: Clocks) -> Line:
@@ -344,7 +344,7 @@ def judgement(clocks: Clocks) -> Line:
         parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
     if clocks.repeats:
         parts.append(Span(median_of(clocks.repeats)))
-    return tuple(one for part in parts for one in (Span(" · "), part))[1:]
+    return tuple(span for part in parts for span in (Span(" · "), part))[1:]
 
 
 def median_of(repeats: int) -> str:
@@ -362,24 +362,24 @@ BEFORE = (
 """The bars of what is going to be timed."""
 
 
-def _verdict(found: Clocks) -> tuple[str, ...]:
+def _verdict(clocks: Clocks) -> tuple[str, ...]:
     """Return the words next to the speed that the stopwatch claims."""
-    label = words.label(found.verdict)
-    return (label, f"peak {fmt.rate(found.peak)}") if found.impossible else (label,)
+    label = words.label(clocks.verdict)
+    return (label, f"peak {fmt.rate(clocks.peak)}") if clocks.impossible else (label,)
 
 
 def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
     """Stopwatch and truth of a case of JAX, and NumPy's time for the same."""
     measured, clocks = case.measurement, of_case(case)
     phase = (doing(case.doing) or "waiting",)
-    found = [Bar("stopwatch", parts=phase), Bar("truth", parts=phase)]
+    bars = [Bar("stopwatch", parts=phase), Bar("truth", parts=phase)]
     if measured and measured.ready and measured.dispatch and clocks is not None:
         rate = clocks.claimed
         parts = (*((fmt.rate(rate),) if rate else ()), *_verdict(clocks))
         digits = fmt.digits_known(measured.dispatch)
         seconds = clocks.stopwatch
         vague = measured.dispatch.vague
-        found[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong, vague)
+        bars[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong, vague)
         truth, per_call = [], awaited(measured)
         if per_call.flops_per_second:
             truth.append(fmt.rate(per_call.flops_per_second))
@@ -394,12 +394,10 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
             truth.append(f"queued {fmt.rate(queued)}")
         digits = fmt.digits_known(measured.ready)
         vague = measured.ready.vague
-        found[1] = Bar(
-            "truth", clocks.work, "device", digits, tuple(truth), vague=vague
-        )
+        bars[1] = Bar("truth", clocks.work, "device", digits, tuple(truth), vague=vague)
     if numpy is not None:
-        found.append(_numpy(numpy))
-    return tuple(found)
+        bars.append(_numpy(numpy))
+    return tuple(bars)
 
 
 def _numpy(case: CaseState) -> Bar:
@@ -409,13 +407,13 @@ def _numpy(case: CaseState) -> Bar:
     if measured is None or measured.ready is None:
         return Bar(label, parts=(doing(case.doing) or "waiting",))
     rate = measured.flops_per_second
-    found = (fmt.rate(rate),) if rate else ()
+    parts = (fmt.rate(rate),) if rate else ()
     return Bar(
         label,
         measured.ready.median,
         "numpy",
         fmt.digits_known(measured.ready),
-        (*found, case.case.dtype),
+        (*parts, case.case.dtype),
         vague=measured.ready.vague,
     )
 
@@ -429,18 +427,18 @@ def four_lines(case: CaseState, run: Job, width: int) -> list[Line]:
 
 def first_minute(run: Job, width: int) -> list[Line]:
     """All of it as text."""
-    case = next(each for each in run.cases if not each.case.on_host)
-    said = [(Span(f"why did my stopwatch lie?  {case.case.label}", "title"),), ()]
+    case = next(entry for entry in run.cases if not entry.case.on_host)
+    text_lines = [(Span(f"why did my stopwatch lie?  {case.case.label}", "title"),), ()]
     if case.failure is not None:
         text = (Span(words.in_full(case.failure)),)
-        return [*said, *fold(text, width)]
-    said += four_lines(case, run, width)
+        return [*text_lines, *fold(text, width)]
+    text_lines += four_lines(case, run, width)
     clocks, factor = of_case(case), off_by(case)
     if clocks is not None and factor is not None and clocks.wrong:
         ends = f" ({factor.ends})" if factor.ends else ""
         text = (Span(f"The stopwatch is off by {factor.text}{ends}.", "danger"),)
-        said += [(), *fold(text, width)]
-    return said
+        text_lines += [(), *fold(text, width)]
+    return text_lines
 
 
 class Document(Results, frozen=True, kw_only=True):
@@ -496,10 +494,10 @@ def cold(case: CaseState, numpy: CaseState | None) -> Line:
         return ()
     first = case.phases.cold_seconds
     head = Span("first call ", "muted"), Span(fmt.seconds(first), "title")
-    mine, theirs = case.measurement, numpy.measurement if numpy else None
-    if not (mine and mine.ready and theirs and theirs.ready):
+    jax_side, numpy_side = case.measurement, numpy.measurement if numpy else None
+    if not (jax_side and jax_side.ready and numpy_side and numpy_side.ready):
         return head
-    calls = break_even_calls(first, mine.ready.median, theirs.ready.median)
+    calls = break_even_calls(first, jax_side.ready.median, numpy_side.ready.median)
     text = "compile never pays off: NumPy is faster"
     if calls is not None:
         text = f"compile pays off after {fmt.plural(calls, 'call')}"

@@ -138,10 +138,10 @@ def fold(
     """
     margins = (indent, indent if later is None else later)
     text = plain(line).translate(_BLANK)
-    text = _WHOLE.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    text = _WHOLE.sub(lambda match: match[0].replace(" ", "\xa0"), text)
     folded: list[Line] = []
     end = 0
-    for shown in textwrap.wrap(
+    for row in textwrap.wrap(
         text,
         max(width, *(len(margin) + 1 for margin in margins)),
         initial_indent=margins[0],
@@ -151,7 +151,7 @@ def fold(
         expand_tabs=False,
     ):
         margin = margins[bool(folded)]
-        body = shown[len(margin) :]
+        body = row[len(margin) :]
         begin = text.index(body, end)
         end = begin + len(body)
         folded.append((*([Span(margin)] if margin else []), *piece(line, begin, end)))
@@ -160,13 +160,13 @@ def fold(
 
 def piece(line: Line, begin: int, end: int) -> Line:
     """The spans of a line from one column to another."""
-    found, column = [], 0
+    spans, column = [], 0
     for span in line:
         text = span.text[max(0, begin - column) : max(0, end - column)]
         if text:
-            found.append(Span(text.translate(_BLANK), span.role, span.device))
+            spans.append(Span(text.translate(_BLANK), span.role, span.device))
         column += len(span.text)
-    return tuple(found)
+    return tuple(spans)
 
 
 def cut(line: Line, width: int) -> Line:
@@ -255,8 +255,8 @@ def large(text: str, width: int, height: int) -> list[str]:
         return [text[:width]][: max(0, height)]
     lines = []
     for row in range(5):
-        pixels = "0".join(f"{int(_PIXELS[one][row]):03b}" for one in text)
-        line = "".join(("█" if one == "1" else " ") * 2 * size for one in pixels)
+        pixels = "0".join(f"{int(_PIXELS[char][row]):03b}" for char in text)
+        line = "".join(("█" if char == "1" else " ") * 2 * size for char in pixels)
         lines += [line] * size
     return lines
 
@@ -300,16 +300,16 @@ def columns(
         right: the heads of columns of figures: each in one unit, at the right.
         grows: the head of the column that takes what the others leave, and is cut.
     """
-    found = []
+    widths = []
     for name, column in zip(head, zip(head, *rows, strict=True), strict=True):
         write: Callable[[fmt.Cell], str] = fmt.alike(column) if name in right else str
         top, *cells = (visible(write(cell), line=True) for cell in column)
         lines = [(Span(cell),) for cell in cells]
         right_hand = name in right
-        found.append(
+        widths.append(
             Column(name, top, lines, right=right_hand, grows=name == grows != "")
         )
-    return tuple(found)
+    return tuple(widths)
 
 
 # Tables on a screen: columns drop out where there is no room.
@@ -392,18 +392,18 @@ def whole(columns: Sequence[Column], gap: int = 2) -> Table:
 
 def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
     """The columns for which there is room; the last that grows takes the rest."""
-    left, needed = list(columns), {column.key: column.width for column in columns}
+    remaining, needed = list(columns), {column.key: column.width for column in columns}
 
     def spare() -> int:
-        return width - sum(needed[column.key] + gap for column in left) + gap
+        return width - sum(needed[column.key] + gap for column in remaining) + gap
 
-    while spare() < 0 and max(column.rank for column in left) > 0:
-        left.remove(max(left, key=lambda column: column.rank))
-    widths, more = [needed[column.key] for column in left], spare()
-    growing = [place for place, column in enumerate(left) if column.grows]
+    while spare() < 0 and max(column.rank for column in remaining) > 0:
+        remaining.remove(max(remaining, key=lambda column: column.rank))
+    widths, more = [needed[column.key] for column in remaining], spare()
+    growing = [place for place, column in enumerate(remaining) if column.grows]
     for place in growing:
         share = more if place == growing[-1] else min(more, width // 6)
-        wider = max(len(left[place].head), widths[place] + share)
+        wider = max(len(remaining[place].head), widths[place] + share)
         more -= share
-        widths[place] = min(wider, left[place].most)
-    return Table(tuple(left), tuple(widths), gap)
+        widths[place] = min(wider, remaining[place].most)
+    return Table(tuple(remaining), tuple(widths), gap)

@@ -25,8 +25,8 @@ CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 def next_calls(calls: int, by: int) -> int:
     """The number of calls after this one, or the one before."""
     if by > 0:
-        return next((one for one in CALLS if one > calls), CALLS[-1])
-    return next((one for one in reversed(CALLS) if one < calls), CALLS[0])
+        return next((count for count in CALLS if count > calls), CALLS[-1])
+    return next((count for count in reversed(CALLS) if count < calls), CALLS[0])
 
 
 def links(loop: Loop) -> str:

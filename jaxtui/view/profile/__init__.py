@@ -127,7 +127,7 @@ def _rows(
             least = min(max(len(plain(line)) for line in lines), NAME)
         return Column(key, head, lines, rank, right, least, grows=name)
 
-    found = (
+    columns = (
         column(
             "key",
             by,
@@ -190,9 +190,9 @@ def _rows(
     )
     always = ("key", "self", "share")
     return tuple(
-        each
-        for each in found
-        if each.key in always or any(span.text for cell in each.cells for span in cell)
+        c
+        for c in columns
+        if c.key in always or any(span.text for cell in c.cells for span in cell)
     )
 
 
@@ -276,20 +276,20 @@ def _doing(gap: Gap) -> str:
     if not gap.host:
         return activity("")
     return ", ".join(
-        f"{activity(each.name)} ({fmt.seconds(each.seconds)})" for each in gap.host[:2]
+        f"{activity(a.name)} ({fmt.seconds(a.seconds)})" for a in gap.host[:2]
     )
 
 
 def _compiles(profile: Profile) -> Table | None:
     rows = [
         (
-            each.function or "?",
-            fmt.seconds(each.seconds),
+            c.function or "?",
+            fmt.seconds(c.seconds),
             "from the cache"
-            if each.compile_seconds is None
-            else fmt.seconds(each.compile_seconds),
+            if c.compile_seconds is None
+            else fmt.seconds(c.compile_seconds),
         )
-        for each in profile.compiles[:COMPILES]
+        for c in profile.compiles[:COMPILES]
     ]
     if cut := profile.compiles[COMPILES:]:
         rows.append((f"{len(cut)} more", "", ""))
@@ -299,12 +299,12 @@ def _compiles(profile: Profile) -> Table | None:
 def _transfers(profile: Profile) -> Table | None:
     rows = [
         (
-            each.name,
-            fmt.count(each.count),
-            fmt.bytes_text(each.bytes),
-            fmt.seconds(each.seconds),
+            transfer.name,
+            fmt.count(transfer.count),
+            fmt.bytes_text(transfer.bytes),
+            fmt.seconds(transfer.seconds),
         )
-        for each in profile.transfers
+        for transfer in profile.transfers
     ]
     return _listed(("transfer", "count", "size", "time"), rows)
 
@@ -312,14 +312,14 @@ def _transfers(profile: Profile) -> Table | None:
 def _holdings(profile: Profile) -> Table | None:
     rows = [
         (
-            analysis.named(each.frame, "line"),
-            fmt.count(each.count),
-            fmt.bytes_text(each.bytes),
+            analysis.named(holding.frame, "line"),
+            fmt.count(holding.count),
+            fmt.bytes_text(holding.bytes),
         )
-        for each in profile.holdings[:HOLDINGS]
+        for holding in profile.holdings[:HOLDINGS]
     ]
     if cut := profile.holdings[HOLDINGS:]:
-        rest = fmt.bytes_text(sum(each.bytes for each in cut))
+        rest = fmt.bytes_text(sum(holding.bytes for holding in cut))
         rows.append((f"{fmt.plural(len(cut), 'line')} more", "", rest))
     return _listed(("holds memory", "arrays", "size"), rows)
 
@@ -331,6 +331,6 @@ def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table | None
 
 def _memory(profile: Profile) -> Iterator[Remark]:
     if profile.memory:
-        peak = max(profile.memory, key=lambda each: each.bytes)
+        peak = max(profile.memory, key=lambda moment: moment.bytes)
         facts: dict[str, Any] = {"bytes": peak.bytes, "seconds": peak.start_seconds}
         yield Remark("memory-peak", facts)

@@ -17,10 +17,10 @@ from jaxtui.view.report import Report, Table
 from jaxtui.view.text import Column, Line, Span
 
 
-def keys(found: Document, by: By) -> Iterator[Spent]:
+def keys(document: Document, by: By) -> Iterator[Spent]:
     """The keys of a document and what they take."""
-    for row in found.rows:
-        variance = (row.deviation_seconds or 0.0) ** 2 / max(found.steps, 1)
+    for row in document.rows:
+        variance = (row.deviation_seconds or 0.0) ** 2 / max(document.steps, 1)
         whole = Spent("", row.self_seconds, variance)
         match by:
             case "op":
@@ -51,23 +51,26 @@ def difference(before: Document, after: Document, by: By) -> Report:
     facts: dict[str, Any] = {"before": old, "after": new}
     if changes and changes[0].is_seen:
         facts |= {"row": changes[0].key or NO_LINE, "change": changes[0].seconds}
-    shown = [*changes[:ROWS], idle]
-    unit = fmt.shared([time for each in shown for time in each[1:3]], "s")
+    rows = [*changes[:ROWS], idle]
+    unit = fmt.shared([time for c in rows for time in c[1:3]], "s")
     cut = changes[ROWS:]
     if cut:
-        rest = (sum(each.before for each in cut), sum(each.after for each in cut))
-        shown.append(Change(f"{fmt.plural(len(cut), 'row')} more", *rest))
+        rest = (
+            sum(c.before for c in cut),
+            sum(c.after for c in cut),
+        )
+        rows.append(Change(f"{fmt.plural(len(cut), 'row')} more", *rest))
     roles = [
-        ("slower" if each.seconds > 0 else "faster") if each.is_seen else "muted"
-        for each in shown
+        ("slower" if c.seconds > 0 else "faster") if c.is_seen else "muted"
+        for c in rows
     ]
     cells: dict[str, list[Line]] = {
-        by: [(Span(each.key or NO_LINE),) for each in shown],
-        f"before {unit.name}".strip(): [(Span(unit.text(e.before)),) for e in shown],
-        f"now {unit.name}".strip(): [(Span(unit.text(e.after)),) for e in shown],
+        by: [(Span(c.key or NO_LINE),) for c in rows],
+        f"before {unit.name}".strip(): [(Span(unit.text(e.before)),) for e in rows],
+        f"now {unit.name}".strip(): [(Span(unit.text(e.after)),) for e in rows],
         "change": [
-            (Span(_signed(each.seconds, unit), role),)
-            for each, role in zip(shown, roles, strict=True)
+            (Span(_signed(c.seconds, unit), role),)
+            for c, role in zip(rows, roles, strict=True)
         ],
     }
     table = Table(

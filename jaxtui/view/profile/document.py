@@ -125,32 +125,32 @@ def document(
 
 
 def _kernel_rows(profile: Profile) -> Iterator[KernelRow]:
-    for each in profile.kernels:
+    for kernel in profile.kernels:
         lines = [
             SourceRow(
                 file=frame.file,
                 line=frame.line,
                 function=frame.function,
-                seconds=share.part * each.self_seconds,
+                seconds=share.part * kernel.self_seconds,
             )
-            for share in each.shares
+            for share in kernel.shares
             for frame in (profile.frames[place] for place in share.stack[:1])
         ]
         yield KernelRow(
-            name=each.name,
-            program=each.program,
-            category=each.category,
-            kind=each.kind,
-            shape=each.shape,
-            op_name=each.op_name,
-            self_seconds=each.self_seconds,
-            deviation_seconds=each.deviation,
-            total_seconds=each.total_seconds,
-            hidden_seconds=each.hidden_seconds,
-            count=each.count,
-            flops=each.flops,
-            bytes=each.bytes,
-            peak_flops_per_second=each.flops_per_second,
+            name=kernel.name,
+            program=kernel.program,
+            category=kernel.category,
+            kind=kernel.kind,
+            shape=kernel.shape,
+            op_name=kernel.op_name,
+            self_seconds=kernel.self_seconds,
+            deviation_seconds=kernel.deviation,
+            total_seconds=kernel.total_seconds,
+            hidden_seconds=kernel.hidden_seconds,
+            count=kernel.count,
+            flops=kernel.flops,
+            bytes=kernel.bytes,
+            peak_flops_per_second=kernel.flops_per_second,
             lines=tuple(lines),
         )
 
@@ -189,12 +189,12 @@ def as_csv(profile: Profile, by: By) -> str:
     return csv_text((*CSV, *_PLACE), rows)
 
 
-def contents(profile: Profile, found: Document, told: Report, by: By) -> Contents:
+def contents(profile: Profile, record: Document, report: Report, by: By) -> Contents:
     """Every kind of file."""
     return {
-        ".json": lambda: encode(found).decode(),
+        ".json": lambda: encode(record).decode(),
         ".csv": lambda: as_csv(profile, by),
-        ".md": lambda: markdown(told),
+        ".md": lambda: markdown(report),
         ".svg": lambda: flame(profile),
     }
 
@@ -229,15 +229,15 @@ def read(path: Path) -> Document:
     """
     try:
         content = read_whole(path)
-        found = msgspec.json.decode(content, type=Document)
+        document = msgspec.json.decode(content, type=Document)
         possible = _possible(msgspec.json.decode(content))
     except OSError as error:
         why = error.strerror or str(error)
         raise SelectionError(f"Cannot read {path}: {ended(why)}") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _no_document(path, f"it has another structure ({error})") from error
-    if found.schema != SCHEMA:
-        raise _no_document(path, f"its schema is {found.schema}, not {SCHEMA}")
+    if document.schema != SCHEMA:
+        raise _no_document(path, f"its schema is {document.schema}, not {SCHEMA}")
     if not possible:
         raise _no_document(path, "a number in it is too large")
-    return found
+    return document

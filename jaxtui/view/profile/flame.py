@@ -31,7 +31,7 @@ class _Node:
     ) -> Iterator[tuple[int, float, _Node]]:
         """Yield the node and its callees, with depth and start in seconds."""
         yield depth, start, self
-        for inner in sorted(self.inner.values(), key=lambda each: -each.seconds):
+        for inner in sorted(self.inner.values(), key=lambda node: -node.seconds):
             yield from inner.boxes(depth + 1, start)
             start += inner.seconds
 
@@ -42,10 +42,10 @@ _FILLS = {"compute": "#4c9be8", "collective": "#e8a33d", "copy": "#b07cd8"}
 def _tree(profile: Profile) -> _Node:
     """The time of a step by the stacks of the user, the outermost first."""
     root = _Node(profile.source, "")
-    for each in profile.kernels:
-        for share in each.shares:
-            seconds = share.part * each.self_seconds
-            root.kinds[each.kind] += seconds  # type: ignore[assignment]
+    for kernel in profile.kernels:
+        for share in kernel.shares:
+            seconds = share.part * kernel.self_seconds
+            root.kinds[kernel.kind] += seconds  # type: ignore[assignment]
             node = root
             frames = [profile.frames[place] for place in reversed(share.stack)]
             path = [
@@ -55,9 +55,12 @@ def _tree(profile: Profile) -> _Node:
                 )
                 for f in frames
             ]
-            for name, place in (*path, (each.name, f"{each.program} {each.name}")):
+            for name, place in (
+                *path,
+                (kernel.name, f"{kernel.program} {kernel.name}"),
+            ):
                 node = node.inner.setdefault(place, _Node(name, place))
-                node.kinds[each.kind] += seconds  # type: ignore[assignment]
+                node.kinds[kernel.kind] += seconds  # type: ignore[assignment]
     return root
 
 

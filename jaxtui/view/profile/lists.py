@@ -50,18 +50,18 @@ def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
         of: only the lines of these kernels.
     """
     files: dict[str, dict[int, Row]] = defaultdict(dict)
-    wanted = {id(kernel) for kernel in of.kernels} if of else None
+    kernel_ids = {id(kernel) for kernel in of.kernels} if of else None
     for row in analysis.rows(profile, "line"):
         kernels = {id(kernel) for kernel in row.kernels}
-        if row.frame is not None and (wanted is None or wanted & kernels):
+        if row.frame is not None and (kernel_ids is None or kernel_ids & kernels):
             files[row.frame.file][row.frame.line] = row
     scale = Scale.of(row.seconds for rows in files.values() for row in rows.values())
     step = profile.step_seconds or 1.0
-    found: list[SourceLine] = []
+    lines: list[SourceLine] = []
     for file, rows in sorted(
         files.items(), key=lambda item: -sum(row.seconds for row in item[1].values())
     ):
-        found.append(SourceLine(file, 0, file))
+        lines.append(SourceLine(file, 0, file))
         text = source(file)
         near = {
             number
@@ -74,8 +74,8 @@ def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
             here = rows.get(number)
             share = here.seconds / step if here else 0.0
             heat = scale.role(here.seconds) if here and here.seconds and scale else ""
-            found.append(SourceLine(file, number, words, here, share, heat))
-    return found
+            lines.append(SourceLine(file, number, words, here, share, heat))
+    return lines
 
 
 def source_text(line: SourceLine) -> Line:
@@ -96,12 +96,12 @@ def rows_of(profile: Profile, by: By, line: SourceLine | None = None) -> list[Ro
     if line is None or not line.number:
         return analysis.rows(profile, by)[:MOST_KERNELS]
     kernels = [
-        each
-        for each in profile.kernels
+        kernel
+        for kernel in profile.kernels
         if any(
             (profile.frames[place].file, profile.frames[place].line)
             == (line.file, line.number)
-            for share in each.shares
+            for share in kernel.shares
             for place in share.stack[:1]
         )
     ]
