@@ -283,10 +283,10 @@ class JaxtuiApp(BaseApp):
 
     def on_resize(self, event: events.Resize) -> None:
         """Say so if the terminal is too small; come back when it is not."""
-        shown = isinstance(self.screen, TooSmall)
-        if too_small(event.size) and not shown:
+        is_open = isinstance(self.screen, TooSmall)
+        if too_small(event.size) and not is_open:
             self.push_screen(TooSmall())
-        elif shown and not too_small(event.size):
+        elif is_open and not too_small(event.size):
             self.pop_screen()
         for pane in self.panes.values():
             pane.set_wide(event.size.width >= WIDE_COLUMNS)
@@ -309,10 +309,10 @@ class JaxtuiApp(BaseApp):
                 return self.panes.get(tab)
             module, _, name = LATE[tab].partition(":")
             pane: Pane = getattr(importlib.import_module(module), name)()
-            found = self.screen_stack[0].query(f"#{tab}")
-            if not found:  # the app is closing
+            panes = self.screen_stack[0].query(f"#{tab}")
+            if not panes:  # the app is closing
                 return None
-            await found.first().mount(pane)
+            await panes.first().mount(pane)
             if self.leaving:  # the widgets have no children then
                 return None
             pane.set_wide(self.size.width >= WIDE_COLUMNS)
@@ -439,12 +439,12 @@ class JaxtuiApp(BaseApp):
 
     def on_key(self, event: events.Key) -> None:
         """Answer a key that does nothing here, or nothing now: with why."""
-        if (found := self.screen.active_bindings.get(event.key)) is None:
+        if (binding := self.screen.active_bindings.get(event.key)) is None:
             if event.is_printable:
                 self.say(f"{event.character} does nothing here: ? shows the keys.")
-        elif not found.enabled:
-            place, action, _ = parse(found.binding.action)
-            node = self if place == "app" else found.node
+        elif not binding.enabled:
+            place, action, _ = parse(binding.binding.action)
+            node = self if place == "app" else binding.node
             if isinstance(node, (Explained, JaxtuiApp)):
                 self.say(node.why_not(action) or "")
 
@@ -511,9 +511,9 @@ class JaxtuiApp(BaseApp):
             if tooltip and enabled and binding.action not in actions:
                 actions.add(binding.action)
                 keys = " ".join(
-                    self.get_key_display(other.binding)
-                    for other in active
-                    if (other.node, other.binding.action) == (node, binding.action)
+                    self.get_key_display(pane.binding)
+                    for pane in active
+                    if (pane.node, pane.binding.action) == (node, binding.action)
                 )
                 yield SystemCommand(
                     binding.description,
@@ -572,8 +572,8 @@ class JaxtuiApp(BaseApp):
             await self.fill("learn")
             from jaxtui.tui.learn import LessonList
 
-            for found in self.query(LessonList):
-                found.post_message(LessonList.Opened(index))
+            for lessons in self.query(LessonList):
+                lessons.post_message(LessonList.Opened(index))
 
         self.show_tab("learn")
         self.call_later(show)

@@ -123,10 +123,10 @@ class AuditScreen(Modal):
 
     async def _watch(self) -> None:
         log = self.query_one(Log)
-        read: list[asyncio.Task[None]] = []
+        readers: list[asyncio.Task[None]] = []
 
         def started(process: asyncio.subprocess.Process) -> None:
-            read.append(asyncio.create_task(_copy(process.stdout, log)))
+            readers.append(asyncio.create_task(_copy(process.stdout, log)))
 
         try:
             status, witness = await audits.watch(
@@ -137,14 +137,14 @@ class AuditScreen(Modal):
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,
             )
-            for task in read:
+            for task in readers:
                 await asyncio.wait({task}, timeout=DRAIN_SECONDS)
         finally:
-            for task in read:
+            for task in readers:
                 task.cancel()
         self._status = status
-        first, *others = self._program
-        name = others[0] if first == "-m" and others else first
+        first, *arguments = self._program
+        name = arguments[0] if first == "-m" and arguments else first
         self._audit = judge(witness, name, status, view.source)
         files = view.files(self._audit)
         self._file = files[0] if files else ""
@@ -184,14 +184,14 @@ class AuditScreen(Modal):
         if self._audit is None:
             running = "The program runs; jaxtui watches its clocks and the device …"
             return fold((Span(running),), width)
-        said = fold(view.verdict(self._audit), width)
-        said += fold(view.overview(self._audit), width)
+        lines = fold(view.verdict(self._audit), width)
+        lines += fold(view.overview(self._audit), width)
         if self._status:
             ended = f"It ended with exit status {self._status}."
-            said += fold((Span(ended, "warning"),), width)
+            lines += fold((Span(ended, "warning"),), width)
         for line in view.unjudged(self._audit, width):
-            said.append(line)
-        return said
+            lines.append(line)
+        return lines
 
     def _about(self, width: int) -> list[Line]:
         place = self._place
@@ -229,12 +229,12 @@ class AuditScreen(Modal):
         if self._audit is None:
             return
         places = [finding.place for finding in self._audit.findings]
-        found = sorted({place.line for place in places if place.file == self._file})
+        lines = sorted({place.line for place in places if place.file == self._file})
         rows = self.query_one(Lines)
         now = -1 if rows.highlighted is None else rows.highlighted + 1
-        if found:
-            following = [line for line in found if line > now]
-            rows.highlighted = (following or found)[0] - 1
+        if lines:
+            following = [line for line in lines if line > now]
+            rows.highlighted = (following or lines)[0] - 1
 
     def action_view(self) -> None:
         if self._audit is not None:
@@ -283,8 +283,8 @@ def open_audit(app: BaseApp) -> None:
 
     def show(typed: str | None) -> None:
         if typed:
-            first, *others = shlex.split(typed)
-            program = (str(Path(first).expanduser()), *others)
+            first, *arguments = shlex.split(typed)
+            program = (str(Path(first).expanduser()), *arguments)
             app.push_screen(AuditScreen(program))
 
     app.push_screen(OpenProgram(), show)

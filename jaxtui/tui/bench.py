@@ -238,14 +238,14 @@ class BenchPane(CasePane):
             self.query_one(Results).draw()
 
     def tell_keys(self) -> None:
-        target, mine = self.case, self.form.edited
+        target, edited = self.case, self.form.edited
         about = short_label(target) if target is not None else ""
         actions = ("timeline", "program", "code", "sweep")
         hints = [hint(self, action) for action in actions]
-        self.query_one(Results).tell_keys([] if mine else hints)
-        if self.state.run is not None and mine and target is not None:
-            first, *others = hints
-            self.form.entitle("what to time", [first._replace(about=about), *others])
+        self.query_one(Results).tell_keys([] if edited else hints)
+        if self.state.run is not None and edited and target is not None:
+            first, *more = hints
+            self.form.entitle("what to time", [first._replace(about=about), *more])
         else:
             self.form.entitle("what to time", self.form.hints)
 
@@ -338,8 +338,8 @@ class BenchPane(CasePane):
         def take(op: str | None) -> None:
             if op is None:
                 return
-            others = tuple(each for each in opened if each != op)
-            self.session.update(opened=(op, *others)[:MOST])
+            more = tuple(name for name in opened if name != op)
+            self.session.update(opened=(op, *more)[:MOST])
             self.to_form(of_functions(self.form.values, op))
             self.base.say(f"r times {brief_name(op, 60)}.")
             self.take_focus()
@@ -369,8 +369,8 @@ class BenchPane(CasePane):
             self.base.background(partial(self._find, search))
 
     async def _find(self, search: Search) -> None:
-        found = await self.session.play(search, "crossover")
-        self.base.say(words.sentence(crossover.verdict(found)))
+        result = await self.session.play(search, "crossover")
+        self.base.say(words.sentence(crossover.verdict(result)))
 
     def action_view(self) -> None:
         view, metric = next_picture(self.session.state)

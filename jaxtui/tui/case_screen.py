@@ -56,7 +56,7 @@ def open_case(app: BaseApp, screen: type[CaseScreen], case: Case) -> None:
     """Do the work of a screen on a case, as JAX dispatches it, and show it."""
     device = app.session.state.device
     if device is not None:
-        kept = case.mode == "pallas"
-        work = screen.WORK(case=case if kept else loopable(case, device.name))
+        is_pallas = case.mode == "pallas"
+        work = screen.WORK(case=case if is_pallas else loopable(case, device.name))
         app.push_screen(screen(work))
         app.start(work, screen.PURPOSE)

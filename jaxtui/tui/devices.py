@@ -154,8 +154,8 @@ class DevicesPane(CasePane):
     @property
     def case(self) -> Case | None:
         """The case that the panel names: on it act the keys of this tab."""
-        if (shown := _shown_case(self.state)) is not None:
-            return shown.case
+        if (case := _shown_case(self.state)) is not None:
+            return case.case
         offer = self.offer
         return offer.cases[0] if offer else None
 
@@ -180,7 +180,7 @@ class DevicesPane(CasePane):
                 self.query_one("#below").mount(self._check, before=0)
             self._check.show(self.judged)
         if state.check_open and state.exam is not None:
-            self.disturbed = any(one.disturbed for one in state.exam.readings)
+            self.disturbed = any(reading.disturbed for reading in state.exam.readings)
         else:
             self.disturbed = _shown_case(state) is not None and state.run_disturbed
         self._arrange()
@@ -206,8 +206,8 @@ class DevicesPane(CasePane):
         if not width or not height:
             return
         wide = width >= WIDE_COLUMNS
-        known = bool(self.state.devices or self.state.findings)
-        beside = self.details if self.details is not None else known and width >= WIDER
+        shown = bool(self.state.devices or self.state.findings)
+        beside = self.details if self.details is not None else shown and width >= WIDER
         checked, alone = self.state.check_shown, bool(beside) and not wide
         panel = self.query_one("#details-panel", Panel)
         # Not by classes of this tab: with each, Textual would match all rules of its
@@ -326,14 +326,14 @@ class DevicesPane(CasePane):
     def action_check(self, level: CheckLevel) -> None:
         """Check all devices that this process can use, or say why not."""
         session = self.session
-        mine = tuple(one for one in session.state.devices if one.addressable)
+        own = tuple(device for device in session.state.devices if device.addressable)
         if refusal := session.state.refusal("verdicts"):
             session.say(refusal, "key")
-        elif not mine:
+        elif not own:
             self.base.say("None of these devices belongs to this process.")
         else:
             session.update(check_open=True)
-            exam = examination.begin(mine, level)
+            exam = examination.begin(own, level)
             self.base.background(partial(session.play, exam, "check"))
 
     def action_back(self) -> None:
@@ -368,22 +368,22 @@ def _details(
     parts = [_finding(finding, width) for finding in urgent]
     if device is not None:
         if judged is not None:
-            found = check_view.of_device(judged, device.name)
-            if found.tables:
-                title = (Span(found.title, "title"),)
-                parts.append([title, *report.lines(found, width)])
+            device_report = check_view.of_device(judged, device.name)
+            if device_report.tables:
+                title = (Span(device_report.title, "title"),)
+                parts.append([title, *report.lines(device_report, width)])
         parts.append(devices.facts(device, state.devices, state.host, width))
-    rest = (one for one in state.findings if one not in urgent)
-    parts += [_finding(finding, width) for finding in rest]
+    infos = (one for one in state.findings if one not in urgent)
+    parts += [_finding(finding, width) for finding in infos]
     return [line for part in parts if part for line in ((), *part)][1:]
 
 
 def _urgent(state: State) -> tuple[Remark, ...]:
-    return tuple(one for one in state.findings if one.severity != "info")
+    return tuple(finding for finding in state.findings if finding.severity != "info")
 
 
 def _finding(finding: Remark, width: int) -> list[Line]:
-    return [one for line in devices.finding_lines(finding) for one in fold(line, width)]
+    return [row for line in devices.finding_lines(finding) for row in fold(line, width)]
 
 
 def _shown_case(state: State) -> CaseState | None:
@@ -391,10 +391,10 @@ def _shown_case(state: State) -> CaseState | None:
     run, device, selected = state.run, state.device, state.case
     if run is None or device is None:
         return None
-    mine = [one for one in run.cases if one.case.device == device.name]
-    if selected in mine:
+    cases = [case for case in run.cases if case.case.device == device.name]
+    if selected in cases:
         return selected
-    return mine[0] if mine else None
+    return cases[0] if cases else None
 
 
 class FirstMinute(Panel):
@@ -453,8 +453,8 @@ class FirstMinute(Panel):
         self._entitle(state, offer, case)
         height = self.content_size.height
         self._words.show(partial(_lines, state, offer, findings, case, height))
-        said = stopwatch.of_case(case) if case and not case.failure else None
-        self.set_class(said is not None and said.wrong, "-wrong")
+        clocks = stopwatch.of_case(case) if case and not case.failure else None
+        self.set_class(clocks is not None and clocks.wrong, "-wrong")
         off_by = stopwatch.off_by(case) if case is not None else None
         if off_by is not None:
             self.query_one("#off-by", Label).update(f"off by {off_by.ends}".rstrip())
@@ -474,19 +474,19 @@ class FirstMinute(Panel):
         case: CaseState | None,
     ) -> None:
         offered = offer.cases[0] if offer else None
-        named = case.case if case else offered
+        target = case.case if case else offered
         title = "why did my stopwatch lie?"
         if state.engine == "failed" and case is None:
             self.entitle("no engine", [hint(self, "retry", "try again")])
             return
-        if named is not None:
-            title += f"  {named.label}"
+        if target is not None:
+            title += f"  {target.label}"
         if state.running:
             hints = [hint(self, "stop")]
         elif offered is None:
             hints = []
         else:
-            run = "" if offered == named else f"run {offered.label}"
+            run = "" if offered == target else f"run {offered.label}"
             if len(state.chosen) > 1:
                 run = f"run on {len(state.chosen)} devices"
             hints = [

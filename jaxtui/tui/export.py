@@ -57,8 +57,8 @@ class ExportScreen(LineScreen):
 
     def __init__(self, stem: str, contents: Contents) -> None:
         self._contents = contents
-        first, *others = contents
-        hints = [Hint("↑↓", " ".join(contents), "down")] if others else []
+        first, *more = contents
+        hints = [Hint("↑↓", " ".join(contents), "down")] if more else []
         title = f"export to a file in {here()}"
         name = f"{stem}-{stamp()}{first}"
         super().__init__(title, "write", name, hints=hints)
@@ -102,12 +102,12 @@ def _checked(typed: str, endings: tuple[str, ...]) -> tuple[Path, ExistsError | 
 
 
 def devices_screen(state: State) -> ExportScreen:
-    found = Devices.of(state.host, state.devices, state.hosts)
-    return ExportScreen(_here("devices", state), {".json": lambda: _json(found)})
+    document = Devices.of(state.host, state.devices, state.hosts)
+    return ExportScreen(_here("devices", state), {".json": lambda: _json(document)})
 
 
 def check_screen(state: State, judged: Judgement) -> ExportScreen:
-    exam, told = judged.exam, partial(build, judged, state.host)
+    exam, report = judged.exam, partial(build, judged, state.host)
     results = check_results(
         state.host,
         state.devices,
@@ -118,8 +118,8 @@ def check_screen(state: State, judged: Judgement) -> ExportScreen:
     )
     contents: Contents = {
         ".json": lambda: _json(results),
-        ".md": lambda: markdown(told()),
-        ".svg": lambda: svg(told()),
+        ".md": lambda: markdown(report()),
+        ".svg": lambda: svg(report()),
     }
     return ExportScreen(_here("check", state), contents)
 

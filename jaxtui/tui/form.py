@@ -261,8 +261,8 @@ class CaseForm(Panel):
         """Say what a run is that began elsewhere."""
         work = state.run.work if state.run is not None else None
         if isinstance(work, Experiment) and work.cases:
-            mine = self.meaning.experiment
-            if mine is None or (mine.cases, mine.processes) != (
+            experiment = self.meaning.experiment
+            if experiment is None or (experiment.cases, experiment.processes) != (
                 work.cases,
                 work.processes,
             ):
@@ -340,7 +340,7 @@ class CaseForm(Panel):
         dtypes, modes = self._choice("dtypes"), self._choice("modes")
         for choice, offered in zip((dtypes, modes), offers, strict=True):
             choice.options = tuple(offered)
-            choice.chosen = tuple(one for one in choice.chosen if one in offered)
+            choice.chosen = tuple(value for value in choice.chosen if value in offered)
         dtypes.chosen = dtypes.chosen or dtypes.options[:1]
 
     def _take_options(self, state: State) -> None:

@@ -124,28 +124,28 @@ def sections(here: str, app: App[Any]) -> dict[str, Rows]:
         here: the place that comes first: the ``HELP`` of a pane or screen.
         app: its keys work everywhere.
     """
-    found: dict[str, dict[str, str]] = {here: {}, EVERYWHERE: {}}
-    places = [(EVERYWHERE, app.BINDINGS), *((one.HELP, one.BINDINGS) for one in PLACES)]
+    by_place: dict[str, dict[str, str]] = {here: {}, EVERYWHERE: {}}
+    places = [(EVERYWHERE, app.BINDINGS), *((cls.HELP, cls.BINDINGS) for cls in PLACES)]
     for place, bindings in places:
         for binding in Binding.make_bindings(bindings):
             if binding.tooltip:
-                keys = found.setdefault(place or EVERYWHERE, {})
+                keys = by_place.setdefault(place or EVERYWHERE, {})
                 before = keys.get(binding.tooltip, "")
                 name = app.get_key_display(binding)
                 keys[binding.tooltip] = f"{before} {name}".strip()
     return {
         place: [(names, tooltip) for tooltip, names in keys.items()]
-        for place, keys in found.items()
+        for place, keys in by_place.items()
         if keys
     }
 
 
 def words(here: str) -> dict[str, Rows]:
     """The words that stand here, then the others."""
-    known = SAID.get(here, ())
+    terms = SAID.get(here, ())
     return {
-        "Words here": [(word, GLOSSARY[word]) for word in known],
-        "Words": [row for row in GLOSSARY.items() if row[0] not in known],
+        "Words here": [(word, GLOSSARY[word]) for word in terms],
+        "Words": [row for row in GLOSSARY.items() if row[0] not in terms],
     }
 
 
@@ -176,9 +176,9 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         keys = list(sections(self._here, self.app).items())
-        said = list(words(self._here).items())
+        terms = list(words(self._here).items())
         wide = self.app.size.width >= WIDER
-        columns = [keys, said] if wide else [[keys[0], said[0], *keys[1:], said[1]]]
+        columns = [keys, terms] if wide else [[keys[0], terms[0], *keys[1:], terms[1]]]
         with Horizontal(id="help"):
             for column in columns:
                 with VerticalScroll():

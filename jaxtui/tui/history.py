@@ -104,8 +104,8 @@ class Past(msgspec.Struct, frozen=True):
     @property
     def entry(self) -> Entry | None:
         """The measurement under the cursor."""
-        found = self.entries.get(self.cursor or 0)
-        return found and found[0]
+        entries = self.entries.get(self.cursor or 0)
+        return entries and entries[0]
 
     @property
     def pair(self) -> Pair | None:
@@ -306,8 +306,8 @@ class HistoryPane(Pane):
         self.take_focus()
 
     def _page(self, text: str, limit: int) -> tuple[str, Page]:
-        wanted = Filter(text=view.search(text))
-        return text, self._history.page(wanted, limit=limit)
+        matching = Filter(text=view.search(text))
+        return text, self._history.page(matching, limit=limit)
 
     def _show_page(self, answer: tuple[str, Page]) -> None:
         (text, page), past = answer, self.past
@@ -334,17 +334,17 @@ class HistoryPane(Pane):
         numbers = {*past.marked, *filter(None, [past.cursor])}
 
         def read() -> Mapping[int, tuple[Entry, tuple[Entry, ...]]]:
-            found = {}
+            entries = {}
             for number in numbers:
                 if number in past.entries:
-                    found[number] = past.entries[number]
+                    entries[number] = past.entries[number]
                 else:
                     entry = self._history.entry(number)
-                    found[number] = entry, self._history.before(entry)
-            return found
+                    entries[number] = entry, self._history.before(entry)
+            return entries
 
-        def take(found: Mapping[int, tuple[Entry, tuple[Entry, ...]]]) -> None:
-            self.past = replace(self.past, entries=found)
+        def take(entries: Mapping[int, tuple[Entry, tuple[Entry, ...]]]) -> None:
+            self.past = replace(self.past, entries=entries)
 
         self._ask(self._details, read, take)
 
@@ -398,7 +398,7 @@ class HistoryPane(Pane):
                 past,
                 page=msgspec.structs.replace(page, rows=rows),
                 cursor=rows[min(place, len(rows) - 1)].id if rows else None,
-                marked=tuple(each for each in past.marked if each != number),
+                marked=tuple(marked for marked in past.marked if marked != number),
             )
         self.base.say("Deleted.")
         self.refresh_list()

@@ -58,9 +58,9 @@ class LaneView(PlotView, can_focus=True):
         self._scheduled = False
         if not self.is_attached:
             return
-        few = few_colors(self.app)
-        palette = {} if few else _palette(self.app.theme_variables)
-        shades = BLOCKS if few else SOLID
+        is_plain = few_colors(self.app)
+        palette = {} if is_plain else _palette(self.app.theme_variables)
+        shades = BLOCKS if is_plain else SOLID
         self.show(partial(self._rows_of, self.shot, shades, palette))
 
     def _rows_of(

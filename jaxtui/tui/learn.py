@@ -108,7 +108,7 @@ class LessonList(Container):
         for index, text in enumerate(entries):
             if names.get_option_at_index(index).prompt != text:
                 names.replace_option_prompt_at_index(index, text)
-        every = [one for steps in done for one in steps]
+        every = [step for steps in done for step in steps]
         title = f"lessons · {sum(every)} of {len(every)} steps done"
         self.query_one("#lesson-list", Panel).entitle(title)
         self._describe()
@@ -373,12 +373,12 @@ class LearnPane(Pane):
         self.detail = DETAILS[(DETAILS.index(self.detail) + 1) % len(DETAILS)]
 
     def action_move(self, steps: int) -> None:
-        other = self.course.moved(steps)
-        if other.place == self.course.place:
+        moved = self.course.moved(steps)
+        if moved.place == self.course.place:
             which = "That was the last" if steps > 0 else "This is the first"
             self.base.say(f"{which} step; Esc shows the lessons.")
             return
-        self.detail, self.course = "result", other
+        self.detail, self.course = "result", moved
         self._conclude_at_once()
 
     def action_answer(self, number: int) -> None:

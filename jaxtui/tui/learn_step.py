@@ -196,8 +196,8 @@ class StepView(Container):
         )
         after = {"running": [hint(self, "stop")], "done": [onward, again]}
         results = "figures" if page.figures.picture is not None else "result"
-        other = {"result": "explain", "text": results}.get(detail, "plot")
-        switch = [] if wide and done else [hint(self, "detail", other)]
+        hidden = {"result": "explain", "text": results}.get(detail, "plot")
+        switch = [] if wide and done else [hint(self, "detail", hidden)]
         sized = asks and page.lesson.size_means
         program = [Hint("+ −", "size")] if sized else []
 
@@ -226,8 +226,8 @@ class StepView(Container):
         if asks and question:
             switch = [hint(self, "detail", "explain (tells the answer)")]
         keys = switch if beside else [*switch, *program]
-        shown = write if wide or detail != "text" else None
-        return {**panels, "result": (shown, waiting, keys)}
+        text = write if wide or detail != "text" else None
+        return {**panels, "result": (text, waiting, keys)}
 
 
 def _position(page: Page) -> tuple[str, int, Stage]:

@@ -83,8 +83,8 @@ class Playback(msgspec.Struct, frozen=True):
         """Slow motion or not, from the same place on."""
         now = clock if self.paused is None else self.paused
         share = (now - self.since) / self.takes
-        other = replace(self, slow=slow)
-        return replace(other, since=now - share * other.takes)
+        playback = replace(self, slow=slow)
+        return replace(playback, since=now - share * playback.takes)
 
     def toggled(self, clock: float) -> Playback:
         """Pause or resume."""

@@ -16,19 +16,22 @@ from jaxtui.tui.state import EMPTY, State
 
 
 def modal_keys(
-    place: str, keys: Sequence[Key], shown: Collection[str] | None = None
+    place: str, keys: Sequence[Key], labels: Collection[str] | None = None
 ) -> list[BindingType]:
     """The keys of a modal screen, then those of the app that work there, too.
 
     Args:
         place: as for ``bindings``.
         keys: of the screen.
-        shown: the labels of those that the footer shows; ``None`` for all of them.
+        labels: the labels of those that the footer shows; ``None`` for all of them.
     """
-    if shown is None:
-        shown = [label for _, _, label, _ in keys]
-    others = [(key, f"app.{act}", name, about) for key, act, name, about in ANYWHERE]
-    return [*bindings(place, keys, shown), *bindings(place, others, ("Stop", "Help"))]
+    if labels is None:
+        labels = [label for _, _, label, _ in keys]
+    anywhere = [(key, f"app.{act}", name, about) for key, act, name, about in ANYWHERE]
+    return [
+        *bindings(place, keys, labels),
+        *bindings(place, anywhere, ("Stop", "Help")),
+    ]
 
 
 class Modal(Explained, ModalScreen[None]):

@@ -34,10 +34,10 @@ def show_hidden() -> None:
     of them in it, text is measured and wrapped with its escapes.
     """
     hidden = set(HIDDEN.findall("".join(map(chr, range(0x10000))))) - {"\t", "\n"}
-    shown = {ord(char): visible(char) for char in hidden}
+    visible_chars = {ord(char): visible(char) for char in hidden}
     for module in (control, content):
         # Neither name is public: where there is none, ``NothingHidden`` is left.
-        getattr(module, "_CONTROL_STRIP_TRANSLATE", {}).update(shown)
+        getattr(module, "_CONTROL_STRIP_TRANSLATE", {}).update(visible_chars)
 
 
 class NothingHidden(LineFilter):
@@ -50,5 +50,5 @@ class NothingHidden(LineFilter):
         ]
 
 
-def _as_wide(found: re.Match[str]) -> str:
-    return "?" * cell_len(found[0])
+def _as_wide(match: re.Match[str]) -> str:
+    return "?" * cell_len(match[0])

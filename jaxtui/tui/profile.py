@@ -125,11 +125,11 @@ class ProfileScreen(CaseScreen):
         self._draw()
 
     async def _read(self, trace: Path) -> None:
-        found = await traces.read(trace)
-        if isinstance(found, Profile):
-            self._take(found)
+        profile = await traces.read(trace)
+        if isinstance(profile, Profile):
+            self._take(profile)
         else:
-            self._failed = found
+            self._failed = profile
             self._draw()
 
     def draw(self) -> None:
@@ -199,7 +199,7 @@ class ProfileScreen(CaseScreen):
                 self.base.say("No kernel comes from this line.")
                 return
             self._line, self._row = (None if line == self._line else line), None
-            other: type[PanelList] = RowList
+            list_type: type[PanelList] = RowList
         else:
             row = self._rows[event.option_index]
             if self._profile and not lists.source_lines(self._profile, row):
@@ -207,9 +207,9 @@ class ProfileScreen(CaseScreen):
                 return
             same = self._row is not None and row.key == self._row.key
             self._row, self._line = (None if same else row), None
-            other = SourceList
+            list_type = SourceList
         self._draw()
-        self.query_one(other).focus()
+        self.query_one(list_type).focus()
 
     def why_not(self, action: str) -> str | None:
         if action in ("view", "copy") and self._profile is None:

@@ -86,16 +86,16 @@ class ProgramScreen(CaseScreen):
 
     @property
     def _inspected(self) -> Inspected | None:
-        found = self.job.result if self.job is not None else None
-        return found if isinstance(found, Inspected) else None
+        result = self.job.result if self.job is not None else None
+        return result if isinstance(result, Inspected) else None
 
     def draw(self) -> None:
-        if (found := self._inspected) is not None:
+        if (inspected := self._inspected) is not None:
             columns = min(100, max(40, self.size.width - 4))
-            said = lines(program.report(found), columns)
+            said = lines(program.report(inspected), columns)
             summary = "\n".join(map(plain, said))
-            hlo = program.hlo(found.hlo)
-            self._texts = (summary, found.jaxpr, found.stablehlo, hlo)
+            hlo = program.hlo(inspected.hlo)
+            self._texts = (summary, inspected.jaxpr, inspected.stablehlo, hlo)
         names = [
             (f" {name} ", "reverse" if number == self._section else "")
             for number, name in enumerate(SECTIONS)
@@ -153,20 +153,20 @@ class ProgramScreen(CaseScreen):
             return
         sought = self._sought.lower()
         lines = self._texts[self._section].lower().splitlines()
-        found = [number for number, line in enumerate(lines) if sought in line]
-        if not found:
+        matches = [number for number, line in enumerate(lines) if sought in line]
+        if not matches:
             self._say(f'"{self._sought}" is not in this text.')
             return
-        following = [number for number in found if number > self._found]
-        self._found = following[0] if following else found[0]
+        following = [number for number in matches if number > self._found]
+        self._found = following[0] if following else matches[0]
         column = lines[self._found].index(sought)
         text = self.query_one(Log)
         visible = column + len(sought) < text.scrollable_content_region.width
         text.scroll_to(0 if visible else column - _BESIDE, self._found, animate=False)
-        place = f"{found.index(self._found) + 1} of {len(found)}"
+        place = f"{matches.index(self._found) + 1} of {len(matches)}"
         self._say(
             f'"{self._sought}" in line {self._found + 1} of {len(lines)}: {place}'
-            f"{'' if len(found) == 1 else ', n finds the next'}"
+            f"{'' if len(matches) == 1 else ', n finds the next'}"
         )
 
     @on(Input.Submitted)

@@ -111,14 +111,14 @@ class RecordedScreen(Modal):
         width = self.size.width
         if not self.is_mounted or not width:
             return
-        shown = fit(devices.columns(self._devices), width // 2 - 2).columns
-        self._table.show([one.name for one in self._devices], shown, self.selected)
+        columns = fit(devices.columns(self._devices), width // 2 - 2).columns
+        self._table.show([item.name for item in self._devices], columns, self.selected)
         self._map.show(self._devices, self.selected, {})
         panel = self.query_one("#recorded-devices", Panel)
         title = f"devices · {devices.title(self._devices)}"
         hints = [hint(self, "choose")]
         panel.entitle(title, hints)
-        natural = sum(one.width + 2 for one in shown) + 3
+        natural = sum(item.width + 2 for item in columns) + 3
         panel.styles.width = min(
             max(natural, len(title) + 6, hints_width(hints) + 6), width - 24
         )

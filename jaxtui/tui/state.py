@@ -83,7 +83,7 @@ class State(state.State, frozen=True):
         """The marked devices that are still there, in the order of all."""
         if not self.marked:
             return ()
-        return tuple(one.name for one in self.devices if one.name in self.marked)
+        return tuple(d.name for d in self.devices if d.name in self.marked)
 
     @property
     def rates(self) -> tuple[Rates, ...]:
@@ -128,7 +128,7 @@ class State(state.State, frozen=True):
     def run_disturbed(self) -> bool:
         """True if others used the cores during the whole run of cases."""
         run = self.run
-        return run is not None and any(one.code == "contended" for one in notes(run))
+        return run is not None and any(note.code == "contended" for note in notes(run))
 
 
 EMPTY = State()

@@ -93,8 +93,8 @@ class StatusLine(Widget):
             return ""
         elapsed = job.before_seconds + now - self._since
         since = elapsed - job.elapsed_seconds
-        known = job.reported and job.limited
-        more = f", {fmt.left(job.remaining_seconds - since)}" if known else ""
+        has_share = job.reported and job.limited
+        more = f", {fmt.left(job.remaining_seconds - since)}" if has_share else ""
         if job.preparing:
             more = f", {job.preparing.replace('_', ' ')} {fmt.duration(since)}"
         return f"{fmt.duration(elapsed)}{more}"
@@ -110,7 +110,7 @@ class StatusLine(Widget):
             return "released: the next run takes it again"
         if state.accelerator is not None:
             return f"HOLDING {state.accelerator} (x frees)"
-        return "" if any(one.simulated for one in state.devices) else "CPU only"
+        return "" if any(device.simulated for device in state.devices) else "CPU only"
 
     def _show(self) -> None:
         text = self.render().plain
@@ -121,16 +121,16 @@ class StatusLine(Widget):
 
 def _machine(state: State, room: int) -> str:
     """Write kind and number of devices and JAX's version, as far as they fit."""
-    left = "jaxtui"
+    text = "jaxtui"
     if not state.devices or state.host is None:
-        return left
+        return text
     kind = state.devices[0].device_kind
     count = fmt.plural(len(state.devices), "device")
     for part in (kind, count, f"jax {state.host.jax}"):
-        if len(left) + 2 + len(part) > room:
+        if len(text) + 2 + len(part) > room:
             break
-        left = f"{left}  {part}"
-    return left
+        text = f"{text}  {part}"
+    return text
 
 
 def _settings(state: State, *, short: bool) -> str:
@@ -216,10 +216,10 @@ def _said(state: State, message: Remark | str) -> str:
     """Write a message; a problem of the machine comes with advice, if that fits."""
     if isinstance(message, str) or message not in state.findings:
         return words.said(message)
-    worse = [one for one in state.findings if one.severity != "info"]
-    more = sum(one != message for one in worse)
+    worse = [finding for finding in state.findings if finding.severity != "info"]
+    more = sum(finding != message for finding in worse)
     text = words.text(message) + f" (d: {more} more)" * bool(more)
     if len(text) <= MESSAGE_CHARACTERS:
         return text
-    rest = f", and {more} more" if more else ""
-    return f"{words.sentence(message)} (d: what to do{rest})"
+    suffix = f", and {more} more" if more else ""
+    return f"{words.sentence(message)} (d: what to do{suffix})"

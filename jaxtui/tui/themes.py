@@ -30,9 +30,9 @@ def _variables(
         bad: of what is impossible.
         check: of the verdicts pass, low and fail.
     """
-    named = {f"plot-{index + 1}": color for index, color in enumerate(colors)}
+    variables = {f"plot-{index + 1}": color for index, color in enumerate(colors)}
     return {
-        **named,
+        **variables,
         "lane-device": colors[0],
         "lane-host": colors[1],
         "numpy": colors[2],

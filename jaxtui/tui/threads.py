@@ -70,8 +70,8 @@ class Latest:
         try:
             while self._next is not None:
                 (now, take), self._next = self._next, None
-                found = await in_thread(now)
+                answer = await in_thread(now)
                 if self._next is None:
-                    take(found)
+                    take(answer)
         finally:
             self._going = False

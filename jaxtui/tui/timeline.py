@@ -129,8 +129,8 @@ class CallPanel(Panel):
 
     def show(self, line: Timeline, index: int, measured: LoopMeasured | None) -> None:
         """Say what happened in a call."""
-        known = 0 <= index < line.calls
-        self.entitle(f"call {index + 1} of {line.calls}" if known else "call")
+        in_range = 0 <= index < line.calls
+        self.entitle(f"call {index + 1} of {line.calls}" if in_range else "call")
         inline = measured is not None and measured.inline
 
         words = view.call_text(line, index, inline=inline)
@@ -348,13 +348,13 @@ class TimelineScreen(LoopScreen):
 
         def lines(width: int) -> list[Line]:
             """Whole notes only, where they cannot be scrolled."""
-            shown: list[Line] = []
+            lines_shown: list[Line] = []
             for remark in remarks:
                 note = [*statement_lines((remark,), width)]
-                if shown and len(shown) + len(note) > most:
+                if lines_shown and len(lines_shown) + len(note) > most:
                     break
-                shown += note
-            return shown
+                lines_shown += note
+            return lines_shown
 
         notes.show(lines)
 

@@ -59,18 +59,18 @@ class Values(msgspec.Struct, frozen=True):
         """
         ops = ", ".join(brief_name(op) for op in self.ops if op)
         own = is_own(self.op)
-        named = [
+        facts = [
             ops,
             self.arguments if own and self.arguments.strip() else self.sizes,
             "" if own else ", ".join(self.dtypes),
             ", ".join(self.modes),
             ", ".join(self.devices),
             f"mesh {self.mesh.strip()}" * bool(self.mesh.strip()),
-            *("inputs on the host" for one in self.inputs if one == "host"),
-            *(f"precision {one}" for one in self.precisions if one != "default"),
+            *("inputs on the host" for value in self.inputs if value == "host"),
+            *(f"precision {value}" for value in self.precisions if value != "default"),
             f"{self.processes} processes" * (self.processes.strip() not in ("", "1")),
         ]
-        return " · ".join(part.strip() for part in named if part.strip())
+        return " · ".join(part.strip() for part in facts if part.strip())
 
 
 class Meaning(msgspec.Struct, frozen=True):
@@ -157,10 +157,8 @@ def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[
     infos = [info for name in names if (info := op_info(name, state.ops))]
     if not infos:
         return [], []
-    dtypes = [one for one in infos[0].dtypes if all(one in i.dtypes for i in infos)]
-    modes: list[str] = [
-        one for one in infos[0].modes if all(one in i.modes for i in infos)
-    ]
+    dtypes = [v for v in infos[0].dtypes if all(v in i.dtypes for i in infos)]
+    modes: list[str] = [v for v in infos[0].modes if all(v in i.modes for i in infos)]
     return dtypes, modes
 
 
@@ -188,8 +186,8 @@ def _size_meaning(values: Values, state: State) -> str:
         return "size and dtype: from its arguments"
     if info.own and not values.sizes.strip():
         return "size and dtype: from its factory"
-    others = [op_info(name, state.ops) for name in values.others]
-    if any(other and other.size_means != info.size_means for other in others):
+    infos = [op_info(name, state.ops) for name in values.others]
+    if any(more and more.size_means != info.size_means for more in infos):
         return "size: as each op counts it"
     return f"size: {info.size_means}"
 

@@ -85,11 +85,14 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     ) -> None:
         super().__init__()
         self._entries = tuple(
-            Entry(one, one) if isinstance(one, str) else one for one in entries
+            Entry(entry, entry) if isinstance(entry, str) else entry
+            for entry in entries
         )
         # What stands alone needs no mark: Enter takes it.
         self._marked = {
-            one.value for one in self._entries if one.markable and one.value in chosen
+            entry.value
+            for entry in self._entries
+            if entry.markable and entry.value in chosen
         }
         self._chosen = set(chosen)
         self._place = place
@@ -100,7 +103,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
 
     def compose(self) -> ComposeResult:
         with Panel(id="choice-box") as box:
-            box.set_class(any(one.about for one in self._entries), "-about")
+            box.set_class(any(entry.about for entry in self._entries), "-about")
             yield MarkList()
             yield Static(id="choice-about", markup=False)
             if self._multiple:
@@ -112,7 +115,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
 
     def on_resize(self) -> None:
         """Put the box where there is room for it."""
-        about = any(one.about for one in self._entries)
+        about = any(entry.about for entry in self._entries)
         columns, around = 50 if about else 40, 2 + 3 * about + self._multiple
         rows = min(len(self._entries), _HIGHEST, self.size.height - around)
         self.query_one(OptionList).styles.max_height = rows
@@ -129,16 +132,16 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     def _fill(self) -> None:
         """List what has the typed letters, those that begin with them first."""
         typed = self._typed.lower()
-        found = [one for one in self._entries if typed in one.name.lower()]
+        matching = [entry for entry in self._entries if typed in entry.name.lower()]
         if typed:
-            found.sort(key=lambda one: not one.name.lower().startswith(typed))
-        self._listed = tuple(found)
+            matching.sort(key=lambda entry: not entry.name.lower().startswith(typed))
+        self._listed = tuple(matching)
         listing = self.query_one(OptionList)
         listing.clear_options()
-        listing.add_options(Option(self._prompt(one)) for one in found)
-        places = [i for i, one in enumerate(found) if one.value in self._chosen]
+        listing.add_options(Option(self._prompt(entry)) for entry in matching)
+        places = [i for i, entry in enumerate(matching) if entry.value in self._chosen]
         start = 0 if typed or not places else places[0]
-        listing.highlighted = start if found else None
+        listing.highlighted = start if matching else None
         self._say()
 
     def _prompt(self, entry: Entry) -> Content:
@@ -157,7 +160,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     @property
     def _result(self) -> tuple[str, ...]:
         """Return the values that Enter takes, in the order of the entries."""
-        marked = [one.value for one in self._entries if one.value in self._marked]
+        marked = [entry.value for entry in self._entries if entry.value in self._marked]
         if self._multiple and self._marking and marked:
             return tuple(marked)
         return (self._current.value,) if self._current is not None else ()
@@ -167,9 +170,9 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         entry = self._current
         about = self.query_one("#choice-about", Static)
         about.update(entry.about if entry else "")
-        names = {one.value: one.name for one in (*self._entries, *self._listed)}
-        taken = ", ".join(names[value] for value in self._result)
-        hints = [Hint("Enter", taken, "enter") if taken else Hint("", "no match")]
+        names = {e.value: e.name for e in (*self._entries, *self._listed)}
+        chosen = ", ".join(names[value] for value in self._result)
+        hints = [Hint("Enter", chosen, "enter") if chosen else Hint("", "no match")]
         if self._multiple:
             hints.append(Hint("Space", "mark", "space"))
         title = f"{self._typed}▏" if self._typed else "type to filter"

@@ -50,7 +50,7 @@ class DeviceTable(Grid):
         # draw it back.
         ahead = self.has_focus and self.key_here in names
         if columns is not self.drawn.columns or tuple(names) != self.keys:
-            table = Table(tuple(columns), tuple(one.width for one in columns), gap)
+            table = Table(tuple(columns), tuple(c.width for c in columns), gap)
             self.draw_table(table, names)
         if selected in self.keys and selected != self.key_here and not ahead:
             self.move_cursor(self.keys.index(selected))

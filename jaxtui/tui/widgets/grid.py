@@ -94,7 +94,7 @@ class Grid(ScrollView, can_focus=True):
 
     def cell(self, key: str, column: str) -> str:
         """The text in a row and a column."""
-        place = [one.key for one in self.drawn.columns].index(column)
+        place = [c.key for c in self.drawn.columns].index(column)
         return plain(self.drawn.cell(self.keys.index(key), place)).strip()
 
     def draw_table(self, table: Table, keys: Sequence[str]) -> bool:
@@ -107,12 +107,12 @@ class Grid(ScrollView, can_focus=True):
         Returns:
             Whether everything is new.
         """
-        known, here, before = self.keys, self.key_here, self._lines_in_view()
-        anew = _look(table) != _look(self.drawn) or tuple(keys[: len(known)]) != known
+        old, here, before = self.keys, self.key_here, self._lines_in_view()
+        anew = _look(table) != _look(self.drawn) or tuple(keys[: len(old)]) != old
         self.drawn, self.keys = table, tuple(keys)
         if anew:
             self.cursor_row = self.keys.index(here) if here in self.keys else 0
-        width = sum(one + table.gap for one in table.widths)
+        width = sum(w + table.gap for w in table.widths)
         self.virtual_size = Size(width, 1 + len(keys))
         after = self._lines_in_view()
         if len(before) != len(after):
@@ -217,5 +217,5 @@ class Grid(ScrollView, can_focus=True):
 
 def _look(table: Table) -> tuple[object, ...]:
     """Return the parts that make a table another one."""
-    heads = [(one.key, one.head) for one in table.columns]
+    heads = [(column.key, column.head) for column in table.columns]
     return heads, table.widths, table.gap

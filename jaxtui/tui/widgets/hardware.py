@@ -86,14 +86,14 @@ class Hardware(Horizontal):
         """Show the next rate on the map, or none after the last."""
         app = base(self)
         state = app.session.state
-        shown = rates.choices(state.rates)
-        if not shown:
+        choices = rates.choices(state.rates)
+        if not choices:
             app.say(
                 "No rates of several devices yet: run a case on all of them, or c"
                 " checks them."
             )
             return
-        ring = (None, *shown)
+        ring = (None, *choices)
         place = ring.index(state.heat) if state.heat in ring else 0
         app.session.update(heat=ring[(place + 1) % len(ring)])
 
@@ -109,8 +109,10 @@ class Hardware(Horizontal):
             why = Remark("device-of-other-process", {"device": name, "process": owner})
             base(self).say(words.sentence(why))
             return
-        others = tuple(one for one in state.marked if one != name)
-        session.update(marked=others if name in state.marked else (*others, name))
+        marked = tuple(
+            marked_name for marked_name in state.marked if marked_name != name
+        )
+        session.update(marked=marked if name in state.marked else (*marked, name))
 
     def compose(self) -> ComposeResult:
         with Panel("devices", id="devices-panel"):
@@ -208,15 +210,15 @@ class Hardware(Horizontal):
         self.styles.height = max(4, min(rows + 2, room.height - below, MOST))
 
 
-def _width_beside(found: tuple[Device, ...]) -> int:
+def _width_beside(devices: tuple[Device, ...]) -> int:
     """Cells for the panel beside the table, borders included."""
-    most = 40 if len(found) <= chipmap.CROWDED else 66
-    drawn = chipmap.render(chipmap.layout(found), most, 4)
+    most = 40 if len(devices) <= chipmap.CROWDED else 66
+    drawn = chipmap.render(chipmap.layout(devices), most, 4)
     return max(26, *(len(plain(line)) + 5 for line in drawn))
 
 
-def _map_title(found: tuple[Device, ...], checked: bool) -> str:
+def _map_title(devices: tuple[Device, ...], checked: bool) -> str:
     if checked:
         return "map · by verdict"
-    several = len({one.process_index for one in found}) > 1
+    several = len({device.process_index for device in devices}) > 1
     return "map · by process" if several else "map"

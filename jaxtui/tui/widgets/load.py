@@ -59,7 +59,7 @@ class LoadPanel(Panel):
             return
         self._loads.append(now)
         # Those of other processes do not say what they use.
-        self._devices.append([one for one in state.devices if one.memory])
+        self._devices.append([device for device in state.devices if device.memory])
         if state.accelerator is not None and not state.busy:
             app.background(app.session.engine.refresh_memory, "memory", exclusive=True)
         self.entitle(

@@ -56,7 +56,7 @@ def hint(node: DOMNode, action: str, words: str = "", about: str = "") -> Hint:
 @cache
 def _keys(kind: type[DOMNode]) -> tuple[Binding, ...]:
     """A class's own keys, then those that it inherits."""
-    own = (vars(one).get("BINDINGS", ()) for one in kind.__mro__)
+    own = (vars(cls).get("BINDINGS", ()) for cls in kind.__mro__)
     return tuple(key for keys in own for key in Binding.make_bindings(keys))
 
 
@@ -118,11 +118,11 @@ class Panel(Vertical):
         if (self.border_title or "") != Content(title).markup:
             self.border_title = Content(title) if title else None
         if hints is not None:
-            named = tuple(
-                one if isinstance(one, Hint) else Hint("", one) for one in hints
+            items = tuple(
+                hint if isinstance(hint, Hint) else Hint("", hint) for hint in hints
             )
-            if named != self._hints:
-                self._hints = named
+            if items != self._hints:
+                self._hints = items
                 self._fit_hints()
 
     def on_resize(self) -> None:

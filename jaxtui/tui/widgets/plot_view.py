@@ -287,5 +287,5 @@ def _words(text: str, width: int, height: int) -> list[Row]:
         for line in textwrap.wrap(paragraph, max(1, width - 4)) or [""]
     ]
     above = [""] if len(lines) < height else []
-    shown = [*above, *lines][:height]
-    return [((f"  {line}"[:width].ljust(width), None),) for line in shown]
+    rows = [*above, *lines][:height]
+    return [((f"  {line}"[:width].ljust(width), None),) for line in rows]

@@ -58,12 +58,12 @@ class LogPanel(Panel):
         lines = self.state.log
         if not self.display or lines is self._written:
             return
-        log, known = self.query_one(RichLog), self._written or ()
-        if not known or lines[: len(known)] != known:
+        log, written = self.query_one(RichLog), self._written or ()
+        if not written or lines[: len(written)] != written:
             # Nothing was known, or the oldest lines have gone: begin again.
             log.clear()
-            known = ()
-        for line in lines[len(known) :] or ("Nothing so far.",) * (not lines):
+            written = ()
+        for line in lines[len(written) :] or ("Nothing so far.",) * (not lines):
             log.write(line)
         self._written = lines
 
@@ -86,8 +86,8 @@ class Results(Panel):
         state = self.state
         view: tuple[Statement, ...] = ()
         if state.view == "roofline":
-            found = Roofline.of(state, state.case_index)
-            view = found.statements() if found is not None else ()
+            roofline = Roofline.of(state, state.case_index)
+            view = roofline.statements() if roofline is not None else ()
         elif state.view == "crossing":
             search = crossover.of_state(state)
             view = crossover.statements(search) if search is not None else ()
@@ -161,11 +161,11 @@ class ResultsTable(Grid):
         run, width = self.state.run, self.region.width
         if run is None or not width:
             return
-        view, found = view_of(self.state), None
+        view, roofline = view_of(self.state), None
         if view == "roofline":
-            found = Roofline.of(self.state, self.state.case_index)
-        if found is not None:
-            columns = found.columns(8 if width < _WIDE else 16)
+            roofline = Roofline.of(self.state, self.state.case_index)
+        if roofline is not None:
+            columns = roofline.columns(8 if width < _WIDE else 16)
         else:
             # Longer bars would cut the flags of notes at 120 columns.
             room = 7 if width < _WIDE else 12
