@@ -137,8 +137,8 @@ def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
     if one_op and (crossings := curves.crossings(run)):
         texts = [
-            f"from size {crossing.around}, {crossing.faster} is faster than {crossing.slower}"
-            for crossing in crossings
+            f"from size {c.around}, {c.faster} is faster than {c.slower}"
+            for c in crossings
         ]
         return f"F{'; '.join(texts)[1:]}."
     if len(ratios) == 1:

@@ -24,7 +24,9 @@ def row(hostname: str = "box", **changes: Any) -> Row:
     figures = {"ready": 0.002, "ci_low": 0.0019, "ci_high": 0.0021}
     rates = {"flops_per_second": 1e12, "bytes_per_second": 1e9}
     facts = {**of_case, **where, **figures, **rates, **changes}
-    return Row(id=1, at=NOON, hostname=hostname, precision="default", **facts)
+    return Row(
+        id=1, at=NOON, hostname=hostname, precision="default", params=None, **facts
+    )
 
 
 ROWS = (
