@@ -135,8 +135,28 @@ def group(tmp_path: Path) -> Iterator[Group]:
     group.end()
 
 
-def test_a_bench_over_two_processes_is_one_document(group: Group) -> None:
-    command = ("bench", "selu:1000", "all_reduce:1000", "--budget", "4")
+PRECISE = """\
+import jax
+
+jax.config.update("jax_default_matmul_precision", "highest")
+
+
+def product(x):
+    return x @ x
+
+
+def product_args():
+    return (jax.numpy.ones((8, 8)),)
+"""
+
+
+def test_a_bench_over_two_processes_is_one_document(
+    group: Group, tmp_path: Path
+) -> None:
+    file = tmp_path / "precise.py"
+    file.write_text(PRECISE)
+    ops = ("selu:1000", "all_reduce:1000", f"{file}:product")
+    command = ("bench", *ops, "--budget", "4")
     for process in (1, 0):
         group.start(
             f"{process}",
@@ -147,11 +167,17 @@ def test_a_bench_over_two_processes_is_one_document(group: Group) -> None:
     assert (group.out("1"), group.err("1")) == ("", "")
     found = group.document("0")
     assert found["outcome"] == "complete"
-    *alone, together = found["measurements"]
+    measured = found["measurements"]
+    own = [one for one in measured if one["case"]["op"].endswith(":product")]
+    *alone, together = [one for one in measured if one not in own]
     devices = [one["case"]["device"] for one in alone]
     groups = ["cpu:0-1", f"cpu:{SECOND}-{SECOND + 1}"]
     each = ["cpu:0", "cpu:1", f"cpu:{SECOND}", f"cpu:{SECOND + 1}"]
     assert devices == [*each, *groups]
+    assert [one["case"]["device"] for one in own] == each
+    # What a file sets holds in every process, and for its own functions alone.
+    for one in measured:
+        assert ("settings" in [note["flag"] for note in one["notes"]]) == (one in own)
     # A collective of both is one measurement.
     assert together["case"]["device"] == f"cpu:0-1,{SECOND}-{SECOND + 1}"
     assert together["collective"]["participants"] == 4
