@@ -32,7 +32,7 @@ from jaxtui.view.words import (
     roofline,
     screens,
 )
-from jaxtui.view.words.base import Facts, Text, Words
+from jaxtui.view.words.base import Facts, Words, written
 
 __all__ = [
     "LOST",
@@ -101,7 +101,7 @@ def sentence(remark: Remark) -> str:
     if remark.text is not msgspec.UNSET:
         return remark.text
     words = TABLE.get(remark.code)
-    return _written(words.text, remark) if words else remark.detail or remark.code
+    return written(words.text, remark.facts) if words else remark.detail or remark.code
 
 
 def advice(remark: Remark) -> str:
@@ -109,14 +109,14 @@ def advice(remark: Remark) -> str:
     words = TABLE.get(remark.code)
     if words is None or remark.text is not msgspec.UNSET:
         return ""
-    return _written(words.advice, remark)
+    return written(words.advice, remark.facts)
 
 
 def brief(remark: Remark) -> str:
     """What is the matter of any number of rows, in a line."""
     words = TABLE.get(remark.code)
     if words is not None and words.brief and remark.text is msgspec.UNSET:
-        return _written(words.brief, remark)
+        return written(words.brief, remark.facts)
     return sentence(remark).partition(". ")[0].rstrip(".")
 
 
@@ -148,10 +148,6 @@ def in_full(failed: Failed) -> str:
 def said(message: Remark | str) -> str:
     """A remark in words; a text as it is."""
     return message if isinstance(message, str) else text(message)
-
-
-def _written(words: Text, remark: Remark) -> str:
-    return words if isinstance(words, str) else words(remark.facts)
 
 
 def spoken(record: object) -> object:

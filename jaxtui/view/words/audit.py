@@ -61,13 +61,6 @@ def _first_call_advice(facts: Facts) -> str:
     return "Call the function once, and wait, before the clock starts."
 
 
-def _recompiles(facts: Facts) -> str:
-    return (
-        f"XLA compiles `{facts['function']}` {facts['times']} times inside the timed"
-        f" code, {fmt.seconds(facts['seconds'])} in total."
-    )
-
-
 def _transfer(facts: Facts) -> str:
     size = fmt.bytes_text(facts["bytes"])
     times = "" if facts["times"] == 1 else f", {facts['times']} times"
@@ -124,17 +117,16 @@ WORDS = {
     ),
     "recompiles": Words(
         "recompiles",
-        _recompiles,
+        "XLA compiles `{function}` {times} times inside the timed code, {seconds:s}"
+        " in total.",
         "Keep shapes, dtypes and static arguments the same, and call `jax.jit` once,"
         " outside of loops.",
     ),
     "transfer": Words("transfer", _transfer, _transfer_advice),
     "idle-wait": Words(
         "idle wait",
-        lambda facts: (
-            f"`jax.block_until_ready` waits for nothing: its argument, a"
-            f" `{facts['type']}`, holds no JAX array."
-        ),
+        "`jax.block_until_ready` waits for nothing: its argument, a `{type}`, holds"
+        " no JAX array.",
         "Pass the result of the call.",
     ),
     "cpu-time": Words("CPU time", _cpu_time, "Use `time.perf_counter`."),
@@ -146,18 +138,12 @@ WORDS = {
     ),
     "idle-device": Words(
         "idle device",
-        lambda facts: (
-            f"The device had nothing to do for {fmt.seconds(facts['idle_seconds'])} of"
-            f" {fmt.seconds(facts['read_seconds'])}, while the host did other work, as"
-            " a data loader does."
-        ),
+        "The device had nothing to do for {idle_seconds:s} of {read_seconds:s},"
+        " while the host did other work, as a data loader does.",
     ),
     "one-repeat": Words(
         "one repeat",
-        lambda facts: (
-            f"`{facts['function']}` is timed once, in"
-            f" {fmt.seconds(facts['read_seconds'])}: one repeat has no spread."
-        ),
+        "`{function}` is timed once, in {read_seconds:s}: one repeat has no spread.",
         "Time several repeats and report the median.",
     ),
     "audit-no-jax": Words(
@@ -171,17 +157,12 @@ WORDS = {
     ),
     "audit-many-spans": Words(
         "many spans",
-        lambda facts: (
-            f"jaxtui judged the first {facts['spans']} spans and left out"
-            f" {facts['lost']}."
-        ),
+        "jaxtui judged the first {spans} spans and left out {lost}.",
     ),
     "audit-trace-long": Words(
         "long program",
-        lambda facts: (
-            f"jaxtui watched the device for {fmt.seconds(facts['seconds'])}. It judged"
-            " later spans by their compiles and transfers only."
-        ),
+        "jaxtui watched the device for {seconds:s}. It judged later spans by their"
+        " compiles and transfers only.",
     ),
     "audit-traces-itself": Words(
         "own trace",
@@ -190,9 +171,7 @@ WORDS = {
     ),
     "audit-lost": Words(
         "no audit",
-        lambda facts: (
-            "The program ended before jaxtui could write what it saw"
-            f" (exit status {facts['status']})."
-        ),
+        "The program ended before jaxtui could write what it saw (exit status"
+        " {status}).",
     ),
 }

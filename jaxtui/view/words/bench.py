@@ -83,22 +83,6 @@ def _queue_full(facts: Facts) -> str:
     )
 
 
-def _host_bound(facts: Facts) -> str:
-    dispatch, queued = fmt.seconds(facts["dispatch"]), fmt.seconds(facts["queued"])
-    return (
-        f"Dispatch takes {dispatch} and a queued call {queued}, so dispatch hides the"
-        " device's own time. No rate is shown."
-    )
-
-
-def _recompiled(facts: Facts) -> str:
-    programs = fmt.plural(facts["programs"], "program")
-    return (
-        f"JAX compiled {programs} in {fmt.plural(facts['calls'], 'call')} after the"
-        " warm-up, so the time includes compilation."
-    )
-
-
 def _impossible(facts: Facts) -> str:
     if facts.get("by") == "stopwatch":
         return (
@@ -136,10 +120,6 @@ def _freeing(facts: Facts) -> str:
 def _numpy_dtype(facts: Facts) -> str:
     name = "NumPy" if facts["mode"] == "numpy" else "TensorFlow's NumPy"
     return f"{name} has no {facts['dtype']}, so it ran in {facts['used']}."
-
-
-def _rows_sampled(facts: Facts) -> str:
-    return f"The float64 check compared {facts['rows']} rows of the result, not all."
 
 
 def _wrong_result(facts: Facts) -> str:
@@ -214,14 +194,6 @@ def _aliased(facts: Facts) -> str:
     return (
         f"Host and device share the memory of {phases}, so nothing is copied and no"
         " bandwidth is shown."
-    )
-
-
-def _waits(facts: Facts) -> str:
-    setting = facts["setting"]
-    return (
-        f"{setting}={facts['value']}: the host blocks in every call, so dispatch"
-        " includes the whole work."
     )
 
 
@@ -334,7 +306,11 @@ WORDS: dict[str, Words] = {
         "XLA removed work, or did it at compile time",
     ),
     "host-bound": Words(
-        "", _host_bound, "", "dispatch takes about as long as the work, so no rate"
+        "",
+        "Dispatch takes {dispatch:s} and a queued call {queued:s}, so dispatch"
+        " hides the device's own time. No rate is shown.",
+        "",
+        "dispatch takes about as long as the work, so no rate",
     ),
     "kept": Words(
         "cached result",
@@ -343,7 +319,8 @@ WORDS: dict[str, Words] = {
     ),
     "recompiled": Words(
         "",
-        _recompiled,
+        "JAX compiled {programs:program} in {calls:call} after the warm-up, so the"
+        " time includes compilation.",
         "Call `jax.jit` once, outside of the function, with static arguments that stay"
         " the same.",
         "JAX compiled again after the warm-up",
@@ -357,10 +334,8 @@ WORDS: dict[str, Words] = {
     ),
     "page-faults": Words(
         "page faults",
-        lambda facts: (
-            f"{facts['page_faults']:,.0f} page faults per call: the process gets new"
-            " memory each time. With reused memory it takes less."
-        ),
+        "{page_faults:,.0f} page faults per call: the process gets new memory each"
+        " time. With reused memory it takes less.",
         "`jaxtui bench --memory fresh,reused` times both.",
         "each call gets new memory; with reused memory it takes less",
     ),
@@ -388,7 +363,7 @@ WORDS: dict[str, Words] = {
     ),
     "dtype-changed": Words(
         "changed dtype",
-        lambda facts: f"The result of this {facts['dtype']} case is {facts['result']}.",
+        "The result of this {dtype} case is {result}.",
     ),
     "symmetric": Words(
         "",
@@ -397,7 +372,10 @@ WORDS: dict[str, Words] = {
         "",
         "NumPy does half of the flops of x·xᵀ; the rate counts all",
     ),
-    "rows-sampled": Words("sampled check", _rows_sampled),
+    "rows-sampled": Words(
+        "sampled check",
+        "The float64 check compared {rows} rows of the result, not all.",
+    ),
     "wrong-result": Words("wrong result", _wrong_result, _two_sides),
     "inaccurate": Words("", _inaccurate, _two_sides),
     "own": Words("own function", _own),
@@ -426,15 +404,15 @@ WORDS: dict[str, Words] = {
     ),
     "precision": Words(
         "default precision",
-        lambda facts: (
-            f"{facts['setting']} changes the default precision to {facts['value']}."
-        ),
+        "{setting} changes the default precision to {value}.",
     ),
-    "waits": Words("blocking calls", _waits),
+    "waits": Words(
+        "blocking calls",
+        "{setting}={value}: the host blocks in every call, so dispatch includes the"
+        " whole work.",
+    ),
     "settings": Words("file settings", _settings),
-    "more-modes": Words(
-        "more modes", lambda facts: f"Also runs as {fmt.listed(facts['modes'])}."
-    ),
+    "more-modes": Words("more modes", "Also runs as {modes:and}."),
     "few-processes": Words("few processes", _few_processes),
     "earlier-runs": Words(
         "earlier runs differ",

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.model import CheckTest
-from jaxtui.text import ended
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.view.words.base import Facts, Words, written
 from jaxtui.view.words.machine import process
 
 CHECK_DOING: Mapping[CheckTest, str] = {
@@ -72,11 +71,6 @@ def _rounding_bound(facts: Facts) -> str:
     return f"jaxtui's bound on rounding errors{rounded}"
 
 
-def _same_input(facts: Facts) -> str:
-    count = fmt.plural(facts["computations"], "computation")
-    return f"the same input gives the same result: {count}, {facts['times']} runs each"
-
-
 def _counted_by(facts: Facts) -> str:
     if facts["by"] == "PCI":
         return "chips on the PCI bus"
@@ -85,8 +79,7 @@ def _counted_by(facts: Facts) -> str:
 
 def _expected(facts: Facts) -> str:
     """Who says what is expected, as one list."""
-    text = WORDS[facts["rule"]].text
-    return text if isinstance(text, str) else text(facts)
+    return written(WORDS[facts["rule"]].text, facts)
 
 
 def _compared_with(facts: Facts) -> str:
@@ -132,14 +125,6 @@ def _odd(facts: Facts) -> str:
     differ, others = facts["differ"], facts["others"]
     whose = f"all {others}" if differ == others else f"{differ} of {others}"
     return f"The result differs from that of {whose} other devices, which agree."
-
-
-def _tie(facts: Facts) -> str:
-    differ, others = facts["differ"], facts["others"]
-    return (
-        f"The result differs from that of {differ} of {others} other devices, and no"
-        " majority shows which is right."
-    )
 
 
 def _last_seen(facts: Facts) -> str:
@@ -211,15 +196,17 @@ WORDS: dict[str, Words] = {
     "published": Words("published", _published),
     "rounding-bound": Words("rounding bound", _rounding_bound),
     "exact-integers": Words("exact", "integer arithmetic is exact"),
-    "same-input": Words("identical results", _same_input),
+    "same-input": Words(
+        "identical results",
+        "the same input gives the same result: {computations:computation}, {times}"
+        " runs each",
+    ),
     "counted-by": Words("counted", _counted_by),
-    "baseline": Words("baseline", lambda facts: str(facts["file"])),
+    "baseline": Words("baseline", "{file}"),
     "other-devices": Words("other devices", "median of the other devices of the kind"),
     "no-expectation": Words(
         "nothing published",
-        lambda facts: (
-            f"jaxtui knows no published figures to compare with on {facts['kinds']}."
-        ),
+        "jaxtui knows no published figures to compare with on {kinds}.",
         "Save these with `jaxtui check --json > FILE` and compare later with"
         " `jaxtui check --baseline FILE`.",
     ),
@@ -227,10 +214,7 @@ WORDS: dict[str, Words] = {
     "compared-with": Words("baseline", _compared_with),
     "not-tested": Words(
         "not tested here",
-        lambda facts: (
-            f"{fmt.plural(facts['devices'], 'device')} of"
-            f" {fmt.plural(facts['processes'], 'other process')}."
-        ),
+        "{devices:device} of {processes:other process}.",
         "Run `jaxtui check` there, too.",
     ),
     # What a figure comes to.
@@ -240,23 +224,24 @@ WORDS: dict[str, Words] = {
     "below-baseline": Words("below baseline", _below_baseline),
     "maybe-below-baseline": Words(
         "maybe below baseline",
-        lambda facts: (
-            f"Below {facts['file']}, but the intervals overlap: it may be chance."
-        ),
+        "Below {file}, but the intervals overlap: it may be chance.",
     ),
     "above-the-bound": Words(
         "error too large", "The error is above the bound: the result is wrong.", _AGAIN
     ),
     "not-as-expected": Words("unexpected", "The figure is not the expected one."),
     "odd-one-out": Words("odd one out", _odd, _AGAIN),
-    "no-majority": Words("no majority", _tie, _AGAIN),
+    "no-majority": Words(
+        "no majority",
+        "The result differs from that of {differ} of {others} other devices, and no"
+        " majority shows which is right.",
+        _AGAIN,
+    ),
     "no-figure": Words(
         "no figure", "The test returned no figure, or a non-finite one."
     ),
     # What a test could not do.
-    "test-raised": Words(
-        "test failed", lambda facts: f"The test raised {ended(facts['error'])}"
-    ),
+    "test-raised": Words("test failed", "The test raised {error:.}"),
     "hung": Words(
         "hung",
         lambda facts: (
@@ -265,10 +250,8 @@ WORDS: dict[str, Words] = {
     ),
     "hung-simulated": Words(
         "busy",
-        lambda facts: (
-            f"Did not finish within {fmt.seconds(facts['seconds'])}: simulated devices"
-            " share the cores of this machine."
-        ),
+        "Did not finish within {seconds:s}: simulated devices share the cores of"
+        " this machine.",
         "Run it again with fewer devices, or while no other program is busy.",
     ),
     "engine-ended": Words(
@@ -280,7 +263,7 @@ WORDS: dict[str, Words] = {
     ),
     "shared-memory": Words(
         "shared memory",
-        lambda facts: f"The device shares its memory with {facts['with']}.",
+        "The device shares its memory with {with}.",
     ),
     "no-memory-figure": Words(
         "unknown", "The runtime does not report how much memory is free."
@@ -295,17 +278,11 @@ WORDS: dict[str, Words] = {
     ),
     "memory-in-use": Words(
         "in use",
-        lambda facts: (
-            f"{fmt.bytes_text(facts['used'])} of {fmt.bytes_text(facts['limit'])} is"
-            " in use."
-        ),
+        "{used:B} of {limit:B} is in use.",
     ),
     "memory-pool": Words(
         "JAX's pool",
-        lambda facts: (
-            f"JAX allocates at most {fmt.percent(facts['share'])} of a GPU's memory,"
-            f" here {fmt.bytes_text(facts['limit'])}."
-        ),
+        "JAX allocates at most {share:%} of a GPU's memory, here {limit:B}.",
         "XLA_PYTHON_CLIENT_MEM_FRACTION sets the share.",
     ),
     "nothing-copied": Words(
@@ -313,17 +290,12 @@ WORDS: dict[str, Words] = {
     ),
     "no-room": Words(
         "no room",
-        lambda facts: (
-            f"Only {fmt.bytes_text(facts['free'])} of memory is free, too little for"
-            f" {fmt.bytes_text(facts['size'])} or more."
-        ),
+        "Only {free:B} of memory is free, too little for {size:B} or more.",
     ),
     "slow-copy": Words(
         "slow link",
-        lambda facts: (
-            f"A round trip of {fmt.bytes_text(facts['size'])} takes"
-            f" {fmt.seconds(facts['seconds'])}: too long for this size and larger ones."
-        ),
+        "A round trip of {size:B} takes {seconds:s}: too long for this size and"
+        " larger ones.",
     ),
     "no-time-left": Words(
         "no time", "The budget ran out before this test.", "Run level full."
@@ -342,14 +314,12 @@ WORDS: dict[str, Words] = {
         ),
     ),
     "one-device": Words("one device", "Fewer than two devices could take part."),
-    "no-product": Words(
-        "no product", lambda facts: f"XLA has no matrix product in {facts['dtype']}."
-    ),
+    "no-product": Words("no product", "XLA has no matrix product in {dtype}."),
     # Chips that are there, or should be.
     "chips-limited": Words("limited", _limited),
     "one-part": Words(
         "MIG instance",
-        lambda facts: f"CUDA gives a process one MIG instance: {facts['kind']}.",
+        "CUDA gives a process one MIG instance: {kind}.",
     ),
     "unused-chips": Words("unused chips", _unused),
     "cpu-fallback": Words("CPU fallback", _unused, "`jaxtui devices` says why."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jaxtui import format as fmt
 from jaxtui.view.words.base import Facts, Words
 
 
@@ -16,16 +15,14 @@ def _group_mode(facts: Facts) -> str:
 WORDS = {
     "group-own": Words(
         "one device only",
-        lambda f: (
-            f"{f['op']} is your own function: several devices run it over a mesh, with"
-            " typed arguments."
-        ),
+        "{op} is your own function: several devices run it over a mesh, with typed"
+        " arguments.",
         "Give a mesh, such as 2x4, and shard its arguments, as in f32[1024,1024]@x,-.",
     ),
     "group-mode": Words("jit only", _group_mode, "Use mode jit and device inputs."),
     "program-of-each": Words(
         "same program",
-        lambda f: f"Every device of {f['device']} runs the same program.",
+        "Every device of {device} runs the same program.",
         "Name one device.",
     ),
     "links-unpublished": Words(
@@ -34,22 +31,17 @@ WORDS = {
     ),
     "loop-on-group": Words(
         "one device only",
-        lambda f: f"The timeline shows one device; {f['device']} is a group.",
+        "The timeline shows one device; {device} is a group.",
         "Choose one of them.",
     ),
     "per-device": Words(
         "one of several",
-        lambda f: (
-            f"{fmt.count(f['devices'])} devices run this program: kernels, flops, bytes"
-            " and memory are those of one."
-        ),
+        "{devices:,} devices run this program: kernels, flops, bytes and memory are"
+        " those of one.",
     ),
     "mesh-misfit": Words(
         "mesh doesn't fit",
-        lambda f: (
-            f"The mesh {f['mesh']} needs {fmt.plural(f['needed'], 'device')};"
-            f" {f['device']} has {f['count']}."
-        ),
+        "The mesh {mesh} needs {needed:device}; {device} has {count}.",
         "Use one that fits, or other devices.",
     ),
     "collective-alone": Words(
@@ -66,16 +58,11 @@ WORDS = {
     ),
     "elements-sampled": Words(
         "sampled check",
-        lambda f: (
-            f"jaxtui checked {fmt.count(f['elements'])} elements of each device's"
-            " result, not all."
-        ),
+        "jaxtui checked {elements:,} elements of each device's result, not all.",
     ),
     "size-rounded": Words(
         "rounded size",
-        lambda f: (
-            f"{f['asked']} bytes don't divide among {f['participants']} participants:"
-            f" jaxtui used {f['taken']}."
-        ),
+        "{asked} bytes don't divide among {participants} participants: jaxtui used"
+        " {taken}.",
     ),
 }

@@ -6,7 +6,6 @@ import math
 
 from jaxtui import format as fmt
 from jaxtui.model.measurement import is_vague
-from jaxtui.text import ended
 from jaxtui.view.words.base import Facts, Words
 
 
@@ -68,13 +67,6 @@ def _pairs(facts: Facts) -> str:
     return f"Cannot tell in {cases}."
 
 
-def _not_in_turns(facts: Facts) -> str:
-    return (
-        "The two did not take turns in one run, and two runs on one machine can differ"
-        f" by {fmt.percent(facts['allowance'])} by chance."
-    )
-
-
 WORDS: dict[str, Words] = {
     "faster": Words("", _faster),
     "slower": Words("", _slower),
@@ -88,36 +80,23 @@ WORDS: dict[str, Words] = {
     "pairs-compared": Words("comparison", _pairs),
     "slower-than-limit": Words(
         "slower",
-        lambda facts: (
-            f"{facts['second']} is slower than {facts['first']} by more than"
-            f" {fmt.percent(facts['limit'])}: {fmt.some(facts['cases'])}."
-        ),
+        "{second} is slower than {first} by more than {limit:%}: {cases:some}.",
     ),
     "maybe-slower": Words(
         "cannot tell",
-        lambda facts: (
-            f"Cannot tell whether {facts['second']} is slower than {facts['first']} by"
-            f" more than {fmt.percent(facts['limit'])}: {fmt.some(facts['cases'])}."
-        ),
+        "Cannot tell whether {second} is slower than {first} by more than"
+        " {limit:%}: {cases:some}.",
     ),
     "within-limit": Words(
         "not slower",
-        lambda facts: (
-            f"{facts['second']} is not slower than {facts['first']} by more than"
-            f" {fmt.percent(facts['limit'])}."
-        ),
+        "{second} is not slower than {first} by more than {limit:%}.",
     ),
-    "no-samples": Words(
-        "no samples", lambda facts: f"{facts['side']} has no samples to compare."
-    ),
+    "no-samples": Words("no samples", "{side} has no samples to compare."),
     "no-ratio": Words("no ratio", "One of the two times is too short for a ratio."),
     "no-pairs": Words("no pairs", "No pair of processes measured both."),
     "few-pairs": Words(
         "few pairs",
-        lambda facts: (
-            f"Only {fmt.plural(facts['pairs'], 'pair')} of processes: a verdict needs"
-            f" {facts['least']} or more."
-        ),
+        "Only {pairs:pair} of processes: a verdict needs {least} or more.",
         "Time both in more processes.",
     ),
     "other-work": Words(
@@ -126,20 +105,19 @@ WORDS: dict[str, Words] = {
     ),
     "one-round": Words(
         "one round",
-        lambda facts: f"{facts['side']} has one round, so its error is unknown.",
+        "{side} has one round, so its error is unknown.",
         "Raise the budget.",
     ),
     "busy-side": Words(
         "busy machine",
-        lambda facts: (
-            f"Other programs used the cores during the run of {facts['side']}."
-        ),
+        "Other programs used the cores during the run of {side}.",
         "Measure it again on an idle machine.",
     ),
     "not-in-turns": Words(
         "not in turns",
-        _not_in_turns,
-        lambda facts: f"Time both in {facts['processes']} processes.",
+        "The two did not take turns in one run, and two runs on one machine can"
+        " differ by {allowance:%} by chance.",
+        "Time both in {processes} processes.",
     ),
     "no-source": Words(
         "source unknown",
@@ -150,7 +128,7 @@ WORDS: dict[str, Words] = {
     ),
     "more-rows": Words(
         "more rows",
-        lambda facts: f"These are the newest {facts['shown']} of {facts['count']}.",
+        "These are the newest {shown} of {count}.",
         "Raise the limit, or filter with words.",
     ),
     "no-sqlite": Words(
@@ -158,39 +136,31 @@ WORDS: dict[str, Words] = {
     ),
     "no-measurement": Words(
         "no such measurement",
-        lambda facts: f"There is no measurement {facts['id']} in the history.",
+        "There is no measurement {id} in the history.",
         "`jaxtui history` lists them.",
     ),
     "damaged-measurement": Words(
         "damaged measurement",
-        lambda facts: (
-            f"Measurement {facts['id']} of the history is damaged, or another version"
-            " wrote it."
-        ),
+        "Measurement {id} of the history is damaged, or another version wrote it.",
     ),
     "history-busy": Words(
         "history in use",
-        lambda facts: (
-            f"Another process is writing to the history {facts['path']} and keeps"
-            " it locked."
-        ),
+        "Another process is writing to the history {path} and keeps it locked.",
     ),
     "history-no-locks": Words(
         "no locks",
-        lambda facts: (
-            f"The file system of {facts['path']} has no locks, and without them a"
-            " history would be damaged."
-        ),
+        "The file system of {path} has no locks, and without them a history would"
+        " be damaged.",
         "JAXTUI_DATA names another folder.",
     ),
     "history-damaged": Words(
         "damaged history",
-        lambda facts: f"The file {facts['path']} is damaged or not a history.",
+        "The file {path} is damaged or not a history.",
         "Move it away; jaxtui then starts a new one.",
     ),
     "history-unusable": Words(
         "unusable history",
-        lambda facts: f"Cannot use the history {facts['path']}: {ended(facts['why'])}",
+        "Cannot use the history {path}: {why:.}",
         "JAXTUI_DATA names another folder.",
     ),
     "no-home": Words(
@@ -200,20 +170,15 @@ WORDS: dict[str, Words] = {
     ),
     "history-newer": Words(
         "newer history",
-        lambda facts: (
-            f"A newer jaxtui wrote {facts['path']} (version {facts['version']})."
-        ),
+        "A newer jaxtui wrote {path} (version {version}).",
         "Upgrade this one to read it.",
     ),
     "not-kept": Words(
         "not saved",
-        lambda facts: (
-            f"Could not save {fmt.plural(facts['measurements'], 'measurement')} in the"
-            " history."
-        ),
+        "Could not save {measurements:measurement} in the history.",
     ),
     "damaged-rows": Words(
         "damaged rows",
-        lambda facts: f"Cannot read {fmt.plural(facts['rows'], 'row')} of the history.",
+        "Cannot read {rows:row} of the history.",
     ),
 }

@@ -94,17 +94,13 @@ WORDS: dict[str, Words] = {
     ),
     "sides": Words(
         "compared",
-        lambda f: (
-            f"{f['op']}, {f['first']} and {f['second']}; the size is the {f['size']}."
-        ),
+        "{op}, {first} and {second}; the size is the {size}.",
     ),
     "repaid": Words("first call", _repaid),
     "never-repaid": Words(
         "first call",
-        lambda f: (
-            f"The first call of {f['side']}, compile included, never pays off at"
-            " these sizes: its later calls are not faster."
-        ),
+        "The first call of {side}, compile included, never pays off at these sizes:"
+        " its later calls are not faster.",
     ),
     "sizes-left-out": Words(
         "left out",

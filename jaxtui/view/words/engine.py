@@ -277,7 +277,7 @@ WORDS: dict[str, Words] = {
     ),
     "jax-too-old": Words(
         "old JAX",
-        lambda f: f"jax {f['jax']} is too old: jaxtui needs {f['needed']} or newer.",
+        "jax {jax} is too old: jaxtui needs {needed} or newer.",
         "jaxtui never changes your jax. Upgrade it, on a TPU with"
         ' `pip install -U "jax[tpu]"` so that libtpu fits, or use another environment.',
     ),
@@ -289,12 +289,12 @@ WORDS: dict[str, Words] = {
     "setting-refused": Words(
         "refused setting",
         _refused_setting,
-        lambda f: f"Unset {f['variable']}, or give it a value that JAX knows.",
+        "Unset {variable}, or give it a value that JAX knows.",
     ),
     "flag-unknown": Words("unknown flag", _flag_unknown, _flag_advice),
     "flag-value": Words(
         "flag's value",
-        lambda f: f"XLA does not take {f['value']!r} as a value of --{f['flag']}.",
+        "XLA does not take {value!r} as a value of --{flag}.",
         "Correct it in XLA_FLAGS, or unset XLA_FLAGS.",
     ),
     "flag-unreadable": Words(
@@ -320,14 +320,12 @@ WORDS: dict[str, Words] = {
     ),
     "limit-reached": Words(
         "limit",
-        lambda f: (
-            f"JAX needs more than this shell's `{f['limit']}` allows ({f['value']})."
-        ),
-        lambda f: f"Raise it with `{f['limit']}`, or start from another shell.",
+        "JAX needs more than this shell's `{limit}` allows ({value}).",
+        "Raise it with `{limit}`, or start from another shell.",
     ),
     "platform-unknown": Words(
         "unknown platform",
-        lambda f: f"JAX has no platform {f['platform']!r} here.",
+        "JAX has no platform {platform!r} here.",
         _platform_advice,
     ),
     "backend-failed": Words(
@@ -339,7 +337,7 @@ WORDS: dict[str, Words] = {
     ),
     "no-gpu": Words(
         "no GPU",
-        lambda f: f"JAX_PLATFORMS is {f['asked']!r}, but JAX finds no NVIDIA GPU.",
+        "JAX_PLATFORMS is {asked!r}, but JAX finds no NVIDIA GPU.",
         "Check `nvidia-smi`, or unset JAX_PLATFORMS; a container needs --gpus all.",
     ),
     "no-tpu": Words(
@@ -358,11 +356,8 @@ WORDS: dict[str, Words] = {
     ),
     "cpu-devices": Words(
         "too many devices",
-        lambda f: (
-            f"{f['variable']} asks for {f['asked']} CPU devices; jaxtui simulates at"
-            f" most {f['most']}."
-        ),
-        lambda f: f"Set it lower, or unset {f['variable']}.",
+        "{variable} asks for {asked} CPU devices; jaxtui simulates at most {most}.",
+        "Set it lower, or unset {variable}.",
     ),
     "slow-start": Words("slow start", _slow, _slow_advice),
     "start-timeout": Words(
@@ -374,7 +369,7 @@ WORDS: dict[str, Words] = {
     ),
     "engine-unstartable": Words(
         "no engine",
-        lambda f: f"Cannot start the engine: {ended(f['error'])}",
+        "Cannot start the engine: {error:.}",
         "Check the command of --python.",
     ),
     # Ends.
@@ -385,9 +380,7 @@ WORDS: dict[str, Words] = {
     ),
     "stop-forced": Words(
         "ended",
-        lambda f: (
-            f"The run did not stop within {f['seconds']:g} s: jaxtui ended the engine."
-        ),
+        "The run did not stop within {seconds:g} s: jaxtui ended the engine.",
     ),
     "overdue": Words(
         "no answer",
@@ -399,7 +392,7 @@ WORDS: dict[str, Words] = {
         lambda f: (
             f"No answer from the {f.get('of', 'engine')} for {f['seconds']:.0f} s."
         ),
-        lambda f: f"jaxtui waits {f['left']:.0f} s more.",
+        "jaxtui waits {left:.0f} s more.",
     ),
     "engine-hung": Words(
         "no answer",
@@ -417,26 +410,19 @@ WORDS: dict[str, Words] = {
     "starting-again": Words("starting", "Starting JAX again for this run."),
     "late": Words(
         "late",
-        lambda f: f"It took longer than {f['seconds']:g} s: jaxtui ends the engine.",
+        "It took longer than {seconds:g} s: jaxtui ends the engine.",
     ),
-    "fault": Words(
-        "jaxtui bug", lambda f: f"jaxtui failed: {ended(f['error'])}", _REPORT
-    ),
+    "fault": Words("jaxtui bug", "jaxtui failed: {error:.}", _REPORT),
     # Cases.
     "too-large": Words(
         "too large",
-        lambda f: (
-            f"It needs {fmt.bytes_text(f['needed'])} on {f['on']};"
-            f" {fmt.bytes_text(f['free'])} are free."
-        ),
+        "It needs {needed:B} on {on}; {free:B} are free.",
         "Choose a smaller size or a narrower dtype.",
     ),
     "too-slow": Words(
         "too slow",
-        lambda f: (
-            f"One call would take about {fmt.seconds(f['seconds'])} (estimated from a"
-            " smaller size), and nothing could stop it."
-        ),
+        "One call would take about {seconds:s} (estimated from a smaller size), and"
+        " nothing could stop it.",
         "Choose a smaller size, or a budget that is longer than a call.",
     ),
     "stopped": Words(
@@ -462,7 +448,7 @@ WORDS: dict[str, Words] = {
     "out-of-memory": Words("out of memory", _memory, _memory_advice),
     "dtype-unsupported": Words(
         "dtype",
-        lambda f: f"JAX refuses its dtype: {ended(f['error'])}",
+        "JAX refuses its dtype: {error:.}",
         "Choose another dtype; `jaxtui ops` lists those of each op.",
     ),
     "unsupported": Words(

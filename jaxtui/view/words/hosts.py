@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from jaxtui.format import plural, seconds
+from jaxtui.format import plural
 from jaxtui.model import Host
 from jaxtui.view.words.base import Facts, Words
 
@@ -140,10 +140,8 @@ WORDS: dict[str, Words] = {
     ),
     "process-taken": Words(
         "index taken",
-        lambda f: (
-            f"Two processes claim to be process {f['process']} of {f['processes']};"
-            f" this one, on {f['hostname']}, is the second."
-        ),
+        "Two processes claim to be process {process} of {processes}; this one, on"
+        " {hostname}, is the second.",
         "Give each process its own --process-id.",
     ),
     "coordinator-port": Words(
@@ -214,11 +212,8 @@ WORDS: dict[str, Words] = {
     ),
     "of-processes": Words(
         "hosts",
-        lambda f: (
-            f"Timed on process {f['process']}. By their own clocks, the"
-            f" {f['processes']} processes read medians of {seconds(f['low'])} to"
-            f" {seconds(f['high'])}, the slowest on {f['slowest']}."
-        ),
+        "Timed on process {process}. By their own clocks, the {processes} processes"
+        " read medians of {low:s} to {high:s}, the slowest on {slowest}.",
     ),
     "link-across-hosts": Words(
         "other host",

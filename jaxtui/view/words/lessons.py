@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.text import ended
 from jaxtui.view.words.base import Facts, Words
 
 VERDICTS = {
@@ -25,9 +24,7 @@ def _unsteady(facts: Facts) -> str:
 WORDS = {
     "progress-not-saved": Words(
         "progress not saved",
-        lambda facts: (
-            f"Cannot save your progress in {facts['file']}: {ended(facts['reason'])}"
-        ),
+        "Cannot save your progress in {file}: {reason:.}",
         "JAXTUI_DATA names another folder.",
     ),
     "step-disturbed": Words(

@@ -132,10 +132,7 @@ CLASS_QUESTIONS = {
 WORDS: dict[str, Words] = {
     "donates-arguments": Words(
         "donated arguments",
-        lambda facts: (
-            f"{facts['function']} donates its arguments, so a second call cannot take"
-            " them again."
-        ),
+        "{function} donates its arguments, so a second call cannot take them again.",
         lambda facts: (
             "Let it donate its first argument alone."
             if facts["chained"]
@@ -144,10 +141,7 @@ WORDS: dict[str, Words] = {
     ),
     "cannot-chain": Words(
         "cannot chain",
-        lambda facts: (
-            f"{facts['function']} can't take its own result: it doesn't match its"
-            " first argument."
-        ),
+        "{function} can't take its own result: it doesn't match its first argument.",
         "Choose independent calls, or return the next call's first argument first, as"
         " in `return params, loss`.",
     ),
@@ -167,10 +161,7 @@ WORDS: dict[str, Words] = {
     ),
     "few-repeats": Words(
         "few repeats",
-        lambda facts: (
-            f"Only {fmt.plural(facts['repeats'], 'repeat')} of each kind fit into the"
-            " budget."
-        ),
+        "Only {repeats:repeat} of each kind fit into the budget.",
         "Choose fewer calls or a smaller size.",
     ),
     "instrumented": Words("drawn repeat", _instrumented),
@@ -183,30 +174,22 @@ WORDS: dict[str, Words] = {
     "traced-repeat-failed": Words("no trace", "The loop failed under JAX's profiler."),
     "trace-too-large": Words(
         "no trace",
-        lambda facts: (
-            f"A trace of this loop has {fmt.count(facts['events'])} events, more than"
-            " jaxtui reads."
-        ),
+        "A trace of this loop has {events:,} events, more than jaxtui reads.",
     ),
     "trace-no-time": Words("no trace", "There was no time for a trace."),
     "trace-perturbed": Words(
         "no trace",
-        lambda facts: (
-            f"Tracing slows this loop from {fmt.seconds(facts['longest_seconds'])} to"
-            f" {fmt.seconds(facts['traced_seconds'])}, so its trace would mislead."
-        ),
+        "Tracing slows this loop from {longest_seconds:s} to {traced_seconds:s}, so"
+        " its trace would mislead.",
     ),
     "trace-incomplete": Words("no trace", _incomplete),
     "stopwatch-impossible": Words(
         "IMPOSSIBLE",
-        lambda facts: (
-            f"IMPOSSIBLE: above the peak of {fmt.rate(facts['peak'])}; the stopwatch"
-            " timed dispatch"
-        ),
+        "IMPOSSIBLE: above the peak of {peak:FLOP/s}; the stopwatch timed dispatch",
     ),
     "stopwatch-early": Words(
         "result not awaited",
-        lambda facts: f"stopwatch stopped at {fmt.percent(facts['share'])} of the work",
+        "stopwatch stopped at {share:%} of the work",
     ),
     "stopwatch-short": Words(
         "result included", "stopwatch stopped just before the work ended"

@@ -9,7 +9,6 @@ from jaxtui.machine.hardware import NAMES, PLUGINS
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import Device, Host
 from jaxtui.model.machine import chip_count, slice_count
-from jaxtui.text import ended
 from jaxtui.view.words.base import Facts, Words
 
 COMMAND_CHARACTERS = 60
@@ -274,24 +273,19 @@ WORDS: dict[str, Words] = {
     ),
     "chips-missing": Words(
         "chips missing",
-        lambda f: f"JAX sees {f['seen']} of {f['of']}: {f['missing']} missing.",
+        "JAX sees {seen} of {of}: {missing} missing.",
         "In a container pass all device files; otherwise restart the machine, and"
         " report the chip if that does not help.",
     ),
     "libtpu-mismatch": Words(
         "libtpu mismatch",
-        lambda f: (
-            f"libtpu {f['version']} does not fit jax {f['jax']}, which asks for"
-            f" {f['wanted']}."
-        ),
-        lambda f: f'Run `pip install "libtpu=={f["wanted"]}"`.',
+        "libtpu {version} does not fit jax {jax}, which asks for {wanted}.",
+        'Run `pip install "libtpu=={wanted}"`.',
     ),
-    "plugin-mismatch": Words(
-        "plugin mismatch", lambda f: ended(f["error"]), ONE_VERSION
-    ),
+    "plugin-mismatch": Words("plugin mismatch", "{error:.}", ONE_VERSION),
     "cuda-library": Words(
         "CUDA library",
-        lambda f: ended(f["error"]),
+        "{error:.}",
         lambda _: (
             "`unset LD_LIBRARY_PATH`, so that JAX finds the libraries of the Python"
             f" packages. {install('cuda')}"
@@ -299,7 +293,7 @@ WORDS: dict[str, Words] = {
     ),
     "cuda-failed": Words(
         "CUDA failed",
-        lambda f: f"JAX does not use the NVIDIA GPU: {ended(f['error'])}",
+        "JAX does not use the NVIDIA GPU: {error:.}",
         "Check that `nvidia-smi` lists the GPU; after an update of the driver, restart"
         " the machine.",
     ),
@@ -322,10 +316,8 @@ WORDS: dict[str, Words] = {
     ),
     "stale-lock": Words(
         "stale lock",
-        lambda f: (
-            f"/tmp/libtpu_lockfile belongs to {f['owner']}, and you can't open it:"
-            " libtpu reports that as a TPU in use."
-        ),
+        "/tmp/libtpu_lockfile belongs to {owner}, and you can't open it: libtpu"
+        " reports that as a TPU in use.",
         "If `sudo lsof /tmp/libtpu_lockfile` shows no process, run"
         " `sudo rm /tmp/libtpu_lockfile`.",
     ),
@@ -336,11 +328,8 @@ WORDS: dict[str, Words] = {
     ),
     "package-missing": Words(
         "missing package",
-        lambda f: f"The engine's Python has no {f['package']}.",
-        lambda f: (
-            f"Run `PYTHON -m pip install {f['package']}` with the Python that --python"
-            " names."
-        ),
+        "The engine's Python has no {package}.",
+        "Run `PYTHON -m pip install {package}` with the Python that --python names.",
     ),
     "setting": Words("setting", _setting, _setting_advice),
     "malloc-unknown": Words("malloc", _malloc),

@@ -74,14 +74,6 @@ def _steps_of(facts: Facts) -> str:
     return text
 
 
-def _compiled(facts: Facts) -> str:
-    return (
-        f"JAX compiled {fmt.plural(facts['count'], 'function')}"
-        f" ({fmt.some(facts['functions'])}) during the profile,"
-        f" {fmt.seconds(facts['seconds'])} in total."
-    )
-
-
 def _change(facts: Facts) -> str:
     before, after = facts["before"], facts["after"]
     ends = f"{fmt.seconds(before)} before, {fmt.seconds(after)} now"
@@ -112,23 +104,21 @@ WORDS: dict[str, Words] = {
     ),
     "compiled-inside": Words(
         "compiles",
-        _compiled,
+        "JAX compiled {count:function} ({functions:some}) during the profile,"
+        " {seconds:s} in total.",
         "Warm up before the profile, or find out which shape or dtype changes between"
         " calls.",
     ),
     "retraced-inside": Words(
         "retraces",
-        lambda facts: (
-            f"JAX traced {fmt.plural(facts['count'], 'function')} again"
-            f" ({fmt.some(facts['functions'])}) and found them in its cache,"
-            f" {fmt.seconds(facts['seconds'])} in total."
-        ),
+        "JAX traced {count:function} again ({functions:some}) and found them in its"
+        " cache, {seconds:s} in total.",
         "Call `jax.jit` once for each function, outside of loops.",
     ),
     "steps-of": Words("steps", _steps_of),
     "steps-annotated": Words(
         "steps",
-        lambda facts: f"The program annotates {facts['steps']} steps itself.",
+        "The program annotates {steps} steps itself.",
     ),
     "one-step": Words(
         "one step",
@@ -136,42 +126,27 @@ WORDS: dict[str, Words] = {
     ),
     "fewer-steps": Words(
         "fewer steps",
-        lambda facts: (
-            f"jaxtui profiled {facts['steps']} of {facts['asked']} steps: each writes"
-            f" {fmt.count(facts['events'])} events."
-        ),
+        "jaxtui profiled {steps} of {asked} steps: each writes {events:,} events.",
     ),
     "no-kernels": Words(
         "no kernels",
-        lambda facts: (
-            f"This trace has no kernel of any device ({facts['planes']} planes,"
-            f" {fmt.count(facts['events'])} events)."
-        ),
+        "This trace has no kernel of any device ({planes} planes, {events:,} events).",
         "On a CPU before jax 0.8.3, trace with host_tracer_level=2. On a GPU, check"
         " that CUPTI is installed.",
     ),
     "trace-not-in-folder": Words(
         "no trace",
-        lambda facts: (
-            f"There is no .xplane.pb in {facts['path']}; jax.profiler.trace writes one."
-        ),
+        "There is no .xplane.pb in {path}; jax.profiler.trace writes one.",
     ),
-    "trace-unreadable": Words(
-        "no trace", lambda facts: f"Cannot read {facts['path']}."
-    ),
+    "trace-unreadable": Words("no trace", "Cannot read {path}."),
     "trace-too-big": Words(
         "huge trace",
-        lambda facts: (
-            f"{facts['path']} has {fmt.bytes_text(facts['bytes'])}; jaxtui reads at"
-            f" most {fmt.bytes_text(facts['most'])}."
-        ),
+        "{path} has {bytes:B}; jaxtui reads at most {most:B}.",
         "Profile fewer steps.",
     ),
     "trace-damaged": Words(
         "damaged trace",
-        lambda facts: (
-            f"{facts['path']} is not a trace of JAX's profiler, or it is damaged."
-        ),
+        "{path} is not a trace of JAX's profiler, or it is damaged.",
         lambda facts: (
             "Name the .xplane.pb in the same folder."
             if facts["path"].endswith((".json.gz", ".json"))
@@ -180,33 +155,23 @@ WORDS: dict[str, Words] = {
     ),
     "trace-of-several-runs": Words(
         "several captures",
-        lambda facts: (
-            f"The folder has {facts['runs']} captures; this is the latest,"
-            f" {facts['run']}."
-        ),
+        "The folder has {runs} captures; this is the latest, {run}.",
         "Give the folder of another one to see that.",
     ),
     "trace-of-several-hosts": Words(
         "several hosts",
-        lambda facts: (
-            f"The folder has the traces of {facts['files']} hosts; this is"
-            f" {facts['file']}."
-        ),
+        "The folder has the traces of {files} hosts; this is {file}.",
         "Name another file to see another host.",
     ),
     "reader-died": Words(
         "reader ended",
-        lambda facts: (
-            f"The process that read the trace ended with exit status {facts['status']}."
-        ),
+        "The process that read the trace ended with exit status {status}.",
         "If the machine ran out of memory, profile fewer steps.",
     ),
     "reader-hung": Words(
         "reader ended",
-        lambda facts: (
-            f"The process that read the trace did nothing for {facts['seconds']:.0f} s."
-            " jaxtui ended it."
-        ),
+        "The process that read the trace did nothing for {seconds:.0f} s. jaxtui"
+        " ended it.",
         "Copy the trace to a local disk.",
     ),
     "program-without-jax": Words(
@@ -219,10 +184,8 @@ WORDS: dict[str, Words] = {
     ),
     "program-steps": Words(
         "too few steps",
-        lambda facts: (
-            f"The program annotated {fmt.plural(facts['steps'], 'step')}; the profile"
-            f" would have begun after {facts['asked']}."
-        ),
+        "The program annotated {steps:step}; the profile would have begun after"
+        " {asked}.",
         "Only steps inside jax.profiler.StepTraceAnnotation count; a profile can also"
         " begin after some seconds.",
     ),
@@ -234,37 +197,27 @@ WORDS: dict[str, Words] = {
     ),
     "memory-peak": Words(
         "device memory",
-        lambda facts: (
-            f"Peak memory of the first device: {fmt.bytes_text(facts['bytes'])},"
-            f" {fmt.seconds(facts['seconds'])} after the first step began."
-        ),
+        "Peak memory of the first device: {bytes:B}, {seconds:s} after the first"
+        " step began.",
     ),
     "profile-change": Words("change", _change),
     "too-many-events": Words(
         "too many events",
-        lambda facts: (
-            f"This trace has {fmt.count(facts['events'])} events; jaxtui reads at"
-            f" most {fmt.count(facts['most'])}."
-        ),
+        "This trace has {events:,} events; jaxtui reads at most {most:,}.",
         "Profile fewer steps.",
     ),
     "trace-errors": Words(
         "profiler errors",
-        lambda facts: (
-            f"The profiler reports {fmt.plural(facts['count'], 'error')}: events may be"
-            " missing."
-        ),
+        "The profiler reports {count:error}: events may be missing.",
     ),
     "trace-warns": Words(
         "profiler warnings",
-        lambda facts: f"The profiler reports {fmt.plural(facts['count'], 'warning')}.",
+        "The profiler reports {count:warning}.",
     ),
     "kernels-cut": Words(
         "kernels cut",
-        lambda facts: (
-            f"The trace ended while {fmt.plural(facts['count'], 'kernel')} still ran;"
-            " their times are those of the calls."
-        ),
+        "The trace ended while {count:kernel} still ran; their times are those of"
+        " the calls.",
     ),
     "kernels-shortened": Words(
         "kernel times",
@@ -286,10 +239,8 @@ WORDS: dict[str, Words] = {
     ),
     "kernels-by-order": Words(
         "CUDA graphs",
-        lambda facts: (
-            f"{facts['graph']} of {facts['of']} kernels ran in a CUDA graph. jaxtui"
-            f" took the lines of {facts['count']} from the program's order (marked ~)."
-        ),
+        "{graph} of {of} kernels ran in a CUDA graph. jaxtui took the lines of"
+        " {count} from the program's order (marked ~).",
     ),
     "no-lines": Words(
         "no source lines",
@@ -306,13 +257,11 @@ WORDS: dict[str, Words] = {
     ),
     "profile-on-host": Words(
         "no profile",
-        lambda facts: f"Mode {facts['mode']} runs nothing on a JAX device.",
+        "Mode {mode} runs nothing on a JAX device.",
         "Choose mode jit or eager.",
     ),
     "profile-steps": Words(
         "steps",
-        lambda facts: (
-            f"jaxtui profiles 1 to {facts['most']} steps, not {facts['steps']}."
-        ),
+        "jaxtui profiles 1 to {most} steps, not {steps}.",
     ),
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxtui import format as fmt
-from jaxtui.text import did_you_mean, ended
+from jaxtui.text import did_you_mean
 from jaxtui.view.words.base import Facts, Words
 
 _PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
@@ -36,10 +36,6 @@ def _unknown_device(facts: Facts) -> str:
     return f"There is no device {facts['device']}.{near}"
 
 
-def _known_devices(facts: Facts) -> str:
-    return f"Choose one of {fmt.some(facts['devices'])}; `jaxtui devices` lists them."
-
-
 def _functions(facts: Facts) -> str:
     names = facts["functions"]
     if not names:
@@ -52,14 +48,12 @@ WORDS: dict[str, Words] = {
     "lower-bound": Words("lower bound", _lower_bound),
     "compute-peak-unknown": Words(
         "no compute peak",
-        lambda f: (
-            f"No peak for {f['dtype']} arithmetic is published for this device, so"
-            " only the memory traffic bounds the call."
-        ),
+        "No peak for {dtype} arithmetic is published for this device, so only the"
+        " memory traffic bounds the call.",
     ),
     "peaks-unknown": Words(
         "no lower bound",
-        lambda f: f"jaxtui knows no published peak of {f['device_kind']}.",
+        "jaxtui knows no published peak of {device_kind}.",
     ),
     "traffic-unknown": Words(
         "no lower bound",
@@ -85,28 +79,28 @@ WORDS: dict[str, Words] = {
     ),
     "memory-unknown": Words(
         "device memory unknown",
-        lambda f: f"jaxtui doesn't know how much memory a {f['device_kind']} has.",
+        "jaxtui doesn't know how much memory a {device_kind} has.",
     ),
     # Topologies.
     "topology-refused": Words(
         "topology refused",
-        lambda f: f'libtpu rejects the topology "{f["topology"]}".',
+        'libtpu rejects the topology "{topology}".',
         "Write a family and its chips per dimension, as in v5e:2x4 or v4:2x2x1.",
     ),
     "arguments-spread": Words(
         "several devices",
-        lambda f: f"{f['name']} spreads its arguments over {f['count']} devices.",
+        "{name} spreads its arguments over {count} devices.",
         "jaxtui compiles for one device: place the arguments on one in the file.",
     ),
     # Programs.
     "no-program": Words(
         "nothing compiled",
-        lambda f: f"Mode {f['mode']} doesn't go through XLA.",
+        "Mode {mode} doesn't go through XLA.",
         "Choose mode jit or eager.",
     ),
     "compiled-already": Words(
         "already compiled",
-        lambda f: f"{f['name']} is compiled already.",
+        "{name} is compiled already.",
         "Define the function in the file, and compile it under another name.",
     ),
     # Cases.
@@ -117,7 +111,7 @@ WORDS: dict[str, Words] = {
     ),
     "dtype-missing": Words(
         "dtype not supported",
-        lambda f: f"{f['op']} doesn't run in {f['dtype']}.",
+        "{op} doesn't run in {dtype}.",
         _listed("dtypes"),
     ),
     "dtype-not-on-platform": Words(
@@ -130,26 +124,25 @@ WORDS: dict[str, Words] = {
     ),
     "mode-missing": Words(
         "mode not available",
-        lambda f: f"{f['op']} has no mode {f['mode']}.",
+        "{op} has no mode {mode}.",
         _listed("modes"),
     ),
     "size-too-small": Words(
         "size too small",
-        lambda f: (
-            f"{f['op']} has no size {f['size']}; the smallest is {f['least']}"
-            f" ({f['means']})."
-        ),
+        "{op} has no size {size}; the smallest is {least} ({means}).",
     ),
     "size-too-large": Words(
         "size too large",
-        lambda f: (
-            f"{f['op']} has no size {f['size']}: its int32 indices end at {f['most']}."
-        ),
+        "{op} has no size {size}: its int32 indices end at {most}.",
     ),
-    "device-unknown": Words("unknown device", _unknown_device, _known_devices),
+    "device-unknown": Words(
+        "unknown device",
+        _unknown_device,
+        "Choose one of {devices:some}; `jaxtui devices` lists them.",
+    ),
     "device-of-other-process": Words(
         "another process",
-        lambda f: f"{f['device']} belongs to process {f['process']}, not to this one.",
+        "{device} belongs to process {process}, not to this one.",
         "Choose a device of this process.",
     ),
     "tensorflow-missing": Words(
@@ -168,75 +161,61 @@ WORDS: dict[str, Words] = {
     ),
     "file-unreadable": Words(
         "unreadable file",
-        lambda f: f"Cannot read {f['file']}: {ended(f['why'])}",
+        "Cannot read {file}: {why:.}",
     ),
     "function-missing": Words(
         "no such function",
-        lambda f: f"{f['file']} has no function {f['name']}.",
+        "{file} has no function {name}.",
         _functions,
     ),
     "changes-arguments": Words(
         "changes its arguments",
-        lambda f: (
-            f"{f['name']} changes its arguments in place. jax.jit would drop those"
-            " changes, and XLA the work behind them."
-        ),
+        "{name} changes its arguments in place. jax.jit would drop those changes,"
+        " and XLA the work behind them.",
         "Decorate it with what it is written for, such as nnx.jit, return the new"
         " values, or choose mode eager.",
     ),
     "no-eager-function": Words(
         "compiled only",
-        lambda f: (
-            f"The file compiles {f['name']} and doesn't show the function inside, so it"
-            " can't run op by op."
-        ),
+        "The file compiles {name} and doesn't show the function inside, so it can't"
+        " run op by op.",
         "Choose mode jit.",
     ),
     "own-precision": Words(
         "no precision",
-        lambda f: f"{f['op']} takes no precision.",
+        "{op} takes no precision.",
         "Set it in the function, as with jax.default_matmul_precision.",
     ),
     "arguments-invalid": Words(
         "invalid arguments",
-        lambda f: f'"{f["arguments"]}" is not a list of arguments.',
+        '"{arguments}" is not a list of arguments.',
         "Type each like f32[1024,1024].",
     ),
     "size-beside-arguments": Words(
         "size and arguments",
-        lambda f: f"The typed arguments of {f['op']} decide its size.",
+        "The typed arguments of {op} decide its size.",
         "Leave out the size, or the arguments.",
     ),
     "arguments-missing": Words(
         "arguments missing",
-        lambda f: (
-            f"jaxtui doesn't know what to pass to {f['name']} as"
-            f" {', '.join(f['required'])}."
-        ),
-        lambda f: (
-            f"Define {f['name']}_args(size) or make_args(size) beside it, which returns"
-            " the tuple of its arguments, or type each like"
-            " f32[1024,1024]."
-        ),
+        "jaxtui doesn't know what to pass to {name} as {required:,}.",
+        "Define {name}_args(size) or make_args(size) beside it, which returns the"
+        " tuple of its arguments, or type each like f32[1024,1024].",
     ),
     "no-numpy-form": Words(
         "no NumPy form",
-        lambda f: f"{f['name']} has no mode numpy.",
-        lambda f: f"Define {f['name']}_numpy beside it, or choose jit or eager.",
+        "{name} has no mode numpy.",
+        "Define {name}_numpy beside it, or choose jit or eager.",
     ),
     "precision-lost": Words(
         "precision lost",
-        lambda f: f"The case asks for float64, and JAX computed in {f['dtype']}.",
+        "The case asks for float64, and JAX computed in {dtype}.",
         "Leave jax_enable_x64 to jaxtui.",
     ),
     "no-jax-array": Words(
         "no JAX array",
-        lambda f: (
-            f"{f['name']} returned no JAX array, so jaxtui has nothing to wait for."
-        ),
-        lambda f: (
-            "Return what the function computes. Time NumPy code in mode numpy, as"
-            f" {f['name']}_numpy."
-        ),
+        "{name} returned no JAX array, so jaxtui has nothing to wait for.",
+        "Return what the function computes. Time NumPy code in mode numpy, as"
+        " {name}_numpy.",
     ),
 }

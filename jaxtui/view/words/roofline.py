@@ -109,11 +109,8 @@ WORDS: dict[str, Words] = {
     "compute-bound": Words("compute bound", lambda f: f"{_share(f)} compute roof."),
     "in-cache": Words(
         "in the cache",
-        lambda f: (
-            "The arrays fit into the last-level cache"
-            f" ({fmt.bytes_text(f['cache_bytes'])}), so memory does not limit these"
-            " calls."
-        ),
+        "The arrays fit into the last-level cache ({cache_bytes:B}), so memory does"
+        " not limit these calls.",
     ),
     "from-cache": Words(
         "from the cache",
@@ -121,18 +118,14 @@ WORDS: dict[str, Words] = {
     ),
     "beyond-peak": Words(
         "impossible",
-        lambda f: (
-            f"Faster than the published peak in {f['dtype']}: its time is wrong, or the"
-            " op needs fewer operations than its formula counts."
-        ),
+        "Faster than the published peak in {dtype}: its time is wrong, or the op"
+        " needs fewer operations than its formula counts.",
     ),
     "over-the-roof": Words("over the roof", _over),
     "below-the-roof": Words("below the roof", _below),
     "other-silicon": Words(
         "other device",
-        lambda f: (
-            f"This case ran on {f['where']}, but these are the roofs of {f['device']}."
-        ),
+        "This case ran on {where}, but these are the roofs of {device}.",
     ),
     "sent-each-call": Words(
         "sent each call",
@@ -152,18 +145,16 @@ WORDS: dict[str, Words] = {
         "nothing counted", "jaxtui knows neither the flops nor the bytes of this op."
     ),
     "too-few-calls": Words("no rate", "Too few calls for a rate."),
-    "no-roof": Words("no roof", lambda f: f"There is no {f['roof']} roof."),
-    "roof-not-measured": Words(
-        "no roof", lambda f: f"jaxtui has not measured the {f['roof']} roof."
-    ),
+    "no-roof": Words("no roof", "There is no {roof} roof."),
+    "roof-not-measured": Words("no roof", "jaxtui has not measured the {roof} roof."),
     "roof-awaited": Words("no roof yet", "jaxtui is still measuring the roofs."),
     "roofs-stopped": Words("stopped", _progress, "Measure them again."),
     "roofs-lost": Words(
         "incomplete",
-        lambda f: f"The engine died: no new roofs of {f['device']}.",
+        "The engine died: no new roofs of {device}.",
         "Measure them again.",
     ),
     "roofs-failed": Words(
-        "no roofs", lambda f: f"jaxtui could not measure the roofs of {f['device']}."
+        "no roofs", "jaxtui could not measure the roofs of {device}."
     ),
 }
