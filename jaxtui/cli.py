@@ -133,7 +133,7 @@ def main(
     """
     prepare_streams()
     terminal.joined_as(0)
-    with interrupt.heeded(early):
+    with interrupt.handled(early):
         try:
             code = cli.main(
                 args=None if arguments is None else list(arguments),

@@ -46,7 +46,7 @@ MAXIMUM_CASES = 10_000
 """Hours by default, and more rows than can be read."""
 
 MAXIMUM_PROCESSES = 100
-"""Each is an engine that starts; more are a slip of the hand."""
+"""Upper limit to catch typos: each is an engine that starts."""
 
 LARGEST_SEED = 2**31 - 1
 
@@ -448,7 +448,7 @@ class Extent(msgspec.Struct, frozen=True):
     @property
     def is_large(self) -> bool:
         """True if jaxtui asks before it starts the experiment."""
-        # More may be a slip of the hand, and longer is a surprise.
+        # More may be a typo, and longer is a surprise.
         return self.cases > 100 or (self.seconds > 300 and not self.typed)
 
 

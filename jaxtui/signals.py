@@ -62,7 +62,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         """Start without a signal."""
-        self._heeded = False
+        self._handles = False
         self._reset()
 
     def _reset(self) -> None:
@@ -88,7 +88,7 @@ class Interrupt:
         return 128 + self.number
 
     @contextlib.contextmanager
-    def heeded(self, early: Sequence[int] = ()) -> Iterator[None]:
+    def handled(self, early: Sequence[int] = ()) -> Iterator[None]:
         """Take note of signals in this block instead of dying of them.
 
         Whoever started the process may have it survive a hang-up (``nohup``).
@@ -97,11 +97,11 @@ class Interrupt:
             early: those that have come before.
         """
         in_main = threading.current_thread() is threading.main_thread()
-        if self._heeded or not in_main:
+        if self._handles or not in_main:
             yield
             return
         self._reset()
-        self._heeded = True
+        self._handles = True
         before = {number: signal.getsignal(number) for number in SIGNALS}
         if before[signal.SIGHUP] is signal.SIG_IGN:
             del before[signal.SIGHUP]
@@ -117,13 +117,13 @@ class Interrupt:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler or signal.SIG_DFL)
-            self._heeded = False
+            self._handles = False
 
     def heed(self, number: int) -> None:
         """Take note of one more signal."""
         signal.signal(number, self._arrived)
 
-    def tell(self, callback: Callable[[bool], None]) -> None:
+    def notify(self, callback: Callable[[bool], None]) -> None:
         """Have the running event loop call this for every signal, a past one too.
 
         Args:
@@ -134,7 +134,7 @@ class Interrupt:
         loop = asyncio.get_running_loop()
         self._tell = lambda again: loop.call_soon_threadsafe(callback, again)
         # One of an earlier block, as in a test before, belongs to no block any more.
-        if self._heeded and self.happened:
+        if self._handles and self.happened:
             callback(False)
 
     def run(
@@ -166,11 +166,11 @@ class Interrupt:
                 if task is not None:
                     task.cancel()
 
-            def told(again: bool) -> None:
+            def note(again: bool) -> None:
                 endings.append(loop.create_task(stop(again) or break_off()))
 
             try:
-                self.tell(told)
+                self.notify(note)
                 if self.happened:
                     raise asyncio.CancelledError
                 return await work

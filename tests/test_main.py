@@ -127,11 +127,11 @@ def test_the_app_has_one_engine_whenever_that_was_started(
 async def test_a_signal_of_an_earlier_block_ends_nothing_later() -> None:
     told: list[bool] = []
     interrupt = Interrupt()
-    with interrupt.heeded():
-        interrupt.tell(told.append)
+    with interrupt.handled():
+        interrupt.notify(told.append)
         signal.raise_signal(signal.SIGINT)
         await asyncio.sleep(0)
     assert told == [False]
     assert interrupt.happened
-    interrupt.tell(told.append)
+    interrupt.notify(told.append)
     assert told == [False]

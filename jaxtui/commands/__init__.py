@@ -18,7 +18,7 @@ UNDECIDED = 5
 """``compare --fail-if-slower``: no case is, but of some it cannot be told."""
 
 USAGE = 64
-"""What was typed makes no sense."""
+"""The exit code of a typing mistake."""
 
 INTERNAL = 70
 """A mistake of jaxtui's own."""
@@ -27,9 +27,9 @@ INTERRUPTED = 130
 """Ctrl-C; 128 and its number for every signal."""
 
 
-class Declined(Exception):  # noqa: N818  (it is an answer, too)
+class Declined(Exception):  # noqa: N818  (not an error)
     """A question was answered with no; the text is what has not happened."""
 
 
-class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming error)
+class CannotRun(Exception):  # noqa: N818  (not an error)
     """The engine cannot serve; the text is what to tell the user."""

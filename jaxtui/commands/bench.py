@@ -221,7 +221,7 @@ ROOM = 8
 class _Bench(Driver):
     cases: tuple[Case, ...] = ()
     script: str = ""
-    """Of the only case, if it is to be written."""
+    """The script of the only case, if one is to be written."""
 
     @property
     def results(self) -> Results:
@@ -245,7 +245,7 @@ def _environment(end: malloc.End | None) -> Mapping[str, str | None] | None:
 # Two Pythons or both ends of memory, whose engines take turns.
 
 ORDER = (1, 0, 0, 1)
-"""Whose turn it is, over and over. The second begins: its engine is up already."""
+"""The order of the two sides, repeated. The second begins: its engine is up already."""
 
 
 def _two_sides(
@@ -312,7 +312,7 @@ class _Sides:
         ]
         self._current = 0
         self._experiment = Experiment(cases=())
-        """What each of them does."""
+        """The experiment of each side."""
 
     def drive(self, cases: Cases, *, sure: bool, limit: float | None) -> None:
         """Take turns until the end, or until something breaks it off.
@@ -368,7 +368,7 @@ class _Sides:
                     return
 
     def _plan(self, cases: Cases, state: State) -> Experiment:
-        """What both of them do together; as the first one knows devices and ops."""
+        """Plan the experiment of both sides; the first one knows devices and ops."""
         named = cases.device
         devices = selection.parse_devices(named, state.devices) if named else None
         whole = cases.experiment(
@@ -405,7 +405,7 @@ class _Sides:
 
     @property
     def results(self) -> Turns:
-        """What either has measured, and the ratio of what both have."""
+        """The results of either side, and the ratio of those that both have."""
         cases = self._experiment.cases
         first, second = (
             view.collect(driver.state.host, cases, driver.state.run)
@@ -421,7 +421,7 @@ class _Sides:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """What both have measured."""
+        """The cases that both sides have measured."""
         return tuple(self._pairs())
 
     def _pairs(self) -> Iterator[Pair]:

@@ -74,7 +74,7 @@ def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
     "--baseline",
     "FILE",
     "Compare with what `jaxtui check --json > FILE` printed.",
-    # Before anything is measured: afterwards would be a pity.
+    # Fails early: a bad file is refused before the run.
     type=Parsed("file", baselines.load),
 )
 @json_flag
@@ -152,7 +152,7 @@ def _chosen(
 
 
 class _Check(Driver):
-    """How far a check has come."""
+    """The progress of a check."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class _Check(Driver):
 
     @property
     def of_machine(self) -> Iterator[Remark]:
-        """What is to be known beside the figures."""
+        """Yield the findings besides the figures."""
         state, baseline = self.state, self._baseline
         yield from state.findings
         if baseline is not None and state.host is not None:

@@ -1,4 +1,4 @@
-"""What the app and every command that starts an engine take.
+"""The options of the app and of every command that starts an engine.
 
 The app's engine is started as soon as this is known: hence it imports little.
 """
@@ -59,7 +59,7 @@ MOST_PYTHONS = 2
 
 @dataclass
 class Common:
-    """What the app and every command that starts an engine need to know.
+    """The common options of the app and of every command that starts an engine.
 
     It may be typed before a command or after it; what is typed last counts.
     """
@@ -81,11 +81,11 @@ class Common:
     factory: Callable[[EngineOptions], Any] | None = None
     """Makes an ``EngineClient``; ``None`` starts an engine process."""
     process: EngineProcess | None = None
-    """Of the app, started before there was anything to parse."""
+    """The engine of the app, started before there was anything to parse."""
 
     @property
     def several(self) -> bool:
-        """Whether this seems to be one of several processes that work together."""
+        """True if this seems to be one of several processes that work together."""
         if self.this_host or self.num_processes:
             return self.num_processes > 1 and not self.this_host
         return is_launched(os.environ)
@@ -106,7 +106,7 @@ class Common:
     def engine_options(
         self, environment: Mapping[str, str | None] | None = None
     ) -> EngineOptions:
-        """How to start the engine.
+        """Return the options that start the engine.
 
         Raises:
             SelectionError: the place of this process among others cannot be.
@@ -162,7 +162,7 @@ def spawn_process(options: EngineOptions) -> EngineProcess:
 
 
 def no_files(error: OSError) -> CannotRun | None:
-    """What to say where no more files may be opened; ``None`` of any other error."""
+    """Explain that no more files may be opened; ``None`` for any other error."""
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -173,7 +173,7 @@ def no_files(error: OSError) -> CannotRun | None:
 
 
 def not_started(command: Sequence[str], error: OSError) -> CannotRun:
-    """What to say of a command that the system cannot start."""
+    """Explain that the system cannot start a command."""
     return no_files(error) or CannotRun(
         f'"{command[0]}" could not be started: {error.strerror}. Name a Python that has'
         " jax and msgspec with --python."
@@ -193,7 +193,8 @@ def refused(text: str) -> Exception:
 # Options.
 
 LISTS = ("--size", "--dtype", "--device", "--mode", "--precision")
-"""What some commands take a list of: the plural is accepted, and not in the help."""
+"""Options that some commands take as a list: the plural is accepted, and not in the
+help."""
 
 
 class _Valued(click.Option):
@@ -288,7 +289,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]
 
 
 MOST_PROCESSES = 1 << 16
-"""No cluster has more hosts than a slip of the hand."""
+"""Upper limit to catch typos."""
 
 
 def _hosts_flags(decorated: Callable[..., Any]) -> Callable[..., Any]:

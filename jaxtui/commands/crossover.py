@@ -50,15 +50,15 @@ KINDS = (
     ("precision", PRECISIONS),
     ("inputs", INPUTS),
 )
-"""What a word of a side can be; the vocabularies have no word in common."""
+"""The words of a side, by kind; the vocabularies have no word in common."""
 
 
 OF_OPS = ("dtype", "precision")
-"""What only an op of the catalogue can have."""
+"""The kinds that only an op of the catalogue has."""
 
 
 class Side(TypedDict, total=False):
-    """What was typed for one side; the rest is what both have in common."""
+    """The words typed for one side; the rest is common to both."""
 
     mode: Mode
     dtype: str

@@ -11,7 +11,7 @@ from jaxtui import experiments
 from jaxtui.commands import CannotRun, Declined
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.progress import confirm, progress
-from jaxtui.commands.terminal import is_another, joined_as, say
+from jaxtui.commands.terminal import is_secondary_process, joined_as, say
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Past, Recording
 from jaxtui.model import (
@@ -60,7 +60,7 @@ class Driver:
         self._session: Session[State] | None = None
         self._lost = False
         self._told: Remark | None = None
-        """Why the last engine died, once that was said."""
+        """The reason why the last engine died, once reported."""
 
     @property
     def session(self) -> Session[State]:
@@ -77,12 +77,12 @@ class Driver:
 
     @property
     def lost(self) -> bool:
-        """Whether something is missing because an engine died."""
+        """True if something is missing because an engine died."""
         return self._lost or (self._session is not None and self._session.lost)
 
     @property
     def outcome(self) -> Outcome:
-        """Whether what has arrived is all that there is to be had."""
+        """The completeness of what has arrived."""
         if self.interrupted:
             return "cancelled"
         return "incomplete" if self.lost else "complete"
@@ -93,7 +93,8 @@ class Driver:
         stop: Stop | None = None,
         limit: float | None = None,
     ) -> _Result | None:
-        """What the command's work gives; ``None`` if something broke it off.
+        """Run the command's work and return its result; ``None`` if something broke it
+        off.
 
         A signal stops the current run, and without one breaks everything off, as
         a second signal does.
@@ -147,8 +148,10 @@ class Driver:
             recording = Recording(lambda remark: say(words.text(remark)), know=know)
             observe, look_back = recording.observe, recording.look_back
             # Of several processes the first keeps what all have measured.
-            session.observers.append(lambda event: is_another() or observe(event))
-            session.look_back = lambda cases: is_another() or look_back(cases)
+            session.observers.append(
+                lambda event: is_secondary_process() or observe(event)
+            )
+            session.look_back = lambda cases: is_secondary_process() or look_back(cases)
         session.observers.append(self._narrate)
         try:
             async with following(session):
@@ -171,7 +174,7 @@ class Driver:
             SelectionError: if there is no terminal to ask on.
         """
         extent = experiments.extent(experiment)
-        sure |= is_another()  # the first asks
+        sure |= is_secondary_process()  # the first asks
         if not sure and extent.is_large and not await confirm(extent_text(extent)):
             raise Declined("Nothing was measured.")
         self.warn()
@@ -202,7 +205,7 @@ class Driver:
         """End the current run, if there is one; wait no longer where it is urgent."""
         if at_once:
             self._options.grace_seconds = 0.0
-        elif self.state.running and not is_another():
+        elif self.state.running and not is_secondary_process():
             return self.session.stop()
         return None
 
@@ -210,7 +213,7 @@ class Driver:
 async def _limited(
     work: Coroutine[Any, Any, _Result], stop: Stop, seconds: float
 ) -> _Result:
-    """What the work gives, which is stopped after some time.
+    """Run the work, and stop it after some time.
 
     Raises:
         CancelledError: there was no run to stop.

@@ -13,7 +13,7 @@ from jaxtui.commands.common import Whole, flag, named, valued
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import confirm
-from jaxtui.commands.terminal import put
+from jaxtui.commands.terminal import print_stdout
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
 from jaxtui.model.remark import SelectionError
@@ -126,11 +126,11 @@ def _delete(history: History, wanted: Filter, *, sure: bool) -> int:
         )
     count = history.count(wanted)
     if not count:
-        put("No measurement matches: `jaxtui history` lists all.")
+        print_stdout("No measurement matches: `jaxtui history` lists all.")
         return FINE
     what = f"This would delete {plural(count, 'measurement')} for good"
     if not sure and not interrupt.run(confirm(what)):
-        put("Nothing was deleted.")
+        print_stdout("Nothing was deleted.")
         return CASE_FAILED
-    put(f"Deleted {history.delete(wanted)} from {history.path}.")
+    print_stdout(f"Deleted {history.delete(wanted)} from {history.path}.")
     return FINE

@@ -40,7 +40,7 @@ from jaxtui.text import join_painted
 from jaxtui.view import program, words
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
-"""What can be printed, whole."""
+"""The texts that can be printed, whole."""
 
 
 @named("hlo", "jaxtui hlo selu --stage stablehlo", "jaxtui hlo train.py:step")
@@ -128,7 +128,7 @@ class Inspecting(Driver):
     def answer(
         self, *, quiet: bool, where: str = ""
     ) -> tuple[Inspected | None, WorkFailed | None]:
-        """What came of it, and why nothing did, which is said unless ``quiet``."""
+        """Return the result, and the failure, which is printed unless ``quiet``."""
         job = self.state.jobs.get("inspection")
         failed = job.failed if job else None
         if failed is not None and not quiet:

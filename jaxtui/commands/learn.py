@@ -28,7 +28,7 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
-from jaxtui.commands.terminal import in_colour, is_terminal, put, say
+from jaxtui.commands.terminal import in_colour, is_terminal, print_stdout, say
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Setting
 from jaxtui.lessons.course import Attempt
@@ -118,7 +118,7 @@ def command(
     course = _Course(common, lesson, as_json)
 
     async def where() -> Setting:
-        """Where the lesson runs, as soon as the devices are known."""
+        """Return the setting of the lesson, as soon as the devices are known."""
         async with course.progress():
             await course.session.ready()
             course.session.refuse("verdicts")
@@ -173,7 +173,7 @@ class _Course(Driver):
         self.played: tuple[StepRun, ...] = ()
 
     async def play_step(self, number: int, here: Setting) -> Setting:
-        """What it says, the learner's guess, its works, what came of them.
+        """Play a step: its text, the learner's guess, its works, its results.
 
         Returns:
             Where the next step runs: the size may have grown.
@@ -183,7 +183,7 @@ class _Course(Driver):
         run = StepRun(step, here)
         if not self._as_json:
             opening = _page(lesson, number, run, Attempt())
-            put(_text(partial(opening.opening, first=first), again=not first))
+            print_stdout(_text(partial(opening.opening, first=first), again=not first))
             if step.question and can_ask():
                 guessed = await guess(view.LETTERS[: len(step.question.choices)])
         try:
@@ -197,8 +197,8 @@ class _Course(Driver):
                 trouble = words.why(run.outcome.problem)
                 page = _page(lesson, number, run, Attempt(guessed, run, (), trouble))
                 if drawing := plot(page.figures.picture, elsewhere=COLUMNS):
-                    put(join_painted((drawing, "")))
-                put(_text(page.ending, last=True))
+                    print_stdout(join_painted((drawing, "")))
+                print_stdout(_text(page.ending, last=True))
             if run.outcome.problem is None and (
                 unsaved := kept.add(lesson.name, step.title)
             ):
@@ -207,7 +207,7 @@ class _Course(Driver):
 
     @property
     def flawed(self) -> bool:
-        """Whether something has no result."""
+        """True if something has no result."""
         outcomes = (played.outcome for played in self.played)
         return any(outcome.problem or outcome.failures for outcome in outcomes)
 

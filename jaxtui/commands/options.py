@@ -39,7 +39,8 @@ _T = TypeVar("_T")
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # not in every click
-    """What a parser makes of a text; it answers a mistake with ``SelectionError``.
+    """A type of option: the result of a parser, which refuses with
+    ``SelectionError``.
 
     Args:
         name: of the type.
@@ -57,7 +58,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not in every click
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """What the text means."""
+        """Parse the text."""
         return self._parse(value) if isinstance(value, str) else value
 
     def shell_complete(
@@ -83,7 +84,7 @@ def only(chosen: Sequence[_T], noun: str) -> _T:
 
 
 def one_of(noun: str, known: Sequence[str]) -> Parsed:
-    """One of some words, whatever its case."""
+    """Return the type of an option that takes one of some words, whatever its case."""
     return Parsed(noun, lambda text: selection.choose(text, known, noun), known)
 
 
@@ -284,7 +285,7 @@ class Cases:
         catalogue: Sequence[OpInfo],
         known_devices: Sequence[Device],
     ) -> Experiment:
-        """As ``experiments.build``, with all that was typed."""
+        """Build an experiment like ``experiments.build``, with all typed options."""
         others = not all(is_own(choice.name) for choice in choices)
         found = experiments.build(
             choices,
@@ -315,7 +316,7 @@ class Cases:
         return found
 
     def spans(self, catalogue: Sequence[OpInfo]) -> bool:
-        """Whether the only op runs on several devices at once."""
+        """Return whether the only op runs on several devices at once."""
         info = experiments.op_info(self.choice(catalogue).name, catalogue)
         return self.mesh is not None or (info is not None and info.collective)
 

@@ -13,8 +13,8 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Decorator, composed, flag, valued
 from jaxtui.commands.terminal import (
     in_colour,
-    is_another,
-    put,
+    is_secondary_process,
+    print_stdout,
     put_bytes,
     say,
     width_of,
@@ -38,7 +38,7 @@ from jaxtui.view.text import wrap
 
 @dataclass(frozen=True, slots=True)
 class Exports:
-    """Where to write to, checked as far as that can be known beforehand."""
+    """The files to write, checked as far as that can be known beforehand."""
 
     paths: tuple[Path, ...] = ()
     replace: bool = False
@@ -183,7 +183,7 @@ def close(
     """
     written, shown = True, ""
     try:
-        if exports.paths and not is_another():
+        if exports.paths and not is_secondary_process():
             if contents is None:
                 say("There are no results yet, so jaxtui wrote no file.")
             else:
@@ -192,7 +192,7 @@ def close(
         if as_json:
             put_bytes(encode(document))
         elif text is not None and (shown := text()):
-            put(shown)
+            print_stdout(shown)
     if interrupt.happened:
         first = "Interrupted before the run began."
         so_far = "Interrupted: these are the results so far."

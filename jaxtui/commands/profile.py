@@ -75,7 +75,7 @@ OF_SCRIPTS = ("after", "after_steps", "seconds")
 
 
 class _Command(Command):
-    """What follows a program belongs to it."""
+    """A command whose arguments after a program belong to the program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         values = {
@@ -97,7 +97,7 @@ class _Command(Command):
 
 
 def _is_script(text: str) -> bool:
-    """Whether it is a program, and no function of a file nor an op."""
+    """Return whether a text names a program, and no function of a file nor an op."""
     return text.endswith(".py") or ("/" in text and ":" not in text)
 
 
@@ -254,7 +254,7 @@ def _refuse_others(
 
 
 class _Shown:
-    """What a command does with a profile.
+    """The output of a profile.
 
     Args:
         by: the key of the table.
@@ -389,7 +389,7 @@ def _program(
 
 
 async def _captured(folder: Path, source: str) -> Profile | WorkFailed:
-    """What there is of the profile of a program."""
+    """Read the profile of a program."""
     if (folder / "done").exists():
         profile = await traces.read(folder, _tell)
         if isinstance(profile, Profile):

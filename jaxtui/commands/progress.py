@@ -11,7 +11,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from jaxtui import format as fmt
-from jaxtui.commands.terminal import is_another, is_terminal, takes_codes, wipe
+from jaxtui.commands.terminal import (
+    is_secondary_process,
+    is_terminal,
+    takes_codes,
+    wipe,
+)
 from jaxtui.model.remark import SelectionError
 from jaxtui.state import State
 from jaxtui.text import visible
@@ -38,7 +43,7 @@ async def _typed_line() -> str:
 
 
 async def confirm(what: str) -> bool:
-    """Whether its user, told what would happen, types yes.
+    """Ask the user, and return whether the answer is yes.
 
     Raises:
         SelectionError: if there is no terminal to ask on.
@@ -51,7 +56,7 @@ async def confirm(what: str) -> bool:
 
 
 def can_ask() -> bool:
-    """Whether a person sees a question and can answer it."""
+    """Return whether a person sees a question and can answer it."""
     return all(map(is_terminal, (sys.stdin, sys.stdout, sys.stderr)))
 
 
@@ -151,7 +156,7 @@ async def _tick(draw: Callable[[float], str]) -> None:
         # One column stays free: a full last column would wrap the line.
         columns = shutil.get_terminal_size().columns - 1
         await asyncio.sleep(REDRAW_SECONDS)
-        if is_another():
+        if is_secondary_process():
             continue
         text = visible(draw(time.monotonic() - began), line=True)
         sys.stderr.write(f"\r{text[:columns]}\x1b[K")

@@ -40,7 +40,7 @@ from jaxtui.view.export import PICTURES, Contents, of_report
 from jaxtui.view.report import Report
 
 ROOF_SECONDS = 10.0
-"""For the roofs, unless a budget was typed: then it is a third of that."""
+"""Seconds for the roofs; with a typed budget it is a third of that."""
 
 
 @named(
@@ -183,7 +183,7 @@ def _possible(experiment: Experiment, catalogue: Sequence[OpInfo]) -> Experiment
 class _Roofline(Driver):
     @property
     def roofs(self) -> RoofsMeasured | None:
-        """What is known of them; ``None`` before the first."""
+        """The roofs so far; ``None`` before the first."""
         job = self.state.jobs.get("roofs")
         if job is None or not isinstance(job.work, Roofs):
             return None

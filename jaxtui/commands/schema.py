@@ -9,7 +9,7 @@ import msgspec
 
 from jaxtui.commands import FINE, ops
 from jaxtui.commands.common import named
-from jaxtui.commands.terminal import put
+from jaxtui.commands.terminal import print_stdout
 from jaxtui.model.remark import SelectionError
 from jaxtui.view import (
     audit,
@@ -70,10 +70,10 @@ def command(name: str | None) -> int:
     """Print the JSON Schema of a command's document; without a command, list them."""
     if name is None:
         for known in DOCUMENTS:
-            put(known)
+            print_stdout(known)
         return FINE
     if name not in DOCUMENTS:
         known = ", ".join(DOCUMENTS)
         raise SelectionError(f'"{name}" prints no document: choose one of {known}.')
-    put(msgspec.json.format(msgspec.json.encode(schema(name))).decode())
+    print_stdout(msgspec.json.format(msgspec.json.encode(schema(name))).decode())
     return FINE

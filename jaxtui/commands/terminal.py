@@ -26,7 +26,7 @@ def prepare_streams() -> None:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at this stream; no one looks at a closed one."""
+    """Return whether a person looks at this stream; no one looks at a closed one."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
@@ -36,12 +36,12 @@ def width_of(stream: TextIO | None) -> int | None:
 
 
 def takes_codes(stream: TextIO | None) -> bool:
-    """Whether a person looks at it on a terminal that knows more than lines."""
+    """Return whether a person looks at it on a terminal that knows more than lines."""
     return is_terminal(stream) and os.environ.get("TERM") != "dumb"
 
 
 def in_colour() -> bool:
-    """Whether stdout takes colours."""
+    """Return whether stdout takes colours."""
     return takes_codes(sys.stdout) and not os.environ.get("NO_COLOR")
 
 
@@ -56,7 +56,7 @@ STDERR = 2
 """The descriptor: a program writes to it, whatever Python has made of it."""
 
 MOST_SIGNALS = 3
-"""That a program gets; the next one kills it, and with it what was seen of it."""
+"""Signals that a program gets; the next one kills it, and with it its audit."""
 
 
 class PassedOn:
@@ -85,7 +85,7 @@ class PassedOn:
 
 
 def say(text: str, *, fails: bool = False) -> None:
-    """Write lines to stderr; whether anybody can read them is of no consequence.
+    """Write lines to stderr; errors on a closed stderr are ignored.
 
     On a terminal they are broken between words.
 
@@ -93,7 +93,7 @@ def say(text: str, *, fails: bool = False) -> None:
         text: the lines.
         fails: this process fails for this reason; else process 0 says the same.
     """
-    if is_another() and not fails:
+    if is_secondary_process() and not fails:
         return
     with contextlib.suppress(OSError):
         wipe()
@@ -110,7 +110,7 @@ def say(text: str, *, fails: bool = False) -> None:
             print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
-def put(text: str) -> None:
+def print_stdout(text: str) -> None:
     """Write a result to stdout; characters that its encoding lacks become ASCII.
 
     Raises:
@@ -131,14 +131,16 @@ def joined_as(process: int) -> None:
     _process = process
 
 
-def is_another() -> bool:
-    """Whether another process prints for all: this one says only why it fails."""
+def is_secondary_process() -> bool:
+    """Return whether another process prints for all: this one prints only why
+    it fails.
+    """
     return _process > 0
 
 
 def put_bytes(data: bytes) -> None:
     """Raises ``CannotRun`` if not all could be written."""
-    if is_another():
+    if is_secondary_process():
         return
     wipe()
     if sys.stdout is None:
@@ -154,7 +156,7 @@ def put_bytes(data: bytes) -> None:
 
 
 def broken(error: OSError) -> CannotRun:
-    """What to say where stdout takes no more."""
+    """Explain that stdout takes no more."""
     return CannotRun(f"Could not print everything: {error.strerror}.")
 
 

@@ -150,7 +150,7 @@ class JaxtuiApp(BaseApp):
         hold: keep the accelerator without input.
         fps: redraws per second at most; ``None`` means 4, or 2 over SSH.
         clock: monotonic seconds.
-        classroom: open the class view as soon as there are devices, or none for sure.
+        classroom: open the class view as soon as devices are known, even if none.
     """
 
     TITLE = "jaxtui"
@@ -220,7 +220,7 @@ class JaxtuiApp(BaseApp):
         self.set_interval(5.0, self.release_if_idle)
         self.set_interval(5.0, self.end_without_terminal)
         self.run_worker(self.session.follow(), name="engine", group="engine")
-        interrupt.tell(self._end_by_signal)
+        interrupt.notify(self._end_by_signal)
         # The shell wrote on the screen meanwhile, so all of it must be drawn again.
         self.app_resume_signal.subscribe(
             self, lambda _: self.screen.refresh(repaint=True, layout=True)

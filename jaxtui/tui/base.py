@@ -81,8 +81,8 @@ _FREQUENT = (
     CheckDone,
 )
 """Events that wait for the next redraw, after the first ``Progress`` of a run, which
-ends "starting"; whatever else happens is shown at once. Of ``Hello`` because devices
-that follow at once would wait until the frame that it causes is over."""
+ends "starting"; all others are shown at once. ``Hello`` is delayed, too: drawing it
+would delay the device list that follows immediately."""
 
 
 class BaseApp(App[None]):

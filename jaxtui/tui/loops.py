@@ -17,8 +17,8 @@ from jaxtui.tui.modal import Modal
 from jaxtui.tui.state import State
 
 FIRST_CALLS = 20
-"""Fewer than any runtime lets be in flight, so that nothing holds the host back: the
-first look shall show the hand-over alone."""
+"""Fewer calls than any queue holds, so that nothing blocks the host: the first view
+should show only dispatch."""
 
 BUDGET_SECONDS = 6.0
 """Seconds of a loop that the user waits for, compile included."""

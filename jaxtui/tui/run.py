@@ -112,7 +112,7 @@ def run_app(
     # The client's modules are needed only now; the engine has been started long ago.
     from jaxtui.engine.client import EngineClient
 
-    with interrupt.heeded():
+    with interrupt.handled():
         # The terminal must not be left as the app has set it.
         interrupt.heed(signal.SIGQUIT)
         engine = EngineClient(options, process)

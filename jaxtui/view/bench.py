@@ -33,9 +33,9 @@ from jaxtui.view.figures import (
     against_numpy,
     awaited,
     bar_role,
+    cached_per_run,
     figure,
     numpy_of,
-    once_per_run,
     rate_role,
     share_of_peak,
     sparkline,
@@ -369,7 +369,7 @@ def names(run: Job) -> Iterator[Column]:
     yield Column("mode", "mode", modes)
 
 
-@once_per_run
+@cached_per_run
 def _differing(run: Job) -> frozenset[str]:
     """Return the fields that differ between cases; NumPy has the host in any case."""
     cases = [case.case for case in run.cases]
@@ -541,7 +541,7 @@ def telling(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
     return tuple(remark for remark in remarks if remark.code not in USUAL)
 
 
-@once_per_run
+@cached_per_run
 def notes(run: Job) -> tuple[Remark, ...]:
     """Return the notes on the whole run, as far as it is measured."""
     return run_notes(case.measurement for case in run.cases if case.measurement)

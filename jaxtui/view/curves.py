@@ -21,7 +21,7 @@ from jaxtui.state import CaseState, Job
 from jaxtui.view import calls, collectives
 from jaxtui.view.figures import (
     against_numpy,
-    once_per_run,
+    cached_per_run,
     ready_interval,
     share_of_peak,
 )
@@ -146,13 +146,13 @@ def picture(
     )
 
 
-@once_per_run
+@cached_per_run
 def labels(run: Job) -> tuple[str, ...]:
     """The curves of a run, in its order."""
     return tuple(dict.fromkeys(label_of(case, run) for case in run.cases))
 
 
-@once_per_run
+@cached_per_run
 def tints(run: Job) -> tuple[int, ...]:
     """The place of each curve's colour: that of its mode for the first of a mode."""
     modes = {label_of(case, run): case.case.mode for case in run.cases}
@@ -174,7 +174,7 @@ def label_of(case: CaseState, run: Job) -> str:
     return " ".join((case.case.mode, *facts))
 
 
-@once_per_run
+@cached_per_run
 def _telling(run: Job) -> tuple[str, ...]:
     """Return the fields other than mode and size that differ between the cases of a
     run.

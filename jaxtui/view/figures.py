@@ -23,8 +23,8 @@ APART = 2.0
 _T = TypeVar("_T")
 
 
-def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
-    """A function that remembers its answer for the snapshot that it was last asked of.
+def cached_per_run(compute: Callable[[Job], _T]) -> Callable[[Job], _T]:
+    """Cache a function's result for the last snapshot of a run.
 
     Every case of a run asks about all of its cases: without this, a redraw of a
     thousand cases looks at a million.
@@ -34,7 +34,7 @@ def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
     def answer(run: Job) -> _T:
         nonlocal last
         if last is None or last[0] is not run:
-            last = run, work_out(run)
+            last = run, compute(run)
         return last[1]
 
     return answer
@@ -82,7 +82,7 @@ def ready_interval(case: CaseState) -> Interval | None:
     return measured.ready.interval
 
 
-@once_per_run
+@cached_per_run
 def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
     """Return the cases that NumPy ran, by op and size."""
     cases: dict[tuple[str, int], list[CaseState]] = {}

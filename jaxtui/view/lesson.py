@@ -178,7 +178,7 @@ class PageFigures(msgspec.Struct, frozen=True):
         *,
         live: bool,
     ) -> PageFigures:
-        """Ask the step.
+        """Evaluate the step's conclusion.
 
         Args:
             step: which one.

@@ -14,7 +14,7 @@ from jaxtui.analysis.examination import begin, of_level
 from jaxtui.commands.check import check_line
 from jaxtui.commands.output import Exports, close
 from jaxtui.commands.progress import live_line, progress_line
-from jaxtui.commands.terminal import put, say
+from jaxtui.commands.terminal import print_stdout, say
 from jaxtui.engine.process import engine_command
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
@@ -97,7 +97,7 @@ def test_a_terminal_of_ascii_reads_well(monkeypatch: pytest.MonkeyPatch) -> None
         streams[name] = raw
         monkeypatch.setattr(f"sys.{name}", raw)
     say("██░░ 12 µs ± 3 % × 2")
-    put("box · jax 0.12.0 — a…b ≥ 2, 0.65–1.63 ms ╭─╮ ⣿")
+    print_stdout("box · jax 0.12.0 — a…b ≥ 2, 0.65–1.63 ms ╭─╮ ⣿")
     for raw in streams.values():
         raw.flush()
     assert streams["stderr"].buffer.getvalue() == b"##-- 12 us ? 3 % x 2\n"
