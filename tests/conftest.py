@@ -7,6 +7,7 @@ import os
 import tempfile
 import textwrap
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,11 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 os.environ.pop("JAX_ENABLE_X64", None)
 # XLA reads its flags once. What tests compile runs a few times, and optimizing it would
 # take longer; processes that tests start do optimize.
-os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
-import jax
+QUICK = "--xla_backend_optimization_level=0"
+if version("jaxlib").startswith(("0.6.", "0.7.", "0.8.", "0.9.", "0.10.")):
+    QUICK += " --xla_cpu_use_fusion_emitters=false"
+os.environ["XLA_FLAGS"] = QUICK
+import jax  # noqa: E402
 
 jax.devices()
 del os.environ["XLA_FLAGS"]
