@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from jaxtui.measure import devices, ops, own, peaks, settings, tensorflow_numpy
+from jaxtui.measure import devices, ops, own, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.host import available_host_bytes
@@ -32,6 +32,7 @@ from jaxtui.model import (
 )
 from jaxtui.model.machine import members
 from jaxtui.model.mesh import mesh_of
+from jaxtui.xla import peaks
 
 ALLOWANCE_BYTES = 16 * 2**20
 """Bytes for the program itself and the allocator's rounding."""
@@ -116,7 +117,12 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
         host_needed = host_memory_bytes(op, case)
         if device is not None:
             matrix = op.takes_precision
-            rate = peaks.of_case(case, device.device_kind, matrix=matrix)
+            rate = peaks.peak(
+                device.device_kind,
+                case.dtype,
+                settings.precision(case),
+                matrix=matrix,
+            )
             rate = peaks.of_group(rate, len(members(case.device)))
     times = len(members(case.device))
     flops = op.flops(case.size, case.dtype) if op else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,44 +11,12 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import SingleDeviceSharding
 
-from jaxtui.measure import peaks
 from jaxtui.measure.devices import probe
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import Case, Peak, Precision
-from jaxtui.model.own import XLA_DTYPES, itemsize
-from jaxtui.model.programs import Exchanged, Fusion, Program, ProgramMemory
-
-_COMPUTATION = re.compile(
-    r"^(ENTRY )?%?([\w.\-]+) [^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL
-)
-_INSTRUCTION = re.compile(
-    r"^\s+(?:ROOT )?%?([\w.\-]+) = .*? ([a-z][\w\-]*)\((.*)$", re.MULTILINE
-)
-_TO_APPLY = re.compile(r"to_apply=%?([\w.\-]+)")
-_CALLS = re.compile(r"calls=%?([\w.\-]+)")
-_LEADS_TO = re.compile(
-    r"(?:to_apply|body|condition|branch_computations|true_computation"
-    r"|false_computation)=(\{[^}]*\}|[^\s,]+)"
-)
-_NAME = re.compile(r"[\w.\-]+")
-_KIND = re.compile(r"kind=(\w+)")
-
-IDLE = frozenset(
-    {
-        "after-all",
-        "bitcast",
-        "constant",
-        "get-tuple-element",
-        "parameter",
-        "partition-id",
-        "replica-id",
-        "tuple",
-    }
-)
-"""Instructions that name or rearrange values and do nothing on the device."""
-
-_CONTROL = frozenset({"call", "conditional", "while"})
-"""Instructions that run other computations as they stand."""
+from jaxtui.model.programs import Program, ProgramMemory
+from jaxtui.xla import peaks
+from jaxtui.xla import programs as hlo
 
 
 def shapes(op: Op, case: Case, device: Any) -> list[jax.ShapeDtypeStruct]:
@@ -169,19 +136,24 @@ def counted_flops(stage: Any) -> float | None:
 
 def read(compiled: Any, device_kind: str) -> Program:
     """Kernels, XLA's own counts, and memory."""
-    text = text_of(compiled)
-    found = None if text is None else instructions(text)
+    program = probe(lambda: hlo.read(_serialized(compiled)))
     known = costs(compiled) or {}
+    kernels = program.kernels() if program else None
     return Program(
-        kernels=None if found is None else sum(found.values()),
-        instructions=found or {},
-        fusions=() if text is None else fusions(text),
-        collectives=() if text is None else collectives(text),
+        kernels=None if kernels is None else sum(kernels.values()),
+        instructions=kernels or {},
+        fusions=tuple(program.fusions()) if program else (),
+        collectives=tuple(program.exchanges()) if program else (),
         xla_flops=_number(known, "flops"),
         xla_bytes=_number(known, "bytes accessed"),
         xla_transcendentals=_number(known, "transcendentals"),
         memory=_memory(compiled, device_kind),
     )
+
+
+def _serialized(compiled: Any) -> bytes:
+    (module,) = compiled.runtime_executable().hlo_modules()
+    return bytes(module.as_serialized_hlo_module_proto())
 
 
 def _number(known: dict[str, Any], name: str) -> float | None:
@@ -278,185 +250,3 @@ def _inner(equation: Any) -> Iterator[Any]:
             jaxpr = getattr(part, "jaxpr", part)
             if hasattr(jaxpr, "eqns"):
                 yield jaxpr
-
-
-class Instruction(NamedTuple):
-    name: str
-    opcode: str
-    rest: str
-    """Operands and attributes, as they are written."""
-
-
-class Module(NamedTuple):
-    computations: dict[str, tuple[Instruction, ...]]
-    entry: str | None
-    """The name of the one that the others are called from."""
-
-
-def module(text: str) -> Module:
-    """The program whose text this is."""
-    computations: dict[str, tuple[Instruction, ...]] = {}
-    entry = None
-    for first, name, body in _COMPUTATION.findall(text):
-        computations[name] = tuple(map(Instruction._make, _INSTRUCTION.findall(body)))
-        if first:
-            entry = name
-    return Module(computations, entry)
-
-
-def instructions(text: str) -> dict[str, int] | None:
-    """The instructions of the entry computation that do something, by their opcode.
-
-    Each is a kernel of its own, or a copy; what XLA fused lies inside a ``fusion``. The
-    two halves of an asynchronous one, such as ``copy-start`` and ``copy-done``, count
-    once, under the name of both. A loop counts once, whatever its body holds. A
-    ``call`` is nothing by itself, so what it calls is counted: XLA for the CPU wraps so
-    whatever it splits among threads.
-
-    Returns:
-        The most frequent first; ``None`` where there is no entry computation.
-    """
-    program = module(text)
-    if program.entry is None:
-        return None
-    counted = Counter(
-        one.opcode.removesuffix("-start") for one in _working(program, program.entry)
-    )
-    return dict(counted.most_common())
-
-
-def fusions(text: str) -> tuple[Fusion, ...]:
-    """The fusions that run as kernels of a program, those in its loops included.
-
-    What lies in the comparator of a sort, or in the function of a reduction, is a part
-    of that kernel.
-    """
-    program, found = module(text), list[Fusion]()
-    for name in _in_control(program):
-        for one in program.computations[name]:
-            fused = _CALLS.search(one.rest)
-            if one.opcode != "fusion" or fused is None:
-                continue
-            inside = program.computations.get(fused[1], ())
-            counted = Counter(each.opcode for each in inside if each.opcode not in IDLE)
-            kind = _KIND.search(one.rest)
-            found.append(
-                Fusion(
-                    name=one.name,
-                    kind=kind[1] if kind else "",
-                    operations=dict(counted.most_common()),
-                )
-            )
-    return tuple(found)
-
-
-_EXCHANGE = re.compile(
-    r"^\s+(?:ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) "
-    r"(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all"
-    r"|collective-permute|collective-broadcast)(-start)?\((.*)$",
-    re.MULTILINE,
-)
-_ARRAY = re.compile(r"\b(" + "|".join(XLA_DTYPES) + r")\[([\d,]*)\]")
-_GROUPS = re.compile(
-    r"replica_groups=(?P<mesh>mesh\[[^\]]*\](?: ?\{[^}]*\})?)"
-    r"|replica_groups=(?P<iota>\[[\d,]+\]<=\[[\d,]+\](?:T\([\d,]+\))?)"
-    r"|(?:replica_groups|source_target_pairs)=(?P<lists>\{(?:\{[\d,]*\},?)*\})"
-)
-_AXIS = re.compile(r"'([^']+)'(?:=(\d+))?")
-
-
-def collectives(text: str) -> tuple[Exchanged, ...]:
-    """Every collective of a program, wherever it stands."""
-    found: list[Exchanged] = []
-    for name, shape, kind, start, rest in _EXCHANGE.findall(text):
-        sizes = [
-            math.prod(map(int, filter(None, dims.split(","))))
-            * itemsize(XLA_DTYPES[dtype])
-            for dtype, dims in _ARRAY.findall(shape)
-        ]
-        # The first half of an asynchronous one has its operands in its type, too.
-        both = start and kind != "all-reduce"
-        size = max(sizes, default=0) if both else sum(sizes)
-        match = _GROUPS.search(rest)
-        groups, participants = _grouped(match) if match else (None, None)
-        if kind == "reduce-scatter" and not both:
-            size *= participants or 1
-        found.append(
-            Exchanged(
-                name=name,
-                kind=kind,
-                bytes=size,
-                groups=groups,
-                participants=participants,
-                replica_groups=match[0].partition("=")[2] if match else "",
-            )
-        )
-    return tuple(found)
-
-
-def _grouped(match: re.Match[str]) -> tuple[int | None, int | None]:
-    """How many groups, and devices of each."""
-    if mesh := match["mesh"]:
-        axes, _, over = mesh.partition("]")
-        sizes = {axis: int(size or 1) for axis, size in _AXIS.findall(axes)}
-        named = [axis for axis, _ in _AXIS.findall(over)] or [*sizes]
-        # A part of an axis has a name of its own, which is not among them.
-        if not sizes.keys() >= {*named}:
-            return None, None
-        each = math.prod(sizes[axis] for axis in named)
-        return math.prod(sizes.values()) // each, each
-    if iota := match["iota"]:
-        shape = [int(size) for size in iota[1:].partition("]")[0].split(",")]
-        return math.prod(shape[:-1]), shape[-1]
-    lists = [
-        [int(number) for number in part.split(",") if number]
-        for part in re.findall(r"\{([\d,]*)\}", match["lists"])
-    ]
-    if match[0].startswith("source_target_pairs"):
-        lists = _rings({pair[0]: pair[1] for pair in lists if len(pair) == 2})
-    if not lists or not lists[0]:
-        return None, None
-    return len(lists), len(lists[0])
-
-
-def _rings(following: dict[int, int]) -> list[list[int]]:
-    """Chains of devices each of which sends to the next."""
-    waiting, rings = {*following, *following.values()}, list[list[int]]()
-    starts = [*(waiting - {*following.values()}), *sorted(following)]
-    for start in starts:
-        ring: list[int] = []
-        at: int | None = start
-        while at in waiting:
-            waiting.discard(at)
-            ring.append(at)
-            at = following.get(at)
-        if ring:
-            rings.append(ring)
-    return rings
-
-
-def _in_control(program: Module) -> tuple[str, ...]:
-    """The entry, and the bodies of the calls, loops and branches that it leads to."""
-    waiting = [program.entry] if program.entry else []
-    reached: dict[str, None] = {}
-    while waiting:
-        name = waiting.pop()
-        if name in reached or name not in program.computations:
-            continue
-        reached[name] = None
-        for one in program.computations[name]:
-            if one.opcode in _CONTROL:
-                for words in _LEADS_TO.findall(one.rest):
-                    waiting.extend(_NAME.findall(words))
-    return tuple(reached)
-
-
-def _working(program: Module, name: str) -> Iterator[Instruction]:
-    for one in program.computations.get(name, ()):
-        if one.opcode in IDLE or one.opcode.endswith("-done"):
-            continue
-        called = _TO_APPLY.search(one.rest) if one.opcode == "call" else None
-        if called and called[1] in program.computations:
-            yield from _working(program, called[1])
-        else:
-            yield one

@@ -1,6 +1,6 @@
 """The runtime's own trace of a piece of work: when its programs ran, by its own clock.
 
-``jax.profiler`` writes what the runtime saw into a file, ``xspace`` reads that, and
+``jax.profiler`` writes what the runtime saw into a file, ``traces`` reads that, and
 ``kernels`` finds what the devices ran.
 
 Tracing costs: what is traced here is not what a stopwatch should read.
@@ -24,10 +24,10 @@ import jax
 import jax._src.profiler
 import msgspec
 
-from jaxtui.measure import kernels, xspace
 from jaxtui.measure.errors import RefusedError
-from jaxtui.measure.kernels import HOST, PROGRAMS, start_of
 from jaxtui.model import Fact, LoopCall, Remark
+from jaxtui.xla import kernels, traces
+from jaxtui.xla.kernels import HOST, PROGRAMS, start_of
 
 MOST_EVENTS = 100_000
 """Reading one takes some 5 µs."""
@@ -91,7 +91,7 @@ def record(work: Callable[[], object]) -> Trace:
     return read(recorded(marked)[0], marks)
 
 
-def recorded(work: Callable[[], object]) -> tuple[xspace.Space, int]:
+def recorded(work: Callable[[], object]) -> tuple[traces.Space, int]:
     """Do a piece of work under the profiler; what it raises is passed on.
 
     What is still computed when the work ends is cut off. The trace goes through a file,
@@ -119,11 +119,11 @@ def recorded(work: Callable[[], object]) -> tuple[xspace.Space, int]:
             raise
         try:
             profiler.stop_trace()
-            files = xspace.files(Path(folder))
+            files = traces.files(Path(folder))
             size = sum(file.stat().st_size for file in files)
             if not files or size > MOST_BYTES:
                 raise OSError(f"{len(files)} files, {size} bytes")
-            return xspace.load(files[0]), size
+            return traces.load(files[0]), size
         except Exception as error:  # of the profiler
             raise MissingTraceError(failed(error)) from error
 
@@ -173,7 +173,7 @@ def too_large(events: int) -> Remark:
     return Remark("trace-too-large", {"events": events})
 
 
-def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
+def read(data: traces.Space, marks: Sequence[Mark]) -> Trace:
     """The runs of a trace, on the host's clock.
 
     Args:
@@ -189,7 +189,7 @@ def read(data: xspace.Space, marks: Sequence[Mark]) -> Trace:
     if count > MOST_EVENTS:
         raise MissingTraceError(too_large(count))
     groups: dict[Hashable, list[TracedRun]] = defaultdict(list)
-    marked: list[xspace.Event] = []
+    marked: list[traces.Event] = []
     for timeline in kernels.timelines(data):
         if timeline.plane == HOST:
             every = chain(*timeline.lines.values())

@@ -26,7 +26,6 @@ from jaxtui.measure import (
     inputs,
     ops,
     own,
-    peaks,
     programs,
     settings,
     tensorflow_numpy,
@@ -52,6 +51,7 @@ from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 from jaxtui.model.mesh import mesh_of
 from jaxtui.model.own import WHOLE
 from jaxtui.model.remark import Remark
+from jaxtui.xla import peaks
 
 Scope = Callable[[], AbstractContextManager[Any]]
 """Makes the contexts in which calls run: x64, default device."""
@@ -362,7 +362,9 @@ def of_op(
         workload.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
         workload.resident = resident
         matrix = op.takes_precision
-        peak = peaks.of_case(case, device.device_kind, matrix=matrix)
+        peak = peaks.peak(
+            device.device_kind, case.dtype, settings.precision(case), matrix=matrix
+        )
         workload.peak = peaks.of_group(peak, times)
     return workload
 
@@ -475,7 +477,8 @@ def of_function(
         own=True,
         # What it multiplies is seen when it is traced.
         peak=peaks.of_group(
-            peaks.of_case(case, device.device_kind, matrix=False), max(1, len(group))
+            peaks.peak(device.device_kind, case.dtype, matrix=False),
+            max(1, len(group)),
         ),
     )
     hosted = case.inputs == "host" and case.mode == "eager"

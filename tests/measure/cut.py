@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jaxtui.measure import xspace
-from jaxtui.measure.kernels import DEVICES, HOST
+from jaxtui.xla import traces
+from jaxtui.xla.kernels import DEVICES, HOST
 from tests.measure import spaces
 
 RUNS = 2
@@ -30,7 +30,7 @@ PATH = re.compile(rb"(/[\w.-]+)+/(?=[\w-]+\.py)")
 """Of a source file: all but its name."""
 
 
-def cut(space: xspace.Space, program: str) -> bytes:
+def cut(space: traces.Space, program: str) -> bytes:
     """The trace of the runs of one program."""
     device = next(plane for plane in space.planes if plane.name.startswith(DEVICES))
     modules = [line for line in device.lines if line.name == "XLA Modules"]
@@ -45,7 +45,7 @@ def cut(space: xspace.Space, program: str) -> bytes:
             planes.append(
                 _plane(plane, 0, end, only={"step_num", "run_id", "correlation_id"})
             )
-        elif plane.name == xspace.PROGRAMS:
+        elif plane.name == traces.PROGRAMS:
             protos = {
                 name: spaces.Named(stats={"Hlo Proto": _short(proto)})
                 for name, proto in space.programs()
@@ -56,7 +56,7 @@ def cut(space: xspace.Space, program: str) -> bytes:
 
 
 def _plane(
-    plane: xspace.Plane, begin: int, end: int, only: set[str] | None = None
+    plane: traces.Plane, begin: int, end: int, only: set[str] | None = None
 ) -> spaces.Plane:
     names: dict[str, spaces.Named] = {}
     lines = []
@@ -95,7 +95,7 @@ def _short(data: bytes) -> bytes:
 
 def main() -> None:
     source, target, program = sys.argv[1:]
-    data = cut(xspace.load(Path(source)), program)
+    data = cut(traces.load(Path(source)), program)
     Path(target).write_bytes(gzip.compress(data, mtime=0))
 
 

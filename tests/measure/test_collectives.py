@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from jaxtui.measure import ops, planning, programs, workload
+from jaxtui.measure import ops, planning, workload
 from jaxtui.measure.inspection import run_inspection
 from jaxtui.measure.ops.collectives import Exchange
 from jaxtui.measure.own import specs as own_specs
@@ -266,36 +266,3 @@ def test_each_device_of_a_group_has_the_same_program():
         if isinstance(event, WorkFailed)
     ]
     assert [event.remark.code for event in failed] == ["program-of-each"]
-
-
-LINE = "  %x.1 = {shape} {op}(%p), channel_id=1, {groups}, metadata={{}}"
-
-
-@pytest.mark.parametrize(
-    ("shape", "op", "groups", "expected"),
-    [
-        ("f32[8,4]{1,0}", "all-reduce", "replica_groups={{0,1},{2,3}}", (128, 2, 2)),
-        ("bf16[8]{0}", "all-gather", "replica_groups=[2,4]<=[8]", (16, 2, 4)),
-        ("bf16[8]{0}", "all-gather", "replica_groups=[4,2]<=[2,4]T(1,0)", (16, 4, 2)),
-        ("bf16[8]{0}", "reduce-scatter", "replica_groups=[2,4]<=[8]", (64, 2, 4)),
-        (
-            "f32[8]{0:T(8,128)S(1)}",
-            "all-gather",
-            "replica_groups=mesh['axis_0'=4,'axis_1'=2] {'axis_0'}",
-            (32, 2, 4),
-        ),
-        ("f32[8]{0}", "all-reduce", "replica_groups=mesh['x'=8]", (32, 1, 8)),
-        (
-            "(f32[8]{0}, f32[8]{0}, u32[], u32[])",
-            "collective-permute-start",
-            "source_target_pairs={{0,1},{1,0},{2,3},{3,2}}",
-            (32, 2, 2),
-        ),
-        ("(f32[2], f32[2])", "all-reduce", "replica_groups={}", (16, None, None)),
-        ("f32[2]", "all-to-all", "replica_groups=new{1}", (8, None, None)),
-    ],
-)
-def test_groups_are_read_as_xla_writes_them(shape, op, groups, expected):
-    text = LINE.format(shape=shape, op=op, groups=groups)
-    (found,) = programs.collectives(f"ENTRY %main {{\n{text}\n}}\n")
-    assert (found.bytes, found.groups, found.participants) == expected

@@ -29,49 +29,6 @@ from tests.measure.running import FUNCTIONS, case, own
 
 SELU = case("selu", 4096)
 
-PROGRAM = """\
-HloModule jit_f, is_scheduled=true
-
-%compare.2 (a: f32[], b: f32[]) -> pred[] {
-  ROOT %fusion.9 = pred[] fusion(%a, %b), kind=kLoop, calls=%inner
-}
-
-%inner (a: f32[], b: f32[]) -> pred[] {
-  ROOT %lt.1 = pred[] compare(%a, %b), direction=LT
-}
-
-%added (p: f32[8]) -> f32[8] {
-  %c = f32[] constant(1)
-  %many = f32[8]{0} broadcast(%c), dimensions={}
-  ROOT %add.1 = f32[8]{0} add(%p, %many)
-}
-
-%parallel (p: f32[8]) -> f32[8] {
-  ROOT %fusion.1 = f32[8]{0} fusion(%p), kind=kLoop, calls=%added
-}
-
-%body (s: (s32[], f32[8])) -> (s32[], f32[8]) {
-  %x = f32[8]{0} get-tuple-element(%s), index=1
-  %fusion.2 = f32[8]{0} fusion(%x), kind=kInput, calls=%added
-  ROOT %t = (s32[], f32[8]{0}) tuple(%i, %fusion.2)
-}
-
-%cond (s: (s32[], f32[8])) -> pred[] {
-  ROOT %lt = pred[] compare(%i, %n), direction=LT
-}
-
-ENTRY %main.3 (x: f32[8]) -> f32[8] {
-  %x = f32[8]{0:T(128)} parameter(0), sharding={mesh[], [{}, {}]}
-  %copy-start = (f32[8]{0:T(128)S(1)}, u32[]{:S(2)}) copy-start(%x)
-  %copy-done = f32[8]{0:T(128)S(1)} copy-done(%copy-start)
-  %call = f32[8]{0} call(%copy-done), to_apply=%parallel
-  %sort.1 = f32[8]{0} sort(%call), dimensions={0}, to_apply=%compare.2
-  %loop = (s32[], f32[8]{0}) while(%start), condition=%cond, body=%body
-  ROOT %out = f32[8]{0} get-tuple-element(%loop), index=1
-}
-"""
-"""With lines as the compilers for a CPU and for a TPU write them."""
-
 
 def ended(of: Case, **changed: object) -> RunEvent:
     asked = Inspection(case=msgspec.structs.replace(of, **changed))
@@ -92,19 +49,7 @@ def refused(of: Case = SELU, **changed: object) -> WorkFailed:
     return result
 
 
-# Texts of programs.
-
-
-def test_what_a_call_wraps_counts_and_a_loop_and_a_pair_count_once() -> None:
-    counted = programs.instructions(PROGRAM)
-    assert counted == {"copy": 1, "fusion": 1, "sort": 1, "while": 1}
-    assert programs.instructions("module @jit_f {}") is None
-
-
-def test_fusions_are_those_that_run_as_kernels() -> None:
-    found = {one.name: (one.kind, one.operations) for one in programs.fusions(PROGRAM)}
-    inside = {"broadcast": 1, "add": 1}
-    assert found == {"fusion.1": ("kLoop", inside), "fusion.2": ("kInput", inside)}
+# Counts of programs.
 
 
 @pytest.mark.parametrize("wrap", [lambda costs: costs, lambda costs: [costs]])
@@ -266,7 +211,7 @@ def test_a_training_step_with_a_factory() -> None:
     functions = files.load_file(FUNCTIONS)
     args = jax.device_put(functions.step_args(48))
     compiled = jax.jit(lambda *args: functions.step(*args)).lower(*args).compile()
-    assert programs.instructions(compiled.as_text() or "") == found.program.instructions
+    assert programs.read(compiled, "").instructions == found.program.instructions
     assert "f32[8,48]" in found.jaxpr
     assert "tensor<8x48xf32>" in found.stablehlo
     assert (found.eager_kernels or 0) >= (found.program.kernels or 0)

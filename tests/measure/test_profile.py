@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxtui.analysis.profile import place, remarks, rows
-from jaxtui.measure import profile, xspace
+from jaxtui.measure import profile
 from jaxtui.measure.profile import NoProfileError, case
 from jaxtui.measure.profile.case import places
 from jaxtui.measure.profile.steps import STEP
 from jaxtui.model.profile import Kernel, Profile, Profiling
 from jaxtui.view import words
+from jaxtui.xla import traces
 from tests.measure import running
 from tests.measure.spaces import Event, Line, Named, Plane, event, space
 
@@ -42,7 +43,7 @@ def on_cpu(name: str, start: float, end: float, **stats: Any) -> Event:
 
 
 def read(*planes: Plane) -> Profile:
-    return profile.read(xspace.read(space(*planes)), "a trace")
+    return profile.read(traces.read(space(*planes)), "a trace")
 
 
 def cpu(*lines: tuple[Event, ...], host: tuple[Event, ...] = ()) -> Profile:
@@ -327,7 +328,7 @@ def test_of_two_captures_in_a_folder_the_latest_is_named(tmp_path: Path) -> None
 
 def recorded(name: str) -> Profile:
     file = Path(__file__).with_name("traces") / f"{name}.xplane.pb.gz"
-    return profile.read(xspace.read(gzip.decompress(file.read_bytes())), name)
+    return profile.read(traces.read(gzip.decompress(file.read_bytes())), name)
 
 
 def test_a_recorded_tpu_says_what_xprof_says_of_it() -> None:
@@ -490,7 +491,7 @@ def test_a_trace_of_too_many_events_is_refused(monkeypatch: Any) -> None:
 def test_what_the_profiler_says_itself_is_passed_on() -> None:
     plane = Plane("/host:CPU", (Line("a thread", (on_cpu("dot.1", 0, 1),)),))
     data = space(plane, errors=("dropped 3 events",))
-    notes = profile.read(xspace.read(data), "").notes
+    notes = profile.read(traces.read(data), "").notes
     (note,) = [note for note in notes if note.code == "trace-errors"]
     assert (note.facts, note.detail) == ({"count": 1}, "dropped 3 events")
 
@@ -617,8 +618,8 @@ def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
     with jax.profiler.StepTraceAnnotation(STEP, step_num=0):
         f(x, w).block_until_ready()
     jax.profiler.stop_trace()
-    (file,) = xspace.files(tmp_path)
-    found = profile.read(xspace.load(file), "f")
+    (file,) = traces.files(tmp_path)
+    found = profile.read(traces.load(file), "f")
     adds_up(found)
     products = [each for each in found.kernels if "dot" in each.category]
     assert sum(each.count * (each.flops or 0) for each in products) >= 4 * 128**3
@@ -644,7 +645,7 @@ def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["0.6.2", "0.8.3", "0.10.2", "0.12.0.1"])
 def test_traces_of_every_version_say_the_same(version: str) -> None:
     file = Path(__file__).with_name("traces") / f"cpu-jax-{version}.xplane.pb.gz"
-    found = profile.read(xspace.read(gzip.decompress(file.read_bytes())), version)
+    found = profile.read(traces.read(gzip.decompress(file.read_bytes())), version)
     adds_up(found)
     assert (found.jax or version, len(found.steps)) == (version, 2)
     # A parallel kernel lasts until its work is done.
@@ -710,7 +711,7 @@ def test_a_damaged_trace_has_a_profile_or_none(seed: int, many: int) -> None:
     for _ in range(many):
         data[places.randrange(len(data))] = places.randrange(256)
     try:
-        found = profile.read(xspace.read(bytes(data)), "")
+        found = profile.read(traces.read(bytes(data)), "")
     except (ValueError, NoProfileError):
         return
     # It crosses the pipe.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.measure import xspace
 from jaxtui.measure.audit.recording import read
+from jaxtui.xla import traces
 from tests.measure.spaces import Event, Line, Plane, event, space
 
 MS = 1_000_000_000
@@ -25,7 +25,7 @@ def test_a_call_stays_before_a_reading_whose_thread_lost_its_core() -> None:
     stats = {"hlo_op": "dot", "hlo_module": "jit_f", "program_id": 1, "run_id": 1}
     kernel = event("dot", 29 * MS + MS // 2, 5 * MS, **stats)
     plane = Plane("/host:CPU", (Line("python", events), Line("tf_XLA", (kernel,))))
-    seen = read(xspace.read(space(plane)), [(at, 7) for at in marks], 0.0)
+    seen = read(traces.read(space(plane)), [(at, 7) for at in marks], 0.0)
     [execution] = seen.executions
     assert execution.thread == 7
     assert execution.called_seconds < marks[2]
@@ -62,7 +62,7 @@ def test_a_run_belongs_to_the_thread_that_handed_it_over() -> None:
         Line("tf_XLA/2", ran(1, 20)),
     )
     marks = [(0.0, 7), (0.0, 8), (0.09, 7), (0.09, 8)]
-    seen = read(xspace.read(space(Plane("/host:CPU", lines))), marks, 0.0)
+    seen = read(traces.read(space(Plane("/host:CPU", lines))), marks, 0.0)
     assert {each.program: each.thread for each in seen.executions} == {
         "jit_f(0)": 7,
         "jit_f(1)": 8,
@@ -80,7 +80,7 @@ def test_a_run_that_had_to_wait_is_that_of_the_next_call_of_its_thread() -> None
         Line("tf_XLA/3", ran(2, 40)),
     )
     seen = read(
-        xspace.read(space(Plane("/host:CPU", lines))), [(0.0, 7), (0.09, 7)], 0.0
+        traces.read(space(Plane("/host:CPU", lines))), [(0.0, 7), (0.09, 7)], 0.0
     )
     called = [each.called_seconds for each in seen.executions]
     assert called == pytest.approx([0.011, 0.014, 0.017])

@@ -14,10 +14,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import kernels, trace
-from jaxtui.measure.kernels import Timeline
+from jaxtui.measure import trace
 from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
 from jaxtui.model import LoopCall
+from jaxtui.xla import kernels
+from jaxtui.xla.kernels import Timeline
 
 MARKS = [Mark(1000, 1100), Mark(2000, 2004)]
 """The second is the sharper one: the trace's clock began at 1982."""

@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jaxtui.measure import kernels, xspace
-from jaxtui.measure.xspace import Event, Space
 from jaxtui.model.audit import Execution
+from jaxtui.xla import kernels, traces
+from jaxtui.xla.traces import Event, Space
 
 if TYPE_CHECKING:
     from jaxtui.measure.trace import TracedRun
@@ -93,10 +93,10 @@ class Recording:
             self.mark()
             with _quiet():
                 self._jax.profiler.stop_trace()
-            files = xspace.files(Path(folder))
+            files = traces.files(Path(folder))
             if not files:
                 raise FileNotFoundError(folder)
-            return xspace.load(files[0])
+            return traces.load(files[0])
 
 
 @contextmanager

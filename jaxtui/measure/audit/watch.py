@@ -36,7 +36,6 @@ from jaxtui.measure.audit.recording import (
     module_name,
     read,
 )
-from jaxtui.measure.xspace import Space
 from jaxtui.model import Remark
 from jaxtui.model.audit import (
     TRANSFER_BYTES,
@@ -46,6 +45,7 @@ from jaxtui.model.audit import (
     Wait,
     Witness,
 )
+from jaxtui.xla.traces import Space
 
 OWN = os.path.join(str(Path(__file__).parent), "")
 """Waits here, where a trace ends, are not the program's."""

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from jaxtui.machine.hardware import read_text
-from jaxtui.measure import ops, peaks
+from jaxtui.measure import ops
 from jaxtui.measure.check import work
 from jaxtui.measure.check.base import (
     Context,
@@ -23,6 +23,7 @@ from jaxtui.measure.check.base import (
 )
 from jaxtui.measure.devices import name
 from jaxtui.model import ITEMSIZE, Case, CheckLevel, Reading, RunEvent
+from jaxtui.xla import peaks
 
 DTYPE = "float32"
 OPS = ("copy", "triad")

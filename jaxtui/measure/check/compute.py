@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import msgspec
 
-from jaxtui.measure import ops, peaks
+from jaxtui.measure import ops
 from jaxtui.measure.check import work
 from jaxtui.measure.check.base import (
     Context,
@@ -39,6 +39,7 @@ from jaxtui.model import (
     RoofDtype,
     RunEvent,
 )
+from jaxtui.xla import peaks
 
 SATURATING_SECONDS = 0.004
 """A call at peak takes at least so long: dispatch and the ramp at both ends, some

@@ -14,12 +14,12 @@ from jaxtui.machine import gpu_memory, processes
 from jaxtui.machine.findings import gpu_holders
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.survey import Survey
-from jaxtui.measure import peaks
 from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.measure.devices import memory_of, name, probe
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.model import Reading, Remark, RunEvent
 from jaxtui.model.remark import Fact
+from jaxtui.xla import peaks
 
 _POOL_SHARE = "0.75"
 """docs.jax.dev/en/latest/gpu_memory_allocation.html"""

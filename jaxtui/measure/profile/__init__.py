@@ -14,9 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from jaxtui.measure import kernels, xspace
 from jaxtui.measure.children import signal_with_parent
-from jaxtui.measure.kernels import HOST, Kernel
 from jaxtui.measure.profile import graphs, host, steps
 from jaxtui.measure.profile.programs import Programs
 from jaxtui.measure.profile.steps import PS
@@ -25,6 +23,8 @@ from jaxtui.model.base import encoded
 from jaxtui.model.events import WorkFailed
 from jaxtui.model.profile import Activity, Gap, Profile
 from jaxtui.model.remark import Fact, Remark, RemarkError
+from jaxtui.xla import kernels, traces
+from jaxtui.xla.kernels import HOST, Kernel
 
 MOST_EVENTS = 1_000_000
 """Each takes some 20 µs and 1 kB while a profile is made of it."""
@@ -38,7 +38,7 @@ class NoProfileError(RemarkError):
     """A trace shows no kernel."""
 
 
-def read(space: xspace.Space, source: str, device_kind: str = "") -> Profile:
+def read(space: traces.Space, source: str, device_kind: str = "") -> Profile:
     """The profile of a trace.
 
     Args:
@@ -153,7 +153,7 @@ def _sorted(ran: Iterable[Kernel]) -> list[Kernel]:
 
 
 def _remarks(
-    space: xspace.Space, ran: Sequence[Kernel], programs: Programs
+    space: traces.Space, ran: Sequence[Kernel], programs: Programs
 ) -> Iterator[Remark]:
     if texts := space.errors:
         yield Remark("trace-errors", {"count": len(texts)}, "warning", "\n".join(texts))
@@ -177,9 +177,9 @@ def _remarks(
         yield Remark("kernels-by-order", facts)
 
 
-def _version(space: xspace.Space) -> str:
+def _version(space: traces.Space) -> str:
     for plane in space.planes:
-        if plane.name == xspace.PROGRAMS:
+        if plane.name == traces.PROGRAMS:
             return str(plane.stats.get("jax_version", ""))
     return ""
 
@@ -195,17 +195,17 @@ def load(path: Path) -> Profile:
     """
     facts: dict[str, Fact] = {"path": str(path)}
     try:
-        files, runs = xspace.files(path), xspace.runs(path)
+        files, runs = traces.files(path), traces.runs(path)
         if not files:
             raise NoProfileError(Remark("trace-not-in-folder", facts, "error"))
-        space = xspace.load(files[0])
+        space = traces.load(files[0])
         profile = read(space, files[0].name)
         size = files[0].stat().st_size
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise NoProfileError(Remark("trace-unreadable", facts, "error", why)) from error
-    except xspace.TooLargeError as error:
-        facts |= {"bytes": error.size, "most": xspace.MOST_BYTES}
+    except traces.TooLargeError as error:
+        facts |= {"bytes": error.size, "most": traces.MOST_BYTES}
         raise NoProfileError(Remark("trace-too-big", facts, "error")) from error
     except ValueError as error:
         raise NoProfileError(Remark("trace-damaged", facts, "error")) from error

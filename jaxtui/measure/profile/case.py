@@ -20,13 +20,11 @@ import msgspec
 from jaxtui.measure import (
     coldpath,
     devices,
-    kernels,
     notes,
     own,
     planning,
     profile,
     trace,
-    xspace,
 )
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.errors import RefusedError
@@ -38,6 +36,7 @@ from jaxtui.measure.workload import Workload
 from jaxtui.model import HOST_MODES, RunEvent
 from jaxtui.model.profile import MOST_STEPS, STEPS, Profiling
 from jaxtui.model.remark import Fact, Remark
+from jaxtui.xla import kernels, traces
 
 WARM_CALLS = 2
 """After the first one, of which the cold path is."""
@@ -135,7 +134,7 @@ class _Run(Runner):
         self._workload = yield from coldpath.begin(self.case, group, SEED)
         self.case = self._workload.case
 
-    def _record(self, loop: _Loop, steps: int) -> xspace.Space:
+    def _record(self, loop: _Loop, steps: int) -> traces.Space:
         """Some steps under the profiler, after one that it delays."""
 
         def work() -> None:

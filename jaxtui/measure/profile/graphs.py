@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from jaxtui.measure.hlo import Instruction, Program
-from jaxtui.measure.kernels import GRAPH, Kernel
+from jaxtui.xla.kernels import GRAPH, Kernel
+from jaxtui.xla.programs import Instruction, Program
 
 CLEARS = "Memset"
 """Begins the name of what clears memory; before a kernel of cuBLAS it is part of that.

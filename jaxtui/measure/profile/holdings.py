@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 
 from jaxtui.measure.devices import probe
 from jaxtui.measure.profile.programs import HIDDEN
-from jaxtui.measure.wire import Value, fields, integers
 from jaxtui.model.profile import Frame, Holding
+from jaxtui.xla.proto import Message
 
 MOST_BYTES = 64 * 2**20
 """Of a profile, inflated: it has a stack for each place that made a buffer."""
 
-_JAX = tuple(str(Path(one).parent) for one in (jax.__file__,))
+_JAX = str(Path(jax.__file__).parent)
 
 
 def now() -> tuple[Holding, ...]:
@@ -36,12 +37,12 @@ def read(data: bytes) -> tuple[Holding, ...]:
     """The lines of a memory profile."""
     try:
         text = zlib.decompressobj(wbits=31).decompress(data, MOST_BYTES)
-        samples = list(_samples(text))
+        samples = _PROFILE.decode(text)
     except (zlib.error, ValueError, IndexError):  # of a later format
         return ()
     sizes, counts = Counter[Frame](), Counter[Frame]()
     for count, size, stack in samples:
-        line = next((f for f in stack if not f.file.startswith((*_JAX, *HIDDEN))), None)
+        line = next((f for f in stack if not f.file.startswith((_JAX, *HIDDEN))), None)
         if line is not None and size:
             sizes[line] += size
             counts[line] += count
@@ -51,47 +52,61 @@ def read(data: bytes) -> tuple[Holding, ...]:
     )
 
 
-def _samples(data: bytes) -> Iterator[tuple[int, int, Sequence[Frame]]]:
-    """Number and bytes of the buffers of each stack, the innermost first."""
-    texts = [
-        value.decode(errors="replace")
-        for number, value in fields(data)
-        if number == 6 and isinstance(value, bytes)
+class _Sample(NamedTuple):
+    places: Sequence[int] = ()
+    values: Sequence[int] = (0, 0)
+    """Number and bytes."""
+
+
+class _Line(NamedTuple):
+    function: int = 0
+    number: int = 0
+
+
+class _Location(NamedTuple):
+    id: int = 0
+    lines: Sequence[_Line] = ()
+    """The innermost first."""
+
+
+class _Function(NamedTuple):
+    id: int = 0
+    name: int = 0
+    file: int = 0
+
+
+def _samples(
+    samples: Sequence[_Sample] = (),
+    locations: Sequence[_Location] = (),
+    functions: Sequence[_Function] = (),
+    texts: Sequence[str] = (),
+) -> list[tuple[int, int, list[Frame]]]:
+    """Number and bytes of the buffers of each stack, the innermost line first."""
+    names = {each.id: (texts[each.name], texts[each.file]) for each in functions}
+    lines: dict[int, list[Frame]] = {}
+    for location in locations:
+        frames = lines[location.id] = []
+        for function, number in location.lines:
+            name, file = names.get(function, ("", ""))
+            frames.append(Frame(file=file, line=number, function=name))
+    return [
+        (count, size, [frame for at in places for frame in lines.get(at, ())])
+        for places, (count, size) in samples
     ]
-    functions: dict[Value, tuple[str, str]] = {}
-    lines: dict[Value, list[Frame]] = {}
-    for number, value in fields(data):
-        if number == 5 and isinstance(value, bytes):
-            known = dict(fields(value))
-            name, file = (texts[_whole(known.get(place, 0))] for place in (2, 4))
-            functions[known.get(1, 0)] = name, file
-    for number, value in fields(data):
-        if number == 4 and isinstance(value, bytes):
-            parts = list(fields(value))
-            lines[dict(parts).get(1, 0)] = [
-                _frame(part, functions)
-                for place, part in parts
-                if place == 4 and isinstance(part, bytes)
-            ]
-    for number, value in fields(data):
-        if number != 2 or not isinstance(value, bytes):
-            continue
-        places, values = list[int](), list[int]()
-        for field, part in fields(value):
-            if field == 1:
-                places += integers(part)
-            elif field == 2:
-                values += integers(part)
-        if len(values) == 2:
-            count, size = values
-            yield count, size, [f for at in places for f in lines.get(at, ())]
 
 
-def _frame(data: bytes, functions: dict[Value, tuple[str, str]]) -> Frame:
-    known = dict(fields(data))
-    name, file = functions.get(known.get(1, 0), ("", ""))
-    return Frame(file=file, line=_whole(known.get(2, 0)), function=name)
-
-
-def _whole(value: Value) -> int:
-    return value if isinstance(value, int) else 0
+_SAMPLE = Message(_Sample, {1: ("places", ["int"]), 2: ("values", ["int"])})
+_LINE = Message(_Line, {1: ("function", "int"), 2: ("number", "int")})
+_LOCATION = Message(_Location, {1: ("id", "int"), 4: ("lines", [_LINE])})
+_FUNCTION = Message(
+    _Function, {1: ("id", "int"), 2: ("name", "int"), 4: ("file", "int")}
+)
+_PROFILE = Message(
+    _samples,
+    {
+        2: ("samples", [_SAMPLE]),
+        4: ("locations", [_LOCATION]),
+        5: ("functions", [_FUNCTION]),
+        6: ("texts", ["text"]),
+    },
+)

@@ -9,10 +9,10 @@ from math import inf
 from operator import attrgetter
 from typing import Any
 
-from jaxtui.measure.kernels import ENDED, HOST, STREAM, Timeline
 from jaxtui.measure.profile.steps import PS, STEP, Threads, Window, annotated
-from jaxtui.measure.xspace import Event
 from jaxtui.model.profile import Activity, Compile, Gap, Occupancy, Transfer
+from jaxtui.xla.kernels import ENDED, HOST, STREAM, Timeline
+from jaxtui.xla.traces import Event
 
 COMPILES, LOWERS = "backend_compile", "lower_sharding_computation"
 """Begin the names of what XLA compiles, and what JAX traced and lowers for it."""

@@ -17,11 +17,12 @@ from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 
-from jaxtui.measure import hlo, peaks
-from jaxtui.measure.kernels import DEVICES, Kernel
-from jaxtui.measure.xspace import Space, Stat
 from jaxtui.model.own import XLA_DTYPES
 from jaxtui.model.profile import Frame, KernelKind, Share
+from jaxtui.xla import peaks
+from jaxtui.xla.kernels import DEVICES, Kernel
+from jaxtui.xla.programs import NO_WORK, Instruction, Program, SourceLine, read_traced
+from jaxtui.xla.traces import Space, Stat
 
 _PACKAGE = Path(__file__).parents[2]
 HIDDEN = (
@@ -95,15 +96,15 @@ class Programs:
             or (published.bytes_per_second if published else None)
         )
         """The peak of one device."""
-        self.known: dict[str, hlo.Program] = {}
+        self.known: dict[str, Program] = {}
         for name, proto in space.programs():
             if name in wanted:
                 with suppress(ValueError):  # of a later format
-                    self.known[name] = hlo.read(proto)
+                    self.known[name] = read_traced(proto)
         self.frames: dict[Frame, int] = {}
         """The lines that kernels came from so far, and the place of each."""
 
-    def find(self, kernel: Kernel) -> tuple[hlo.Program, hlo.Instruction] | None:
+    def find(self, kernel: Kernel) -> tuple[Program, Instruction] | None:
         """The instruction of a kernel, and its program."""
         program = self.known.get(kernel.program)
         instruction = program and program.instructions.get(kernel.name)
@@ -147,7 +148,7 @@ class Programs:
                 return f"{heavy.pop()} fusion"
             return _FUSIONS.get(instruction.fusion_kind, "custom fusion")
         if instruction.opcode == "call":
-            return next((o for o in reversed(opcodes) if o not in hlo.NO_WORK), "call")
+            return next((o for o in reversed(opcodes) if o not in NO_WORK), "call")
         if instruction.opcode == "custom-call" and instruction.target:
             return " ".join(_WORDS.findall(instruction.target))
         return instruction.opcode
@@ -162,7 +163,8 @@ class Programs:
             program, instruction = known
             # XLA may name what a fusion holds and not the fusion.
             inside = reversed([*program.inside(instruction), instruction])
-            return next((each.op_name for each in inside if each.op_name), "")
+            names = (each.metadata.op_name for each in inside)
+            return next(filter(None, names), "")
         name = str(kernel.stats.get("tf_op", "")).rstrip(":")
         return "" if name == _MODULE else name
 
@@ -205,9 +207,9 @@ class Programs:
             yield self._share(_source(kernel))
             return
         program, instruction = known
-        weights: Counter[tuple[hlo.SourceLine, ...]] = Counter()
+        weights: Counter[tuple[SourceLine, ...]] = Counter()
         for inner in program.inside(instruction):
-            if inner.opcode not in hlo.NO_WORK and (stack := program.stack(inner)):
+            if inner.opcode not in NO_WORK and (stack := program.stack(inner)):
                 weights[stack] += program.work(inner)  # type: ignore[assignment]
         whole = sum(weights.values())
         if not whole:
@@ -217,7 +219,7 @@ class Programs:
         for stack, weight in weights.most_common() if whole else ():
             yield self._share(stack, weight / whole)
 
-    def _share(self, lines: Iterable[hlo.SourceLine], part: float = 1.0) -> Share:
+    def _share(self, lines: Iterable[SourceLine], part: float = 1.0) -> Share:
         frames = [
             Frame(file=file, line=line, function=function)
             for file, line, function in lines
@@ -241,10 +243,10 @@ def kind_of(name: str, category: str) -> KernelKind:
     return "compute"
 
 
-def _source(kernel: Kernel) -> Iterator[hlo.SourceLine]:
+def _source(kernel: Kernel) -> Iterator[SourceLine]:
     """The stack that a TPU writes into its trace, the innermost last."""
     stack = str(kernel.stats.get("source_stack", "")).strip().splitlines()
     for text in reversed(stack or [str(kernel.stats.get("source", ""))]):
         file, *numbers = text.strip().split(":")
         if file and numbers and numbers[0].isdigit():
-            yield hlo.SourceLine(file, int(numbers[0]), "")
+            yield SourceLine(file, int(numbers[0]), "")

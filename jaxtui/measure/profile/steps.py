@@ -7,9 +7,9 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from jaxtui.measure.kernels import Kernel
-from jaxtui.measure.xspace import Event
 from jaxtui.model.remark import Fact, Remark
+from jaxtui.xla.kernels import Kernel
+from jaxtui.xla.traces import Event
 
 STEP = "jaxtui step"
 """The annotation of a step that jaxtui runs itself."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
 
-from jaxtui.measure.kernels import BESIDE
-from jaxtui.measure.kernels import Kernel as Ran
 from jaxtui.measure.profile.programs import Programs, kind_of
 from jaxtui.measure.profile.steps import PS, Window
 from jaxtui.model.profile import KERNEL_KINDS, Kernel, KernelKind
+from jaxtui.xla.kernels import BESIDE
+from jaxtui.xla.kernels import Kernel as Ran
 
 
 @dataclass(slots=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from jaxtui.measure import peaks
 from jaxtui.measure.check import bandwidth, compute
 from jaxtui.measure.check.bandwidth import last_cache_bytes
 from jaxtui.measure.check.base import Setting
 from jaxtui.model import CHECK_LEVELS, ITEMSIZE, CheckLevel, Device, Expected, Precision
+from jaxtui.xla import peaks
 
 MIB, GIB = 2**20, 2**30
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui.measure.peaks import _table, memory, peak
+from jaxtui.xla.peaks import _table, memory, peak
 from tests.machine.record import RECORD
 
 TOPOLOGIES = json.loads(RECORD.read_text())

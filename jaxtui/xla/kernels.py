@@ -18,7 +18,7 @@ from statistics import median_low
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from jaxtui.measure.xspace import Event, Plane, Space
+from jaxtui.xla.traces import Event, Plane, Space
 
 HOST = "/host:CPU"
 DEVICES = "/device:"

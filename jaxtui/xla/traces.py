@@ -5,23 +5,23 @@ flops, bytes, source) and the programs in the trace, and JAX up to 0.6.2 has non
 numbers of the fields are those of ``xplane.proto`` in openxla/xla; a field that this
 does not know is skipped. JAX is not needed, so a trace of any machine can be read.
 
-``load`` takes a file or the folder of a trace, ``read`` bytes. A space has planes (the
-host, a device), these have lines (a thread, a stream, the programs), and these have
-events. Events are decoded each time that a line is walked, so what is held is the file
-and little more; a trace that is damaged may say so only then, with ``ValueError``.
+``load`` takes a file, ``read`` bytes. A space has planes (the host, a device), these
+have lines (a thread, a stream, the programs), and these have events. Events are decoded
+each time that a line is walked, so what is held is the file and little more; a trace
+that is damaged may say so only then, with ``ValueError``.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from jaxtui.measure.wire import Value, fields, signed
 from jaxtui.places import read_whole
+from jaxtui.xla.proto import Message, entry
 
 MOST_BYTES = 256 * 2**20
 """Of a file. Some 10 MB are read in a second; XProf itself fails beyond 2 GB, and a
@@ -32,6 +32,7 @@ MOST_TEXT = 256 * 2**20
 
 ENDING = ".xplane.pb"
 
+Fields = dict[str, Any]
 Stat = int | float | str | bytes
 
 
@@ -40,9 +41,7 @@ class Event(NamedTuple):
     start_ps: int
     """Picoseconds; 0 is the epoch, or the start of the trace on a CPU."""
     duration_ps: int
-    occurrences: int
-    """More than 1 where the profiler has added up."""
-    parts: tuple[bytes, ...]
+    parts: Sequence[bytes]
     """Of its own stats, as they lie in the file."""
 
     @property
@@ -67,7 +66,7 @@ class EventMetadata:
     stat_names: dict[int, str]
     name: str = ""
     display_name: str = ""
-    parts: tuple[bytes, ...] = ()
+    parts: Sequence[bytes] = ()
 
     @cached_property
     def stats(self) -> dict[str, Stat]:
@@ -78,12 +77,11 @@ class EventMetadata:
 class Line:
     """A thread, a stream, or one kind of what a device did."""
 
-    name: str
-    display_name: str
-    start_ns: int
-    parts: list[bytes] = field(repr=False)
     metadata: dict[int, EventMetadata] = field(repr=False)
     unnamed: EventMetadata = field(repr=False)
+    name: str = ""
+    start_ns: int = 0
+    parts: Sequence[bytes] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -97,20 +95,13 @@ class Line:
         """
         start, metadata, unnamed = self.start_ns * 1000, self.metadata, self.unnamed
         for part in self.parts:
-            known, offset, duration, times, stats = unnamed, 0, 0, 1, []
-            for number, value in fields(part):
-                if isinstance(value, int):
-                    if number == 1:
-                        known = metadata.get(value, unnamed)
-                    elif number == 2:
-                        offset = signed(value)
-                    elif number == 3:
-                        duration = signed(value)
-                    elif number == 5:
-                        times = value
-                elif number == 4 and isinstance(value, bytes):
-                    stats.append(value)
-            yield Event(known, start + offset, max(duration, 0), times, tuple(stats))
+            event = _EVENT.decode(part)
+            yield Event(
+                metadata.get(event.get("metadata", 0), unnamed),
+                start + event.get("offset_ps", 0),
+                max(event.get("duration_ps", 0), 0),
+                event.get("stats", ()),
+            )
 
 
 @dataclass
@@ -127,11 +118,10 @@ class Plane:
 
 @dataclass
 class Space:
-    planes: tuple[Plane, ...]
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    planes: Sequence[Plane] = ()
+    errors: Sequence[str] = ()
+    warnings: Sequence[str] = ()
     """What the profiler says itself: that it dropped events, say."""
-    hosts: tuple[str, ...] = ()
 
     def programs(self) -> Iterator[tuple[str, bytes]]:
         """Name and serialised ``HloProto`` of each program that the trace holds."""
@@ -198,116 +188,87 @@ def read(data: bytes) -> Space:
         ValueError: It is cut off, or none.
     """
     _texts.clear()
-    planes: list[Plane] = []
-    texts: dict[int, list[str]] = {2: [], 3: [], 4: []}
-    for number, value in fields(data):
-        if not isinstance(value, bytes):
-            continue
-        if number == 1:
-            planes.append(_plane(value))
-        elif number in texts:
-            texts[number].append(_text(value))
-    return Space(tuple(planes), *map(tuple, texts.values()))
+    return _SPACE.decode(data)
 
 
-def _plane(data: bytes) -> Plane:
-    name, lines, stats = "", [], []
-    named: list[bytes] = []
-    stat_names: dict[int, str] = {}
-    for number, value in fields(data):
-        if not isinstance(value, bytes):
-            continue
-        if number == 2:
-            name = _text(value)
-        elif number == 3:
-            lines.append(value)
-        elif number == 4:
-            named.append(value)
-        elif number == 5:
-            key, entry = _entry(value)
-            # Its description, field 3, is for people who read the profiler's source.
-            texts = (part for place, part in fields(entry) if place == 2)
-            stat_names[key] = next(map(_text, texts), "")
-        elif number == 6:
-            stats.append(value)
-    metadata = {}
-    for part in named:
-        key, entry = _entry(part)
-        metadata[key] = _metadata(entry, stat_names)
-    unnamed = EventMetadata(stat_names)
+def _plane(
+    name: str = "",
+    lines: Sequence[Fields] = (),
+    metadata: Sequence[tuple[int, Fields]] = (),
+    stat_names: Sequence[tuple[int, str]] = (),
+    stats: Sequence[bytes] = (),
+) -> Plane:
+    names = {key: name or "" for key, name in stat_names}
+    known = {key: EventMetadata(names, **(shared or {})) for key, shared in metadata}
+    unnamed = EventMetadata(names)
     return Plane(
         name,
-        tuple(_line(part, metadata, unnamed) for part in lines),
-        metadata,
-        dict(_stat(part, stat_names) for part in stats),
+        tuple(Line(metadata=known, unnamed=unnamed, **line) for line in lines),
+        known,
+        dict(_stat(part, names) for part in stats),
     )
 
 
-def _entry(data: bytes) -> tuple[int, bytes]:
-    """Key and value of one entry of a map."""
-    key, entry = 0, b""
-    for number, value in fields(data):
-        if number == 1 and isinstance(value, int):
-            key = value
-        elif number == 2 and isinstance(value, bytes):
-            entry = value
-    return key, entry
-
-
-def _metadata(data: bytes, stat_names: dict[int, str]) -> EventMetadata:
-    found, stats = EventMetadata(stat_names), []
-    for number, value in fields(data):
-        if not isinstance(value, bytes):
-            continue
-        if number == 2:
-            found.name = _text(value)
-        elif number == 4:
-            found.display_name = _text(value)
-        elif number == 5:
-            stats.append(value)
-    found.parts = tuple(stats)
-    return found
-
-
-def _line(
-    data: bytes, metadata: dict[int, EventMetadata], unnamed: EventMetadata
-) -> Line:
-    line = Line("", "", 0, [], metadata, unnamed)
-    for number, value in fields(data):
-        if isinstance(value, bytes):
-            if number == 2:
-                line.name = _text(value)
-            elif number == 4:
-                line.parts.append(value)
-            elif number == 11:
-                line.display_name = _text(value)
-        elif number == 3 and isinstance(value, int):
-            line.start_ns = signed(value)
-    return line
-
-
 def _stat(data: bytes, names: dict[int, str]) -> tuple[str, Stat]:
-    name: str = ""
-    found: Stat = ""
-    for number, value in fields(data):
-        if isinstance(value, bytes):
-            if number == 5:
-                found = _text(value)
-            elif number == 6:
-                found = value
-            elif number == 8:
-                found = _texts.inflated(value)
-        elif isinstance(value, float):
-            found = value if number == 2 else found
-        elif number == 1:
-            name = names.get(value, "")
-        elif number == 3:
-            found = value
-        elif number == 4:
-            found = signed(value)
-        elif number == 7:
-            found = names.get(value, "")
-    return name, found
+    stat = _STAT.decode(data)
+    value = stat.get("value", "")
+    if "compressed" in stat:
+        value = _texts.inflated(stat["compressed"])
+    elif "reference" in stat:
+        value = names.get(stat["reference"], "")
+    return names.get(stat.get("name", 0), ""), value
+
+
+_STAT: Message[Fields] = Message(
+    dict,
+    {
+        1: ("name", "int"),
+        2: ("value", "double"),
+        3: ("value", "uint"),
+        4: ("value", "int"),
+        5: ("value", "text"),
+        6: ("value", "bytes"),
+        7: ("reference", "int"),
+        8: ("compressed", "bytes"),
+    },
+)
+_EVENT: Message[Fields] = Message(
+    dict,
+    {
+        1: ("metadata", "int"),
+        2: ("offset_ps", "int"),
+        3: ("duration_ps", "int"),
+        4: ("stats", ["bytes"]),
+    },
+)
+_LINE: Message[Fields] = Message(
+    dict,
+    {2: ("name", "text"), 3: ("start_ns", "int"), 4: ("parts", ["bytes"])},
+)
+_METADATA: Message[Fields] = Message(
+    dict,
+    {2: ("name", "text"), 4: ("display_name", "text"), 5: ("parts", ["bytes"])},
+)
+_STAT_METADATA = Message(lambda name="": name, {2: ("name", "text")})
+"""Its description, field 3, is for people who read the profiler's source."""
+_PLANE = Message(
+    _plane,
+    {
+        2: ("name", "text"),
+        3: ("lines", [_LINE]),
+        4: ("metadata", [entry(_METADATA)]),
+        5: ("stat_names", [entry(_STAT_METADATA)]),
+        6: ("stats", ["bytes"]),
+    },
+)
+_SPACE = Message(
+    Space,
+    {
+        1: ("planes", [_PLANE]),
+        2: ("errors", ["text"]),
+        3: ("warnings", ["text"]),
+    },
+)
 
 
 class _Texts:
@@ -340,13 +301,8 @@ class _Texts:
         if not reader.eof:
             raise ValueError("a compressed text is cut off or too long")
         self._bytes += len(content)
-        text = self._known[data] = _text(content)
+        text = self._known[data] = content.decode(errors="replace")
         return text
 
 
 _texts = _Texts()
-
-
-def _text(value: Value) -> str:
-    """A text; a name of C++ may be cut inside of a character."""
-    return value.decode(errors="replace") if isinstance(value, bytes) else ""

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from jaxtui.model import Case, Device, Expected, Fact, Peak, Precision, Remark
+from jaxtui.model import Device, Expected, Fact, Peak, Precision, Remark
 
 TPU_PASSES = {"default": 1, "high": 3, "highest": 6}
 """bfloat16 passes of a float32 product on a TPU, from ``jax.lax.Precision``."""
@@ -53,14 +53,6 @@ def peak(
         source=row["source"],
         basis=_source(row, rule if rate is not None else {}),
     )
-
-
-def of_case(case: Case, device_kind: str, *, matrix: bool) -> Peak | None:
-    """The peak of a device for a case, at the precision that it really has."""
-    # Traces are read without JAX.
-    from jaxtui.measure import settings
-
-    return peak(device_kind, case.dtype, settings.precision(case), matrix=matrix)
 
 
 def of_group(peak: Peak | None, devices: int) -> Peak | None:
@@ -186,7 +178,7 @@ def _row(device_kind: str) -> dict[str, str] | None:
 
 @functools.cache
 def _table() -> tuple[tuple[re.Pattern[str], dict[str, str]], ...]:
-    text = importlib.resources.files("jaxtui.measure").joinpath("peaks.csv")
+    text = importlib.resources.files("jaxtui.xla").joinpath("peaks.csv")
     rows = csv.DictReader(text.read_text(encoding="utf-8").splitlines())
     patterns = ((row["device_kind_pattern"], row) for row in rows)
     # A trace writes "TPU v6 Lite" where JAX writes "TPU v6 lite".

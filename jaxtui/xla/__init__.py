@@ -1,0 +1,1 @@
+"""What XLA writes: traces of its profiler, programs, and what its devices can do."""

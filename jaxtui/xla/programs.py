@@ -1,0 +1,672 @@
+"""Reads an optimised program, of a trace or compiled here: instructions, work, lines.
+
+The numbers of the fields are those of ``hlo.proto`` and ``xla_data.proto`` in
+openxla/xla. They never change, where the text of a program and the private classes
+that print it did between 0.6.2 and 0.12; and no JAX is needed, so that programs of a
+TPU that is not here are read as well. Up to 0.7.2 an instruction says one line of the
+source; later ones point into a table of stack frames, which has the whole stack.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from jaxtui.model import Precision
+from jaxtui.model.programs import Exchanged, Fusion
+from jaxtui.xla.proto import Message, entry
+
+MOST_FRAMES = 100
+"""Of a stack, as JAX's own limit; a damaged table could go round in circles."""
+
+DEEPEST = 50
+"""Computations in computations."""
+
+IDLE = frozenset(
+    {
+        "after-all",
+        "bitcast",
+        "constant",
+        "get-tuple-element",
+        "parameter",
+        "partition-id",
+        "replica-id",
+        "tuple",
+    }
+)
+"""Instructions that name or rearrange values and do nothing on the device."""
+
+NO_WORK = IDLE | {"broadcast", "copy", "iota", "reshape", "transpose"}
+"""Instructions inside of a kernel that only name, place or repeat values."""
+
+_UNCOUNTED = NO_WORK | {
+    "all-gather",
+    "all-to-all",
+    "collective-permute",
+    "concatenate",
+    "convert",
+    "custom-call",
+    "dynamic-slice",
+    "dynamic-update-slice",
+    "gather",
+    "pad",
+    "reverse",
+    "slice",
+}
+"""Instructions without arithmetic."""
+
+WORK = {
+    **dict.fromkeys(("divide", "remainder"), 14),
+    **dict.fromkeys(("rsqrt", "sqrt"), 65),
+    **dict.fromkeys(("exponential", "exponential-minus-one"), 85),
+    **dict.fromkeys(("erf", "log", "log-plus-one", "logistic", "power", "tanh"), 90),
+    **dict.fromkeys(("atan2", "cosine", "sine", "tan"), 270),
+}
+"""How much longer than a flop of a product an element takes; others take as long. As
+measured on a CPU with AVX-512, in one fusion with a product."""
+
+_SLICES = frozenset({"dynamic-slice", "gather", "slice"})
+
+_IN_PLACE = {"dynamic-update-slice": 1, "scatter": 2}
+"""Instructions that change their first operand in place, and which one is written."""
+
+CONTROL = frozenset({"call", "conditional", "while"})
+"""Instructions that run other computations as they stand."""
+
+COLLECTIVES = frozenset(
+    {
+        "all-gather",
+        "all-reduce",
+        "all-to-all",
+        "collective-broadcast",
+        "collective-permute",
+        "ragged-all-to-all",
+        "reduce-scatter",
+    }
+)
+
+_CONTRACTED = re.compile(rb'"lhs_contracting_dimensions":\[([^]]*)\]')
+_PRECISION = re.compile(rb'"operand_precision":\["(DEFAULT|HIGHEST|HIGH)"')
+_PRECISIONS: tuple[Precision, ...] = ("default", "high", "highest")
+"""By the numbers of ``PrecisionConfig``."""
+_NUMBER = re.compile(rb"\d+")
+"""Of the configuration of a product by cuBLAS, which is JSON."""
+
+_DTYPES = (
+    *("?", "pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "f32"),
+    *("f64", "tuple", "opaque", "c64", "bf16", "token", "c128", "f8e5m2", "f8e4m3fn"),
+    *("s4", "u4", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "s2", "u2", "f8e4m3"),
+    *("f8e3m4", "s1", "u1", "f4e2m1fn", "f8e8m0fnu"),
+)
+"""By the numbers of ``PrimitiveType``."""
+
+
+_BITS = re.compile(r"[0-9]{1,3}")
+"""In the name of a dtype."""
+
+
+class Shape(NamedTuple):
+    dtype: str
+    dims: tuple[int, ...]
+    parts: tuple[Shape, ...] = ()
+    """Of a tuple."""
+
+    def leaves(self) -> Iterator[Shape]:
+        """The arrays of a tuple."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+    @property
+    def elements(self) -> int:
+        if self.parts:
+            return sum(part.elements for part in self.parts)
+        return math.prod(self.dims)
+
+    @property
+    def nbytes(self) -> float:
+        if self.parts:
+            return sum(part.nbytes for part in self.parts)
+        digits = _BITS.search(self.dtype)
+        bits = 8 if self.dtype == "pred" else int(digits[0] if digits else 0)
+        return self.elements * bits / 8
+
+    def __str__(self) -> str:
+        if self.parts:
+            return f"({', '.join(map(str, self.parts))})"
+        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
+
+
+NO_SHAPE = Shape("?", ())
+
+
+class SourceLine(NamedTuple):
+    """A frame of a stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Metadata(NamedTuple):
+    op_name: str = ""
+    """How JAX came to it: ``jit(step)/transpose(jvp())/dot_general``."""
+    file: str = ""
+    line: int = 0
+    frame: int = 0
+    """In the program's table; 0 for none."""
+
+
+class Groups(NamedTuple):
+    """Devices that exchange something; ``None`` where that is not told."""
+
+    groups: int | None = None
+    participants: int | None = None
+    text: str = ""
+    """As XLA writes it."""
+
+
+class Instruction(NamedTuple):
+    name: str = ""
+    opcode: str = ""
+    shape: Shape = NO_SHAPE
+    metadata: Metadata = Metadata()
+    id: int = 0
+    operands: Sequence[int] = ()
+    called: Sequence[int] = ()
+    """Computations: of a fusion what it fused, of a loop its body and condition."""
+    fusion_kind: str = ""
+    target: str = ""
+    """Of a custom call."""
+    dot: Sequence[int] = ()
+    """Dimensions of the first operand that a product sums over."""
+    precisions: Sequence[int] = ()
+    """Of the operands of a product, as places in ``_PRECISIONS``."""
+    config: bytes = b""
+    """JSON of the compiler's backend: of a library's product its dimensions."""
+    groups: Groups = Groups()
+    pairs: Sequence[tuple[int, int]] = ()
+    """Sources and targets of a permutation."""
+
+    @property
+    def contracted(self) -> Sequence[int]:
+        """Dimensions of the first operand that a product sums over, of a library's
+        too.
+        """
+        if known := _CONTRACTED.search(self.config):
+            return [*self.dot, *map(int, _NUMBER.findall(known[1]))]
+        return self.dot
+
+    @property
+    def precision(self) -> Precision:
+        """The precision of a product, as its first operand has it."""
+        place = self.precisions[0] if self.precisions else 0
+        named = _PRECISION.search(self.config)
+        if named and _CONTRACTED.search(self.config):
+            place = (b"DEFAULT", b"HIGH", b"HIGHEST").index(named[1])
+        return _PRECISIONS[place] if 0 <= place < 3 else "default"
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies matrices, or is a convolution; a library's too."""
+        opcode = self.opcode.removesuffix("-start")
+        return opcode in ("dot", "convolution") or bool(
+            opcode == "custom-call" and self.contracted
+        )
+
+
+class Location(NamedTuple):
+    file: int = 0
+    function: int = 0
+    line: int = 0
+
+
+class Frame(NamedTuple):
+    location: int = 0
+    parent: int = 0
+
+
+class Tables(NamedTuple):
+    """Where instructions come from; all numbers begin with 1."""
+
+    files: Sequence[str] = ()
+    functions: Sequence[str] = ()
+    locations: Sequence[Location] = ()
+    frames: Sequence[Frame] = ()
+
+
+@dataclass(frozen=True)
+class Program:
+    entry: int
+    computations: Mapping[int, Sequence[Instruction]]
+    tables: Tables
+    schedule: Mapping[int, Sequence[int]]
+    """The instructions of computations in the order in which they run."""
+
+    @cached_property
+    def instructions(self) -> dict[str, Instruction]:
+        """By their names, which are unique in a module."""
+        every = self.computations.values()
+        return {one.name: one for each in every for one in each}
+
+    @cached_property
+    def _by_id(self) -> dict[int, Instruction]:
+        every = self.computations.values()
+        return {one.id: one for each in every for one in each}
+
+    @cached_property
+    def holders(self) -> dict[str, frozenset[str]]:
+        """The loops, branches and calls that an instruction runs in, by their names."""
+        direct = {
+            inner.name: outer.name
+            for outer in self.instructions.values()
+            if outer.opcode in CONTROL
+            for called in outer.called
+            for inner in self.computations.get(called, ())
+        }
+        found: dict[str, frozenset[str]] = {}
+        for name in direct:
+            outer, around = name, set[str]()
+            while (outer := direct.get(outer, "")) and outer not in around:
+                around.add(outer)
+            found[name] = frozenset(around)
+        return found
+
+    def sequence(self) -> Iterator[Instruction]:
+        """What runs, in that order; of a loop its body once, after the condition."""
+        return self._sequence(self.entry, 0)
+
+    def _ordered(self, computation: int) -> Iterator[Instruction]:
+        if (order := self.schedule.get(computation)) is not None:
+            return filter(None, map(self._by_id.get, order))
+        return iter(self.computations.get(computation, ()))
+
+    def _sequence(self, computation: int, depth: int) -> Iterator[Instruction]:
+        if depth > DEEPEST:
+            return
+        for one in self._ordered(computation):
+            if one.opcode in CONTROL or (one.opcode.endswith("-start") and one.called):
+                for called in reversed(one.called):
+                    yield from self._sequence(called, depth + 1)
+            elif one.opcode not in IDLE and not one.opcode.endswith("-done"):
+                yield one
+
+    def inside(self, outer: Instruction, depth: int = 0) -> Iterator[Instruction]:
+        """What a kernel computes: of a fusion all that it fused, else itself."""
+        if outer.opcode not in ("fusion", "call", "async-start") or depth > DEEPEST:
+            yield outer
+            return
+        for called in outer.called:
+            for inner in self.computations.get(called, ()):
+                yield from self.inside(inner, depth + 1)
+
+    def stack(self, instruction: Instruction) -> tuple[SourceLine, ...]:
+        """The user's lines, the innermost first; empty where XLA made it up."""
+        tables, found = self.tables, list[SourceLine]()
+        _, source, line_number, place = instruction.metadata
+        while 0 < place <= len(tables.frames) and len(found) < MOST_FRAMES:
+            frame = tables.frames[place - 1]
+            if 0 < frame.location <= len(tables.locations):
+                file, function, line = tables.locations[frame.location - 1]
+                found.append(
+                    SourceLine(
+                        _at(tables.files, file), line, _at(tables.functions, function)
+                    )
+                )
+            place = frame.parent
+        if not found and source:
+            found.append(SourceLine(source, line_number, ""))
+        return tuple(found)
+
+    def flops(self, kernel: Instruction) -> float:
+        """Of one run, transcendentals as one each; of a loop 0: its body has them."""
+        if kernel.opcode in CONTROL - {"call"}:
+            return 0.0
+        return sum(map(self._flops, self.inside(kernel)))
+
+    def _flops(self, one: Instruction) -> float:
+        opcode = one.opcode.removesuffix("-start")
+        if one.is_product and opcode != "convolution":
+            return 2.0 * _result(one).elements * self._summed(one)
+        if opcode == "convolution":
+            kernel = self._operand(one, 1)
+            outputs = one.shape.dims[-1] if one.shape.dims else 1
+            return 2.0 * one.shape.elements * kernel.elements / max(outputs, 1)
+        if opcode in ("reduce", "reduce-window", "all-reduce", "reduce-scatter"):
+            return float(self._operand(one, 0).elements)
+        if opcode == "sort":
+            size = self._operand(one, 0).elements
+            return size * math.log2(max(size, 2))
+        idle = opcode in _UNCOUNTED or opcode.endswith("-done") or one.called
+        return 0.0 if idle else float(one.shape.elements)
+
+    def product(self, kernel: Instruction) -> tuple[str, Precision] | None:
+        """The dtype, as XLA names it, and the precision of what a kernel multiplies: of
+        several products that of the largest.
+        """
+        products = [one for one in self.inside(kernel) if one.is_product]
+        if not products or kernel.opcode in CONTROL - {"call"}:
+            return None
+        largest = max(products, key=self._flops)
+        return self._operand(largest, 0).dtype, largest.precision
+
+    def _summed(self, one: Instruction) -> int:
+        dims = self._operand(one, 0).dims
+        return math.prod(dims[place] for place in one.contracted if place < len(dims))
+
+    def _operand(self, one: Instruction, place: int) -> Shape:
+        if place >= len(one.operands) or one.operands[place] not in self._by_id:
+            return NO_SHAPE
+        return self._by_id[one.operands[place]].shape
+
+    def bytes(self, kernel: Instruction) -> float:
+        """Read and written by one run, each operand once, and of slices only they; of
+        a loop 0.
+        """
+        if kernel.opcode in CONTROL - {"call"}:
+            return 0.0
+        if kernel.opcode == "fusion" and len(kernel.called) == 1:
+            inside = self.computations.get(kernel.called[0], ())
+            read = sum(
+                self._read(each, inside)
+                for each in inside
+                if each.opcode == "parameter"
+            )
+            return read + (self._written(inside[-1]) if inside else 0.0)
+        known = (self._by_id.get(operand) for operand in kernel.operands)
+        read = sum(self._read(operand, (kernel,)) for operand in known if operand)
+        return read + self._written(kernel)
+
+    @staticmethod
+    def _read(value: Instruction, users: Sequence[Instruction]) -> float:
+        """How much of a value its users read."""
+        names = {value.id}
+        for each in users:
+            if each.opcode in ("bitcast", "convert") and names & {*each.operands}:
+                names.add(each.id)
+        users = [
+            each for each in users if each.id not in names and names & {*each.operands}
+        ]
+        first = all(each.operands[0] in names for each in users)
+        if users and first and all(each.opcode in _SLICES for each in users):
+            part = sum(each.shape.elements for each in users)
+            return value.shape.nbytes * part / max(value.shape.elements, 1)
+        if users and first and all(each.opcode in _IN_PLACE for each in users):
+            return 0.0
+        return value.shape.nbytes
+
+    def _written(self, one: Instruction) -> float:
+        if (update := _IN_PLACE.get(one.opcode)) is not None:
+            return self._operand(one, update).nbytes
+        return _result(one).nbytes
+
+    def work(self, one: Instruction) -> float:
+        """How a fusion's time is shared among what it fused: by flops, of which some
+        take longer, and at least by the elements that each yields.
+        """
+        elements = float(one.shape.elements)
+        return max(self._flops(one), elements * WORK.get(one.opcode, 1))
+
+    def kernels(self) -> dict[str, int]:
+        """The instructions of the entry computation that do something, by their opcode.
+
+        Each is a kernel of its own, or a copy; what XLA fused lies inside a ``fusion``.
+        The two halves of an asynchronous one, such as ``copy-start`` and ``copy-done``,
+        count once, under the name of both. A loop counts once, whatever its body holds.
+        A ``call`` is nothing by itself, so what it calls is counted: XLA for the CPU
+        wraps so whatever it splits among threads.
+
+        Returns:
+            The most frequent first.
+        """
+        running = self._running(self.entry, 0)
+        counted = Counter(one.opcode.removesuffix("-start") for one in running)
+        return dict(counted.most_common())
+
+    def _running(self, computation: int, depth: int) -> Iterator[Instruction]:
+        for one in self._ordered(computation) if depth <= DEEPEST else ():
+            if one.opcode in ("call", "async-start") and one.called:
+                yield from self._running(one.called[0], depth + 1)
+            elif one.opcode not in IDLE and not one.opcode.endswith("-done"):
+                yield one
+
+    def fusions(self) -> Iterator[Fusion]:
+        """The fusions that run as kernels, those in loops included.
+
+        What lies in the comparator of a sort, or in the function of a reduction, is a
+        part of that kernel.
+        """
+        waiting, reached = [self.entry], set[int]()
+        while waiting:
+            if (computation := waiting.pop()) in reached:
+                continue
+            reached.add(computation)
+            for one in self._ordered(computation):
+                if one.opcode in CONTROL:
+                    waiting.extend(reversed(one.called))
+                elif one.opcode == "fusion" and one.called:
+                    inside = self.computations.get(one.called[0], ())
+                    opcodes = (each.opcode for each in inside)
+                    counted = Counter(name for name in opcodes if name not in IDLE)
+                    operations = dict(counted.most_common())
+                    kind = one.fusion_kind
+                    yield Fusion(name=one.name, kind=kind, operations=operations)
+
+    def exchanges(self) -> Iterator[Exchanged]:
+        """Every collective, wherever it stands."""
+        for computation in self.computations:
+            for one in self._ordered(computation):
+                kind = one.opcode.removesuffix("-start")
+                if kind not in COLLECTIVES:
+                    continue
+                sizes = [leaf.nbytes for leaf in one.shape.leaves()]
+                # The first half of an asynchronous one has its operands in its type.
+                both = kind not in (one.opcode, "all-reduce")
+                size = max(sizes, default=0.0) if both else sum(sizes)
+                groups = _rings(one.pairs) if one.pairs else one.groups
+                if kind == "reduce-scatter" and not both:
+                    size *= groups.participants or 1
+                yield Exchanged(
+                    name=one.name,
+                    kind=kind,
+                    bytes=int(size),
+                    groups=groups.groups,
+                    participants=groups.participants,
+                    replica_groups=groups.text,
+                )
+
+
+def _result(one: Instruction) -> Shape:
+    """The shape of a result, of a library's product without its scratch memory."""
+    if one.opcode == "custom-call" and one.shape.parts and one.contracted:
+        return one.shape.parts[0]
+    return one.shape
+
+
+def _at(names: Sequence[str], number: int) -> str:
+    return names[number - 1] if 0 < number <= len(names) else ""
+
+
+def _rings(pairs: Sequence[tuple[int, int]]) -> Groups:
+    """Chains of devices each of which sends to the next."""
+    following = dict(pairs)
+    waiting, sizes = {*following, *following.values()}, list[int]()
+    for start in [*(waiting - {*following.values()}), *sorted(following)]:
+        size, device = 0, start
+        while device in waiting:
+            waiting.discard(device)
+            size, device = size + 1, following.get(device, -1)
+        if size:
+            sizes.append(size)
+    return Groups(len(sizes), sizes[0], _listed(pairs))
+
+
+def _listed(groups: Sequence[Sequence[int]]) -> str:
+    """Devices as XLA writes them: ``{{0,1},{2,3}}``."""
+    return f"{{{','.join(f'{{{_joined(group)}}}' for group in groups)}}}"
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def read(data: bytes) -> Program:
+    """The program of a serialised ``HloModuleProto``.
+
+    Raises:
+        ValueError: It is damaged, or none.
+    """
+    return _MODULE.decode(data)
+
+
+def read_traced(data: bytes) -> Program:
+    """The program of a serialised ``HloProto``, as a trace holds it.
+
+    Raises:
+        ValueError: It is damaged, or none.
+    """
+    return _HLO.decode(data)
+
+
+def _program(
+    computations: Sequence[tuple[int, Sequence[Instruction]]] = (),
+    entry: int = 0,
+    schedule: Sequence[tuple[int, Sequence[int]]] = (),
+    tables: Tables | None = None,
+) -> Program:
+    if not computations:
+        raise ValueError("a program without computations")
+    return Program(entry, dict(computations), tables or Tables(), dict(schedule))
+
+
+def _shape(
+    dtype: int = 0, dims: Sequence[int] = (), parts: Sequence[Shape] = ()
+) -> Shape:
+    name = _DTYPES[dtype] if 0 <= dtype < len(_DTYPES) else "?"
+    return Shape(name, tuple(dims), tuple(parts))
+
+
+def _of_lists(
+    groups: Sequence[Sequence[int]] = (), iota: Groups | None = None
+) -> Groups:
+    if iota:
+        return iota
+    if not groups or not groups[0]:
+        return Groups(text="{}")
+    return Groups(len(groups), len(groups[0]), _listed(groups))
+
+
+def _of_iota(
+    count: int = 0, size: int = 0, dims: Sequence[int] = (), order: Sequence[int] = ()
+) -> Groups:
+    text = f"[{count},{size}]<=[{_joined(dims)}]"
+    return Groups(count, size, f"{text}T({_joined(order)})" if len(dims) > 1 else text)
+
+
+def _of_mesh(
+    axes: Sequence[tuple[str, int]] = (),
+    over: Sequence[tuple[int, tuple[int, int] | None]] = (),
+) -> Groups:
+    """Groups along axes of a mesh, or along a part of one."""
+    size, names = 1, list[str]()
+    for place, part in over:
+        name, whole = axes[place] if 0 <= place < len(axes) else ("?", 1)
+        size *= part[1] if part else whole
+        names.append(f"'{name}':({part[0]}){part[1]}" if part else f"'{name}'")
+    mesh = ",".join(f"'{name}'={length}" for name, length in axes)
+    count = math.prod(length for _, length in axes) // max(size, 1)
+    return Groups(count, size, f"mesh[{mesh}] {{{','.join(names)}}}")
+
+
+def _pair(first: int = 0, second: int = 0) -> tuple[int, int]:
+    return first, second
+
+
+_PAIR = Message(_pair, {1: ("first", "int"), 2: ("second", "int")})
+_INTEGERS = Message(lambda values=(): values, {1: ("values", ["int"])})
+_IOTA = Message(
+    _of_iota,
+    {
+        1: ("count", "int"),
+        2: ("size", "int"),
+        3: ("dims", ["int"]),
+        4: ("order", ["int"]),
+    },
+)
+_LISTS = Message(_of_lists, {1: ("groups", [_INTEGERS]), 2: ("iota", _IOTA)})
+_AXIS = Message(
+    lambda name="", size=1: (name, size), {1: ("name", "text"), 2: ("size", "int")}
+)
+_AXES = Message(lambda axes=(): axes, {1: ("axes", [_AXIS])})
+_MESH = Message(_of_mesh, {1: ("axes", _AXES), 2: ("over", [entry(_PAIR)])})
+
+_SHAPE = Message(_shape, {2: ("dtype", "int"), 3: ("dims", ["int"])})
+_SHAPE.add(4, "parts", [_SHAPE])
+
+_METADATA = Message(
+    Metadata,
+    {
+        2: ("op_name", "text"),
+        3: ("file", "text"),
+        4: ("line", "int"),
+        15: ("frame", "int"),
+    },
+)
+
+_INSTRUCTION = Message(
+    Instruction,
+    {
+        1: ("name", "text"),
+        2: ("opcode", "text"),
+        3: ("shape", _SHAPE),
+        7: ("metadata", _METADATA),
+        11: ("fusion_kind", "text"),
+        28: ("target", "text"),
+        30: ("dot", _INTEGERS),
+        35: ("id", "int"),
+        36: ("operands", ["int"]),
+        38: ("called", ["int"]),
+        43: ("config", "bytes"),
+        51: ("precisions", _INTEGERS),
+        52: ("pairs", [_PAIR]),
+        # By version of XLA.
+        87: ("groups", _LISTS),
+        92: ("groups", _IOTA),
+        93: ("groups", _MESH),
+    },
+)
+
+_COMPUTATION = Message(
+    lambda key=0, instructions=(): (key, instructions),
+    {2: ("instructions", [_INSTRUCTION]), 5: ("key", "int")},
+)
+_SCHEDULE = Message(lambda orders=(): orders, {1: ("orders", [entry(_INTEGERS)])})
+_LOCATION = Message(
+    Location, {1: ("file", "int"), 2: ("function", "int"), 3: ("line", "int")}
+)
+_FRAME = Message(Frame, {1: ("location", "int"), 2: ("parent", "int")})
+_TABLES = Message(
+    Tables,
+    {
+        1: ("files", ["text"]),
+        2: ("functions", ["text"]),
+        3: ("locations", [_LOCATION]),
+        4: ("frames", [_FRAME]),
+    },
+)
+_MODULE = Message(
+    _program,
+    {
+        3: ("computations", [_COMPUTATION]),
+        6: ("entry", "int"),
+        7: ("schedule", _SCHEDULE),
+        17: ("tables", _TABLES),
+    },
+)
+_HLO = Message(lambda module=None: module or _program(), {1: ("module", _MODULE)})
