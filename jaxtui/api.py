@@ -133,7 +133,7 @@ def bench(
             )
         op = functions.op_of(names[0])
         chosen = (SizedOp(op),)
-        scope = _own.given(op, names[0], names[1:])
+        scope = _own.registered(op, names[0], names[1:])
 
     def build(own_devices: Sequence[Device], known_ops: Sequence[OpInfo]) -> Experiment:
         return experiments.build(
@@ -162,7 +162,7 @@ def bench(
     past: list[Past] = []
     try:
         if count > 1:
-            state = _aside(_in_processes(build, events))
+            state = _in_thread(_in_processes(build, events))
         else:
             known, known_ops = devices(), ops()
             experiment = build(known, known_ops)
@@ -228,7 +228,7 @@ async def _in_processes(
     return session.state
 
 
-def _aside(work: Coroutine[Any, Any, _Result]) -> _Result:
+def _in_thread(work: Coroutine[Any, Any, _Result]) -> _Result:
     """Run it in a thread: in a notebook this one has a loop already.
 
     Ctrl-C ends it, and is raised once it has ended.

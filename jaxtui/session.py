@@ -93,7 +93,7 @@ class Session(Generic[_State]):
         """Called after each change; with ``None`` where no event has caused it."""
         self.look_back: Callable[[Sequence[Case]], object] = lambda cases: None
         """Given the cases of a bench run as it begins, to be answered by ``know``."""
-        self.worked = False
+        self.has_run = False
         """Something was run."""
         self.lost = False
         """An engine died over some work, or there is none any more."""
@@ -134,7 +134,7 @@ class Session(Generic[_State]):
             self._hung = event.remark if hung else None
         if isinstance(event, RunFinished) and running is not self.state.job:
             self.lost |= event.outcome == "crashed"
-        for message in self._told(event, running):
+        for message in self._announced(event, running):
             for observe in self.observers:
                 observe(message)
         self._tell(event)
@@ -157,8 +157,8 @@ class Session(Generic[_State]):
         if job is not None and (job.purpose, job.processes) == ("bench", 1):
             self.look_back([case.case for case in job.cases])
 
-    def _told(self, event: Event, running: Job | None) -> Iterator[Event]:
-        """The event as observers are given it.
+    def _announced(self, event: Event, running: Job | None) -> Iterator[Event]:
+        """Yield the events for the observers.
 
         Of a case that is timed in several processes they hear at the end, and what all
         of them have made of it.
@@ -379,7 +379,7 @@ class Session(Generic[_State]):
             number = await self.engine.run(work)
         finally:
             self.state = replace(self.state, pending=False)
-        self.worked = True
+        self.has_run = True
         before = time.monotonic() - self._began
         self.state = begin_run(self.state, number, purpose, work, before)
         self._tell(None)

@@ -125,7 +125,7 @@ async def test_a_run_gives_what_arrived(opened: Opened) -> None:
     assert (job.purpose, job.work, job.outcome) == ("bench", EXPERIMENT, "complete")
     assert job.cases[0].measurement is not None
     assert session.state.run is job
-    assert (session.worked, session.lost) == (True, False)
+    assert (session.has_run, session.lost) == (True, False)
 
 
 async def test_one_run_at_a_time(opened: Opened) -> None:

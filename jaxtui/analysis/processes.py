@@ -138,7 +138,7 @@ def fold(ended: Sequence[Ended], experiment: Experiment) -> Ended:
     failures = [result for result in ended if isinstance(result, Failure)]
     if not usable:
         return next(iter(failures), ended[0])
-    too_few = _few(len(usable), experiment.processes, failures)
+    too_few = _missing(len(usable), experiment.processes, failures)
     if len(usable) == 1:
         ((only, _),) = usable
         return replace(only, notes=(*only.notes, *too_few))
@@ -192,7 +192,9 @@ def _samples(usable: Sequence[Samples]) -> Samples:
     )
 
 
-def _few(usable: int, processes: int, failures: Sequence[Failure]) -> Iterable[Remark]:
+def _missing(
+    usable: int, processes: int, failures: Sequence[Failure]
+) -> Iterable[Remark]:
     """Yield a remark if processes are missing, or too few for an interval of 95 %."""
     if processes == 1 or usable >= max(processes, MINIMUM_ROUNDS):
         return

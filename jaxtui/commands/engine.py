@@ -59,7 +59,7 @@ class Driver:
         self._record = record and common.record
         self._session: Session[State] | None = None
         self._lost = False
-        self._told: Remark | None = None
+        self._reported: Remark | None = None
         """The reason why the last engine died, once reported."""
 
     @property
@@ -118,14 +118,14 @@ class Driver:
             # What ends all processes of a job has ended the engine as well.
             if interrupt.happened:
                 return None
-            worked = self._session is not None and self._session.worked
+            has_run = self._session is not None and self._session.has_run
             if isinstance(error, CannotRun):
                 raise
             text = words.text(error.remark)
-            if not worked:
+            if not has_run:
                 raise CannotRun(text) from error
             self._lost = True
-            if error.remark != self._told:
+            if error.remark != self._reported:
                 say(text, fails=True)
             return None
 
@@ -197,7 +197,7 @@ class Driver:
                 gone = remark.code in HOST_GONE
                 text = words.text(remark) if gone else words.sentence(remark)
                 say(text, fails=True)
-                self._told = remark
+                self._reported = remark
             case Waiting(remark=remark):
                 say(finding_text(remark))
 

@@ -233,7 +233,7 @@ class Connection:
         facts = {**remark.facts, "hostname": name}
         if not self.hosts or numbers(self.hosts[0].jax) >= (0, 7):
             facts["seconds"] = heartbeat_seconds(os.environ)
-        return _noted(msgspec.structs.replace(remark, facts=facts))
+        return _timestamped(msgspec.structs.replace(remark, facts=facts))
 
     @property
     def last_words(self) -> str:
@@ -343,7 +343,7 @@ class Connection:
                 if isinstance(event, Ready):
                     self.hosts, self.several = event.hosts, bool(self.start.joining)
             elif isinstance(event, HostLost):
-                self.lost = _noted(event.remark)
+                self.lost = _timestamped(event.remark)
             elif isinstance(event, EngineFailed):
                 self.failed = event
                 self.settled.set()
@@ -388,7 +388,7 @@ class Connection:
         return popen.returncode
 
 
-def _noted(remark: Remark) -> Remark:
+def _timestamped(remark: Remark) -> Remark:
     """Add the time at which this host heard of it, seconds since 1970."""
     return msgspec.structs.replace(remark, facts={**remark.facts, "at": time.time()})
 

@@ -37,7 +37,7 @@ def _ends(figures: Figures) -> Conclusion:
         f"With reused memory the line took {seconds(reused)}, with fresh memory "
         f"{seconds(fresh)}: {times(factor)} as long for the same arithmetic.",
     ]
-    if faults < _few(figures):
+    if faults < _least_faults(figures):
         holds = None
         sentences.append(
             "But no call got fresh memory: this malloc takes no settings of glibc's."
@@ -62,7 +62,7 @@ def _ends(figures: Figures) -> Conclusion:
     )
 
 
-def _few(figures: Figures) -> float:
+def _least_faults(figures: Figures) -> float:
     """Count page faults below which malloc gave no new pages."""
     return FEW * 4 * figures.setting.size / PAGE_BYTES
 
@@ -72,8 +72,8 @@ NEW_FAULTS, KEPT_FAULTS = "page faults, new", "page faults, into one array"
 
 
 def _kept(figures: Figures) -> Conclusion:
-    few, new, kept = _few(figures), figures[NEW_FAULTS], figures[KEPT_FAULTS]
-    holds = kept < few
+    least, new, kept = _least_faults(figures), figures[NEW_FAULTS], figures[KEPT_FAULTS]
+    holds = kept < least
 
     def row(what: str, name: str, faults: float) -> Row:
         counted = not figures.missing(NEW_FAULTS, KEPT_FAULTS)
@@ -82,7 +82,7 @@ def _kept(figures: Figures) -> Conclusion:
 
     if not holds:
         sentence = ""
-    elif new < few:
+    elif new < least:
         sentence = (
             "New arrays caused no page faults either: malloc reused memory in this "
             "process, and may not in the next."

@@ -96,29 +96,29 @@ class Function:
     """Makes its arguments."""
     numpy: Call | None
     """Does the same in NumPy."""
-    given: Arguments | None = None
+    arguments: Arguments | None = None
     """Arguments from a caller in this process, if not from a file."""
 
 
-_given: dict[str, Function] = {}
-"""Functions that a caller in this process has given, by the op that stands for each."""
+_registered: dict[str, Function] = {}
+"""Functions of callers in this process, by op."""
 
 
 @contextmanager
-def given(op: str, call: Call, args: tuple[Any, ...]) -> Iterator[None]:
+def registered(op: str, call: Call, args: tuple[Any, ...]) -> Iterator[None]:
     """Have an op be this function with these arguments for the length of the block."""
     arguments = Arguments(args, {}, 0) if args else None
     *_, name = op.rpartition(":")
-    _given[op] = Function(name, call, None, None, arguments)
+    _registered[op] = Function(name, call, None, None, arguments)
     try:
         yield
     finally:
-        del _given[op]
+        del _registered[op]
 
 
-def is_given(op: str) -> bool:
+def is_in_process(op: str) -> bool:
     """Return whether the function exists in this process alone."""
-    return op in _given
+    return op in _registered
 
 
 def source(op: str) -> Source | None:
@@ -135,7 +135,7 @@ def load(source: Source, device: jax.Device | None) -> Function:
     Raises:
         RefusedError: There is no such function.
     """
-    if (function := _given.get(source.op)) is not None:
+    if (function := _registered.get(source.op)) is not None:
         return function
     place = jax.default_device(device) if device is not None else nullcontext()
     *outer, last = source.name.split(".")
@@ -428,7 +428,7 @@ def file_of(case: Case) -> str:
 def source_code(op: str) -> SourceCode | None:
     """A digest of the file of a function as it was loaded; ``None`` for other ops."""
     path = parts(op)[0] if is_own(op) else ""
-    if op in _given or path not in _loaded:
+    if op in _registered or path not in _loaded:
         return None
     return SourceCode(digest=hashlib.sha256(_loaded[path][0]).hexdigest()[:DIGITS])
 
@@ -464,7 +464,7 @@ def check(case: Case) -> None:
     The file is not imported: that is left to the run, which can be stopped.
     """
     name = short_name(case.op)
-    if is_own(case.op) and not is_given(case.op):
+    if is_own(case.op) and not is_in_process(case.op):
         read(parts(case.op)[0])
     if case.mode not in MODES:
         raise RefusedError.of("mode-missing", op=name, mode=case.mode, modes=MODES)
@@ -609,9 +609,9 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
     """
     if typed := specs(case):
         return Arguments(draw(typed, seed), {}, case.size)
-    if function.given is not None:
+    if function.arguments is not None:
         # A donation must not take what the caller goes on with.
-        return function.given.map(
+        return function.arguments.map(
             lambda x: jax.device_put(x, may_alias=False) if is_jax(x) else x
         )
     return _from_factory(function, case.size, seed)

@@ -53,14 +53,14 @@ class Member:
     """Seconds for the calls of a round while no other works."""
     together: list[float] = field(default_factory=list)
     """Seconds from its first call to its last result while all work, by round."""
-    trouble: TroubleError | None = None
+    error: TroubleError | None = None
     """The error that took it out of the test."""
     begun: float = 0.0
     """The ``perf_counter`` time of the first call of this round."""
     last: Any = None
     """The last result of this round."""
 
-    def run_alone(self) -> None:
+    def time_alone(self) -> None:
         """A few rounds without the others, after a first one to warm up."""
         workload = self.product.workload
         with translate_errors(workload.case, self.product.what, "warm-up"):
@@ -72,8 +72,8 @@ class Member:
 
     def call(self) -> None:
         """Enqueue one call, unless it is out."""
-        if self.trouble is None:
-            with self._or_out("dispatch"):
+        if self.error is None:
+            with self._catch("dispatch"):
                 workload = self.product.workload
                 self.last = workload.call(*workload.args)
 
@@ -81,23 +81,23 @@ class Member:
         """Return whether it is through with this round, or out; notes the seconds if
         so.
         """
-        if self.trouble is None:
+        if self.error is None:
             if not self.last.is_ready():
                 return False
             seconds = perf_counter() - self.begun
-            with self._or_out("block"):
+            with self._catch("block"):
                 self.last.block_until_ready()
                 self.together.append(seconds)
         self.last = None
         return True
 
     @contextmanager
-    def _or_out(self, phase: str) -> Iterator[None]:
+    def _catch(self, phase: str) -> Iterator[None]:
         try:
             with translate_errors(self.product.workload.case, self.product.what, phase):
                 yield
-        except TroubleError as trouble:
-            self.trouble = trouble
+        except TroubleError as error:
+            self.error = error
 
 
 def test(context: Context) -> Iterator[RunEvent]:
@@ -125,14 +125,14 @@ def _prepare(context: Context, members: list[Member]) -> Iterator[RunEvent]:
             member = Member(device, compute.natural_product(context, device, WHAT))
             if not calls:
                 # So many make a round that is long enough to be timed.
-                member.run_alone()
+                member.time_alone()
                 fitting = round(BURST_SECONDS / min(member.alone))
                 calls = min(max(fitting, 2), MOST_CALLS)
             member.calls = calls
-            member.run_alone()
+            member.time_alone()
             members.append(member)
-        except TroubleError as trouble:
-            yield CheckRead(reading=error_reading("together", device, trouble))
+        except TroubleError as error:
+            yield CheckRead(reading=error_reading("together", device, error))
             yield CheckDone(device=name(device))
 
 
@@ -144,7 +144,7 @@ def _rounds(context: Context, members: Sequence[Member]) -> Iterator[RunEvent]:
     rounds, late = 0, LATE_SECONDS
     yield _doing(members)
     while rounds < LEAST_ROUNDS or perf_counter() < end:
-        active = [member for member in members if member.trouble is None]
+        active = [member for member in members if member.error is None]
         if len(active) < 2 or context.stop():
             return
         shuffled.shuffle(active)
@@ -179,9 +179,9 @@ def _doing(members: Sequence[Member]) -> CheckDoing:
 
 def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
     for member in members:
-        if member.trouble is not None:
-            yield error_reading("together", member.device, member.trouble)
-    timed = [member for member in members if member.trouble is None]
+        if member.error is not None:
+            yield error_reading("together", member.device, member.error)
+    timed = [member for member in members if member.error is None]
     if len(timed) < 2:
         yield _skip(Remark("one-device"))
         return

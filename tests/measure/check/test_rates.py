@@ -325,10 +325,10 @@ def test_a_device_that_fails_in_the_race_is_out(
 def test_a_round_is_long_enough_to_be_timed_where_silicon_is_not_shared(
     monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int
 ) -> None:
-    def run_alone(member: together.Member) -> None:
+    def time_alone(member: together.Member) -> None:
         member.alone = [seconds * member.calls]
 
-    monkeypatch.setattr(together.Member, "run_alone", run_alone)
+    monkeypatch.setattr(together.Member, "time_alone", time_alone)
     monkeypatch.setattr(base, "shares_silicon", lambda devices: False)
     found = Context(check("together", 2), Survey(), never)
     members: list[together.Member] = []
