@@ -37,6 +37,7 @@ from jaxtui.commands.common import (
 )
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
+from jaxtui.registry import FEATURES, part
 from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
 
@@ -70,7 +71,12 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"jaxtui.commands.{cmd_name}").command
+        commands = (
+            part(cmd_name, "command")
+            if cmd_name in FEATURES
+            else import_module(f"jaxtui.commands.{cmd_name}")
+        )
+        command: click.Command = commands.command
         return command
 
     def format_options(

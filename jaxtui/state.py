@@ -43,8 +43,6 @@ from jaxtui.model import (
     Inspected,
     Inspection,
     Joining,
-    LinkMeasured,
-    LinksMeasured,
     Logged,
     Loop,
     LoopCall,
@@ -163,11 +161,7 @@ class Job(msgspec.Struct, frozen=True):
     """The calls of a loop that are known so far."""
     printed: tuple[str, ...] = ()
     """Lines that XLA, libtpu or Python printed meanwhile."""
-    links: Mapping[tuple[str, str], LinkMeasured] = msgspec.field(default_factory=dict)
-    """The links so far, by source and target device."""
-    result: (
-        LoopMeasured | Inspected | RoofsMeasured | LinksMeasured | Profile | None
-    ) = None
+    result: LoopMeasured | Inspected | RoofsMeasured | Profile | None = None
     """The result of another work; for roofs those measured so far."""
 
     @property
@@ -622,9 +616,7 @@ def _job_event(job: Job, event: Event) -> Job:
             return replace(job, seen=(*job.seen[: event.first], *event.calls))
         case LoopMeasured():
             return replace(job, seen=event.calls, result=event)
-        case LinkMeasured():
-            return replace(job, links={**job.links, event.pair: event})
-        case Inspected() | RoofsMeasured() | LinksMeasured() | Profile():
+        case Inspected() | RoofsMeasured() | Profile():
             return replace(job, result=event)
         case WorkFailed():
             return replace(job, failed=event)

@@ -55,8 +55,8 @@ FIRST_FRAME = "from jaxtui import cli\nimport jaxtui.tui.run, jaxtui.engine.clie
 LATER = {
     *("html.entities", "psutil", "plotext", "secrets", "statistics"),
     *("jaxtui.tui.bench", "jaxtui.tui.learn", "jaxtui.tui.history", "jaxtui.lessons"),
-    *("jaxtui.tui.audit", "jaxtui.tui.links", "jaxtui.tui.profile"),
-    *("jaxtui.view.audit", "jaxtui.view.links", "jaxtui.view.profile"),
+    *("jaxtui.tui.audit", "jaxtui.features.links.screen", "jaxtui.tui.profile"),
+    *("jaxtui.view.audit", "jaxtui.ui.report", "jaxtui.view.profile"),
 }
 """What the first frame of the app does without."""
 

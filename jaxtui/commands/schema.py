@@ -11,12 +11,12 @@ from jaxtui.commands import FINE, ops
 from jaxtui.commands.common import named
 from jaxtui.commands.terminal import print_stdout
 from jaxtui.model.remark import SelectionError
+from jaxtui.registry import FEATURES, part
 from jaxtui.view import (
     audit,
     compare,
     crossover,
     history,
-    links,
     program,
     roofline,
     stopwatch,
@@ -37,7 +37,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "bench": (Results, compare.Turns),
     "crossover": (crossover.Document,),
     "roofline": (roofline.Document,),
-    "links": (links.Document,),
+    **{name: (part(name, "report").OUTCOME.document,) for name in FEATURES},
     "check": (CheckResults,),
     "compile": (program.Compiled,),
     "hlo": (program.Document,),

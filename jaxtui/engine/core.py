@@ -23,7 +23,6 @@ from jaxtui.model import (
     Host,
     Inspection,
     Joining,
-    Links,
     Loop,
     Noticed,
     OpInfo,
@@ -341,10 +340,6 @@ class Core:
                 from jaxtui.measure.roofs import run_roofs
 
                 return run_roofs(work, stop=stop)
-            case Links():
-                from jaxtui.measure.links import run_links
-
-                return run_links(work, stop=stop)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""

@@ -30,9 +30,6 @@ from jaxtui.model import (
     Check,
     CheckRead,
     Experiment,
-    LinkMeasured,
-    Links,
-    LinksMeasured,
     LoopSeen,
     PhaseMeasured,
     PhaseStarted,
@@ -103,8 +100,6 @@ class _Course:
         """The other processes that have not done their parts."""
         self._phases: dict[int, tuple[RunEvent, ...]] = {}
         """By case: its phases so far."""
-        self._remarks: dict[str, Remark] = {}
-        """The remarks on the links of all, by code."""
         self._outcomes: list[RunEvent] = []
         """The outcomes of all, as process 0 has them."""
         self.results: list[RunEvent] = []
@@ -125,8 +120,6 @@ class _Course:
             machine = hosts.terms.machines[part.processes[0]]
             queues.setdefault(machine, []).append(part.processes[0])
         turns = max(map(len, queues.values()), default=0) + len(together)
-        if not me:
-            yield from self._apart()
         for part in alone:
             if part.processes != (me,):
                 continue
@@ -146,20 +139,11 @@ class _Course:
                 yield from self._do(part, turns, here, pace)
         yield from self._gather()
 
-    def _apart(self) -> Iterator[RunEvent]:
-        if isinstance(self._work, Links):
-            for source, target in self._work.pairs:
-                if self._hosts.owner(source) != self._hosts.owner(target):
-                    remarks = (Remark("link-across-hosts"),)
-                    yield from self._take_in(
-                        LinkMeasured(source=source, target=target, remarks=remarks)
-                    )
-
     def _do(self, part: Part, turns: int, here: Here, pace: Pace) -> Iterator[RunEvent]:
         """Do one part, with its share of a budget that was typed."""
         work = part.work
         typed = getattr(work, "budget_seconds", None)
-        if typed is not None and isinstance(work, (Experiment, Check, Links)):
+        if typed is not None and isinstance(work, (Experiment, Check)):
             work = replace(work, budget_seconds=typed / turns)
         ledger = Ledger(work)
         try:
@@ -252,10 +236,6 @@ class _Course:
 
     def _take_in(self, event: RunEvent, *, again: bool = False) -> Iterator[RunEvent]:
         """Take in what came of a part; ``again`` where it was yielded before."""
-        if isinstance(event, LinksMeasured):
-            for remark in event.remarks:
-                self._remarks.setdefault(remark.code, remark)
-            return
         self._outcomes.append(event)
         if not again:
             yield event
@@ -286,8 +266,6 @@ class _Course:
                 break
             yield self._waiting()
             time.sleep(LOOK_SECONDS)
-        if isinstance(self._work, Links):
-            self.results.append(LinksMeasured(remarks=tuple(self._remarks.values())))
         self.results.append(
             RunFinished(
                 outcome="cancelled" if self._stop() else "complete",

@@ -36,7 +36,6 @@ from jaxtui.model import (
     Host,
     HostLost,
     Intent,
-    Links,
     Member,
     Notice,
     Place,
@@ -207,16 +206,6 @@ class Hosts:
                 return [
                     Part((process,), replace(work, devices=tuple(chosen)))
                     for process, chosen in names.items()
-                ]
-            case Links():
-                pairs: dict[int, list[tuple[str, str]]] = {}
-                for pair in work.pairs:
-                    process = self.owner(pair[0])
-                    if process == self.owner(pair[1]):
-                        pairs.setdefault(process, []).append(pair)
-                return [
-                    Part((process,), replace(work, pairs=tuple(chosen)))
-                    for process, chosen in pairs.items()
                 ]
             case _:
                 of_one = getattr(work, "case", work)

@@ -98,9 +98,9 @@ class Recording:
                 self._devices = {device.name: device for device in event.devices}
             case CaseStarted() | CaseFailed():
                 self._sampled.pop(event.index, None)
-            case Sampled():
+            case Sampled() if not event.measurement.case.target:  # no link is kept
                 self._sampled[event.index] = event.measurement
-            case CaseMeasured():
+            case CaseMeasured() if not event.measurement.case.target:
                 self._sampled.pop(event.index, None)
                 self._keep(event.measurement)
             case RunFinished(outcome="crashed"):

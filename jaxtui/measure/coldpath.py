@@ -166,7 +166,7 @@ def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Ste
 
 def _copies(workload: Workload) -> Iterator[tuple[Phase, Step]]:
     """Yield the timed copies to the device and back; NumPy copies nothing."""
-    if workload.on_return:
+    if workload.on_return or workload.case.target:
         return
     # What a file has spread over devices nobody sends.
     if workload.devices == 1 and workload.copies is not None:

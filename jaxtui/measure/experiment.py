@@ -32,6 +32,7 @@ from jaxtui.measure.pace import ALONE, Pace
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import (
     SPREAD_SECONDS,
+    WARM_UP_SECONDS,
     Turns,
     never,
     rest,
@@ -269,6 +270,9 @@ class _ExperimentRun(Runner):
                     workload,
                     queue_depth=device_runtime.queue_depth if device_runtime else 1,
                     throughput=workload.queues,
+                    # Of hundreds of copies each has set up what there is to set up.
+                    warm_up_seconds=0.0 if case.target else WARM_UP_SECONDS,
+                    settles=bool(case.target),
                     results_at_most=planning.results_at_most(
                         planned.case, workload.call_bytes
                     ),

@@ -107,6 +107,8 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
         nbytes = own.input_bytes(case)
         host_needed = sum(spec.nbytes for spec in own.specs(case))
         needed = supply.sharing(case) * nbytes + ALLOWANCE_BYTES
+    elif case.target:  # what lies on the source, and two copies
+        needed, host_needed = 3 * case.size + ALLOWANCE_BYTES, 2 * case.size
     elif (collective := ops.COLLECTIVES.get(case.op)) is not None:
         nbytes = collective.memory_bytes(case.size, _participants(case))
         needed = supply.sharing(case) * nbytes + ALLOWANCE_BYTES
@@ -186,7 +188,9 @@ def check(case: Case, supply: Supply) -> Device | None:
     Raises:
         RefusedError: Something keeps it from running here.
     """
-    if own.source(case.op) is None:
+    if case.target:
+        devices.check_own(supply.device(case.target))
+    elif own.source(case.op) is None:
         _check_op(case)
     else:
         own.check(case)
@@ -230,7 +234,7 @@ def _participants(case: Case) -> int:
 
 def _check_platform(case: Case, platform: str) -> None:
     """Refuse a sound case that cannot run on devices of that platform."""
-    if own.source(case.op) is not None:
+    if case.target or own.source(case.op) is not None:
         return
     op = ops.find(case.op)
     lacking = op.lacks.get(platform, ())
@@ -279,5 +283,7 @@ def _is_crowded(cases: list[Case], supply: Supply) -> bool:
 def _input_bytes(case: Case) -> int:
     if own.source(case.op) is not None:
         return own.input_bytes(case)
+    if case.target:
+        return case.size
     times = len(members(case.device)) if case.platform == "cpu" else 1
     return times * ops.find(case.op).input_bytes(case.size, case.dtype)

@@ -287,7 +287,8 @@ class Turns:
                 self.warmed_up = self.call_seconds < 2 * WARM_UP_SECONDS_AT_MOST
                 return block or self._calls(0.0)
             affordable = WARM_UP_SECONDS_AT_MOST / max(self.call_seconds, 1e-9)
-            least = max(1, min(WARM_UP_CALLS, int(affordable)))
+            wanted = WARM_UP_CALLS if self.warm_up_seconds else 1
+            least = max(1, min(wanted, int(affordable)))
             block = self._calls(self.warm_up_seconds, least)
         half = len(block.ready) // 2
         last = Block(block.dispatch[half:], block.ready[half:])
@@ -299,7 +300,7 @@ class Turns:
         """See how its calls behave, once they are warm."""
         workload = self.workload
         call, args = workload.call, workload.args
-        if self.call_seconds <= WARM_UP_SECONDS_AT_MOST:
+        if self.warm_up_seconds and self.call_seconds <= WARM_UP_SECONDS_AT_MOST:
             with self._scope():
                 self._free(1)
                 if self._latency and not workload.on_return:

@@ -47,7 +47,7 @@ from jaxtui.measure.own import (
 )
 from jaxtui.measure.programs import NOTHING, Count, Product
 from jaxtui.measure.settings import enable_x64
-from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
+from jaxtui.model import COMPILED_MODES, COPY_TO, Case, Peak, Phases
 from jaxtui.model.mesh import mesh_of
 from jaxtui.model.own import WHOLE
 from jaxtui.model.remark import Remark
@@ -220,7 +220,7 @@ class Workload:
     @property
     def catalogued(self) -> bool:
         """True if jaxtui knows the op's work and the right result."""
-        return self.op is not None or self.exchange is not None
+        return bool(self.op or self.exchange or self.case.target)
 
     @property
     def queues(self) -> bool:
@@ -230,6 +230,8 @@ class Workload:
         threads. The parts wait for each other there, and those of a few programs fill
         it: all of them wait for ever, and XLA aborts the process after 40 s.
         """
+        if self.case.target:  # a queue would need memory for many copies
+            return False
         return not (self.on_cpu and self.devices > 1 and self.op is None)
 
     @property
@@ -270,6 +272,8 @@ def of_case(
     if (collective := ops.COLLECTIVES.get(case.op)) is not None:
         return of_collective(case, collective, group, pool.seed)
     device = group[0] if group else None
+    if case.target and device is not None:
+        return of_copy(case, device, pool)
     if function is None:
         several = group if len(group) > 1 else ()
         return of_op(case, ops.get(case.op), device, pool, several)
@@ -395,14 +399,29 @@ def of_collective(
     )
 
 
-def of_copy(case: Case, held: jax.Array, target: jax.Device) -> Workload:
-    """A copy of what one device holds to another one."""
+def of_copy(case: Case, source: jax.Device, pool: Pool) -> Workload:
+    """``jax.device_put`` of an array from a device to another, into a fresh array.
+
+    Raises:
+        RefusedError: The devices share memory, and nothing is copied.
+    """
+    target = devices.find_own(case.target)
+    held = pool.once(
+        (COPY_TO, case.device, case.size),
+        lambda: send((inputs.random_bytes(case.size, pool.seed),), source),
+    )
+    # Only CPU devices have one memory: elsewhere an address says nothing.
+    if source.platform == target.platform == "cpu":
+        arrived = jax.device_put(held[0], target).block_until_ready()
+        if arrived.unsafe_buffer_pointer() == held[0].unsafe_buffer_pointer():
+            raise RefusedError.of("nothing-copied")
     return Workload(
         case=case,
         call=partial(jax.device_put, device=target),
-        args=(held,),
-        device=target,
+        device=source,
         wait=wait_for_array,
+        resident=lambda: held,
+        bytes=case.size,
     )
 
 

@@ -12,7 +12,6 @@ from jaxtui.model.cases import *
 from jaxtui.model.check import *
 from jaxtui.model.events import *
 from jaxtui.model.hosts import *
-from jaxtui.model.links import *
 from jaxtui.model.loops import *
 from jaxtui.model.machine import *
 from jaxtui.model.measurement import *

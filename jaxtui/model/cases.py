@@ -32,6 +32,11 @@ ACCELERATED_SECONDS = 3.0
 the run itself tells: those of a product of 8192 take 3 s on an H100."""
 
 
+COPY_TO = "copy_to"
+"""The op of a case that copies from its device to another one, which its parameter
+``to`` names; its size is in bytes."""
+
+
 class OpInfo(Record, frozen=True, kw_only=True):
     """An op of the catalogue, described without JAX."""
 
@@ -106,6 +111,11 @@ class Case(Record, frozen=True, kw_only=True):
         return MESH in (self.params or {})
 
     @property
+    def target(self) -> str:
+        """The device that ``copy_to`` copies to; empty for any other op."""
+        return str((self.params or {}).get("to", "")) if self.op == COPY_TO else ""
+
+    @property
     def platform(self) -> str:
         """``cpu``, ``gpu``, ``tpu``; ``host`` where no device of JAX runs it."""
         return self.device.partition(":")[0]
@@ -113,6 +123,8 @@ class Case(Record, frozen=True, kw_only=True):
     @property
     def words(self) -> tuple[str, ...]:
         """The words of its label."""
+        if self.target:
+            return self.op, str(self.size), "on", self.device, "to", self.target
         hosted = self.inputs == "host" and not self.on_host
         words = (
             short_name(self.op),

@@ -8,7 +8,6 @@ from jaxtui.model.base import Phase, Record
 from jaxtui.model.cases import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead
 from jaxtui.model.hosts import HostLost, Joining
-from jaxtui.model.links import LinkMeasured, Links, LinksMeasured
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
 from jaxtui.model.machine import Device, Holder, Host
 from jaxtui.model.measurement import Measurement
@@ -220,8 +219,6 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
     CheckDone,
     Inspected,
     RoofsMeasured,
-    LinkMeasured,
-    LinksMeasured,
     Profile,
     WorkFailed,
     Progress,
@@ -247,6 +244,6 @@ EngineEvent = Union[  # noqa: UP007
 Event = Union[RunEvent, EngineEvent]  # noqa: UP007
 
 Work = Union[  # noqa: UP007
-    Experiment, Loop, Snippet, Check, Inspection, Roofs, Links, Profiling
+    Experiment, Loop, Snippet, Check, Inspection, Roofs, Profiling
 ]
 """The kinds of work that an engine runs."""

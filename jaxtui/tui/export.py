@@ -21,9 +21,9 @@ from jaxtui.tui.dialogs import Question
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
 from jaxtui.tui.widgets.panel import Hint
-from jaxtui.view import bench, links
+from jaxtui.view import bench
 from jaxtui.view.check import Judgement, build
-from jaxtui.view.document import Devices, Outcome, check_results, encode
+from jaxtui.view.document import Devices, check_results, encode
 from jaxtui.view.export import (
     ExistsError,
     check,
@@ -122,18 +122,6 @@ def check_screen(state: State, judged: Judgement) -> ExportScreen:
         ".svg": lambda: svg(report()),
     }
     return ExportScreen(_here("check", state), contents)
-
-
-def links_screen(state: State, found: links.Links) -> ExportScreen:
-    """The links as far as they are known."""
-    job = state.jobs.get("links")
-    outcome: Outcome = "complete"
-    if job is not None and job.outcome != "complete":
-        outcome = "incomplete" if job.outcome == "crashed" else "cancelled"
-    failed = job.failed if job is not None else None
-    document = links.document(state.host, found, failed, outcome)
-    files = links.files(document, found.report(state.host))
-    return ExportScreen(_here("links", state), files)
 
 
 def _here(name: str, state: State) -> str:

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
+from jaxtui.registry import FEATURES, part
 from jaxtui.tui.audit import AuditScreen
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
@@ -19,7 +20,6 @@ from jaxtui.tui.devices import WIDER, DevicesPane
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.learn import LearnPane
-from jaxtui.tui.links import LinksScreen
 from jaxtui.tui.pane import Pane
 from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.recorded import RecordedScreen
@@ -38,7 +38,7 @@ PLACES: tuple[
 ] = (
     DevicesPane,
     Hardware,
-    LinksScreen,
+    *(getattr(part(name, "screen"), f"{name.title()}Screen") for name in FEATURES),
     BenchPane,
     PlotReader,
     RecordedScreen,

@@ -19,12 +19,12 @@ from statistics import median
 
 from textual.pilot import Pilot
 
+from jaxtui.features.links.screen import LinksScreen
 from jaxtui.model import Device
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.links import LinksScreen
 from jaxtui.tui.widgets.chip_map import ChipMap
 from tests.fake_engine import FakeEngine, at_once, cpu_devices
-from tests.linking import answer
+from tests.features.links.linking import answer
 
 COUNTS = (8, 64, 512, 1024)
 """Up to as many as JAX simulates for jaxtui."""

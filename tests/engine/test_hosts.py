@@ -20,9 +20,6 @@ from jaxtui.model import (
     Failure,
     Host,
     Joining,
-    LinkMeasured,
-    Links,
-    LinksMeasured,
     Place,
     Reading,
     Remark,
@@ -83,11 +80,6 @@ class Group:
                 yield CheckRead(reading=reading)
             for name in work.devices:
                 yield CheckDone(device=name)
-        elif isinstance(work, Links):
-            for source, target in work.pairs:
-                yield LinkMeasured(source=source, target=target)
-            own = Remark("contended", {"process": process}), Remark(f"of-{process}")
-            yield LinksMeasured(remarks=own)
         else:
             for index, each in enumerate(work.cases):
                 if each.op == "raise":
@@ -120,9 +112,7 @@ class Group:
 
 
 def outcomes(events):
-    return [
-        each for each in events if isinstance(each, (CaseMeasured, CaseFailed, Links))
-    ]
+    return [each for each in events if isinstance(each, (CaseMeasured, CaseFailed))]
 
 
 def test_the_devices_of_all_are_usable_in_their_order():
@@ -206,17 +196,6 @@ def test_a_check_is_that_of_each_host():
         (0, devices[:1]),
         (1, devices[1:]),
     ]
-
-
-def test_links_of_all_hosts_are_one_result_with_what_each_says():
-    pairs = (("cpu:0", "cpu:1"), ("cpu:2048", "cpu:2049"), ("cpu:0", "cpu:2048"))
-    for events in Group().run(Links(pairs=pairs)):
-        links = {one.pair: one for one in events if isinstance(one, LinkMeasured)}
-        assert {pair for pair, one in links.items() if not one.remarks} == {*pairs[:2]}
-        (whole,) = [one for one in events if isinstance(one, LinksMeasured)]
-        # Of each kind the first one: what is alike is not said for every host.
-        first = Remark("contended", {"process": 0})
-        assert whole.remarks == (first, Remark("of-0"), Remark("of-1"))
 
 
 def test_a_mistake_elsewhere_costs_its_cases_alone():

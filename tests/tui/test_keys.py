@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
 from jaxtui import lessons
+from jaxtui.features.links.screen import LinksScreen
 from jaxtui.history.store import History
 from jaxtui.model import (
     Case,
@@ -42,7 +43,6 @@ from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.history import HistoryPane, HistoryTable
 from jaxtui.tui.learn import LearnPane
-from jaxtui.tui.links import LinksScreen
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.program import ProgramScreen

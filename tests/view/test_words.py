@@ -97,7 +97,7 @@ def test_no_code_has_words_in_two_columns():
     assert len(set(codes)) == len(codes)
 
 
-SHARED = "bench compare crossover links loops profile programs selection timeline"
+SHARED = "bench compare crossover loops profile programs selection timeline"
 """The columns that the app and the commands show alike."""
 
 

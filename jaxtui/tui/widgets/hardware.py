@@ -12,6 +12,7 @@ from textual.containers import Horizontal
 from textual.geometry import Size
 
 from jaxtui.model import Device, Remark
+from jaxtui.registry import part
 from jaxtui.tui.base import base
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
@@ -78,9 +79,7 @@ class Hardware(Horizontal):
         it, and there is room beside both."""
 
     def action_links(self) -> None:
-        from jaxtui.tui.links import open_links
-
-        open_links(base(self))
+        part("links", "screen").open_links(base(self))
 
     def action_colour(self) -> None:
         """Show the next rate on the map, or none after the last."""

@@ -24,13 +24,11 @@ from jaxtui.view.words import (
     engine,
     hosts,
     lessons,
-    links,
     loops,
     machine,
     profile,
     programs,
     roofline,
-    screens,
 )
 from jaxtui.view.words.base import Facts, Words, written
 
@@ -70,13 +68,11 @@ _COLUMNS = (
     engine,
     hosts,
     lessons,
-    links,
     loops,
     machine,
     profile,
     programs,
     roofline,
-    screens,
 )
 
 TABLE = {code: entry for column in _COLUMNS for code, entry in column.WORDS.items()}

@@ -38,8 +38,6 @@ DOING = {
     "compiler-warm-up": "warming up the compiler",
     "cpu-devices": "starting a process with simulated CPU devices",
     "first_call": "first run",
-    "link-arrays": "making the arrays",
-    "first-copies": "first copies",
     "other-hosts": "waiting for other hosts",
     "part": "running",
     "process-warm-up": "warming up the process",

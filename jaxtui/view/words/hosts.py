@@ -215,11 +215,6 @@ WORDS: dict[str, Words] = {
         "Timed on process {process}. By their own clocks, the {processes} processes"
         " read medians of {low:s} to {high:s}, the slowest on {slowest}.",
     ),
-    "link-across-hosts": Words(
-        "other host",
-        "JAX copies arrays between the devices of one process only.",
-        "Time a collective, such as permute, between hosts.",
-    ),
     "works-differ": Words(
         "different work",
         lambda f: f"{_capital(_host(f))} was asked to measure something else.",

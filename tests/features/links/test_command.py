@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jaxtui.model import Event, Remark, RunFinished, RunStarted, WorkFailed
-from jaxtui.model.links import LinkMeasured, Links
+from jaxtui.model import Event, Experiment, RunFinished, RunStarted
 from tests.commands.fakes import ctrl_c, run
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
-from tests.linking import answer, link, no_link
-
-DOWN = Remark("raised", {"error": "link down", "phase": "transfer"}, "error")
+from tests.features.links.linking import answer, told
 
 
 def machine(said: Any = answer, **facts: Any) -> FakeEngine:
@@ -26,13 +23,19 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+def asked(engine: FakeEngine) -> tuple[set[tuple[str, str]], int, float | None, int]:
+    (work,) = engine.works
+    assert isinstance(work, Experiment)
+    pairs = {(case.device, case.target) for case in work.cases}
+    return pairs, work.cases[1].size, work.budget_seconds, work.seed
+
+
 def test_every_ordered_pair_is_asked_for() -> None:
     engine = machine()
     assert run(engine, "links") == 0
-    (work,) = engine.works
-    assert isinstance(work, Links)
-    assert len(work.pairs) == 56
-    assert (work.nbytes, work.budget_seconds, work.seed) == (64 * 2**20, 10.0, 0)
+    pairs, *rest = asked(engine)
+    assert len(pairs) == 56
+    assert rest == [64 * 2**20, 10.0, 0]
 
 
 @pytest.mark.parametrize(
@@ -43,20 +46,19 @@ def test_options(size: str, nbytes: int) -> None:
     engine = machine()
     words = ["--size", size, "--device", "tpu:3,tpu:1", "--budget", "2", "--seed", "7"]
     assert run(engine, "links", *words) == 0
-    (work,) = engine.works
-    assert set(work.pairs) == {("tpu:1", "tpu:3"), ("tpu:3", "tpu:1")}
-    assert (work.nbytes, work.budget_seconds, work.seed) == (nbytes, 2.0, 7)
+    pairs = {("tpu:1", "tpu:3"), ("tpu:3", "tpu:1")}
+    assert asked(engine) == (pairs, nbytes, 2.0, 7)
 
 
 def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(machine(), "links", "--json") == 0
     document = printed(capsys)
-    assert document["schema"] == 1
-    assert document["outcome"] == "complete"
+    assert [*document][:4] == ["schema", "command", "host", "complete"]
+    assert (document["schema"], document["command"]) == (2, "links")
+    assert document["complete"] is True
     assert document["host"]["hostname"] == "vm"
     first = document["links"][0]
     assert (first["from"], first["to"], first["hops"]) == ("tpu:0", "tpu:1", 1)
-    assert first["latency_seconds"] == pytest.approx(30e-6)
     assert first["bytes_per_second"] == pytest.approx(40e9)
 
 
@@ -87,42 +89,36 @@ def test_what_makes_no_link_is_said(
     assert err.count("\n") == 1
 
 
-def test_no_room_is_no_run(capsys: pytest.CaptureFixture[str]) -> None:
-    refused = WorkFailed(remark=Remark("out-of-memory", {}, "error"))
-    ended = RunFinished(outcome="complete", elapsed_seconds=0.1)
-    said = [RunStarted(), refused, ended]
-    assert run(machine(lambda _: said), "links", "--json") == 3
-    assert capsys.readouterr().out == ""
+@pytest.mark.parametrize(
+    ("broken", "code"), [(["tpu:3"], 1), ([f"tpu:{n}" for n in range(8)], 3)]
+)
+def test_broken_links_are_failed_cases(
+    broken: Sequence[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(work: Experiment) -> Iterator[Event]:
+        yield RunStarted(cases=work.cases)
+        yield from told(work, broken=broken)
+        yield RunFinished(outcome="complete", elapsed_seconds=1.0)
 
-
-def some(work: Links, *more: LinkMeasured) -> list[Event]:
-    return [RunStarted(), link(*work.pairs[0]), *more]
-
-
-def test_a_broken_link_is_a_failed_case(capsys: pytest.CaptureFixture[str]) -> None:
-    def said(work: Links) -> Sequence[Event]:
-        first, *others = work.pairs
-        links = [no_link(*first, DOWN), *(link(*pair) for pair in others)]
-        ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
-        return [RunStarted(), *links, ended]
-
-    assert run(machine(said), "links", "--json") == 1
-    rows = printed(capsys)["links"]
-    assert rows[0]["bytes_per_second"] is None
-    assert rows[0]["remarks"][0]["flag"] == "raised"
-    assert all(row["bytes_per_second"] for row in rows[1:])
+    assert run(machine(said), "links", "--json") == code
+    out, err = capsys.readouterr()
+    if code == 3:
+        assert (out, err.count("\n")) == ("", 1)
+        assert "link down" in err
+    else:
+        rows = json.loads(out)["links"]
+        assert sum(row["bytes_per_second"] is None for row in rows) == 7
 
 
 def test_what_had_arrived_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    def said(work: Links) -> Sequence[Event]:
+    def said(work: Experiment) -> Sequence[Event]:
         ctrl_c()
-        return some(work)
+        return [RunStarted(cases=work.cases), *[*told(work)][:4]]
 
     assert run(machine(said), "links", "--json") == 130
     document = printed(capsys)
-    assert document["outcome"] == "cancelled"
-    known = [row for row in document["links"] if row["bytes_per_second"]]
-    assert len(known) == 1
+    assert document["complete"] is False
+    assert sum(bool(row["bytes_per_second"]) for row in document["links"]) == 1
 
 
 def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,4 +128,5 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(files[0].read_text()) == printed(capsys)
     assert files[1].read_text().count("|") > 100
     assert files[2].read_text().startswith("<svg")
+    assert "fonts.googleapis" not in files[2].read_text()
     assert run(machine(), "links", "--export", str(tmp_path / "a.csv")) == 64

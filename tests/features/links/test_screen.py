@@ -7,35 +7,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.coordinate import Coordinate
 from textual.pilot import Pilot
+from textual.widgets import Static
 
-from jaxtui.model import Event, Remark, RunEvent, RunStarted, WorkFailed
-from jaxtui.model.links import Links
+from jaxtui.features.links.screen import SIZES, LinksScreen
+from jaxtui.model import Event, Experiment, RunStarted
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.links import SIZES, LinksScreen, PairMap
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
-from tests.fake_engine import FakeEngine, at_once, cpu_devices, tpu_devices
-from tests.linking import answer, link
+from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
+from tests.features.links.linking import answer, told
 from tests.tui.driving import app_on, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 
 
-def said(work: Any) -> Sequence[Event]:
-    slower = {("tpu:0", "tpu:1"): 2.0}
-    return answer(work, slower) if isinstance(work, Links) else at_once(work)
+def said(work: Experiment) -> Sequence[Event]:
+    return answer(work, {("tpu:0", "tpu:1"): 2.0})
 
 
-def machine(others: Any = said, **facts: Any) -> FakeEngine:
-    engine = FakeEngine(**({"devices": tpu_devices()} | facts))
-    engine.answer_others(others)
-    return engine
+def machine(answers: Any = said, **facts: Any) -> FakeEngine:
+    return FakeEngine(answers, **({"devices": tpu_devices()} | facts))
 
 
-def works(app: JaxtuiApp) -> list[Links]:
+def works(app: JaxtuiApp) -> list[Experiment]:
     engine: FakeEngine = app.session.engine  # type: ignore[assignment]
-    return [work for work in engine.works if isinstance(work, Links)]
+    return [work for work in engine.works if isinstance(work, Experiment)]
 
 
 async def open_links(pilot: Pilot[None], app: JaxtuiApp) -> LinksScreen:
@@ -49,20 +47,36 @@ async def open_links(pilot: Pilot[None], app: JaxtuiApp) -> LinksScreen:
     return screen
 
 
+def cells(screen: LinksScreen) -> list[str]:
+    table = screen.table
+    rows = (table.get_row_at(row) for row in range(table.row_count))
+    return [str(cell).strip() for row in rows for cell in row]
+
+
+def written(screen: LinksScreen, sheet: str) -> str:
+    width, height = screen.size
+    text = screen.query_one(sheet, Static).render_lines(
+        screen.query_one(sheet).size.region
+    )
+    assert width
+    assert height
+    return "\n".join(strip.text for strip in text)
+
+
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_it_times_all_pairs_and_shows_them(size: tuple[int, int]) -> None:
     app = app_on(machine())
     async with app.run_test(size=size) as pilot:
         screen = await open_links(pilot, app)
         (work,) = works(app)
-        assert len(work.pairs) == 56
-        pairs = screen.query_one(PairMap)
-        await until(pilot, lambda: pairs.text.count("40") == 55)
-        assert pairs.text.count("20") == 1
+        assert len(work.cases) == 112
+        await until(pilot, lambda: cells(screen).count("40") == 55)
+        assert cells(screen).count("20") == 1
         assert screen.query_one("#links-map").display == (size == WIDE)
-        text = screen.query_one("#links-about").text  # type: ignore[attr-defined]
-        assert "tpu:0 at 0,0,0 → tpu:1 at 1,0,0" in text
-        assert "1 hop" in text
+        await until(pilot, lambda: "1 hop" in written(screen, "#links-about"))
+        about = written(screen, "#links-about")
+        assert "tpu:0 at 0,0,0 → tpu:1 at 1,0,0" in about
+        assert "56 links: median 40.0 GB/s" in written(screen, "#links-words")
         # Closing it leaves the figures: it is not timed again.
         await pilot.press("escape", "l")
         await until(pilot, lambda: isinstance(app.screen, LinksScreen))
@@ -74,33 +88,31 @@ async def test_one_pair_is_selected_in_both() -> None:
     app = app_on(machine())
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_links(pilot, app)
-        assert screen.cell == (0, 1)
+        table = screen.table
+        assert table.cursor_coordinate == (0, 1)
         await pilot.press("down", "down", "right")
-        assert screen.cell == (2, 2)
-        await pilot.press("left", "left", "left", "up", "up", "up")
-        assert screen.cell == (0, 0)
+        assert table.cursor_coordinate == (2, 2)
         await pilot.press(*["right"] * 9, *["down"] * 9)
-        assert screen.cell == (7, 7)
+        assert table.cursor_coordinate == (7, 7)
         # On the map: where the copy goes.
         chips = screen.query_one(ChipMap)
         assert "from" in chips.text
         chips.focus()
         await pilot.press("left")
-        assert screen.cell == (7, 6)
-        await pilot.click(PairMap, offset=(3, 1))
-        assert screen.cell == (0, 0)
+        await until(pilot, lambda: table.cursor_coordinate == (7, 6))
+        # The selected cell is drawn in the colours of the cursor alone.
+        assert not table.get_cell_at(Coordinate(7, 6)).spans  # type: ignore[attr-defined]
+        assert table.get_cell_at(Coordinate(7, 5)).spans  # type: ignore[attr-defined]
 
 
 async def test_its_other_figure() -> None:
     app = app_on(machine())
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_links(pilot, app)
-        assert screen.figure == "rate"
         await pilot.press("g")
-        pairs = screen.query_one(PairMap)
-        await until(pilot, lambda: pairs.text.count("30") == 56)
+        await until(pilot, lambda: cells(screen).count("30") == 56)
         await pilot.press("g")
-        await until(pilot, lambda: pairs.text.count("40") == 55)
+        await until(pilot, lambda: cells(screen).count("40") == 55)
 
 
 async def test_other_sizes() -> None:
@@ -112,20 +124,17 @@ async def test_other_sizes() -> None:
             await pilot.press(key)
             await until(pilot, lambda n=before: len(works(app)) == n + 1)
             await until(pilot, lambda: not app.session.state.busy)
-            assert works(app)[-1].nbytes == nbytes
-        await pilot.press("r")
-        await until(pilot, lambda: len(works(app)) == 5)
-        await until(pilot, lambda: not app.session.state.busy)
+            assert works(app)[-1].cases[1].size == nbytes
         screen._nbytes = SIZES[-1]
-        assert screen.why_not("more")
-        screen._nbytes = SIZES[0]
-        assert screen.why_not("fewer")
+        await pilot.press("plus")
+        await until(pilot, lambda: "largest copy" in str(app.session.state.message))
+        assert len(works(app)) == 4
 
 
 async def test_leaving_ends_the_run() -> None:
-    def begins(work: Any) -> Iterator[RunEvent]:
-        yield RunStarted()
-        yield link("tpu:0", "tpu:1")
+    def begins(work: Experiment) -> Iterator[Event]:
+        yield RunStarted(cases=work.cases)
+        yield from [*told(work)][:4]
 
     app = app_on(machine(begins))
     async with app.run_test(size=WIDE) as pilot:
@@ -134,26 +143,12 @@ async def test_leaving_ends_the_run() -> None:
         await until(pilot, lambda: app.session.state.running)
         screen = app.screen
         assert isinstance(screen, LinksScreen)
-        await until(pilot, lambda: screen.links.measured)
+        await until(pilot, lambda: "40" in cells(screen))
         assert screen.why_not("again")
         await pilot.press("escape")
         engine: FakeEngine = app.session.engine  # type: ignore[assignment]
         await until(pilot, lambda: "stop" in engine.calls)
         await until(pilot, lambda: not app.session.state.busy)
-
-
-async def test_a_refusal_is_said() -> None:
-    why = Remark("out-of-memory", {"asked": "1.00 TiB"}, "error")
-
-    def refused(work: Any) -> Sequence[Event]:
-        first, *_, last = answer(work)
-        return [first, WorkFailed(remark=why), last]
-
-    app = app_on(machine(refused))
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await open_links(pilot, app)
-        notes = screen.query_one("#links-words")
-        await until(pilot, lambda: "1.00 TiB" in notes.text)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("count", [1, 64])
@@ -170,9 +165,7 @@ async def test_one_device_and_many(count: int) -> None:
         await until(pilot, lambda: works(app) and not app.session.state.busy)
         screen = app.screen
         assert isinstance(screen, LinksScreen)
-        assert len(screen.links.groups) == 16
-        assert 240 <= len(works(app)[0].pairs) <= 241
-        await until(pilot, lambda: screen.query_one(PairMap).text.count("40") > 50)
+        await until(pilot, lambda: cells(screen).count("40") == 240)
 
 
 async def test_it_is_copied_and_written(

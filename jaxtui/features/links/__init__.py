@@ -1,0 +1,1 @@
+"""Copies between all pairs of devices: how fast, and which pairs lag."""

@@ -1,0 +1,1 @@
+"""Reports, themes and the shells of commands and screens, which features share."""

@@ -1,0 +1,35 @@
+"""What a feature makes of its last run: the same for its command and its screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from jaxtui.model.document import Document
+from jaxtui.state import State
+from jaxtui.ui.report import Report, markdown, svg
+from jaxtui.view.document import encode
+from jaxtui.view.export import Contents
+
+Result = TypeVar("Result", bound=Document)
+
+
+class Outcome(msgspec.Struct, Generic[Result], frozen=True):
+    """How a feature reads the state."""
+
+    document: type[Result]
+    result: Callable[[State, bool], Result]
+    """The document; the flag says whether everything that was asked for arrived."""
+    report: Callable[[Result, State], Report]
+    count: Callable[[Result], tuple[int, int]]
+    """How many figures there are, and how many were asked for."""
+
+    def files(self, result: Result, state: State) -> Contents:
+        """Every kind of file that there is."""
+        return {
+            ".json": lambda: encode(result).decode(),
+            ".md": lambda: markdown(self.report(result, state)),
+            ".svg": lambda: svg(self.report(result, state)),
+        }

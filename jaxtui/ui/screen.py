@@ -1,0 +1,124 @@
+"""The shape of a screen that times something and shows what came of it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rich.console import RenderableType
+from textual import events
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from jaxtui.model import Work
+from jaxtui.model.document import Document
+from jaxtui.state import RUNNING, Purpose
+from jaxtui.tui.export import ExportScreen
+from jaxtui.tui.modal import Modal
+from jaxtui.tui.pane import Key
+from jaxtui.tui.state import State
+from jaxtui.tui.status import MessageLine, StatusLine
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.ui.outcome import Outcome
+from jaxtui.ui.report import Themed, terminal
+from jaxtui.ui.theme import on_screen
+from jaxtui.view import words
+from jaxtui.view.export import file_stem
+
+
+class Sheet(Static):
+    """A renderable in the colours of the app's theme."""
+
+    def show(self, content: RenderableType) -> None:
+        """Draw something else."""
+        self.update(Themed(content, on_screen(self.app.theme_variables)))
+
+
+class ReportScreen(Modal):
+    """Runs its work when it opens, unless the result is known, and shows the result."""
+
+    PURPOSE: ClassVar[Purpose]
+    OUTCOME: ClassVar[Outcome[Any]]
+
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (32, "-tall")]  # noqa: RUF012
+
+    KEYS: ClassVar[tuple[Key, ...]] = (
+        ("escape,q", "close", "Back", "Back to the devices."),
+        ("r,f5", "again", "Again", "Time it again."),
+        ("y", "copy", "Copy", "Copy the report, also to a file next to the history."),
+        ("u", "export", "Export", "Write the results to a file."),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: tuple[object, Document] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield StatusLine(self.base.clock).data_bind(ReportScreen.state)
+        yield from self.body()
+        yield MessageLine().data_bind(ReportScreen.state)
+        yield KeysLine()
+
+    def body(self) -> ComposeResult:
+        """What stands between the status line and the keys."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Show the newest result."""
+        raise NotImplementedError
+
+    def work(self) -> Work:
+        """What to run."""
+        raise NotImplementedError
+
+    @property
+    def result(self) -> Any:
+        """What is known of the last run; made anew only when that has gone on."""
+        state = self.base.session.state
+        job = state.jobs.get(self.PURPOSE)
+        if self._known is None or self._known[0] is not job:
+            complete = job is not None and job.outcome == "complete"
+            self._known = job, self.OUTCOME.result(state, complete)
+        return self._known[1]
+
+    def on_mount(self) -> None:
+        if self.PURPOSE not in self.base.session.state.jobs:
+            self.call_after_refresh(self.perform, "again")
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self.redraw)
+
+    def follow(self, state: State) -> None:
+        super().follow(state)
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Show the newest result where there is room to show it."""
+        if self.is_mounted and self.size.area:
+            self.draw()
+
+    def why_not(self, action: str) -> str | None:
+        state = self.base.session.state
+        if action == "again":
+            if state.busy:
+                return words.text(RUNNING)
+            if not state.can_run:
+                return state.no_jax
+        if action in ("copy", "export") and not self.OUTCOME.count(self.result)[0]:
+            return "No results yet: r times them."
+        return None
+
+    def action_again(self) -> None:
+        self.base.start(self.work(), self.PURPOSE)
+
+    def action_copy(self) -> None:
+        report = self.OUTCOME.report(self.result, self.base.session.state)
+        self.base.take_away(f"{terminal(report, None)}\n", f"{self.PURPOSE}.txt")
+
+    def action_export(self) -> None:
+        state = self.base.session.state
+        stem = file_stem(self.PURPOSE, state.host.hostname if state.host else "")
+        files = self.OUTCOME.files(self.result, state)
+        self.app.push_screen(ExportScreen(stem, files))
+
+    def action_close(self) -> None:
+        self.leave(self.PURPOSE)
