@@ -36,7 +36,6 @@ from jaxtui.model import (
     Experiment,
     OpInfo,
     Ready,
-    Remark,
     SelectionError,
 )
 from jaxtui.selection import SizedOp
@@ -252,17 +251,17 @@ def _keep(events: Iterable[Event], cases: Sequence[Case]) -> list[Past]:
 
     Gives what was measured of the cases before.
     """
-    remarks: list[Remark] = []
+    troubles: list[str] = []
     past: list[Past] = []
-    recording = Recording(remarks.append, know=past.append)
+    recording = Recording(troubles.append, know=past.append)
     for event in events:
         if isinstance(event, CaseMeasured) and cases:
             recording.look_back(cases)
             cases = ()
         recording.observe(event)
     missing = recording.close()
-    for remark in (*remarks, *filter(None, [missing])):
-        warnings.warn(words.text(remark), stacklevel=4)
+    for trouble in filter(None, (*troubles, missing)):
+        warnings.warn(trouble, stacklevel=4)
     return past
 
 

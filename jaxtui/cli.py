@@ -175,12 +175,11 @@ def _failed(error: Exception) -> int:
     # Only now: neither a help nor the start of the app's engine waits for these.
     from jaxtui.history.store import HistoryError
     from jaxtui.model import SelectionError
-    from jaxtui.view import words
 
     if isinstance(error, SelectionError):
         return _refuse(USAGE, str(error))
     if isinstance(error, HistoryError):
-        return _refuse(CANNOT_RUN, words.text(error.remark))
+        return _refuse(CANNOT_RUN, str(error))
     if isinstance(error, OSError) and (limited := no_files(error)):
         return _refuse(CANNOT_RUN, str(limited))
     frames = traceback.walk_tb(error.__traceback__)

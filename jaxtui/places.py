@@ -20,6 +20,12 @@ seconds."""
 class NoHomeError(OSError):
     """An error: this user has no home folder, as in many a container."""
 
+    def __str__(self) -> str:
+        return (
+            "Nothing is saved: this user has no home folder. Set JAXTUI_DATA to a"
+            " folder."
+        )
+
 
 def data_folder() -> Path:
     """The folder of this user's data; it need not exist yet.

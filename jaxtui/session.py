@@ -62,7 +62,7 @@ from jaxtui.state import (
     with_series,
 )
 
-STOPPING = Remark("stopping")
+STOPPING = "Stopping after this turn."
 LATE_SECONDS = 1.0
 """Between the clock that ends a late work and the one in its engine."""
 ENDED = Remark("engine-gone", severity="error")
@@ -373,7 +373,7 @@ class Session(Generic[_State]):
         if self.state.engine in ("released", "failed"):
             self._starting()
             if self.state.job is None:  # nothing is said of its last engine
-                self.say(Remark("starting-again"), "run")
+                self.say("Starting JAX again for this run.", "run")
         self.update(pending=True)
         try:
             number = await self.engine.run(work)
@@ -412,10 +412,11 @@ class Session(Generic[_State]):
             return
         series = self.state.series[purpose].overdue()
         self.state = with_series(self.state, purpose, series)
-        self.say(Remark("late", {"seconds": limit_seconds}, "warning"), "run")
+        late = f"It took longer than {limit_seconds:g} s: jaxtui ends the engine."
+        self.say(late, "run")
         await self.engine.stop()
 
-    async def stop(self, why: Remark = STOPPING) -> None:
+    async def stop(self, why: Remark | str = STOPPING) -> None:
         """End the run and the series that it belongs to; the numbers so far stay.
 
         Args:

@@ -13,10 +13,10 @@ from jaxtui.commands import FINE, SLOWER, UNDECIDED
 from jaxtui.commands.common import flag, named, valued
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
-from jaxtui.history.store import History, HistoryError
+from jaxtui.history.store import History, UnknownEntryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
-from jaxtui.view import document, words
+from jaxtui.view import document
 from jaxtui.view.compare import Pairs, gate, markdown_line, report, side
 
 
@@ -84,10 +84,8 @@ def _sides(named: str) -> Iterator[Side]:
         number = int(named)
         try:
             entry = history.entry(number)
-        except HistoryError as error:
-            if error.remark.code != "no-measurement":
-                raise
-            raise SelectionError(words.text(error.remark)) from error
+        except UnknownEntryError as error:
+            raise SelectionError(str(error)) from error
         yield side(
             named, entry.host, entry.device, entry.measurement, history.before(entry)
         )

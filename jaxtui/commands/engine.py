@@ -145,7 +145,7 @@ class Driver:
             def know(past: Past) -> None:
                 loop.call_soon_threadsafe(session.know, past)
 
-            recording = Recording(lambda remark: say(words.text(remark)), know=know)
+            recording = Recording(say, know=know)
             observe, look_back = recording.observe, recording.look_back
             # Of several processes the first keeps what all have measured.
             session.observers.append(
@@ -159,7 +159,7 @@ class Driver:
         finally:
             if recording is not None:
                 if missing := recording.close():
-                    say(words.text(missing))
+                    say(missing)
                 await asyncio.sleep(0)  # for what it has found in the last moment
 
     def progress(self) -> AbstractAsyncContextManager[None]:

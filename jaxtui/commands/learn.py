@@ -202,7 +202,7 @@ class _Course(Driver):
             if run.outcome.problem is None and (
                 unsaved := kept.add(lesson.name, step.title)
             ):
-                say(words.text(unsaved))
+                say(unsaved)
         return run.setting
 
     @property

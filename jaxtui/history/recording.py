@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
+from jaxtui.format import plural
 from jaxtui.history.store import WAIT_SECONDS, Entry, History, HistoryError, busy
 from jaxtui.model import (
     HOST,
@@ -22,12 +23,12 @@ from jaxtui.model import (
     Host,
     Measurement,
     Ready,
-    Remark,
     RunFinished,
     Sampled,
 )
 from jaxtui.model.machine import members
 from jaxtui.model.own import is_own
+from jaxtui.places import NoHomeError
 
 _Item = tuple[Host, "Device | None", Measurement, float]
 
@@ -55,7 +56,7 @@ class Recording:
 
     def __init__(
         self,
-        warn: Callable[[Remark], None],
+        warn: Callable[[str], object],
         written: Callable[[], None] = lambda: None,
         history: History | None = None,
         know: Callable[[Past], object] = lambda past: None,
@@ -118,7 +119,7 @@ class Recording:
         if lasting and self._host is not None:
             self._put(_Question(lasting, self._host.hostname))
 
-    def close(self, patience: float = WAIT_SECONDS) -> Remark | None:
+    def close(self, patience: float = WAIT_SECONDS) -> str:
         """Wait until everything is written.
 
         Args:
@@ -127,19 +128,21 @@ class Recording:
                 process lives.
 
         Returns:
-            How much could not be kept; ``None`` if all was.
+            How much could not be kept; empty if all was.
         """
         self._break_off()
         if self._thread is None:
-            return None
+            return ""
         self._queue.put(None)
         self._thread.join(patience)
         if self._thread.is_alive() and self._history and not self._warned:
             self._warned = True
-            self._warn(busy(self._history.path))
+            self._warn(str(busy(self._history.path)))
         self._thread = None
         count = 0 if self._homeless else self._taken - self._kept
-        return Remark("not-kept", {"measurements": count}, "warning") if count else None
+        if not count:
+            return ""
+        return f"Could not save {plural(count, 'measurement')} in the history."
 
     def _break_off(self) -> None:
         """Keep what there is of cases that nothing has ended but the run."""
@@ -180,8 +183,8 @@ class Recording:
         except HistoryError as error:
             if not self._warned:
                 self._warned = True
-                self._homeless = error.remark.code == "no-home"
-                self._warn(error.remark)
+                self._homeless = isinstance(error.__cause__, NoHomeError)
+                self._warn(str(error))
         else:
             self._kept += 1
             self._written()

@@ -29,10 +29,9 @@ from jaxtui.model import (
     Mode,
     Precision,
     Record,
-    Remark,
 )
-from jaxtui.model.remark import Fact, RemarkError
 from jaxtui.places import NoHomeError, data_folder, keep_private, make_private
+from jaxtui.text import ended
 
 try:
     import sqlite3
@@ -92,8 +91,16 @@ EARLIER = 20
 """Measurements of one case that are read at most, however often it was timed."""
 
 
-class HistoryError(RemarkError):
-    """The history cannot be read or written."""
+class HistoryError(Exception):
+    """The history cannot be read or written; the text tells the user why."""
+
+
+class UnknownEntryError(HistoryError):
+    """An error: no measurement has this id."""
+
+
+class BusyError(HistoryError):
+    """An error: another process keeps the file locked."""
 
 
 class _Document(Record, frozen=True, kw_only=True):
@@ -273,12 +280,16 @@ class History:
         """Return a measurement, whole.
 
         Raises:
-            HistoryError: There is none with this id, or it is damaged.
+            UnknownEntryError: There is none with this id.
+            HistoryError: It is damaged.
         """
         query = f"{_WHOLE} WHERE id = ?"
         values = self._do(lambda file: file.execute(query, [number]).fetchone())
         if values is None:
-            raise HistoryError.of("no-measurement", id=number)
+            raise UnknownEntryError(
+                f"There is no measurement {number} in the history. `jaxtui history`"
+                " lists them."
+            )
         return _entry(*values)
 
     def earlier(
@@ -358,7 +369,9 @@ class History:
     ) -> _T | None:
         """Act in a transaction; ``None`` where there is no file to look into."""
         if sqlite3 is None:
-            raise HistoryError.of("no-sqlite")
+            raise HistoryError(
+                "This Python was built without SQLite, so there is no history."
+            )
         try:
             if not writes:
                 try:
@@ -368,7 +381,7 @@ class History:
             with self._connection(writes) as connection:
                 return act(connection)
         except NoHomeError as error:
-            raise HistoryError.of("no-home") from error
+            raise HistoryError(str(error)) from error
         # The last two are of values that SQLite does not take.
         except (sqlite3.Error, OSError, OverflowError, UnicodeError) as error:
             raise _cannot(self.path, error) from error
@@ -385,8 +398,10 @@ def _entry(number: int, at: Any, document: Any) -> Entry:
         moment = msgspec.convert(at, float)
         return Entry(id=number, at=moment, **msgspec.structs.asdict(parts))
     except (ValueError, TypeError, RecursionError) as error:
-        remark = Remark("damaged-measurement", {"id": number}, "error", str(error))
-        raise HistoryError(remark) from error
+        raise HistoryError(
+            f"Measurement {number} of the history is damaged, or another version wrote"
+            " it."
+        ) from error
 
 
 def _insert(
@@ -424,12 +439,18 @@ def _text_or_bytes(value: bytes) -> str | bytes:
         return value
 
 
-def busy(path: Path, why: str = "") -> Remark:
-    """Return the remark that somebody else keeps a history locked, or nobody can lock
+def busy(path: Path) -> HistoryError:
+    """Return the error that somebody else keeps a history locked, or nobody can lock
     it.
     """
-    code = "history-no-locks" if _lacks_locks(path.parent) else "history-busy"
-    return Remark(code, {"path": str(path)}, "error", why)
+    if _lacks_locks(path.parent):
+        return HistoryError(
+            f"The file system of {path} has no locks, and without them a history would"
+            " be damaged. JAXTUI_DATA names another folder."
+        )
+    return BusyError(
+        f"Another process is writing to the history {path} and keeps it locked."
+    )
 
 
 def _lacks_locks(folder: Path) -> bool:
@@ -447,16 +468,20 @@ def _lacks_locks(folder: Path) -> bool:
 
 def _cannot(path: Path, error: Exception) -> HistoryError:
     """Translate an error of SQLite or the system."""
-    facts: dict[str, Fact] = {"path": str(path)}
     why = (isinstance(error, OSError) and error.strerror) or str(error)
     if "locked" in why or (
         re.search("lock|disk I/O", why) and _lacks_locks(path.parent)
     ):
-        return HistoryError(busy(path, why))
+        return busy(path)
     # Its subclasses are what a full disk, a missing permission or a value raises.
     if type(error) is sqlite3.DatabaseError:
-        return HistoryError(Remark("history-damaged", facts, "error", why))
-    return HistoryError(Remark("history-unusable", {**facts, "why": why}, "error"))
+        return HistoryError(
+            f"The file {path} is damaged or not a history. Move it away; jaxtui then"
+            " starts a new one."
+        )
+    return HistoryError(
+        f"Cannot use the history {path}: {ended(why)} JAXTUI_DATA names another folder."
+    )
 
 
 # SQL.
@@ -477,7 +502,10 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
         if version == VERSION:
             return
         if version > VERSION:
-            raise HistoryError.of("history-newer", path=str(path), version=version)
+            raise HistoryError(
+                f"A newer jaxtui wrote {path} (version {version}). Upgrade this one to"
+                " read it."
+            )
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version == 0 and tables:
             raise sqlite3.DatabaseError("another database")

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from jaxtui.lessons.trial import Lesson
-from jaxtui.model import Remark
 from jaxtui.places import (
     NoHomeError,
     data_folder,
@@ -17,6 +16,7 @@ from jaxtui.places import (
     read_whole,
     write_whole,
 )
+from jaxtui.text import ended
 
 NAME = "lessons.json"
 
@@ -55,14 +55,14 @@ _TOLD: set[Path | None] = set()
 """Files that cannot be written, of which this process has told; none without a home."""
 
 
-def add(lesson: str, title: str) -> Remark | None:
+def add(lesson: str, title: str) -> str:
     """Keep that a step is done.
 
     A damaged file is renamed first, so that nothing of it is lost; and none is ever
     half written.
 
     Returns:
-        Why it cannot be kept, the first time; else nothing.
+        Why it cannot be kept, the first time; else an empty text.
     """
     file: Path | None = None
     try:
@@ -74,20 +74,21 @@ def add(lesson: str, title: str) -> Remark | None:
             before = Progress()
         after = before.with_step(lesson, title)
         if after == before:
-            return None
+            return ""
         titles_by_lesson = {name: sorted(titles) for name, titles in after.done.items()}
         write_whole(file, f"{json.dumps(titles_by_lesson, indent=1)}\n".encode())
     except OSError as error:
         if file in _TOLD:
-            return None
+            return ""
         _TOLD.add(file)
         if isinstance(error, NoHomeError):
-            return Remark("no-home", severity="warning")
-        reason = error.strerror or type(error).__name__
-        return Remark(
-            "progress-not-saved", {"file": str(file), "reason": reason}, "warning"
+            return str(error)
+        reason = ended(error.strerror or type(error).__name__)
+        return (
+            f"Cannot save your progress in {file}: {reason} JAXTUI_DATA names another"
+            " folder."
         )
-    return None
+    return ""
 
 
 def _load() -> Progress | None:

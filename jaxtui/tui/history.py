@@ -28,7 +28,7 @@ from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import BorderedInput, Panel, hint
 from jaxtui.tui.widgets.paper import Paper, content
-from jaxtui.view import compare, words
+from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
@@ -388,7 +388,7 @@ class HistoryPane(Pane):
         forget = partial(self._history.delete, Filter(id=number))
         error = await in_thread(partial(_answer_or_error, forget))
         if isinstance(error, HistoryError):
-            self.base.say(words.text(error.remark))
+            self.base.say(str(error))
             return
         past, page = self.past, self.past.page
         if page is not None:
@@ -441,7 +441,7 @@ class HistoryPane(Pane):
         try:
             _, page = self._page(self.past.text, -1)
         except HistoryError as error:
-            raise ExportError(words.text(error.remark)) from error
+            raise ExportError(str(error)) from error
         return view.files(page)[ending]()
 
     # Asking.
@@ -455,7 +455,7 @@ class HistoryPane(Pane):
             if self.base.leaving:
                 return
             if isinstance(answer, HistoryError):
-                trouble = words.text(answer.remark)
+                trouble = str(answer)
                 self.past = replace(self.past, trouble=trouble)
                 self.session.say(trouble)
             else:

@@ -451,10 +451,9 @@ class LearnPane(Pane):
         finally:
             self.course = self.course.after_run(place, run, works, trouble)
             lesson = self.course.lessons[place[0]]
-            unsaved = None
             if not trouble:
-                unsaved = progress.add(lesson.name, start.step.title)
-            self.base.say(words.text(unsaved) if unsaved else trouble)
+                trouble = progress.add(lesson.name, start.step.title)
+            self.base.say(trouble)
 
     def _conclude_at_once(self) -> None:
         """Run a step that neither asks nor runs anything, so that it is concluded."""

@@ -14,12 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from jaxtui.history.recording import Past, Recording
-from jaxtui.model import Remark
 from jaxtui.signals import interrupt
 from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.view import words
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
@@ -49,10 +47,9 @@ class Recorder:
             What went wrong since the screen was left, for the terminal.
         """
         missing = self._recording.close(PATIENCE_SECONDS)
-        return [*self._late, *([words.text(missing)] if missing else [])]
+        return [*self._late, *filter(None, [missing])]
 
-    def _warn(self, remark: Remark) -> None:
-        text = words.text(remark)
+    def _warn(self, text: str) -> None:
         if self._app.leaving:
             self._late.append(text)
         else:

@@ -12,6 +12,7 @@ from jaxtui.state import CaseState, Job, State
 from jaxtui.view import calls, crossover, curves, words
 from jaxtui.view.curves import Metric
 from jaxtui.view.roofline import Roofline
+from jaxtui.view.words.engine import doing
 
 View = Literal["live", "sweep", "histogram", "crossing", "roofline"]
 """The calls as they come, curves over size, how calls spread, where two curves cross,
@@ -51,16 +52,16 @@ def plot(
             run = curves.swept(run, case, state.ops)
             drawn = curves.picture(run, metric, colors, selected=case)
             title = curves.title_of(metric, run.cases)
-            return title, drawn, words.text(_why_no_curves(run, metric))
+            return title, drawn, _why_no_curves(run, metric)
         case "histogram":
             drawn, title = calls.histogram(case, colors), "how calls spread"
             title = f"{drawn.title if drawn else title} · {label}"
-            return title, drawn, words.text(_why_no_calls(case))
+            return title, drawn, _why_no_calls(case)
         case "crossing":
             search = crossover.of_state(state)
             assert search is not None
             title, drawn = crossover.title_of(search), crossover.picture(search, colors)
-            return title, drawn, words.text(Remark("sizes-needed"))
+            return title, drawn, "A crossing needs two timed sizes."
         case "roofline":
             roofline = Roofline.of(state, selected)
             assert roofline is not None
@@ -68,30 +69,34 @@ def plot(
             return title, drawn, roofline.why_no_picture()
         case _:
             live = calls.live(case, colors)
-            why = words.text(_why_no_calls(case))
+            why = _why_no_calls(case)
             return f"time per call · {label}", live, why
 
 
-def _why_no_calls(case: CaseState) -> Remark:
+def _why_no_calls(case: CaseState) -> str:
     if case.failure is not None:
-        return case.failure.remark
-    return Remark("no-calls", {"case": case.case.label, "doing": case.doing})
+        return words.text(case.failure.remark)
+    phase = f": {doing(case.doing)}" if case.doing else ""
+    return f"No timed call of {case.case.label} yet{phase}."
 
 
-def _why_no_curves(run: Job, metric: Metric) -> Remark:
+def _why_no_curves(run: Job, metric: Metric) -> str:
     """Return why there is no curve of the metric."""
     if not any(case.measurement and case.measurement.ready for case in run.cases):
         if run.outcome == "cancelled":
-            return Remark("stopped-before-calls")
+            return "Stopped before the first timed call. r runs it again."
         if all(case.failure for case in run.cases):
-            return Remark("all-failed")
-        return Remark("no-calls")
+            return "Every case failed: the table says why."
+        return "No timed call yet."
     match metric:
         case "numpy" if not any(case.case.mode == "numpy" for case in run.cases):
-            return Remark("numpy-needed")
+            return "× NumPy needs NumPy. Add mode numpy."
         case "numpy":
-            return Remark("no-common-size-yet")
+            return "NumPy and JAX have no timed size in common yet."
         case "peak":
-            return Remark("no-published-peak")
+            return words.text(Remark("no-published-peak"))
         case _:
-            return Remark("no-such-rate")
+            return (
+                "No case has this rate: jaxtui doesn't know it, or dispatch takes"
+                " longer than the work (host-bound)."
+            )

@@ -11,7 +11,6 @@ from jaxtui import format as fmt
 from jaxtui.model import Case, Loop, LoopClock, LoopMeasured
 from jaxtui.model.own import short_name
 from jaxtui.state import State
-from jaxtui.view import words
 from jaxtui.view.stopwatch import Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
 from jaxtui.view.timeline import next_calls
@@ -290,7 +289,7 @@ class Scene(msgspec.Struct, frozen=True):
         if clocks is None:
             return f"{waiting} · o shows a recorded run", "?", "muted"
         if clocks.inline:
-            return words.sentence(clocks.verdict), "?", "muted"
+            return clocks.verdict, "?", "muted"
         stopwatch, work = (
             f"{unit.text(seconds)} {unit.name}"
             for seconds in (clocks.stopwatch, clocks.work)

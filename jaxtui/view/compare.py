@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -21,12 +22,11 @@ from jaxtui.analysis.processes import same_machine, spread
 from jaxtui.history.store import Entry
 from jaxtui.machine.malloc import End
 from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summary
-from jaxtui.model.measurement import is_uncertain
-from jaxtui.model.remark import Fact
+from jaxtui.model.measurement import Interval, is_uncertain, is_vague
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.state import CaseState, Job
 from jaxtui.text import visible
-from jaxtui.view import bench, words
+from jaxtui.view import bench
 from jaxtui.view.document import SCHEMA, Outcome, Results
 from jaxtui.view.render import escaped
 from jaxtui.view.report import Report, Table, gather
@@ -124,7 +124,7 @@ def _row(pair: Pair) -> ComparisonRow:
         high=judged.high,
         confidence=judged.confidence,
         answer=judged.answer,
-        sentence=words.sentence(headline(pair)),
+        sentence=headline(pair),
         remarks=judged.remarks,
         differences=tuple(
             f"{d.name}: {d.first or fmt.ABSENT} and {d.second or fmt.ABSENT}"
@@ -174,28 +174,32 @@ ROLES: dict[Answer, str] = {
 """The role of an answer."""
 
 
-def headline(pair: Pair) -> Remark:
-    """The answer to a pair."""
-    judged = pair.comparison
-    facts: dict[str, Fact] = {
-        "first": pair.first.label,
-        "second": pair.second.label,
-        "ratio": judged.ratio,
-        "low": judged.low,
-        "high": judged.high,
-        "confidence": judged.confidence,
-    }
-    match judged.answer:
-        case "faster":
-            return Remark("faster", facts)
-        case "slower":
-            return Remark("slower", facts)
-        case "no difference":
-            return Remark("no-difference", facts)
-        case "cannot tell":
-            return Remark("cannot-tell", facts)
-    unlike = next(r for r in judged.remarks if r.code == "other-work")
-    return Remark("not-comparable", {**facts, **unlike.facts})
+def headline(pair: Pair) -> str:
+    """Write the answer with its figures."""
+    first, second, judged = pair.first.label, pair.second.label, pair.comparison
+    if judged.answer == "not comparable":
+        names = next(e.facts["of"] for e in judged.remarks if e.code == "other-work")
+        assert isinstance(names, tuple)
+        works = " and ".join(f"the {name}" for name in names)
+        return f"{first} and {second} differ in {works}: not comparable."
+    if judged.ratio is None or judged.low is None or judged.high is None:
+        return "Cannot tell."
+    low, ratio, high = judged.low, judged.ratio, judged.high
+    confidence = judged.confidence or 0.0
+    if judged.answer == "faster":
+        low, ratio, high = 1 / high, 1 / ratio, 1 / low if low > 0 else math.inf
+    name = fmt.interval_name(confidence)
+    than = f"{judged.answer} than {first}"
+    if judged.answer in ("faster", "slower") and high == math.inf:
+        return f"{second} is at least {fmt.ratio(low)} {than}."
+    span = fmt.ratio_ends(Interval(low, ratio, high))
+    if judged.answer in ("faster", "slower"):
+        if is_vague(low, high, confidence):
+            return f"{second} is {span}× {than} ({name})."
+        return f"{second} is {fmt.ratio(ratio)} {than} ({span}×, {name})."
+    seen = "No difference seen:" if judged.answer == "no difference" else "Cannot tell."
+    taken = f"{second} takes {fmt.ratio(ratio)} the time of {first}"
+    return f"{seen} {taken} ({span}×, {name})."
 
 
 class Gate(NamedTuple):
@@ -206,7 +210,7 @@ class Gate(NamedTuple):
     slower: bool | None
     """True if it is slower in some case; ``None`` where it is in none, but some are
     undecided."""
-    remark: Remark
+    text: str
 
 
 def gate(pairs: Sequence[Pair], limit: float, missing: Sequence[Side] = ()) -> Gate:
@@ -224,17 +228,17 @@ def gate(pairs: Sequence[Pair], limit: float, missing: Sequence[Side] = ()) -> G
         answers[is_slower(pair.comparison, limit)].append(label)
     answers[None] += [side.measurement.case.label for side in missing]
     slower = True if answers[True] else None if answers[None] else False
-    facts: dict[str, Fact] = {
-        "first": pairs[0].first.label,
-        "second": pairs[0].second.label,
-        "limit": limit,
-    }
-    cases: dict[str, Fact] = {"cases": tuple(answers[slower])}
-    if slower:
-        return Gate(slower, Remark("slower-than-limit", {**facts, **cases}, "error"))
-    if slower is None:
-        return Gate(slower, Remark("maybe-slower", {**facts, **cases}, "warning"))
-    return Gate(slower, Remark("within-limit", facts))
+    first, second = pairs[0].first.label, pairs[0].second.label
+    slower_than = f"slower than {first} by more than {fmt.percent(limit)}"
+    cases = fmt.some(answers[slower])
+    match slower:
+        case True:
+            return Gate(slower, f"{second} is {slower_than}: {cases}.")
+        case None:
+            return Gate(
+                slower, f"Cannot tell whether {second} is {slower_than}: {cases}."
+            )
+    return Gate(slower, f"{second} is not {slower_than}.")
 
 
 SIGNS = {True: "✗ ", None: "? ", False: "✓ "}
@@ -244,13 +248,13 @@ SIGNS = {True: "✗ ", None: "? ", False: "✓ "}
 def markdown_line(pairs: Sequence[Pair], judged: Gate | None = None) -> str:
     """All of it in a line for a pull request."""
     sign = SIGNS[judged.slower] if judged else ""
-    sentences = [words.sentence(judged.remark)] if judged else []
+    sentences = [judged.text] if judged else []
     if len(pairs) == 1:
         (pair,) = pairs
         sign += f"**{pair.first.measurement.case.label}**: "
-        sentences.append(words.sentence(headline(pair)))
+        sentences.append(headline(pair))
     elif judged is None or _differ(pairs):
-        sentences.append(words.sentence(_counted(pairs)))
+        sentences.append(_counted(pairs))
     return escaped(f"{sign}{' '.join(sentences)}")
 
 
@@ -268,7 +272,7 @@ def report(
     if len(pairs) == 1:
         (pair,) = pairs
         comparison = pair.comparison
-        line = Span(words.sentence(headline(pair)), ROLES[comparison.answer])
+        line = Span(headline(pair), ROLES[comparison.answer])
         tables = [_intervals(pair)]
         # Not comparable says the verdict.
         remarks = [each for each in comparison.remarks if each.code != "other-work"]
@@ -276,7 +280,7 @@ def report(
             remarks.append(Remark("same-setting"))
         statements = gather((), remarks)
     else:
-        line = Span(words.sentence(_counted(pairs)), "strong")
+        line = Span(_counted(pairs), "strong")
         tables = [_cases(pairs)]
         run = _run(pairs)
         statements = gather(
@@ -293,7 +297,7 @@ def report(
     verdict = [line]
     if judged is not None:
         role = {True: "danger", None: "low", False: "pass"}[judged.slower]
-        verdict = [Span(words.sentence(judged.remark), role)]
+        verdict = [Span(judged.text, role)]
         if len(pairs) == 1 or _differ(pairs):
             verdict += [Span(" "), line]
     return Report(
@@ -306,18 +310,17 @@ def _differ(pairs: Sequence[Pair]) -> bool:
     return any(pair.comparison.answer in ("faster", "slower") for pair in pairs)
 
 
-def _counted(pairs: Sequence[Pair]) -> Remark:
+def _counted(pairs: Sequence[Pair]) -> str:
     answers = Counter(pair.comparison.answer for pair in pairs)
-    return Remark(
-        "pairs-compared",
-        {
-            "cases": len(pairs),
-            "second": pairs[0].second.label,
-            "faster": answers["faster"],
-            "slower": answers["slower"],
-            "same": answers["no difference"],
-        },
-    )
+    cases, second = fmt.plural(len(pairs), "case"), pairs[0].second.label
+    differing = [
+        f"{word} in {answers[word]}" for word in ("faster", "slower") if answers[word]
+    ]
+    if differing:
+        return f"{second} is {fmt.listed(differing)} of {cases}."
+    if same := answers["no difference"]:
+        return f"No difference seen in {same} of {cases}."
+    return f"Cannot tell in {cases}."
 
 
 def _intervals(pair: Pair) -> Table:

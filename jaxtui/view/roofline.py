@@ -48,7 +48,7 @@ from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.roofline_plot import letters, picture, quantity_of, rate_text
 from jaxtui.view.text import Column, Line, Span, bar
-from jaxtui.view.words.roofline import WHAT_IT_IS, measure_roofs, roofs_so_far
+from jaxtui.view.words.roofline import WHAT_IT_IS, measure_roofs, reached, roofs_so_far
 
 BAR = 16
 """Cells of a bar in a report."""
@@ -133,26 +133,17 @@ def message(state: State) -> str:
     job = state.jobs.get("roofs")
     if job is None or job.outcome is None or not isinstance(job.work, Roofs):
         return ""
-    remark = _ending(state, job, job.work.device)
-    if remark is not None:
-        why = words.why(job.failed)
-        return f"{words.text(remark)} {why}".rstrip()
-    roofs = of_device(state.roofs, job.work.device)
-    if roofs is None:
-        return ""
-    return words.sentence(Remark("roofs-measured", headline(roofs).facts))
-
-
-def _ending(state: State, job: Job, device: str) -> Remark | None:
-    """Return the problem of measuring the roofs of a device."""
+    device = job.work.device
+    roofs, why = of_device(state.roofs, device), words.why(job.failed)
     if job.outcome == "crashed":
-        return Remark("roofs-lost", {"device": device}, "warning")
+        lost = f"The engine died: no new roofs of {device}. Measure them again."
+        return f"{lost} {why}".rstrip()
     if job.failed is not None:
-        return Remark("roofs-failed", {"device": device}, "error")
+        return f"jaxtui could not measure the roofs of {device}. {why}"
     if job.outcome != "complete":
-        has_roofs = of_device(state.roofs, device) is not None
-        return Remark("roofs-stopped", {"device": device, "kept": has_roofs}, "warning")
-    return None
+        have = "there is no roof yet" if roofs is None else "these are the roofs so far"
+        return f"Stopped: {have}. Measure them again."
+    return f"{reached(headline(roofs).facts)}." if roofs is not None else ""
 
 
 # What there is to say of roofs.

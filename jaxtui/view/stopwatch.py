@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.model import Interval, LoopMeasured, Remark
+from jaxtui.model import Interval, LoopMeasured
 from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import break_even_calls, ratio
@@ -86,7 +86,7 @@ class Clocks(msgspec.Struct, frozen=True):
     @property
     def wrong(self) -> bool:
         """The stopwatch has missed a good part of the work."""
-        return self.verdict.severity == "error"
+        return not self.inline and (self.impossible or self.ratio > APART)
 
     @property
     def unit(self) -> fmt.Unit:
@@ -98,17 +98,18 @@ class Clocks(msgspec.Struct, frozen=True):
         return fmt.common((self.stopwatch,)) if small else unit
 
     @property
-    def verdict(self) -> Remark:
-        """Return the judgement on the stopwatch."""
+    def verdict(self) -> str:
+        """The judgement on the stopwatch."""
         if self.inline:
-            return Remark("stopwatch-inline")
+            return "stopwatch right: the work runs inside the call"
         if self.impossible:
-            return Remark("stopwatch-impossible", {"peak": self.peak}, "error")
+            peak = fmt.rate(self.peak)
+            return f"IMPOSSIBLE: above the peak of {peak}; the stopwatch timed dispatch"
         if self.ratio > APART:
-            return Remark("stopwatch-early", {"share": 1 / self.ratio}, "error")
+            return f"stopwatch stopped at {fmt.percent(1 / self.ratio)} of the work"
         if self.ratio >= CLOSE:
-            return Remark("stopwatch-short")
-        return Remark("stopwatch-right")
+            return "stopwatch stopped just before the work ended"
+        return "stopwatch right: the loop waited for its results"
 
 
 def of_loop(line: Timeline, measured: LoopMeasured | None) -> Clocks:
@@ -337,8 +338,7 @@ def judgement(clocks: Clocks) -> Line:
     """Write the judgement on the stopwatch of a loop, and the number of repeats."""
     if clocks.repeats == 0:
         return (Span("one watched repeat so far"),)
-    sentence = words.sentence(clocks.verdict)
-    parts = [Span(sentence, "danger" if clocks.wrong else "value")]
+    parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
     if clocks.vague or clocks.wrong:
         spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
         parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
@@ -364,8 +364,11 @@ BEFORE = (
 
 def _verdict(clocks: Clocks) -> tuple[str, ...]:
     """Return the words next to the speed that the stopwatch claims."""
-    label = words.label(clocks.verdict)
-    return (label, f"peak {fmt.rate(clocks.peak)}") if clocks.impossible else (label,)
+    if not clocks.wrong:
+        return ("result included",)
+    if clocks.impossible:
+        return ("IMPOSSIBLE", f"peak {fmt.rate(clocks.peak)}")
+    return ("result not awaited",)
 
 
 def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:

@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import itertools, random, sys, time
 from pathlib import Path
-from jaxtui.history.store import History, HistoryError
+from jaxtui.history.store import BusyError, History
 from tests.history.making import DEVICE, HOST, insert, measurement
 history = History(Path(sys.argv[1]))
 for size in itertools.count(int(sys.argv[2])):
@@ -47,9 +47,8 @@ for size in itertools.count(int(sys.argv[2])):
         try:
             insert(history, HOST, DEVICE, measurement(size=size))
             break
-        except HistoryError as error:
-            if error.remark.code != "history-busy":
-                raise
+        except BusyError:
+            pass
     print(size, flush=True)
     time.sleep(random.uniform(0.0, 0.002))  # no measurement takes less
 """

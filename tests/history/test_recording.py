@@ -26,7 +26,6 @@ from jaxtui.model import (
     Event,
     Failure,
     Measurement,
-    Remark,
     RunFinished,
 )
 from jaxtui.tui.run import Recorder
@@ -52,9 +51,9 @@ def measured(one: Measurement) -> CaseMeasured:
 
 def keep(
     *ones: Measurement, written: Callable[[], object] = lambda: None
-) -> tuple[History, list[Remark]]:
+) -> tuple[History, list[str]]:
     """What is in the history then, and the remarks on it."""
-    remarks: list[Remark] = []
+    remarks: list[str] = []
     keeper = Recording(remarks.append, written)  # type: ignore[arg-type]
     keeper.observe(READY)
     for one in ones:
@@ -112,7 +111,7 @@ def test_of_a_case_that_only_its_run_has_ended_what_there_is_is_kept(
     keeper = Recording(pytest.fail)
     for event in (READY, *events):
         keeper.observe(event)
-    assert keeper.close() is None
+    assert not keeper.close()
     history = History()
     rows = history.page().rows
     assert [history.entry(row.id).measurement.stopped for row in rows] == stopped
@@ -124,7 +123,7 @@ def test_a_measurement_has_the_device_of_its_case(data: Path) -> None:
     keeper.observe(msgspec.structs.replace(READY, devices=(DEVICE, second)))
     for device in ("cpu:0", "cpu:1", "host"):
         keeper.observe(measured(measurement(device=device)))
-    assert keeper.close() is None
+    assert not keeper.close()
     rows = History().page().rows
     assert [row.device_kind for row in rows] == ["", "another", "cpu"]
 
@@ -134,11 +133,11 @@ def test_what_cannot_be_written_is_said_once_and_not_told(
 ) -> None:
     data.write_text("a file, where a folder should be")
     _, remarks = keep(measurement(), measurement(), written=pytest.fail)
-    assert [each.code for each in remarks] == ["history-unusable", "not-kept"]
-    assert remarks[1] == Remark("not-kept", {"measurements": 2})
+    assert remarks[0].startswith("Cannot use the history")
+    assert remarks[1] == "Could not save 2 measurements in the history."
     monkeypatch.setattr("jaxtui.history.store.sqlite3", None)
-    _, remarks = keep(measurement(), measurement(), written=pytest.fail)
-    assert [each.code for each in remarks] == ["no-sqlite", "not-kept"]
+    _, (why, _) = keep(measurement(), measurement(), written=pytest.fail)
+    assert "without SQLite" in why
 
 
 # What was measured before.
@@ -182,26 +181,26 @@ def test_a_history_that_is_locked_has_no_past_and_delays_nobody(
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(None, "history-busy"), (errno.ENOLCK, "history-no-locks")]
+    ("number", "why"), [(None, "Another process"), (errno.ENOLCK, "has no locks")]
 )
 def test_it_is_said_why_nothing_can_be_written(
     let_go: Callable[[], object],
     monkeypatch: pytest.MonkeyPatch,
     number: int | None,
-    code: str,
+    why: str,
 ) -> None:
     def lock(*_: object) -> None:
         if number is not None:
             raise OSError(number, "no locks")
 
     monkeypatch.setattr("jaxtui.history.store.fcntl.lockf", lock)
-    warned: list[Remark] = []
+    warned: list[str] = []
     keeper = Recording(warned.append)
     keeper.observe(READY)
     keeper.observe(measured(measurement()))
-    lost = keeper.close(0.1)
-    assert lost is not None
-    assert [one.code for one in warned] == [code]
+    assert keeper.close(0.1)
+    (warning,) = warned
+    assert why in warning
     let_go()
 
 

@@ -341,14 +341,14 @@ async def test_the_two_that_are_marked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise HistoryError(Remark("no-sqlite"))
+        raise HistoryError("no SQLite")
 
     async with in_history() as (pilot, app):
         screen = await asked(pilot, app)
         with monkeypatch.context() as patch:
             patch.setattr(History, "page", fail)
             await pilot.press("enter")
-            await until(pilot, lambda: "without SQLite" in refusal(screen))
+            await until(pilot, lambda: "no SQLite" in refusal(screen))
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
         await pilot.press("space", "down", "down", "space")

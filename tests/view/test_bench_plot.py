@@ -6,9 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.model import Fact, Remark
 from jaxtui.state import CaseState, Job, State
-from jaxtui.view import words
 from jaxtui.view.bench_plot import View, plot
 from jaxtui.view.curves import Metric
 from tests.view.making import (
@@ -25,26 +23,30 @@ from tests.view.making import (
 WAITING = run_of(*(CaseState(at_size(JIT, size)) for size in SIZES))
 
 
-def text(code: str, **facts: Fact) -> str:
-    return words.text(Remark(code, facts))
-
-
 @pytest.mark.parametrize(
     ("run", "wanted", "said"),
     [
-        (WAITING, ("live",), text("no-calls", case=WAITING.cases[0].case.label)),
-        (WAITING, ("histogram",), text("no-calls", case=WAITING.cases[0].case.label)),
-        (WAITING, ("sweep",), text("no-calls")),
+        (WAITING, ("live",), "No timed call of matmul"),
+        (
+            WAITING,
+            ("histogram",),
+            "No timed call of matmul",
+        ),
+        (WAITING, ("sweep",), "No timed call yet."),
         (WAITING, ("roofline",), "z measures the roofs of tpu:0"),
         (run_of(FAILED), ("live",), "No room. Smaller."),
-        (run_of(FAILED), ("sweep",), text("all-failed")),
+        (run_of(FAILED), ("sweep",), "Every case failed"),
         (
             replace(WAITING, outcome="cancelled"),
             ("sweep",),
-            text("stopped-before-calls"),
+            "Stopped before the first",
         ),
-        (over_sizes(JIT, peak=None), ("sweep", "numpy"), text("numpy-needed")),
-        (over_sizes(JIT, peak=None), ("sweep", "peak"), text("no-published-peak")),
+        (over_sizes(JIT, peak=None), ("sweep", "numpy"), "Add mode numpy."),
+        (
+            over_sizes(JIT, peak=None),
+            ("sweep", "peak"),
+            "No published peak for this device",
+        ),
     ],
 )
 def test_where_there_is_no_picture_there_are_words(

@@ -29,7 +29,7 @@ from jaxtui.model import (
 from jaxtui.plot import SERIES, Picture
 from jaxtui.state import CaseState, Job, State, begin_run, reduce
 from jaxtui.text import PLAIN
-from jaxtui.view import roofline, text, words
+from jaxtui.view import roofline, text
 from jaxtui.view.report import lines
 from jaxtui.view.roofline import (
     Roofline,
@@ -57,9 +57,9 @@ STOPPED = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 FAILED = WorkFailed(remark=told("It broke.", "Mend it."))
 
-STOPPED_KEPT = words.sentence(Remark("roofs-stopped", {"kept": True}))
-STOPPED_EMPTY = words.sentence(Remark("roofs-stopped", {"kept": False}))
-LOST = words.sentence(Remark("roofs-lost", {"device": "cpu:0"}))
+STOPPED_KEPT = "these are the roofs so far"
+STOPPED_EMPTY = "there is no roof yet"
+LOST = "no new roofs of cpu:0"
 
 MEMORY = bandwidth(20e9)
 PUBLISHED = Expected(

@@ -257,20 +257,20 @@ def test_both_figures_have_one_unit(
     [
         (
             Clocks(0.5e-3, 0.27),
-            *(True, "540×", "stopwatch-early"),
+            *(True, "540×", "stopped at 0.19 % of the work"),
         ),
         (
             Clocks(1e-3, 0.1, flops=1e12, peak=1e13),
-            *(True, "100×", "stopwatch-impossible"),
+            *(True, "100×", "IMPOSSIBLE: above the peak of 10.0 TFLOP/s"),
         ),
-        (Clocks(0.1, 0.13), False, "1.3×", "stopwatch-short"),
-        (Clocks(0.1, 0.1), False, "1×", "stopwatch-right"),
-        (Clocks(0.1, 0.5, inline=True), False, "5.0×", "stopwatch-inline"),
+        (Clocks(0.1, 0.13), False, "1.3×", "just before the work ended"),
+        (Clocks(0.1, 0.1), False, "1×", "the loop waited"),
+        (Clocks(0.1, 0.5, inline=True), False, "5.0×", "inside the call"),
     ],
 )
 def test_the_verdict(found: Clocks, wrong: bool, factor: str, verdict: str) -> None:
     assert (found.wrong, found.factor) == (wrong, factor)
-    assert found.verdict.code == verdict
+    assert verdict in found.verdict
 
 
 def test_no_stopwatch_reads_a_small_part_of_a_unit() -> None:

@@ -232,21 +232,6 @@ def _no_calls(facts: Facts) -> str:
 
 WORDS: dict[str, Words] = {
     # Why there is no plot.
-    "no-calls": Words("no calls", _no_calls),
-    "stopped-before-calls": Words(
-        "stopped", "Stopped before the first timed call.", "r runs it again."
-    ),
-    "all-failed": Words("failed", "Every case failed: the table says why."),
-    "sizes-needed": Words("one size", "A crossing needs two timed sizes."),
-    "numpy-needed": Words("no NumPy", "× NumPy needs NumPy.", "Add mode numpy."),
-    "no-common-size-yet": Words(
-        "no NumPy", "NumPy and JAX have no timed size in common yet."
-    ),
-    "no-such-rate": Words(
-        "no rate",
-        "No case has this rate: jaxtui doesn't know it, or dispatch takes longer than"
-        " the work (host-bound).",
-    ),
     # What qualifies a number.
     "few-rounds": Words(
         "few rounds",

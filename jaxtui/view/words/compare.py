@@ -68,29 +68,6 @@ def _pairs(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
-    "faster": Words("", _faster),
-    "slower": Words("", _slower),
-    "no-difference": Words(
-        "no difference", lambda facts: f"No difference seen: {_of_time(facts)}"
-    ),
-    "cannot-tell": Words(
-        "cannot tell", lambda facts: f"Cannot tell. {_of_time(facts)}".rstrip()
-    ),
-    "not-comparable": Words("not comparable", _not_comparable),
-    "pairs-compared": Words("comparison", _pairs),
-    "slower-than-limit": Words(
-        "slower",
-        "{second} is slower than {first} by more than {limit:%}: {cases:some}.",
-    ),
-    "maybe-slower": Words(
-        "cannot tell",
-        "Cannot tell whether {second} is slower than {first} by more than"
-        " {limit:%}: {cases:some}.",
-    ),
-    "within-limit": Words(
-        "not slower",
-        "{second} is not slower than {first} by more than {limit:%}.",
-    ),
     "no-samples": Words("no samples", "{side} has no samples to compare."),
     "no-ratio": Words("no ratio", "One of the two times is too short for a ratio."),
     "no-pairs": Words("no pairs", "No pair of processes measured both."),
@@ -130,52 +107,6 @@ WORDS: dict[str, Words] = {
         "more rows",
         "These are the newest {shown} of {count}.",
         "Raise the limit, or filter with words.",
-    ),
-    "no-sqlite": Words(
-        "no history", "This Python was built without SQLite, so there is no history."
-    ),
-    "no-measurement": Words(
-        "no such measurement",
-        "There is no measurement {id} in the history.",
-        "`jaxtui history` lists them.",
-    ),
-    "damaged-measurement": Words(
-        "damaged measurement",
-        "Measurement {id} of the history is damaged, or another version wrote it.",
-    ),
-    "history-busy": Words(
-        "history in use",
-        "Another process is writing to the history {path} and keeps it locked.",
-    ),
-    "history-no-locks": Words(
-        "no locks",
-        "The file system of {path} has no locks, and without them a history would"
-        " be damaged.",
-        "JAXTUI_DATA names another folder.",
-    ),
-    "history-damaged": Words(
-        "damaged history",
-        "The file {path} is damaged or not a history.",
-        "Move it away; jaxtui then starts a new one.",
-    ),
-    "history-unusable": Words(
-        "unusable history",
-        "Cannot use the history {path}: {why:.}",
-        "JAXTUI_DATA names another folder.",
-    ),
-    "no-home": Words(
-        "nothing saved",
-        "Nothing is saved: this user has no home folder.",
-        "Set JAXTUI_DATA to a folder.",
-    ),
-    "history-newer": Words(
-        "newer history",
-        "A newer jaxtui wrote {path} (version {version}).",
-        "Upgrade this one to read it.",
-    ),
-    "not-kept": Words(
-        "not saved",
-        "Could not save {measurements:measurement} in the history.",
     ),
     "damaged-rows": Words(
         "damaged rows",

@@ -404,12 +404,6 @@ WORDS: dict[str, Words] = {
     "incomplete": Words("incomplete", lambda f: incomplete(f["during"]), AGAIN),
     # Runs.
     "running": Words("busy", "A run is in progress: s stops it."),
-    "stopping": Words("stopping", "Stopping after this turn."),
-    "starting-again": Words("starting", "Starting JAX again for this run."),
-    "late": Words(
-        "late",
-        "It took longer than {seconds:g} s: jaxtui ends the engine.",
-    ),
     "fault": Words("jaxtui bug", "jaxtui failed: {error:.}", _REPORT),
     # Cases.
     "too-large": Words(

@@ -22,11 +22,6 @@ def _unsteady(facts: Facts) -> str:
 
 
 WORDS = {
-    "progress-not-saved": Words(
-        "progress not saved",
-        "Cannot save your progress in {file}: {reason:.}",
-        "JAXTUI_DATA names another folder.",
-    ),
     "step-disturbed": Words(
         "busy machine",
         "Other programs used the CPU cores during this step.",

@@ -183,21 +183,4 @@ WORDS: dict[str, Words] = {
         " its trace would mislead.",
     ),
     "trace-incomplete": Words("no trace", _incomplete),
-    "stopwatch-impossible": Words(
-        "IMPOSSIBLE",
-        "IMPOSSIBLE: above the peak of {peak:FLOP/s}; the stopwatch timed dispatch",
-    ),
-    "stopwatch-early": Words(
-        "result not awaited",
-        "stopwatch stopped at {share:%} of the work",
-    ),
-    "stopwatch-short": Words(
-        "result included", "stopwatch stopped just before the work ended"
-    ),
-    "stopwatch-right": Words(
-        "result included", "stopwatch right: the loop waited for its results"
-    ),
-    "stopwatch-inline": Words(
-        "result included", "stopwatch right: the work runs inside the call"
-    ),
 }

@@ -32,29 +32,29 @@ _NO_RATE = {
 _NAMES = {"memory": "bandwidth", "compute": "compute"}
 
 
-def _reached(facts: Facts) -> str:
-    reached = [
+def reached(facts: Facts) -> str:
+    parts = [
         f"{fmt.rate(rate)} in {dtype}"
         for dtype, rate in zip(facts["dtypes"], facts["compute"], strict=True)
     ]
     if facts["bandwidth"] is not None:
-        reached.append(f"{fmt.rate(facts['bandwidth'], 'B/s')} of bandwidth")
-    if not reached:
+        parts.append(f"{fmt.rate(facts['bandwidth'], 'B/s')} of bandwidth")
+    if not parts:
         return f"jaxtui has not measured the roofs of {facts['device']}"
-    return f"{facts['device']} reaches {fmt.listed(reached)}"
+    return f"{facts['device']} reaches {fmt.listed(parts)}"
 
 
 def _roofs(facts: Facts) -> str:
     dtypes, rates = facts["dtypes"], facts["compute"]
     if facts["bandwidth"] is None or not rates:
-        return f"{_reached(facts)}."
+        return f"{reached(facts)}."
     ridges = [
         fmt.significant(rate / facts["bandwidth"], 2)
         + (f" ({dtype})" if len(dtypes) > 1 else "")
         for dtype, rate in zip(dtypes, rates, strict=True)
     ]
     return (
-        f"{_reached(facts)}: memory limits below {fmt.listed(ridges)} flops per byte,"
+        f"{reached(facts)}: memory limits below {fmt.listed(ridges)} flops per byte,"
         " arithmetic above."
     )
 
@@ -98,7 +98,6 @@ def roofs_so_far(device: str, rates: str) -> str:
 
 WORDS: dict[str, Words] = {
     "roofs": Words("", _roofs),
-    "roofs-measured": Words("roofs", lambda f: f"{_reached(f)}."),
     "no-published-peak": Words(
         "peak", "No published peak for this device, so no % of peak."
     ),
@@ -148,13 +147,4 @@ WORDS: dict[str, Words] = {
     "no-roof": Words("no roof", "There is no {roof} roof."),
     "roof-not-measured": Words("no roof", "jaxtui has not measured the {roof} roof."),
     "roof-awaited": Words("no roof yet", "jaxtui is still measuring the roofs."),
-    "roofs-stopped": Words("stopped", _progress, "Measure them again."),
-    "roofs-lost": Words(
-        "incomplete",
-        "The engine died: no new roofs of {device}.",
-        "Measure them again.",
-    ),
-    "roofs-failed": Words(
-        "no roofs", "jaxtui could not measure the roofs of {device}."
-    ),
 }
