@@ -42,7 +42,7 @@ from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
 
 COMMANDS = (
-    "audit",
+    *FEATURES,
     "bench",
     "check",
     "compare",
@@ -53,20 +53,19 @@ COMMANDS = (
     "hlo",
     "learn",
     "lie",
-    "links",
     "ops",
     "profile",
     "roofline",
     "schema",
 )
-"""The modules of ``jaxtui.commands`` that have a command."""
+"""The features that have a command, and the modules of ``jaxtui.commands``."""
 
 
 class Commands(click.Group):
     """A group that imports a command when it is used, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:

@@ -1,13 +1,26 @@
-"""The features by name: a feature is added with its folder and its line here."""
+"""The features by name: a feature is added with its folder and its line here.
+
+Whatever is common to all features reaches their parts through this table, so that only
+a feature imports itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
-FEATURES = ("links",)
+FEATURES = ("audit", "links")
 
 
 def part(feature: str, trade: str) -> ModuleType:
     """The module of a feature with this trade, such as ``screen``, imported now."""
     return import_module(f"jaxtui.features.{feature}.{trade}")
+
+
+def parts(trade: str) -> Iterator[ModuleType]:
+    """The modules with this trade of all features that have one."""
+    for feature in FEATURES:
+        if find_spec(f"jaxtui.features.{feature}.{trade}") is not None:
+            yield part(feature, trade)

@@ -55,8 +55,12 @@ FIRST_FRAME = "from jaxtui import cli\nimport jaxtui.tui.run, jaxtui.engine.clie
 LATER = {
     *("html.entities", "psutil", "plotext", "secrets", "statistics"),
     *("jaxtui.tui.bench", "jaxtui.tui.learn", "jaxtui.tui.history", "jaxtui.lessons"),
-    *("jaxtui.tui.audit", "jaxtui.features.links.screen", "jaxtui.tui.profile"),
-    *("jaxtui.view.audit", "jaxtui.ui.report", "jaxtui.view.profile"),
+    *(
+        "jaxtui.features.audit.screen",
+        "jaxtui.features.links.screen",
+        "jaxtui.tui.profile",
+    ),
+    *("jaxtui.features.audit.report", "jaxtui.ui.report", "jaxtui.view.profile"),
 }
 """What the first frame of the app does without."""
 

@@ -11,16 +11,8 @@ from jaxtui.commands import FINE, ops
 from jaxtui.commands.common import named
 from jaxtui.commands.terminal import print_stdout
 from jaxtui.model.remark import SelectionError
-from jaxtui.registry import FEATURES, part
-from jaxtui.view import (
-    audit,
-    compare,
-    crossover,
-    history,
-    program,
-    roofline,
-    stopwatch,
-)
+from jaxtui.registry import part
+from jaxtui.view import compare, crossover, history, program, roofline, stopwatch
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -31,13 +23,13 @@ from jaxtui.view.document import (
 from jaxtui.view.profile.document import Document as ProfileDocument
 
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
-    "audit": (audit.Document,),
+    "audit": (part("audit", "report").Document,),
     "devices": (Devices,),
     "ops": (ops.Document,),
     "bench": (Results, compare.Turns),
     "crossover": (crossover.Document,),
     "roofline": (roofline.Document,),
-    **{name: (part(name, "report").OUTCOME.document,) for name in FEATURES},
+    "links": (part("links", "report").OUTCOME.document,),
     "check": (CheckResults,),
     "compile": (program.Compiled,),
     "hlo": (program.Document,),

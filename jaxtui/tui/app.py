@@ -23,6 +23,7 @@ from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 
 from jaxtui import format as fmt
 from jaxtui.model import Case, OpInfo
+from jaxtui.registry import part
 from jaxtui.signals import interrupt
 from jaxtui.state import RUNNING
 from jaxtui.tui import colors, pace, themes
@@ -534,14 +535,14 @@ class JaxtuiApp(BaseApp):
                     yield SystemCommand(title, binding.tooltip, act)
         from jaxtui import lessons
         from jaxtui.machine import topologies
-        from jaxtui.tui.audit import open_audit
         from jaxtui.tui.profile import open_trace
 
         state = self.session.state
         what = "Show a trace of JAX's profiler, by line of the source."
         yield SystemCommand("Trace", what, partial(open_trace, self))
         what = "Run a program of yours, and find mistakes in how it times JAX."
-        yield SystemCommand("Audit a program", what, partial(open_audit, self))
+        audit = partial(part("audit", "screen").open_audit, self)
+        yield SystemCommand("Audit a program", what, audit)
         for op in state.ops:
             values = partial(self._edit_op, op)
             yield SystemCommand(f"Op {op.name}", op.summary, values)

@@ -13,7 +13,6 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
 from jaxtui.registry import FEATURES, part
-from jaxtui.tui.audit import AuditScreen
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.devices import WIDER, DevicesPane
@@ -47,7 +46,6 @@ PLACES: tuple[
     TimelineScreen,
     ProfileScreen,
     Classroom,
-    AuditScreen,
     ExportScreen,
 )
 """Classes with keys of their own; ``HELP`` is the heading."""

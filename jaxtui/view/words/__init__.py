@@ -14,8 +14,8 @@ import msgspec
 
 from jaxtui.model.base import Record
 from jaxtui.model.remark import Fact, Remark
+from jaxtui.registry import parts
 from jaxtui.view.words import (
-    audit,
     bench,
     check,
     collectives,
@@ -59,7 +59,6 @@ class Failed(Protocol):
 
 
 _COLUMNS = (
-    audit,
     bench,
     check,
     collectives,
@@ -75,7 +74,11 @@ _COLUMNS = (
     roofline,
 )
 
-TABLE = {code: entry for column in _COLUMNS for code, entry in column.WORDS.items()}
+TABLE = {
+    code: entry
+    for column in (*_COLUMNS, *parts("words"))
+    for code, entry in column.WORDS.items()
+}
 """By code. A second language is another table."""
 
 LOST = Remark("incomplete", {"during": "run"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.measure.audit.recording import read
+from jaxtui.features.audit.measure.recording import read
 from jaxtui.xla import traces
 from tests.measure.spaces import Event, Line, Plane, event, space
 

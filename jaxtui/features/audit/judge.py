@@ -13,8 +13,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from jaxtui.model import Fact, Remark
-from jaxtui.model.audit import (
+from jaxtui.features.audit.messages import (
     TRANSFER_BYTES,
     Audit,
     Compile,
@@ -27,6 +26,7 @@ from jaxtui.model.audit import (
     Wait,
     Witness,
 )
+from jaxtui.model import Fact, Remark
 from jaxtui.model.remark import Severity
 
 TOLERANCE_SECONDS = 50e-6

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from jaxtui.analysis.audit import judge
-from jaxtui.model.audit import (
+from jaxtui.features.audit.judge import judge
+from jaxtui.features.audit.messages import (
     Audit,
     Compile,
     Execution,

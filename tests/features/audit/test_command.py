@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.engine import audits
+from jaxtui.features.audit import child as audits
 from tests.processes import PROGRAM, alive, environment, jaxtui, wait_until
 
 PROGRAMS = Path(__file__).with_name("audited")

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jaxtui.model.audit import Execution
+from jaxtui.features.audit.messages import Execution
 from jaxtui.xla import kernels, traces
 from jaxtui.xla.traces import Event, Space
 

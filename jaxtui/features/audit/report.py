@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
+from jaxtui.features.audit.messages import Audit, Finding, Place, Site
 from jaxtui.model import Fact, Record
-from jaxtui.model.audit import Audit, Finding, Place, Site
 from jaxtui.view import words
 from jaxtui.view.document import SCHEMA
 from jaxtui.view.report import Report, Statement, Table, gather, statement_lines

@@ -16,9 +16,10 @@ from textual.content import Content
 from textual.widgets import Log, OptionList
 from textual.widgets.option_list import Option
 
-from jaxtui.analysis.audit import judge
-from jaxtui.engine import audits
-from jaxtui.model.audit import Audit, Place
+from jaxtui.features.audit import child as audits
+from jaxtui.features.audit import report as view
+from jaxtui.features.audit.judge import judge
+from jaxtui.features.audit.messages import Audit, Place
 from jaxtui.model.remark import SelectionError
 from jaxtui.text import visible
 from jaxtui.tui.base import BaseApp
@@ -29,7 +30,6 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, PanelList, hint
 from jaxtui.tui.widgets.paper import STYLES, Paper
-from jaxtui.view import audit as view
 from jaxtui.view.report import text
 from jaxtui.view.text import Line, Span, fold
 

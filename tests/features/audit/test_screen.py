@@ -12,10 +12,10 @@ from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.widgets import Input, Log
 
-from jaxtui.engine import audits
-from jaxtui.model.audit import Execution, Place, Span, Witness
+from jaxtui.features.audit import child as audits
+from jaxtui.features.audit.messages import Execution, Place, Span, Witness
+from jaxtui.features.audit.screen import AuditScreen, Lines, OpenProgram, open_audit
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.audit import AuditScreen, Lines, OpenProgram, open_audit
 from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.paper import Paper
 from tests.fake_engine import FakeEngine

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from jaxtui.engine import children
-from jaxtui.model.audit import Witness
+from jaxtui.features.audit.messages import Witness
 
-MODULE = "jaxtui.measure.audit"
+MODULE = "jaxtui.features.audit.measure"
 
 
 async def watch(

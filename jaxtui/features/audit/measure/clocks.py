@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from jaxtui.model.audit import Place
+from jaxtui.features.audit.messages import Place
 
 CLOCKS = ("perf_counter", "time", "monotonic", "process_time", "thread_time")
 """The clocks of ``time``, each with its variant in nanoseconds."""

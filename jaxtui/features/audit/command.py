@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import click
 
-from jaxtui.analysis import audit as analysis
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import (
     Common,
@@ -20,12 +19,13 @@ from jaxtui.commands.common import (
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
-from jaxtui.engine import audits
-from jaxtui.model.audit import Witness
+from jaxtui.features.audit import child as audits
+from jaxtui.features.audit import judge as analysis
+from jaxtui.features.audit import report as view
+from jaxtui.features.audit.messages import Witness
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
-from jaxtui.view import audit as view
 from jaxtui.view.text import ansi, cut
 
 

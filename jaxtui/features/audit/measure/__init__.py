@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from jaxtui.features.audit.measure.watch import Watch
 from jaxtui.measure import script
-from jaxtui.measure.audit.watch import Watch
 from jaxtui.model.base import encoded
 
 

@@ -27,17 +27,16 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.measure.audit import clocks
-from jaxtui.measure.audit.clocks import CPU_CLOCKS, Lines, Moment, Reading
-from jaxtui.measure.audit.recording import (
+from jaxtui.features.audit.measure import clocks
+from jaxtui.features.audit.measure.clocks import CPU_CLOCKS, Lines, Moment, Reading
+from jaxtui.features.audit.measure.recording import (
     Recording,
     Seen,
     function_name,
     module_name,
     read,
 )
-from jaxtui.model import Remark
-from jaxtui.model.audit import (
+from jaxtui.features.audit.messages import (
     TRANSFER_BYTES,
     Compile,
     Span,
@@ -45,6 +44,7 @@ from jaxtui.model.audit import (
     Wait,
     Witness,
 )
+from jaxtui.model import Remark
 from jaxtui.xla.traces import Space
 
 OWN = os.path.join(str(Path(__file__).parent), "")

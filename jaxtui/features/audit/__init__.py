@@ -1,0 +1,1 @@
+"""Run a program, and find mistakes in how it times JAX."""
