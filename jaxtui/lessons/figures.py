@@ -86,7 +86,7 @@ class Figures:
         self, write: Callable[[float], str], above: str, below: str
     ) -> str:
         """Write a ratio with both ends where both were timed in rounds, unless they
-        read alike.
+        read alike, and whether it is uncertain.
         """
         text = write(over(self[above], self[below]))
         first, second = self.summary(above), self.summary(below)
@@ -97,8 +97,10 @@ class Figures:
             return text
         if fmt.ratio(ends.low) == fmt.ratio(ends.high) and not ends.uncertain:
             return text
-        word = f"{fmt.UNCERTAIN}, " if ends.uncertain else ""
-        return f"{text} ({word}{fmt.ratio_ends(ends)})"
+        words = [fmt.UNCERTAIN] if ends.uncertain else []
+        # Single rounds have no interval.
+        words += [fmt.ratio_ends(ends)] if ends.low < ends.high else []
+        return f"{text} ({', '.join(words)})" if words else text
 
     # What was shown.
 

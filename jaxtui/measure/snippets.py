@@ -192,14 +192,13 @@ class _SnippetRun(Runner):
 
     def _rounds(self, parts: Sequence[_Part]) -> Iterator[RunEvent]:
         begin = perf_counter()
-        # However long compiling took.
-        available = max(self.remaining, 0.3 * self.budget)
-        self._rounds_end = end = begin + available
-        spread = begin + min(SPREAD_SECONDS, available)
+        # A budget is time for measuring, however long compiling took.
+        self._rounds_end = end = begin + self.budget
+        spread = begin + min(SPREAD_SECONDS, self.budget)
         by_turns = {part.turns: part for part in parts}
         turns = [part.turns for part in parts]
         for part_turns in take_turns(
-            turns, available, stop=self.stop, faults=(Exception,)
+            turns, self.budget, stop=self.stop, faults=(Exception,)
         ):
             part = by_turns[part_turns]
             if isinstance(part_turns.fault, Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import select
 import signal
@@ -19,6 +20,7 @@ import pytest
 from jaxtui import child
 from jaxtui.engine.protocol import encode
 from jaxtui.lessons.outcome import Outcome
+from jaxtui.measure import runner, snippets
 from jaxtui.measure.contention import Meter, Usage
 from jaxtui.measure.snippets import (
     Namespace,
@@ -126,6 +128,17 @@ def test_everything_that_is_timed_often_takes_turns_and_is_told_after_each():
     assert all(counts == sorted(counts) for counts in rounds.values())
     assert len({counts[-1] for counts in rounds.values()}) == 1
     assert {e.about for e in events if isinstance(e, Progress)} >= set("abc")
+
+
+def test_what_is_timed_has_the_whole_budget_however_long_the_setup_takes(monkeypatch):
+    seconds = []
+    moments = itertools.count(step=100.0)
+    monkeypatch.setattr(runner, "perf_counter", lambda: next(moments))
+    monkeypatch.setattr(
+        snippets, "take_turns", lambda _, spent, **__: seconds.append(spent) or ()
+    )
+    run(Timed(name="a", code="x + 1"), budget_seconds=4.0)
+    assert seconds == [4.0]
 
 
 def test_a_call_that_takes_longer_than_the_budget_still_has_its_turn():
