@@ -1,1 +1,1 @@
-"""What a user can ask for: a folder for each, listed in `jaxtui.registry`."""
+"""The features of the app: a folder for each, listed in `jaxtui.registry`."""

@@ -131,7 +131,7 @@ HUGE_PAGE_BYTES = 2 * 1024 * 1024
 """NumPy asks for huge pages (``madvise``), so that fewer faults are new memory, too."""
 
 FELT_SHARE = 0.15
-"""Of a call: how much longer it has to take with new pages to be worth a note."""
+"""Fraction by which a call with new pages must be slower to be noted."""
 
 
 def of_memory(turns: Turns) -> Iterator[Remark]:

@@ -1,4 +1,4 @@
-"""What JAX and XLA say of a program: its cost, its memory and its optimised HLO."""
+"""The cost, the memory and the optimised HLO of a program, from JAX and XLA."""
 
 from __future__ import annotations
 
@@ -58,30 +58,32 @@ class Count(NamedTuple):
     bytes: float | None = None
     """Bytes that its kernels read and write."""
     loops: bool = False
-    """There is a loop in it, whose body XLA counts once."""
+    """True if it has a loop, whose body XLA counts once."""
     libraries: tuple[str, ...] = ()
-    """What it leaves to libraries, whose work XLA does not know."""
+    """The libraries that it calls, whose work XLA does not know."""
 
     def times(self, devices: int) -> Count:
-        """Of all devices that run the program."""
+        """Return the count of all devices that run the program."""
         flops = None if self.flops is None else devices * self.flops
         moved = None if self.bytes is None else devices * self.bytes
         return self._replace(flops=flops, bytes=moved)
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the whole work."""
+        """Return whether it is the whole work."""
         return not (self.loops or self.libraries)
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether XLA counts all of it before it compiles, and not afterwards."""
+        """Return whether XLA counts all of it before it compiles, and not
+        afterwards.
+        """
         calls = map(_REWRITTEN.fullmatch, self.libraries)
         return bool(self.libraries) and all(calls) and not self.loops
 
 
 NOTHING = Count()
-"""Nothing is known."""
+"""The count of an unknown program."""
 
 
 _LOOP = re.compile(r" while\(|\bstablehlo\.while\b")
@@ -94,18 +96,18 @@ _MARK = re.compile(
 )
 """Calls that are no work."""
 _REWRITTEN = re.compile(r"__cublas\$.*|__cudnn\$.*")
-"""What XLA for GPUs calls in the place of an operation that it could count."""
+"""The targets that XLA for GPUs calls in place of operations that it could count."""
 
 
 def inner(stage: Any) -> Any:
-    """What JAX has traced, lowered or compiled, where a library has wrapped that."""
+    """Return the stage of JAX inside a library's wrapper."""
     for name in ("traced", "lowered", "compiled"):
         stage = getattr(stage, name, stage)
     return stage
 
 
 def count(stage: Any) -> Count:
-    """What XLA says of a lowered or a compiled program."""
+    """Count the work of a lowered or a compiled program, by XLA."""
     if (known := costs(stage)) is None:
         return NOTHING
     text = text_of(stage) or ""
@@ -193,10 +195,10 @@ class Product(NamedTuple):
     work: float
     """Operations of all of its runs in a call."""
     once: float
-    """As XLA counts it: a loop's body once. 0 of a convolution, where XLA leaves the
-    padding out."""
+    """Flops as XLA counts them: a loop's body once. 0 of a convolution, where XLA
+    leaves the padding out."""
     dtype: str
-    """Of its first operand."""
+    """The dtype of its first operand."""
     precision: Precision
 
 
@@ -240,7 +242,7 @@ def _products(jaxpr: Any) -> Iterator[Product]:
 
 
 _PRECISIONS: dict[str, Precision] = {"HIGH": "high", "HIGHEST": "highest"}
-"""By the names of ``jax.lax.Precision``."""
+"""The precisions by the names of ``jax.lax.Precision``."""
 
 
 def _inner(equation: Any) -> Iterator[Any]:

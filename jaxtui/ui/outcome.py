@@ -1,4 +1,4 @@
-"""What a feature makes of its last run: the same for its command and its screen."""
+"""The result of a feature's last run: the same for its command and its screen."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Result = TypeVar("Result", bound=Document)
 
 
 class Outcome(msgspec.Struct, Generic[Result], frozen=True):
-    """How a feature reads the state."""
+    """The functions by which a feature reads the state."""
 
     document: type[Result]
     result: Callable[[State, bool], Result]
     """The document; the flag says whether everything that was asked for arrived."""
     report: Callable[[Result, State], Report]
     count: Callable[[Result], tuple[int, int]]
-    """How many figures there are, and how many were asked for."""
+    """Returns the number of figures, and of those requested."""
 
     def files(self, result: Result, state: State) -> Contents:
         """Every kind of file that there is."""

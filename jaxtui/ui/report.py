@@ -1,4 +1,4 @@
-"""What a feature has to say, built once: on a terminal, a screen and in files."""
+"""The report of a feature, built once: on a terminal, a screen and in files."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ _LEVELS = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Report:
-    """What a feature has to say."""
+    """The report of a feature."""
 
     title: str
     """A noun phrase: of a panel, a heading, a picture."""
     verdict: str = ""
-    """One sentence with its number first."""
+    """A sentence with its number first."""
     tables: Sequence[Rows] = ()
     notes: Sequence[Note] = ()
     host: str = ""
@@ -227,7 +227,7 @@ def markdown(report: Report) -> str:
 
 
 def of_host(host: Host | None) -> str:
-    """Such as ``box · Xeon E5 · jax 0.12.0``; empty where nothing is known."""
+    """Name the host: ``box · Xeon E5 · jax 0.12.0``; empty where nothing is known."""
     if host is None:
         return ""
     return " · ".join(filter(None, (host.hostname, host.cpu_model, f"jax {host.jax}")))

@@ -59,7 +59,7 @@ class ReportScreen(Modal):
         yield KeysLine()
 
     def body(self) -> ComposeResult:
-        """What stands between the status line and the keys."""
+        """Return the widgets between the status line and the keys."""
         raise NotImplementedError
 
     def draw(self) -> None:
@@ -67,12 +67,12 @@ class ReportScreen(Modal):
         raise NotImplementedError
 
     def work(self) -> Work:
-        """What to run."""
+        """Return the work to run."""
         raise NotImplementedError
 
     @property
     def result(self) -> Any:
-        """What is known of the last run; made anew only when that has gone on."""
+        """The result of the last run; made anew only when that has gone on."""
         state = self.base.session.state
         job = state.jobs.get(self.PURPOSE)
         if self._known is None or self._known[0] is not job:

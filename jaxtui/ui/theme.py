@@ -16,7 +16,7 @@ _ROLES = {
     "warning": ("yellow", "$warning"),
     "error": ("bold red", "bold $error"),
 }
-"""What each looks like in the colours of a terminal, and with the variables of a
+"""The style of each role in the colours of a terminal, and with the variables of a
 Textual theme."""
 
 HEAT_STYLES = {

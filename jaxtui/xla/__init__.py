@@ -1,1 +1,3 @@
-"""What XLA writes: traces of its profiler, programs, and what its devices can do."""
+"""Readers of XLA's output: traces of its profiler, programs, and the peaks of its
+devices.
+"""

@@ -1,4 +1,4 @@
-"""What the devices of a trace ran, kernel by kernel, whatever they are.
+"""The kernels of a trace, whatever its devices are.
 
 On CPU kernels are events of the plane ``/host:CPU``, on the lines of the client's
 threads or, for work that runs inline, of the calling thread. Such an event ends when
@@ -25,7 +25,7 @@ DEVICES = "/device:"
 PROGRAMS = "XLA Modules"
 OPS = "XLA Ops"
 BESIDE = "Async XLA Ops"
-"""What a TPU does beside its kernels: copies and collectives, from start to end."""
+"""The line of a TPU's copies and collectives, from start to end."""
 STREAM = "Stream"
 """Begins the names of a GPU's lines, of which a raw trace has no others."""
 
@@ -46,16 +46,16 @@ GRAPH = "cuda_graph_node_id"
 after what ran."""
 
 _OFFSET, _DURATION = "device_offset_ps", "device_duration_ps"
-"""Of a kernel of a TPU, by its own clock."""
+"""Start and duration of a kernel of a TPU, by its own clock."""
 
 start_of = attrgetter("start_ps")
 
 
 class Kernel(NamedTuple):
-    """One kernel of one run; picoseconds of the trace."""
+    """A kernel of one run; picoseconds of the trace."""
 
     name: str
-    """Of the instruction of its program."""
+    """The name of its program's instruction."""
     program: str
     """Module and number, as ``jit_step(14)``; the same in every trace of a process."""
     run: Hashable
@@ -65,40 +65,41 @@ class Kernel(NamedTuple):
     start: int
     end: int
     stats: dict[str, Any]
-    """Of the event and, on a TPU, of all events of its name."""
+    """The stats of the event and, on a TPU, of all events of its name."""
     is_whole: bool = True
     """The trace does not end before the kernel did."""
     by_order: bool = False
-    """Its name is that of the instruction which the program has at its place."""
+    """True if its name is that of the instruction which the program has at its
+    place."""
     begins: bool = True
-    """Of what an instruction runs on a GPU at once it is the first."""
+    """True for the first of the kernels that one instruction launched."""
 
 
 class Timeline(NamedTuple):
-    """What the host's threads did, or a device."""
+    """The events of a device, or of the host's threads."""
 
     plane: str
     lines: dict[str, list[Event]]
-    """Their events in order, by names of which no two are the same."""
+    """The events in order, by names of which no two are the same."""
     launched: Mapping[object, Launch]
-    """What ``launches`` tells, for a device."""
+    """The result of ``launches``, for a device."""
     pool: Mapping[str, list[Event]] = MappingProxyType({})
-    """By the same names, how threads of the host hand work to others, which is in no
-    line."""
+    """By the same names, the events by which threads of the host hand work to
+    others."""
 
 
 class Launch(NamedTuple):
-    """What the host was doing when it asked a GPU for something."""
+    """The host's activity when it launched work on a GPU."""
 
     run: Hashable
     """The call of a program."""
     thunk: int
-    """When the innermost event around it began: that of an instruction, which may run
+    """The start of the innermost event around it: that of an instruction, which may run
     several kernels."""
 
 
 def size(space: Space) -> int:
-    """How many events ``timelines`` would read."""
+    """Count the events that ``timelines`` would read."""
     return sum(len(line) for plane in _shown(space) for line in plane.lines)
 
 
@@ -134,7 +135,7 @@ def _shown(space: Space) -> list[Plane]:
 
 
 def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
-    """What the host asked a GPU for, by correlation ids.
+    """Return the launches of the host by correlation ids.
 
     Args:
         threads: the events of each thread of the host.

@@ -1,4 +1,4 @@
-"""Which pairs are measured, what was measured of them, and which lag."""
+"""The pairs to measure, their results, and the links that lag."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def choose(devices: Sequence[Device], seed: int = 0) -> tuple[Pair, ...]:
 
 
 def result(state: State, complete: bool) -> Links:
-    """What the last run of links has measured so far."""
+    """Return the result of the last run of links so far."""
     job = state.jobs.get("links")
     if job is None or not isinstance(job.work, Experiment):
         return Links(command="links", host=state.host, complete=False, size_bytes=None)
@@ -133,7 +133,7 @@ def _notes(
     devices: Sequence[Device],
     network: Network,
 ) -> Iterator[Note]:
-    """Of some links, then of all."""
+    """Yield the notes on some links, then on all."""
     for error in dict.fromkeys(link.error for link in links if link.error):
         about = labels([x.pair for x in links if x.error == error], devices)
         yield Note(flag="failed", text=error, about=about, level="error")
@@ -183,7 +183,7 @@ def _hops(network: Network) -> str:
 
 
 def why_none(names: Sequence[str]) -> str:
-    """Why these devices have no links."""
+    """Return why these devices have no links."""
     if len(names) > 1:
         return "JAX copies arrays between the devices of one process only."
     return f"A link needs two devices; there is only {names[0] if names else 'none'}."

@@ -37,7 +37,7 @@ class Link(Record, frozen=True, kw_only=True):
     share: float | None = None
     """Rate over the median of its distance and direction, where it lags behind that."""
     error: str | None = None
-    """Why nothing was copied."""
+    """The reason why nothing was copied."""
 
     @property
     def pair(self) -> Pair:
@@ -55,7 +55,7 @@ class Links(Document, frozen=True, kw_only=True):
 def experiment(
     pairs: Iterable[Pair], nbytes: int = LINK_BYTES, budget: float = 10.0, seed: int = 0
 ) -> Experiment:
-    """Both copies of every pair, one after the other, as cases that take turns."""
+    """Return both copies of every pair, in order, as cases that take turns."""
     cases = tuple(
         Case(
             op=COPY_TO, size=n, dtype="uint8", device=a, mode="eager", params={"to": b}

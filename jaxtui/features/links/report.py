@@ -1,4 +1,4 @@
-"""What there is to say of links, and the heat map of their pairs."""
+"""The report of links, and the heat map of their pairs."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from jaxtui.ui.theme import HEAT_STYLES
 from jaxtui.view.heat import Scale
 
 MOST_ROWS = 16
-"""Of a heat map in a report; the screen scrolls."""
+"""Most rows of a heat map in a report; the screen scrolls."""
 
 MOST_LAGS = 10
 """Pairs that are listed because they lag."""
 
 Figure = Literal["rate", "latency"]
-"""What a heat map shows: bytes per second, or the time of eight bytes."""
+"""The figure of a heat map: bytes per second, or the time of eight bytes."""
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 
 
 def report(links: Links, state: State) -> Report:
-    """By distance, the pairs that lag, and a heat map of each of the figures."""
+    """Return the report: links by distance, the pairs that lag, and a heat map of each
+    figure.
+    """
     devices = taking_part(links, state.devices)
     kinds = {device.device_kind for device in devices}
     lags = (link for link in links.links if link.share)
@@ -68,7 +70,7 @@ def taking_part(links: Links, devices: Sequence[Device]) -> list[Device]:
 
 
 def count(links: Links) -> tuple[int, int]:
-    """How many links are measured, and how many were asked for."""
+    """Return the number of measured links, and of those requested."""
     rates, _ = _figures(links.links)
     return len(rates), len(links.links)
 
@@ -177,7 +179,7 @@ class Heat:
         return Rows((heads, *columns), title, gap=1)
 
     def about(self, pair: Pair) -> Text:
-        """What is known of a pair, and of the way back, in a line each."""
+        """Write the facts about a pair, and about the way back, in a line each."""
         ways = dict.fromkeys((pair, pair[::-1]))
         return Text("\n").join(self._way(way) for way in ways)
 

@@ -126,7 +126,7 @@ class LinksScreen(ReportScreen):
 
     @on(DeviceMoved)
     def _aim(self, event: DeviceMoved) -> None:
-        """On the map: the device that is copied to."""
+        """Move the cursor of the map to the target device."""
         event.stop()
         if self._heat is not None:
             self.table.move_cursor(column=self._heat.names.index(event.name))

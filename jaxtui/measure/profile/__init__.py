@@ -121,7 +121,7 @@ def beside(found: Profile, plain_seconds: float) -> Profile:
 
 
 def _shorter(found: Profile, part: float) -> Profile:
-    """With that part of the time of each kernel."""
+    """Return the profile with that fraction of each kernel's time."""
     kernels = (
         msgspec.structs.replace(
             each,

@@ -46,7 +46,7 @@ LOOPS, LOOP_SECONDS, MOST_CALLS = 4, 0.15, 1000
 a call."""
 
 MOST_EVENTS = 200_000
-"""Of a profile: some 25 MB, read in two seconds."""
+"""Most events of a profile: some 25 MB, read in two seconds."""
 
 SEED = 0
 
@@ -160,8 +160,8 @@ class _Loop:
         self._workload = workload
         self._args: Sequence[Any] = workload.args
         self._back: dict[int, int | None] = {}
-        """By the index of an argument the place of what takes it; ``None`` for all of
-        a result."""
+        """By the index of an argument the place of the result that replaces it;
+        ``None`` for the whole result."""
         # Each call that is queued has a result of its own until it is computed.
         most = planning.results_at_most(workload.case, workload.result_bytes)
         self._most = MOST_CALLS if most is None else min(MOST_CALLS, most)
@@ -199,7 +199,7 @@ class _Loop:
         return seconds
 
     def call(self) -> Any:
-        """One call, awaited."""
+        """Call once, and wait."""
         args = self._ready()
         result = jax.block_until_ready(self._workload.call(*args))
         if self._back:
@@ -221,8 +221,8 @@ class _Loop:
 def places(
     args: Sequence[Any], used: Sequence[int], result: Any
 ) -> dict[int, int | None]:
-    """Where in a result the arguments are that a call has used up: of which tree, with
-    the same shapes and dtypes. Empty where one of them is not there.
+    """Return where in a result the arguments are that a call has used up: of which
+    tree, with the same shapes and dtypes. Empty where one of them is not there.
     """
     parts: dict[int | None, Any] = {None: result}
     if isinstance(result, (tuple, list)):

@@ -23,10 +23,10 @@ CLEARS = "Memset"
 
 
 class _Place(NamedTuple):
-    """What a node of a graph is."""
+    """The instruction of a graph's node."""
 
     name: str
-    """Of an instruction; its own where none is known."""
+    """The name of the instruction; the node's own where none is known."""
     by_order: bool
     begins: bool = True
 

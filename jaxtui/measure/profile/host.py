@@ -1,4 +1,4 @@
-"""What the host did: while a device waited, to compile, to move data, to memory."""
+"""The host's activity: while a device waited, to compile, to move data, to memory."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def _callers(threads: Threads) -> Iterator[list[Event]]:
 
 
 def _meanwhile(gap: Window, threads: Iterable[Sequence[Event]]) -> Iterator[Activity]:
-    """What the host did, by the innermost events of its threads; without a name what
-    none of them shows.
+    """Yield the host's activities in a gap, by the innermost events of its threads;
+    without a name the rest of the gap.
     """
     spent: Counter[str] = Counter()
     unseen = gap.end - gap.start
@@ -178,7 +178,7 @@ def _size(stats: dict[str, Any]) -> int | None:
 
 
 def memory(threads: Threads, whole: Window) -> Iterator[Occupancy]:
-    """What the allocator of the first device says, thinned out."""
+    """Yield the memory in use by the first device's allocator, thinned out."""
     found = []
     for events in threads:
         for event in events:

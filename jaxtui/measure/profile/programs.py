@@ -1,4 +1,4 @@
-"""What a trace says of its kernels: their instructions, categories, work and lines."""
+"""The instructions, categories, work and lines of a trace's kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HIDDEN = (
     str(_PACKAGE / "measure/ops/base.py"),
     "<frozen runpy>",
 )
-"""Who calls what is profiled; the ops of the catalogue are shown."""
+"""Files that call the profiled code; the ops of the catalogue are shown."""
 
 _COLLECTIVES = (
     "all-gather",
@@ -54,7 +54,7 @@ _COPIES = (
     "infeed",
     "outfeed",
 )
-"""How names of kernels and categories begin."""
+"""The beginnings of kernel and category names that are copies."""
 
 _MODULE = "XlaModule"
 """Stands where a CUDA graph has no name of JAX for its kernels."""

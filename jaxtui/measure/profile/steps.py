@@ -18,7 +18,7 @@ PS = 1e-12
 
 
 Threads = Collection[Sequence[Event]]
-"""What each thread of the host did."""
+"""The events of each thread of the host."""
 
 
 class Window(NamedTuple):
@@ -64,7 +64,7 @@ def find(threads: Threads, ran: Sequence[Kernel]) -> tuple[list[Window], Remark 
 
 
 def annotated(events: Iterable[Event]) -> Iterator[Event]:
-    """Those of ``StepTraceAnnotation``: one of a name tells of all."""
+    """Yield the events of ``StepTraceAnnotation``: one of a name tells of all."""
     known: dict[str, bool] = {}
     for event in events:
         if event.name not in known:
@@ -74,8 +74,8 @@ def annotated(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _repeated(ran: Sequence[Kernel]) -> tuple[str, list[int]]:
-    """Of the programs that run again that which takes most of the time, and the starts
-    of its runs.
+    """Return the repeated program with the largest total time, and the start of each of
+    its runs.
     """
     first = Counter[str](each.device for each in ran).most_common(1)[0][0]
     spent, runs = Counter[str](), defaultdict[str, dict[Hashable, int]](dict)

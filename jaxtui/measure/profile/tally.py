@@ -1,4 +1,4 @@
-"""Whose time each moment of a device was.
+"""The owner of each moment of a device's time.
 
 It belongs to what runs then: of what is nested to the innermost, of what runs side by
 side to computation before collectives before copies, in equal parts. So the times of
@@ -23,7 +23,7 @@ from jaxtui.xla.kernels import Kernel as Ran
 
 @dataclass(slots=True)
 class _Sum:
-    """Of the runs of one kernel; picoseconds of all devices."""
+    """The sums over one kernel's runs; picoseconds of all devices."""
 
     kernel: Ran
     category: str
@@ -41,9 +41,9 @@ class _Active:
     kernel: Ran
     sum: _Sum
     outer: list[_Active] = field(default_factory=list)
-    """What holds it."""
+    """The kernels around it."""
     holds: int = 0
-    """How many of what it holds run now."""
+    """The number of kernels inside it that run now."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Tally:
     sums: dict[tuple[str, str], _Sum] = field(default_factory=dict)
     busy: list[float] = field(default_factory=list)
     gaps: list[tuple[Window, str, str, str]] = field(default_factory=list)
-    """With device, and the kernels before and after."""
+    """The gaps with device, and the kernels before and after."""
 
     def __post_init__(self) -> None:
         self.busy = [0.0] * len(self.steps)
@@ -113,7 +113,7 @@ class Tally:
             self.gaps.append((part, device, before, after))
 
     def _inside(self, span: Window) -> Iterator[Window]:
-        """What of it belongs to steps."""
+        """Yield the parts of a span that belong to steps."""
         first = bisect_left(self._stretches, span.start, key=attrgetter("end"))
         for stretch in self._stretches[first:]:
             if stretch.start >= span.end:
@@ -169,7 +169,7 @@ class Tally:
                     each.hidden += time
 
     def rows(self, devices: int) -> Iterator[Kernel]:
-        """Of a step, averaged over the devices; the dearest first."""
+        """Yield the kernels of a step, averaged over the devices; the longest first."""
         scale = PS / devices
         for total in sorted(self.sums.values(), key=lambda each: -sum(each.own)):
             if not total.total:

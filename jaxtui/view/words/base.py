@@ -55,13 +55,13 @@ def written(text: Text, facts: Facts) -> str:
 
 
 class Words(msgspec.Struct, frozen=True):
-    """What people read for a code."""
+    """The words of a code."""
 
     label: str
     """A noun phrase of one to three words; empty where the code is one."""
     text: Text
     advice: Text = ""
-    """What to do, last; empty where there is nothing to do."""
+    """The advice; empty where there is nothing to do."""
     brief: Text = ""
     """The text without figures of single rows, in some fifty characters; empty where
     its first sentence will do."""

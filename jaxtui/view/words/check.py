@@ -20,7 +20,8 @@ CHECK_DOING: Mapping[CheckTest, str] = {
     "bandwidth": "streaming large arrays",
     "compute": "multiplying matrices",
 }
-"""What each test does; those come first whose cell says least where all is well."""
+"""The activity of each test; those come first whose cell says least where all
+is well."""
 
 BOUNDS = {
     "dcgm": "NVIDIA's DCGM uses the same bound: 75 % of what its own test reached.",
@@ -32,7 +33,7 @@ BOUNDS = {
         "The host's clock and other programs move this figure, so the bound is wide."
     ),
 }
-"""By the code of a bound: who draws the line there, or why."""
+"""The source or the reason of a bound, by code."""
 
 _CAUSES = {
     "flop/s": (
@@ -78,7 +79,7 @@ def _counted_by(facts: Facts) -> str:
 
 
 def _expected(facts: Facts) -> str:
-    """Who says what is expected, as one list."""
+    """Return the source of what is expected, as one list."""
     return written(WORDS[facts["rule"]].text, facts)
 
 
@@ -94,7 +95,7 @@ def _beyond(facts: Facts) -> str:
 
 
 def _least(facts: Facts) -> str:
-    """How far a figure may be from the one that follows."""
+    """Write the distance that a figure may have from the one that follows."""
     if facts["unit"] == "seconds":
         return f"at most {fmt.ratio(1 / facts['least'])}"
     return f"at least {fmt.percent(facts['least'])} of"
@@ -157,7 +158,7 @@ def check_advice(
     low: str,
     again: Sequence[str],
 ) -> str:
-    """What a verdict means and what to do about it.
+    """Return the meaning of a verdict, and the advice.
 
     Args:
         word: the verdict of all tests.

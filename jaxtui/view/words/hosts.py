@@ -10,10 +10,10 @@ from jaxtui.model import Host
 from jaxtui.view.words.base import Facts, Words
 
 SHOWN = 8
-"""Of many that are missing."""
+"""Processes named of many that are missing."""
 
 SHOWN_NAMES = 4
-"""Of hosts in one line."""
+"""Hosts named in one line."""
 
 LAUNCHERS = {
     "ompi": "Open MPI",
@@ -111,7 +111,7 @@ def _capital(text: str) -> str:
 
 
 def _at(facts: Facts) -> str:
-    """By the clock of this host."""
+    """Write the time on the clock of this host."""
     moment = facts.get("at")
     return time.strftime(" at %H:%M:%S", time.localtime(moment)) if moment else ""
 

@@ -12,10 +12,10 @@ from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.view.words.base import Facts, Words
 
 COMMAND_CHARACTERS = 60
-"""What is shown of a command, which may be a whole program."""
+"""The characters shown of a command, which may be a whole program."""
 
 EXTRAS = {"tpu": "tpu", "cuda": "cuda12", "rocm": "rocm7-local"}
-"""Of the package jax."""
+"""The extras of the package jax."""
 
 _IN_CONTAINER = {
     "tpu": "start the container with --privileged, or with --device for each file",
@@ -49,7 +49,9 @@ JETSON = (
 
 
 def install(maker: str, jax: object = None) -> str:
-    """How to install what lets JAX use an accelerator, and leave jax as it is."""
+    """Return the command that installs what lets JAX use an accelerator, and leaves jax
+    as it is.
+    """
     version = f"=={jax}" if jax else ""
     command = f'Run `pip install "jax[{EXTRAS[maker]}]{version}"`'
     if maker == "cuda":
@@ -75,7 +77,9 @@ def _uses(facts: Facts) -> str:
 
 
 def _hardware(facts: Facts) -> str:
-    """What the machine has, where that was seen; a log knows no more than the maker."""
+    """Name the machine's hardware, where it is known; a log knows no more than the
+    maker.
+    """
     return str(facts.get("hardware") or f"a possible {NAMES[facts['maker']]}")
 
 
@@ -135,7 +139,7 @@ SLICE_ADVICE = (
     "Run the same command on every host (`gcloud compute tpus tpu-vm ssh NAME"
     " --worker=all --command=...`), or use this host alone with --this-host."
 )
-"""What to do on one host of a slice."""
+"""The advice for one host of a slice."""
 
 
 def _cpu_only(facts: Facts) -> str:
@@ -189,7 +193,7 @@ def _malloc(facts: Facts) -> str:
 
 
 def explain(devices: Sequence[Device], host: Host | None = None) -> str:
-    """One plain sentence on how chips, cores and devices relate here."""
+    """Explain how chips, cores and devices relate here, in one sentence."""
     if not devices:
         return "There are no devices."
     first, count = devices[0], len(devices)

@@ -25,7 +25,9 @@ _ACTIVITIES = (
 
 
 def activity(name: str) -> str:
-    """What the host does, by the name of its event: ``the host calls loss``."""
+    """Describe the host's activity by the name of its event: ``the host calls
+    loss``.
+    """
     if not name:
         return "the host runs Python outside JAX"
     if name.startswith("PjitFunction("):

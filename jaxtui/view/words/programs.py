@@ -1,5 +1,5 @@
-"""What XLA makes of a case; compiling ahead of time; cases and functions that cannot
-be run.
+"""Words on programs of XLA; compiling ahead of time; cases and functions that cannot
+run.
 """
 
 from __future__ import annotations
