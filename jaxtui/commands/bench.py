@@ -233,7 +233,7 @@ class _Bench(Driver):
         """The run, once something of a case has arrived."""
         run = self.state.run
         statuses = ("running", "done", "failed")
-        if run and any(one.failure or one.status in statuses for one in run.cases):
+        if run and any(case.failure or case.status in statuses for case in run.cases):
             return run
         return None
 
@@ -277,20 +277,20 @@ def _two_sides(
         )
     run = _Sides(common, ends)
     run.drive(replace(cases, processes=2 * count), sure=sure, limit=limit)
-    found = run.results
+    turns = run.results
 
     def text() -> str:
         jobs = [driver.state.run for driver in run.drivers]
         reports = [view.report(job, full=notes) if job else Report("") for job in jobs]
         return rendered(
-            turns_report(found, run.pairs, reports, run.labels), notes=notes
+            turns_report(turns, run.pairs, reports, run.labels), notes=notes
         )
 
     return close(
-        document=found,
-        text=text if any(one.measurements for one in found.sides) else None,
+        document=turns,
+        text=text if any(side.measurements for side in turns.sides) else None,
         as_json=as_json,
-        code=CASE_FAILED if any(one.failures for one in found.sides) else FINE,
+        code=CASE_FAILED if any(side.failures for side in turns.sides) else FINE,
         lost=run.lost,
     )
 
@@ -306,8 +306,8 @@ class _Sides:
             self.names = {"memory": tuple(ends)}
             self.labels = [f"{end} memory" for end in ends]
         self.drivers = [
-            Driver(one, environment=_environment(end), record=True)
-            for one in [replace(common, pythons=(p,)) for p in pythons] or [common]
+            Driver(side, environment=_environment(end), record=True)
+            for side in [replace(common, pythons=(p,)) for p in pythons] or [common]
             for end in ends
         ]
         self._current = 0
@@ -429,20 +429,20 @@ class _Sides:
         jobs = [state.run for state in states if state.run is not None]
         if len(jobs) < len(states):
             return
-        for both in zip(*(job.cases for job in jobs), strict=True):
+        for cases in zip(*(job.cases for job in jobs), strict=True):
             first, second = (
-                one.measurement
+                case.measurement
                 and Side(
                     label=label,
                     host=state.host,
-                    device=device_of(state.devices, one.case.device),
-                    measurement=one.measurement,
+                    device=device_of(state.devices, case.case.device),
+                    measurement=case.measurement,
                 )
-                for label, state, one in zip(self.labels, states, both, strict=True)
+                for label, state, case in zip(self.labels, states, cases, strict=True)
             )
             if first and second:
                 compared = compare(first, second)
                 if self._experiment.processes > 1:
-                    turns = processes.turns(*(one.ended for one in both))
+                    turns = processes.turns(*(case.ended for case in cases))
                     compared = compare_turns(first, second, turns)
                 yield Pair(first=first, second=second, comparison=compared)

@@ -194,9 +194,9 @@ class _Check(Driver):
         if baseline is not None and state.host is not None:
             changed = _texts(differences(baseline, state.host))
             yield Remark("compared-with", {"file": baseline.name, "changed": changed})
-        if theirs := [device for device in state.devices if not device.addressable]:
-            processes = len({device.process_index for device in theirs})
-            facts: dict[str, Fact] = {"devices": len(theirs), "processes": processes}
+        if remote := [device for device in state.devices if not device.addressable]:
+            processes = len({device.process_index for device in remote})
+            facts: dict[str, Fact] = {"devices": len(remote), "processes": processes}
             yield Remark("not-tested", facts)
 
     def text(self) -> str:

@@ -262,7 +262,7 @@ def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> No
     if text is None:
         return
     try:
-        commands = tuple(tuple(shlex.split(one)) for one in text.split(","))
+        commands = tuple(tuple(shlex.split(command)) for command in text.split(","))
     except ValueError as error:
         raise refused(f"'{text}' is not a command: {error}.") from error
     if not all(commands) or len(commands) > MOST_PYTHONS:

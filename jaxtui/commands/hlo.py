@@ -101,10 +101,10 @@ def command(
             await session.ready(cases.choice)
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
-            named = cases.device
-            if named or not cases.spans(ops):
-                named = selection.parse_device(named, devices, groups=True)
-            hlo.case = cases.case(named, ops, devices)
+            name = cases.device
+            if name or not cases.spans(ops):
+                name = selection.parse_device(name, devices, groups=True)
+            hlo.case = cases.case(name, ops, devices)
             inspection = Inspection(case=hlo.case, limit_seconds=limit or LIMIT_SECONDS)
             await session.run(inspection, "inspection")
 

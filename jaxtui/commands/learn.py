@@ -244,7 +244,7 @@ def _results(played: StepRun) -> StepResults:
     return StepResults(
         title=played.step.title,
         # Interim ones have not ended.
-        measurements=tuple(one for one in outcome.measurements if one.stopped),
+        measurements=tuple(m for m in outcome.measurements if m.stopped),
         claim=played.step.claim,
         holds=conclusion.holds,
         takeaway=view.takeaway(conclusion),

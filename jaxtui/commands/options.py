@@ -77,7 +77,7 @@ def only(chosen: Sequence[_T], noun: str) -> _T:
         SelectionError: there are several.
     """
     if len(chosen) > 1:
-        names = ", ".join(str(getattr(each, "name", each)) for each in chosen[:3])
+        names = ", ".join(str(getattr(choice, "name", choice)) for choice in chosen[:3])
         more = ", …" if len(chosen) > 3 else ""
         raise SelectionError(f"One {noun} at a time: choose one of {names}{more}.")
     return chosen[0]
@@ -286,11 +286,11 @@ class Cases:
         known_devices: Sequence[Device],
     ) -> Experiment:
         """Build an experiment like ``experiments.build``, with all typed options."""
-        others = not all(is_own(choice.name) for choice in choices)
-        found = experiments.build(
+        catalogued = not all(is_own(choice.name) for choice in choices)
+        experiment = experiments.build(
             choices,
             self.size,
-            self.dtype if others or "dtype" in self.typed else None,
+            self.dtype if catalogued or "dtype" in self.typed else None,
             devices,
             self.mode,
             self.inputs,
@@ -305,15 +305,15 @@ class Cases:
             mesh=self.mesh,
             processes=self.processes or 1,
         )
-        if self.mesh and not any(case.on_mesh for case in found.cases):
+        if self.mesh and not any(case.on_mesh for case in experiment.cases):
             raise SelectionError(
                 "--mesh is for collectives and functions of your own: name one, as in"
                 " `jaxtui bench all_reduce --mesh 2x4`."
             )
-        for remark in experiments.refusals(found, catalogue):
+        for remark in experiments.refusals(experiment, catalogue):
             if remark.code == "mesh-misfit":  # typed, for every case
                 raise SelectionError(words.text(remark))
-        return found
+        return experiment
 
     def spans(self, catalogue: Sequence[OpInfo]) -> bool:
         """Return whether the only op runs on several devices at once."""
@@ -332,11 +332,11 @@ class Cases:
             SelectionError: if there is no such op, or it has no such dtype or mode.
         """
         choices = (self.choice(catalogue),)
-        named = None if device is None else (device,)
-        found = self.experiment(choices, named, catalogue, known_devices)
-        for remark in experiments.refusals(found, catalogue):
+        devices = None if device is None else (device,)
+        experiment = self.experiment(choices, devices, catalogue, known_devices)
+        for remark in experiments.refusals(experiment, catalogue):
             raise SelectionError(words.text(remark))
-        return found.cases[0]
+        return experiment.cases[0]
 
 
 TYPED = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)

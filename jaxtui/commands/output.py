@@ -56,9 +56,9 @@ class Exports:
         Raises:
             SelectionError: if one of them cannot be written.
         """
-        found = tuple(map(Path, paths))
+        files = tuple(map(Path, paths))
         try:
-            for path in found:
+            for path in files:
                 check(path, endings, replace=force)
         except ExistsError as error:
             raise SelectionError(
@@ -66,7 +66,7 @@ class Exports:
             ) from error
         except ExportError as error:
             raise SelectionError(str(error)) from error
-        return cls(found, force)
+        return cls(files, force)
 
     def wants(self, ending: str) -> bool:
         return any(path.suffix.lower() == ending for path in self.paths)

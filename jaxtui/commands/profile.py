@@ -320,10 +320,10 @@ def _profile(common: Common, cases: Cases, steps: int, show: _Shown) -> int:
             await session.ready(cases.choice)
             session.refuse("verdicts")
             ops, devices = session.state.ops, session.state.devices
-            named = cases.device
-            if named or not cases.spans(ops):
-                named = selection.parse_device(named, devices, groups=True)
-            case = cases.case(named, ops, devices)
+            name = cases.device
+            if name or not cases.spans(ops):
+                name = selection.parse_device(name, devices, groups=True)
+            case = cases.case(name, ops, devices)
             label = case.label
             await session.run(Profiling(case=case, steps=steps), "profile")
 

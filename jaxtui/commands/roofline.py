@@ -115,10 +115,10 @@ def command(
                     say(failed)
                 if roofline.interrupted or roofline.lost:
                     return
-                sized = {one.name for one in choices if cases.size or one.sizes}
+                sized = {c.name for c in choices if cases.size or c.sizes}
                 suited = await roofline.suited(experiment, sized, ops)
-                left = suited.budget if budget is None else 2 * budget / 3
-                suited = msgspec.structs.replace(suited, budget_seconds=left)
+                rest = suited.budget if budget is None else 2 * budget / 3
+                suited = msgspec.structs.replace(suited, budget_seconds=rest)
                 await session.run(suited)
                 # What a function of a file multiplies is known when it has run.
                 more = view.work_for(session.state, chosen).dtypes
@@ -188,8 +188,8 @@ class _Roofline(Driver):
         if job is None or not isinstance(job.work, Roofs):
             return None
         # An engine that died leaves what it had measured in its job alone.
-        found = view.roofs_of(self.state, job.work.device)
-        result = found or job.result
+        roofs = view.roofs_of(self.state, job.work.device)
+        result = roofs or job.result
         if not isinstance(result, RoofsMeasured):
             return None
         kinds = {device.name: device.device_kind for device in self.state.devices}

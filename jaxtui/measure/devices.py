@@ -134,21 +134,21 @@ def find(wanted: str) -> jax.Device:
     devices = {name(device): device for device in described or jax.devices()}
     if wanted not in devices:
         platform = wanted.partition(":")[0]
-        others = probe(lambda: jax.devices(platform)) or []
-        devices |= {name(device): device for device in others}
+        siblings = probe(lambda: jax.devices(platform)) or []
+        devices |= {name(device): device for device in siblings}
     if wanted in devices:
         return devices[wanted]
     raise RefusedError.of("device-unknown", device=wanted, devices=tuple(devices))
 
 
-def find_all(wanted: str) -> tuple[jax.Device, ...]:
+def find_all(name: str) -> tuple[jax.Device, ...]:
     """Find each device of a group such as ``tpu:0-7``, like ``find``."""
-    return tuple(map(find, members(wanted)))
+    return tuple(map(find, members(name)))
 
 
-def find_own(wanted: str) -> jax.Device:
+def find_own(name: str) -> jax.Device:
     """Find a device of this process, like ``find``."""
-    device = find(wanted)
+    device = find(name)
     check_own(describe_device(device))
     return device
 
@@ -176,18 +176,18 @@ def _integer(value: Any) -> int | None:
 
 
 def _attributes(device: Any, *, addressable: bool) -> dict[str, str]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name in sorted({*dir(device), *EXTRA}):
         if not (name.startswith("_") or name in MODELLED or name in LEFT_OUT):
-            found[name] = probe(lambda name=name: getattr(device, name))  # type: ignore[misc]
+            attributes[name] = probe(lambda name=name: getattr(device, name))  # type: ignore[misc]
     for name in ("platform_version", "runtime_type"):
-        found[name] = probe(lambda name=name: getattr(device.client, name))  # type: ignore[misc]
+        attributes[name] = probe(lambda name=name: getattr(device.client, name))  # type: ignore[misc]
     if addressable:
         kinds = probe(lambda: [space.kind for space in device.addressable_memories()])
-        found["default_memory"] = probe(lambda: device.default_memory().kind)
-        found["addressable_memories"] = ", ".join(map(str, kinds or ())) or None
+        attributes["default_memory"] = probe(lambda: device.default_memory().kind)
+        attributes["addressable_memories"] = ", ".join(map(str, kinds or ())) or None
     return {
         name: str(value)
-        for name, value in found.items()
+        for name, value in attributes.items()
         if value is not None and not callable(value)
     }

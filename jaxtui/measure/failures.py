@@ -66,9 +66,9 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
     source = own.source(case.op)
     if source is None:
         return translate(error, case, phase)
-    known = messages.kind_of(full_text(error))
+    kind = messages.kind_of(full_text(error))
     # That is no mistake in the code, unless that itself raises it.
-    if known == "out-of-memory" and type(error) is not MemoryError:
+    if kind == "out-of-memory" and type(error) is not MemoryError:
         failure = translate(error, case, phase)
         facts = {**failure.remark.facts, "own": True}
         return replace(failure, remark=replace(failure.remark, facts=facts))
@@ -82,7 +82,7 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
         }
         remark = Remark("exit-called", facts, "error", detail)
         return Failure(case=case, remark=remark)
-    if known == "array-deleted":
+    if kind == "array-deleted":
         remark = Remark("arguments-donated", function, "error", detail)
         return Failure(case=case, remark=remark)
     what = headline(error).rstrip(".:")

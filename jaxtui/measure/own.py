@@ -350,9 +350,9 @@ def load_file(path: str) -> ModuleType:
         RefusedError: The file cannot be read.
     """
     content = read(path)
-    known = _loaded.get(path)
-    if known is not None and known[0] == content:
-        return known[1]
+    cached = _loaded.get(path)
+    if cached is not None and cached[0] == content:
+        return cached[1]
     if path in _broken and _broken[path][0] == content:
         raise _broken[path][1]
     linecache.checkcache(path)
@@ -384,10 +384,10 @@ def _import_member(path: str) -> ModuleType | None:
     Raises:
         ImportError: Another package of that name is in use here.
     """
-    found = member(path)
-    if found is None:
+    value = member(path)
+    if value is None:
         return None
-    root, name = found
+    root, name = value
     # What lies beside it is found as well, if nothing else has that name.
     for place, folder in ((0, root), (len(sys.path) + 1, os.path.dirname(path))):
         if folder not in sys.path:

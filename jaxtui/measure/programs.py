@@ -44,10 +44,10 @@ def costs(stage: Any) -> dict[str, Any] | None:
     It may be missing, raise, or be a list of one, by platform and version: ``None``
     where nothing is known.
     """
-    found = probe(lambda: stage.cost_analysis())
-    if isinstance(found, list) and len(found) == 1:
-        (found,) = found
-    return found if isinstance(found, dict) else None
+    analysis = probe(lambda: stage.cost_analysis())
+    if isinstance(analysis, list) and len(analysis) == 1:
+        (analysis,) = analysis
+    return analysis if isinstance(analysis, dict) else None
 
 
 class Count(NamedTuple):
@@ -108,12 +108,12 @@ def inner(stage: Any) -> Any:
 
 def count(stage: Any) -> Count:
     """Count the work of a lowered or a compiled program, by XLA."""
-    if (known := costs(stage)) is None:
+    if (analysis := costs(stage)) is None:
         return NOTHING
     text = text_of(stage) or ""
     return Count(
         counted_flops(stage) or None,
-        _number(known, "bytes accessed") or None,
+        _number(analysis, "bytes accessed") or None,
         bool(_LOOP.search(text)),
         _libraries(text),
     )
@@ -129,26 +129,26 @@ def counted_flops(stage: Any) -> float | None:
 
     ``None`` where it cannot count all: for a call of a library it puts -1.
     """
-    known = costs(stage)
-    if known is None or _libraries(text_of(stage) or ""):
+    analysis = costs(stage)
+    if analysis is None or _libraries(text_of(stage) or ""):
         return None
-    counts = (known.get("flops", 0.0), known.get("transcendentals", 0.0))
+    counts = (analysis.get("flops", 0.0), analysis.get("transcendentals", 0.0))
     return float(sum(counts)) if min(counts) >= 0 else None
 
 
 def read(compiled: Any, device_kind: str) -> Program:
     """Kernels, XLA's own counts, and memory."""
     program = probe(lambda: hlo.read(_serialized(compiled)))
-    known = costs(compiled) or {}
+    analysis = costs(compiled) or {}
     kernels = program.kernels() if program else None
     return Program(
         kernels=None if kernels is None else sum(kernels.values()),
         instructions=kernels or {},
         fusions=tuple(program.fusions()) if program else (),
         collectives=tuple(program.exchanges()) if program else (),
-        xla_flops=_number(known, "flops"),
-        xla_bytes=_number(known, "bytes accessed"),
-        xla_transcendentals=_number(known, "transcendentals"),
+        xla_flops=_number(analysis, "flops"),
+        xla_bytes=_number(analysis, "bytes accessed"),
+        xla_transcendentals=_number(analysis, "transcendentals"),
         memory=_memory(compiled, device_kind),
     )
 
@@ -158,8 +158,8 @@ def _serialized(compiled: Any) -> bytes:
     return bytes(module.as_serialized_hlo_module_proto())
 
 
-def _number(known: dict[str, Any], name: str) -> float | None:
-    value = known.get(name)
+def _number(analysis: dict[str, Any], name: str) -> float | None:
+    value = analysis.get(name)
     # XLA says -1 where it cannot count, as it does for a kernel of Pallas.
     return None if value is None or value < 0 else float(value)
 

@@ -287,8 +287,8 @@ class Turns:
                 self.warmed_up = self.call_seconds < 2 * WARM_UP_SECONDS_AT_MOST
                 return block or self._calls(0.0)
             affordable = WARM_UP_SECONDS_AT_MOST / max(self.call_seconds, 1e-9)
-            wanted = WARM_UP_CALLS if self.warm_up_seconds else 1
-            least = max(1, min(wanted, int(affordable)))
+            calls = WARM_UP_CALLS if self.warm_up_seconds else 1
+            least = max(1, min(calls, int(affordable)))
             block = self._calls(self.warm_up_seconds, least)
         half = len(block.ready) // 2
         last = Block(block.dispatch[half:], block.ready[half:])

@@ -130,8 +130,8 @@ def timelines(space: Space) -> Iterator[Timeline]:
 
 
 def _shown(space: Space) -> list[Plane]:
-    shown = [p for p in space.planes if p.name == HOST or p.name.startswith(DEVICES)]
-    return sorted(shown, key=lambda plane: plane.name != HOST)
+    planes = [p for p in space.planes if p.name == HOST or p.name.startswith(DEVICES)]
+    return sorted(planes, key=lambda plane: plane.name != HOST)
 
 
 def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
@@ -140,7 +140,7 @@ def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
     Args:
         threads: the events of each thread of the host.
     """
-    found: dict[object, Launch] = {}
+    by_id: dict[object, Launch] = {}
     for events in threads:
         around: list[Any] = []
         run, over = None, 0
@@ -157,8 +157,8 @@ def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
                 around.append(event)
             elif end <= over and around:
                 launch = Launch(run, around[-1].start_ps)
-                found[stats["correlation_id"]] = launch
-    return found
+                by_id[stats["correlation_id"]] = launch
+    return by_id
 
 
 def of(timeline: Timeline) -> Iterator[Kernel]:
@@ -202,7 +202,7 @@ def _on_host(lines: Mapping[str, Sequence[Any]]) -> Iterator[Kernel]:
             elif "hlo_op" in (stats := dict(event.stats)):
                 device = f"cpu:{stats.get('device_ordinal', 0)}"
                 called[thread].append(_kernel(event, stats, device, thread))
-    starts = {name: [one.start for one in calls] for name, calls in called.items()}
+    starts = {name: [call.start for call in calls] for name, calls in called.items()}
     for thread, calls in called.items():
         for index, kernel in enumerate(calls):
             context = kernel.stats.get("_p")

@@ -205,10 +205,10 @@ def product_peak(
     rule = _passes(precision) if dtype == "float32" else {}
     passes = TPU_PASSES[precision] if rule else 1
     field = {"bfloat16": "bf16", "float32": "bf16", "int8": "int8"}.get(dtype)
-    theirs = _from_jax(device, f"{field}_ops_per_second") if field else None
+    from_jax = _from_jax(device, f"{field}_ops_per_second") if field else None
     published = peak(device.device_kind, dtype, precision)
     return _reconcile(
-        theirs and theirs / passes,
+        from_jax and from_jax / passes,
         rule,
         published.flops_per_second if published else None,
         published.basis if published else None,
@@ -228,9 +228,9 @@ def bandwidth_peak(device: Device) -> Expected | None:
 
 
 def _reconcile(
-    theirs: float | None,
+    by_jax: float | None,
     rule: Mapping[str, Fact],
-    ours: float | None,
+    published: float | None,
     basis: Remark | None,
     reached: float | None = None,
 ) -> Expected | None:
@@ -239,13 +239,16 @@ def _reconcile(
     A peak is what cannot be exceeded. Of two that are published, the lower one would
     make a healthy chip impossible.
     """
-    value, source = theirs, Remark("published", {"source": JAX_TABLE, **rule})
-    if ours is not None and basis is not None:
-        ratio = None if theirs is None else theirs / ours
+    value, source = by_jax, Remark("published", {"source": JAX_TABLE, **rule})
+    if published is not None and basis is not None:
+        ratio = None if by_jax is None else by_jax / published
         if ratio is None or not 1 / AGREEMENT <= ratio <= AGREEMENT:
-            value, source = ours, basis
-        elif theirs is not None and ratio * ROUNDING < 1:
-            value, source = ours, Remark("published", {**basis.facts, "jax": theirs})
+            value, source = published, basis
+        elif by_jax is not None and ratio * ROUNDING < 1:
+            value, source = (
+                published,
+                Remark("published", {**basis.facts, "jax": by_jax}),
+            )
     if value is None:
         return None
     return Expected(value=value, kind="peak", source=source, reached=reached)

@@ -105,10 +105,10 @@ def lagging(links: Iterable[Link], network: Network) -> dict[Pair, float]:
         alike = groups.get(_way(link.pair, network), {})
         if len(alike) < 2:
             alike = groups.get(link.hops, {})
-        others = [rate for pair, rate in alike.items() if pair != link.pair]
+        peers = [rate for pair, rate in alike.items() if pair != link.pair]
         best, bound = link.bytes_per_second_high, _bound(link.source)
-        if others and best and best < bound.factor * median(others):
-            lags[link.pair] = (link.bytes_per_second or best) / median(others)
+        if peers and best and best < bound.factor * median(peers):
+            lags[link.pair] = (link.bytes_per_second or best) / median(peers)
     return lags
 
 

@@ -110,16 +110,16 @@ def _distances(links: Links) -> Rows:
         if link.bytes_per_second:
             groups.setdefault(link.hops, []).append(link)
     order = sorted(groups, key=lambda hops: (hops is None, hops))
-    both = [_figures(groups[hops]) for hops in order]
+    columns = [_figures(groups[hops]) for hops in order]
     per_second = {
-        head: [fmt.figure(of(rates), "B/s") for rates, _ in both]
+        head: [fmt.figure(of(rates), "B/s") for rates, _ in columns]
         for head, of in (("bytes/s", median), ("slowest", min), ("fastest", max))
     }
     return Rows(
         (
             figures("hops", [fmt.ABSENT if n is None else str(n) for n in order]),
-            figures("pairs", [str(len(rates)) for rates, _ in both]),
-            figures("latency", [fmt.figure(median(times)) for _, times in both]),
+            figures("pairs", [str(len(rates)) for rates, _ in columns]),
+            figures("latency", [fmt.figure(median(times)) for _, times in columns]),
             *(figures(head, cells) for head, cells in per_second.items()),
         )
     )

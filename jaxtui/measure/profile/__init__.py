@@ -100,43 +100,43 @@ def read(space: traces.Space, source: str, device_kind: str = "") -> Profile:
     )
 
 
-def beside(found: Profile, plain_seconds: float) -> Profile:
+def beside(result: Profile, plain_seconds: float) -> Profile:
     """A profile of steps of which one takes so long without the profiler.
 
     Its kernels fit into such a step, and its gaps are those for which it has room, and
     no longer than that: the rest is the profiler's.
     """
-    found = msgspec.structs.replace(found, unprofiled_seconds=plain_seconds)
-    if (part := found.step_seconds / (found.busy_seconds or 1.0)) < 1:
-        found = _shorter(found, part)
-    idle = found.idle_seconds
-    room = dict.fromkeys(found.devices, idle * len(found.steps))
+    result = msgspec.structs.replace(result, unprofiled_seconds=plain_seconds)
+    if (part := result.step_seconds / (result.busy_seconds or 1.0)) < 1:
+        result = _shorter(result, part)
+    idle = result.idle_seconds
+    room = dict.fromkeys(result.devices, idle * len(result.steps))
     gaps = list[Gap]()
-    for gap in found.gaps:
+    for gap in result.gaps:
         seconds = min(gap.seconds, idle, room[gap.device])
         if seconds > 0:
             room[gap.device] -= seconds
             gaps.append(_shortened(gap, seconds))
-    return msgspec.structs.replace(found, gaps=tuple(gaps))
+    return msgspec.structs.replace(result, gaps=tuple(gaps))
 
 
-def _shorter(found: Profile, part: float) -> Profile:
+def _shorter(whole: Profile, part: float) -> Profile:
     """Return the profile with that fraction of each kernel's time."""
     kernels = (
         msgspec.structs.replace(
-            each,
-            steps=tuple(part * seconds for seconds in each.steps),
-            total_seconds=part * each.total_seconds,
-            hidden_seconds=part * each.hidden_seconds,
+            kernel,
+            steps=tuple(part * seconds for seconds in kernel.steps),
+            total_seconds=part * kernel.total_seconds,
+            hidden_seconds=part * kernel.hidden_seconds,
         )
-        for each in found.kernels
+        for kernel in whole.kernels
     )
-    notes = found.notes
+    notes = whole.notes
     if part < UNREMARKED:
         notes = (*notes, Remark("kernels-shortened", {"part": part}))
     return msgspec.structs.replace(
-        found,
-        busy=tuple(part * seconds for seconds in found.busy),
+        whole,
+        busy=tuple(part * seconds for seconds in whole.busy),
         kernels=tuple(kernels),
         notes=notes,
     )
@@ -149,7 +149,7 @@ def _shortened(gap: Gap, seconds: float) -> Gap:
 
 
 def _sorted(ran: Iterable[Kernel]) -> list[Kernel]:
-    return sorted(ran, key=lambda each: (each.start, -each.end))
+    return sorted(ran, key=lambda kernel: (kernel.start, -kernel.end))
 
 
 def _remarks(
@@ -159,21 +159,21 @@ def _remarks(
         yield Remark("trace-errors", {"count": len(texts)}, "warning", "\n".join(texts))
     if texts := space.warnings:
         yield Remark("trace-warns", {"count": len(texts)}, "info", "\n".join(texts))
-    if cut := sum(not each.is_whole for each in ran):
+    if cut := sum(not kernel.is_whole for kernel in ran):
         yield Remark("kernels-cut", {"count": cut})
     unnamed = sum(
-        each.program.startswith("?")
-        or (kernels.GRAPH in each.stats and programs.find(each) is None)
-        for each in ran
+        kernel.program.startswith("?")
+        or (kernels.GRAPH in kernel.stats and programs.find(kernel) is None)
+        for kernel in ran
     )
     if unnamed:
         count: dict[str, Fact] = {"count": unnamed, "of": len(ran)}
         if programs.is_amd:
             count["amd"] = True
         yield Remark("kernels-unnamed", count, "warning")
-    if ordered := sum(each.by_order for each in ran):
+    if ordered := sum(kernel.by_order for kernel in ran):
         facts: dict[str, Fact] = {"count": ordered, "of": len(ran)}
-        facts["graph"] = sum(kernels.GRAPH in each.stats for each in ran)
+        facts["graph"] = sum(kernels.GRAPH in kernel.stats for kernel in ran)
         yield Remark("kernels-by-order", facts)
 
 

@@ -70,8 +70,8 @@ class Watch:
         while self._backend() is None:
             if self._over.wait(POLL_SECONDS):
                 return
-        left = self._began + self._script.after_seconds - time.monotonic()
-        if left > 0 and self._over.wait(left):
+        remaining = self._began + self._script.after_seconds - time.monotonic()
+        if remaining > 0 and self._over.wait(remaining):
             return
         if self._script.after_steps and not self._await_steps():
             return
@@ -91,9 +91,9 @@ class Watch:
         annotation: Any = jax.profiler.StepTraceAnnotation
         enter = annotation.__enter__
 
-        def entered(one: Any) -> Any:
+        def entered(step: Any) -> Any:
             self._steps += 1
-            return enter(one)
+            return enter(step)
 
         annotation.__enter__ = entered
         try:

@@ -85,11 +85,11 @@ class _Run(Runner):
                 return
         yield self.enter("warm-up")
         loop = _Loop(self._workload)
-        each = [loop.run(1) for _ in range(WARM_CALLS)][-1]
+        seconds = [loop.run(1) for _ in range(WARM_CALLS)][-1]
         yield self.enter("sampling")
         meter = Meter()
         meter.start()
-        calls = max(1, int(LOOP_SECONDS / max(each, 1e-9)))
+        calls = max(1, int(LOOP_SECONDS / max(seconds, 1e-9)))
         plain = []
         for _ in range(LOOPS):
             plain.append(loop.run(calls))
@@ -112,8 +112,8 @@ class _Run(Runner):
             raise RefusedError(error.remark) from error
         found = profile.beside(found, min(plain))
         remarks = list(found.notes)
-        if others := notes.contention(meter.usage):
-            remarks.append(others)
+        if disturbance := notes.contention(meter.usage):
+            remarks.append(disturbance)
         if fitting < steps:
             facts = {"steps": fitting, "asked": steps, "events": events}
             remarks.append(Remark("fewer-steps", facts, "warning"))
@@ -168,12 +168,12 @@ class _Loop:
         if not workload.queues:
             self._most = 1
         if isinstance(workload.args, own.Renewed):
-            used, given = workload.args.used, (*workload.args,)
+            used, args = workload.args.used, (*workload.args,)
             with workload.scope():
-                result = jax.block_until_ready(workload.call(*given))
+                result = jax.block_until_ready(workload.call(*args))
             self._back = places(workload.args, used, result)
             if self._back:
-                self._args = self._next([*given], result)
+                self._args = self._next([*args], result)
             else:
                 self._most = 1
 
@@ -228,15 +228,15 @@ def places(
     if isinstance(result, (tuple, list)):
         parts |= enumerate(result)
     kinds = {place: _kind(part) for place, part in parts.items()}
-    found: dict[int, int | None] = {}
+    replaced: dict[int, int | None] = {}
     for index in used:
         kind = _kind(args[index])
         fitting = [place for place in kinds if kinds[place] == kind]
         if not fitting:
             return {}
-        found[index] = fitting[0]
+        replaced[index] = fitting[0]
         del kinds[fitting[0]]
-    return found
+    return replaced
 
 
 def _kind(tree: Any) -> tuple[Any, list[Any]]:

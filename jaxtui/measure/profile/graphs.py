@@ -39,22 +39,22 @@ def named(ran: Sequence[Kernel], programs: Mapping[str, Program]) -> list[Kernel
         programs: those that ran, by their names.
     """
     nodes: dict[tuple[str, str], dict[Hashable, str]] = defaultdict(dict)
-    for each in ran:
-        if each.program in programs:
-            nodes[each.program, each.device].setdefault(_node(each), each.name)
-    known: dict[tuple[str, str, Hashable], _Place] = {}
+    for kernel in ran:
+        if kernel.program in programs:
+            nodes[kernel.program, kernel.device].setdefault(_node(kernel), kernel.name)
+    by_key: dict[tuple[str, str, Hashable], _Place] = {}
     for (program, device), names in nodes.items():
         if any(isinstance(node, tuple) for node in names):
             sequence = list(programs[program].sequence())
-            found = _places(list(names.values()), sequence)
+            matches = _places(list(names.values()), sequence)
             keys = ((program, device, node) for node in names)
-            known |= zip(keys, found, strict=True)
+            by_key |= zip(keys, matches, strict=True)
     return [
-        each._replace(**place._asdict())
-        if GRAPH in each.stats
-        and (place := known.get((each.program, each.device, _node(each))))
-        else each
-        for each in ran
+        kernel._replace(**place._asdict())
+        if GRAPH in kernel.stats
+        and (place := by_key.get((kernel.program, kernel.device, _node(kernel))))
+        else kernel
+        for kernel in ran
     ]
 
 
@@ -65,34 +65,34 @@ def _node(kernel: Kernel) -> Hashable:
 
 def _places(nodes: Sequence[str], sequence: Sequence[Instruction]) -> list[_Place]:
     """The place of each node in a program, by the names of both."""
-    known = {_in_c(one.name): place for place, one in enumerate(sequence)}
-    found: list[_Place] = []
+    by_name = {_in_c(one.name): place for place, one in enumerate(sequence)}
+    matches: list[_Place] = []
     latest: dict[str, str] = {}
     reached = -1
-    ends = [*(known.get(_in_c(name), -1) for name in nodes), len(sequence)]
+    ends = [*(by_name.get(_in_c(name), -1) for name in nodes), len(sequence)]
     for at, place in enumerate(ends):
         if place <= reached:  # of a library, or once more
             continue
-        free = nodes[len(found) : at]
-        between = _between(free, sequence[reached + 1 : place], known)
+        free = nodes[len(matches) : at]
+        between = _between(free, sequence[reached + 1 : place], by_name)
         for own, instruction in zip(free, between, strict=True):
-            again = known.get(_in_c(own))
+            again = by_name.get(_in_c(own))
             latest[own] = (
                 instruction
                 or latest.get(own)
                 or ("" if again is None else sequence[again].name)
             )
-            begins = not (instruction and found and found[-1].name == instruction)
-            found.append(_Place(latest[own] or own, bool(latest[own]), begins))
+            begins = not (instruction and matches and matches[-1].name == instruction)
+            matches.append(_Place(latest[own] or own, bool(latest[own]), begins))
         if at < len(nodes):
             latest[nodes[at]] = sequence[place].name
-            found.append(_Place(sequence[place].name, False))
+            matches.append(_Place(sequence[place].name, False))
         reached = place
-    return found
+    return matches
 
 
 def _between(
-    free: Sequence[str], slots: Sequence[Instruction], known: Container[str]
+    free: Sequence[str], slots: Sequence[Instruction], taken: Container[str]
 ) -> list[str]:
     """The instructions of nodes between two that are known; empty where nothing tells.
 
@@ -100,26 +100,26 @@ def _between(
         free: the names of the nodes.
         slots: the instructions of the same stretch. Some may run nothing, such as the
             condition of a loop whose end is known.
-        known: the kernels that are named after an instruction.
+        taken: the kernels that are named after an instruction.
     """
-    names = [one.name for one in slots]
+    names = [slot.name for slot in slots]
     if len(free) == len(slots):
         return names
     kernels = [at for at, name in enumerate(free) if not name.startswith(CLEARS)]
-    by_xla = [one.name for one in slots if one.opcode == "fusion"]
-    of_libraries = [one.name for one in slots if one.opcode != "fusion"]
-    own = [at for at in kernels if _in_c(free[at]) in known]
-    foreign = [at for at in kernels if _in_c(free[at]) not in known]
-    found: dict[int, str] = {}
+    by_xla = [slot.name for slot in slots if slot.opcode == "fusion"]
+    of_libraries = [slot.name for slot in slots if slot.opcode != "fusion"]
+    own = [at for at in kernels if _in_c(free[at]) in taken]
+    foreign = [at for at in kernels if _in_c(free[at]) not in taken]
+    matches: dict[int, str] = {}
     for nodes, fitting in ((kernels, names), (own, by_xla), (foreign, of_libraries)):
-        if len(fitting) == 1 and not found:
-            found |= dict.fromkeys(nodes, fitting[0])
-        elif len(nodes) == len(fitting) and not found.keys() & {*nodes}:
-            found |= zip(nodes, fitting, strict=True)
+        if len(fitting) == 1 and not matches:
+            matches |= dict.fromkeys(nodes, fitting[0])
+        elif len(nodes) == len(fitting) and not matches.keys() & {*nodes}:
+            matches |= zip(nodes, fitting, strict=True)
     for at in reversed(range(len(free) - 1)):
         if free[at].startswith(CLEARS):
-            found.setdefault(at, found.get(at + 1, ""))
-    return [found.get(at, "") for at in range(len(free))]
+            matches.setdefault(at, matches.get(at + 1, ""))
+    return [matches.get(at, "") for at in range(len(free))]
 
 
 def _in_c(name: str) -> str:

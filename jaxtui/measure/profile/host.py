@@ -30,7 +30,7 @@ def gaps(
     gaps: Sequence[tuple[Window, str, str, str]], threads: Threads, begin: int
 ) -> Iterator[Gap]:
     """The longest ones, in that order."""
-    longest = sorted(gaps, key=lambda each: each[0].start - each[0].end)[:MOST_GAPS]
+    longest = sorted(gaps, key=lambda item: item[0].start - item[0].end)[:MOST_GAPS]
     callers = list(_callers(threads))
     for window, device, before, after in longest:
         yield Gap(
@@ -51,12 +51,12 @@ def _callers(threads: Threads) -> Iterator[list[Event]]:
             for event in events
         ):
             steps = {each.name for each in annotated(events)}
-            said = [
+            names = [
                 each
                 for each in events
                 if not each.name.startswith(NO_ACTIVITY) and each.name not in steps
             ]
-            yield sorted(said, key=lambda each: (each.start_ps, -each.end_ps))
+            yield sorted(names, key=lambda each: (each.start_ps, -each.end_ps))
 
 
 def _meanwhile(gap: Window, threads: Iterable[Sequence[Event]]) -> Iterator[Activity]:
@@ -93,29 +93,29 @@ def compiles(threads: Threads, whole: Window) -> Iterator[Compile]:
     """Functions that were compiled, or traced again and found in JAX's cache, in the
     order of time.
     """
-    found: list[tuple[int, Compile]] = []
+    compiled_at: list[tuple[int, Compile]] = []
     for events in threads:
         inside = [
-            each
-            for each in events
-            if each.name.startswith((COMPILES, LOWERS)) and whole.meets(each)
+            event
+            for event in events
+            if event.name.startswith((COMPILES, LOWERS)) and whole.meets(event)
         ]
-        calls = [each for each in events if each.name.startswith("PjitFunction(")]
-        compiled = [each for each in inside if each.name.startswith(COMPILES)]
-        for each in inside:
-            around = [call for call in calls if _holds(call, each)]
-            call = min(around, key=attrgetter("duration_ps"), default=each)
-            of_xla = each.name.startswith(COMPILES)
-            if not of_xla and any(_holds(call, other) for other in compiled):
+        calls = [event for event in events if event.name.startswith("PjitFunction(")]
+        compiled = [event for event in inside if event.name.startswith(COMPILES)]
+        for event in inside:
+            around = [call for call in calls if _holds(call, event)]
+            call = min(around, key=attrgetter("duration_ps"), default=event)
+            of_xla = event.name.startswith(COMPILES)
+            if not of_xla and any(_holds(call, inner) for inner in compiled):
                 continue
             name = call.name[len("PjitFunction(") : -1]
             record = Compile(
-                function=_module(threads, each) if call is each else name,
-                seconds=(each.end_ps - call.start_ps) * PS,
-                compile_seconds=each.duration_ps * PS if of_xla else None,
+                function=_module(threads, event) if call is event else name,
+                seconds=(event.end_ps - call.start_ps) * PS,
+                compile_seconds=event.duration_ps * PS if of_xla else None,
             )
-            found.append((call.start_ps, record))
-    for _, record in sorted(found, key=lambda each: each[0])[:MOST_COMPILES]:
+            compiled_at.append((call.start_ps, record))
+    for _, record in sorted(compiled_at, key=lambda event: event[0])[:MOST_COMPILES]:
         yield record
 
 
@@ -179,22 +179,22 @@ def _size(stats: dict[str, Any]) -> int | None:
 
 def memory(threads: Threads, whole: Window) -> Iterator[Occupancy]:
     """Yield the memory in use by the first device's allocator, thinned out."""
-    found = []
+    samples = []
     for events in threads:
         for event in events:
             if event.start_ps <= whole.end and event.name.startswith("Memory"):
                 stats = dict(event.stats)
                 used = stats.get("bytes_allocated")
                 if isinstance(used, int) and stats.get("index_on_host", 0) == 0:
-                    found.append((event.start_ps, float(used)))
-    found.sort()
+                    samples.append((event.start_ps, float(used)))
+    samples.sort()
     # What was taken before is in use, too.
-    before = bisect_right(found, (whole.start, inf))
+    before = bisect_right(samples, (whole.start, inf))
     if before:
-        found = [(whole.start, found[before - 1][1]), *found[before:]]
-    every = max(1, len(found) // MOST_MOMENTS)
-    for place in range(0, len(found), every):
+        samples = [(whole.start, samples[before - 1][1]), *samples[before:]]
+    every = max(1, len(samples) // MOST_MOMENTS)
+    for place in range(0, len(samples), every):
         # The highest of those that are left out.
-        start = found[place][0]
-        used = max(each for _, each in found[place : place + every])
+        start = samples[place][0]
+        used = max(used_bytes for _, used_bytes in samples[place : place + every])
         yield Occupancy(start_seconds=(start - whole.start) * PS, bytes=used)

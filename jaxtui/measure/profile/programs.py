@@ -78,7 +78,7 @@ class Programs:
     """
 
     def __init__(
-        self, space: Space, wanted: Container[str], device_kind: str = ""
+        self, space: Space, names: Container[str], device_kind: str = ""
     ) -> None:
         devices = (p.stats for p in space.planes if p.name.startswith(DEVICES))
         device: dict[str, Stat] = next(filter(None, devices), {})
@@ -98,7 +98,7 @@ class Programs:
         """The peak of one device."""
         self.known: dict[str, Program] = {}
         for name, proto in space.programs():
-            if name in wanted:
+            if name in names:
                 with suppress(ValueError):  # of a later format
                     self.known[name] = read_traced(proto)
         self.frames: dict[Frame, int] = {}
@@ -121,28 +121,28 @@ class Programs:
         Up to 0.7.2 the event that tells its end may come long afterwards.
         """
         held: dict[Hashable, list[Kernel]] = defaultdict(list)
-        for each in ran:
-            for holder in self.holders(each):
-                held[each.program, each.run, each.device, holder].append(each)
-        for each in ran:
-            inner = held.get((each.program, each.run, each.device, each.name), [])
-            first = bisect_left(inner, each.start, key=attrgetter("start"))
-            last = bisect_right(inner, each.end, key=attrgetter("start"))
-            ends = [other.end for other in inner[first:last]]
-            if ends and each.stats.get("_p") is not None:
-                yield each._replace(end=min(each.end, max(ends)))
+        for item in ran:
+            for holder in self.holders(item):
+                held[item.program, item.run, item.device, holder].append(item)
+        for item in ran:
+            inner = held.get((item.program, item.run, item.device, item.name), [])
+            first = bisect_left(inner, item.start, key=attrgetter("start"))
+            last = bisect_right(inner, item.end, key=attrgetter("start"))
+            ends = [k.end for k in inner[first:last]]
+            if ends and item.stats.get("_p") is not None:
+                yield item._replace(end=min(item.end, max(ends)))
             else:
-                yield each
+                yield item
 
     def category(self, kernel: Kernel) -> str:
         if category := kernel.stats.get("hlo_category"):
             return str(category)
         if "memcpy_details" in kernel.stats:
             return "copy"
-        if (known := self.find(kernel)) is None:
+        if (match := self.find(kernel)) is None:
             return kernel.name.partition(".")[0].rstrip("0123456789") or kernel.name
-        program, instruction = known
-        opcodes = [each.opcode for each in program.inside(instruction)]
+        program, instruction = match
+        opcodes = [inner.opcode for inner in program.inside(instruction)]
         if instruction.opcode == "fusion":
             if heavy := {"dot", "convolution"}.intersection(opcodes):
                 return f"{heavy.pop()} fusion"
@@ -154,16 +154,16 @@ class Programs:
         return instruction.opcode
 
     def shape(self, kernel: Kernel) -> str:
-        if known := self.find(kernel):
-            return str(known[1].shape)
+        if match := self.find(kernel):
+            return str(match[1].shape)
         return str(kernel.stats.get("shape_with_layout", "")).partition("{")[0]
 
     def op_name(self, kernel: Kernel) -> str:
-        if known := self.find(kernel):
-            program, instruction = known
+        if match := self.find(kernel):
+            program, instruction = match
             # XLA may name what a fusion holds and not the fusion.
             inside = reversed([*program.inside(instruction), instruction])
-            names = (each.metadata.op_name for each in inside)
+            names = (inner.metadata.op_name for inner in inside)
             return next(filter(None, names), "")
         name = str(kernel.stats.get("tf_op", "")).rstrip(":")
         return "" if name == _MODULE else name
@@ -177,17 +177,17 @@ class Programs:
                 for count in counted
             )
             return flops, moved
-        if (known := self.find(kernel)) is None:
+        if (match := self.find(kernel)) is None:
             return None, None
-        program, instruction = known
+        program, instruction = match
         return program.flops(instruction), program.bytes(instruction)
 
     def flops_per_second(self, kernel: Kernel, category: str) -> float | None:
         """The peak of one device for what a kernel multiplies; ``None`` where it
         multiplies nothing, or no peak is known.
         """
-        if known := self.find(kernel):
-            program, instruction = known
+        if match := self.find(kernel):
+            program, instruction = match
             if (product := program.product(instruction)) is None:
                 return None
             dtype, precision = product
@@ -203,10 +203,10 @@ class Programs:
 
         Each has a part of its time by the work of its instructions.
         """
-        if (known := self.find(kernel)) is None:
+        if (match := self.find(kernel)) is None:
             yield self._share(_source(kernel))
             return
-        program, instruction = known
+        program, instruction = match
         weights: Counter[tuple[SourceLine, ...]] = Counter()
         for inner in program.inside(instruction):
             if inner.opcode not in NO_WORK and (stack := program.stack(inner)):

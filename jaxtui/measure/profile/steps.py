@@ -45,7 +45,7 @@ def find(threads: Threads, ran: Sequence[Kernel]) -> tuple[list[Window], Remark 
     )
     if own:
         return own, None
-    whole = Window(ran[0].start, max(each.end for each in ran))
+    whole = Window(ran[0].start, max(kernel.end for kernel in ran))
     typed = sorted(event.start_ps for events in threads for event in annotated(events))
     if len(typed) > 1:
         # The device may lag behind: what is left of it belongs to the last one.
@@ -65,11 +65,11 @@ def find(threads: Threads, ran: Sequence[Kernel]) -> tuple[list[Window], Remark 
 
 def annotated(events: Iterable[Event]) -> Iterator[Event]:
     """Yield the events of ``StepTraceAnnotation``: one of a name tells of all."""
-    known: dict[str, bool] = {}
+    is_step: dict[str, bool] = {}
     for event in events:
-        if event.name not in known:
-            known[event.name] = "step_num" in dict(event.stats)
-        if known[event.name]:
+        if event.name not in is_step:
+            is_step[event.name] = "step_num" in dict(event.stats)
+        if is_step[event.name]:
             yield event
 
 
@@ -77,12 +77,12 @@ def _repeated(ran: Sequence[Kernel]) -> tuple[str, list[int]]:
     """Return the repeated program with the largest total time, and the start of each of
     its runs.
     """
-    first = Counter[str](each.device for each in ran).most_common(1)[0][0]
+    first = Counter[str](kernel.device for kernel in ran).most_common(1)[0][0]
     spent, runs = Counter[str](), defaultdict[str, dict[Hashable, int]](dict)
-    for each in ran:
-        if each.device == first:
-            spent[each.program] += each.end - each.start
-            runs[each.program].setdefault(each.run, each.start)
+    for kernel in ran:
+        if kernel.device == first:
+            spent[kernel.program] += kernel.end - kernel.start
+            runs[kernel.program].setdefault(kernel.run, kernel.start)
     again = [name for name, _ in spent.most_common() if len(runs[name]) > 1]
     program = again[0] if again else next(iter(spent))
     return program, sorted(runs[program].values())

@@ -72,17 +72,17 @@ class Tally:
         moments = sorted(
             {
                 *(moment for step in self.steps for moment in step),
-                *(each.start for each in ran),
-                *(each.end for each in ran),
+                *(kernel.start for kernel in ran),
+                *(kernel.end for kernel in ran),
             }
         )
         moments.append(moments[-1] + 1)  # after which nothing runs
         starting = defaultdict[int, list[_Active]](list)
         ends = defaultdict[int, list[_Active]](list)
-        for each in ran:
-            active = self._active(each)
-            starting[each.start].append(active)
-            ends[each.end].append(active)
+        for kernel in ran:
+            active = self._active(kernel)
+            starting[kernel.start].append(active)
+            ends[kernel.end].append(active)
         running: dict[_Active, None] = {}
         beside: dict[_Active, None] = {}
         last, idle, device = "", self.steps[0].start, ran[0].device
@@ -140,13 +140,13 @@ class Tally:
     def _enter(self, active: _Active, running: dict[_Active, None]) -> None:
         kernel = active.kernel
         holders = self.programs.holders(kernel)
-        for other in running:
-            like = other.kernel
+        for holder in running:
+            like = holder.kernel
             nested = like.line == kernel.line and like.end >= kernel.end
             same = like.program == kernel.program and like.run == kernel.run
             if nested or (same and like.name in holders):
-                other.holds += 1
-                active.outer.append(other)
+                holder.holds += 1
+                active.outer.append(holder)
         running[active] = None
 
     def _share(
@@ -171,7 +171,7 @@ class Tally:
     def rows(self, devices: int) -> Iterator[Kernel]:
         """Yield the kernels of a step, averaged over the devices; the longest first."""
         scale = PS / devices
-        for total in sorted(self.sums.values(), key=lambda each: -sum(each.own)):
+        for total in sorted(self.sums.values(), key=lambda t: -sum(t.own)):
             if not total.total:
                 continue
             kernel, programs = total.kernel, self.programs
