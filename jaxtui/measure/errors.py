@@ -50,8 +50,10 @@ def full_text(exc: BaseException) -> str:
 
 
 def headline(error: BaseException) -> str:
-    lines = _text(error).strip().splitlines() or [""]
-    line = f"{type(error).__name__}: {lines[0]}".rstrip(": ")
+    first, *rest = _text(error).strip().splitlines() or [""]
+    # JAX writes "The error was:", and it on the next line.
+    more = f" {rest[0].strip()}" if rest and first.endswith(":") else ""
+    line = f"{type(error).__name__}: {first}{more}".rstrip(": ")
     return shorten(line, HEADLINE_CHARACTERS)
 
 

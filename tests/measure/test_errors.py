@@ -17,6 +17,7 @@ from jaxtui.machine.messages import MESSAGES, kind_of
 from jaxtui.measure.errors import (
     check_fault,
     full_text,
+    headline,
     translate_backend,
     translate_import,
 )
@@ -164,6 +165,18 @@ def test_unknown_failures_say_where_they_surfaced() -> None:
     assert "more" in remark.detail
     nothing = translate(RuntimeError(), CASE, "a new phase").remark
     assert nothing.facts["error"] == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("It broke.\nLine 2", "ValueError: It broke."),
+        ("It was:\nTypeError: x\nmore", "ValueError: It was: TypeError: x"),
+        ("It was:", "ValueError: It was"),
+    ],
+)
+def test_a_headline_is_the_first_line_and_what_it_announces(text, line) -> None:
+    assert headline(ValueError(text)) == line
 
 
 def test_what_is_no_fault_of_a_case_is_raised_again(monkeypatch) -> None:
