@@ -60,7 +60,7 @@ def sentences(source: str) -> list[tuple[int, str]]:
             name = getattr(node.func, "attr", getattr(node.func, "id", None))
         if name in FOR_PROGRAMMERS or name in FOREIGN:
             skipped.update(map(id, ast.walk(node)))
-        if name == "Message" and len(node.args) > 2:  # its pattern
+        if name == "Message":  # its pattern
             skipped.update(map(id, ast.walk(node.args[2])))
         if isinstance(node, ast.Compare):  # with a text of others
             skipped.update(map(id, ast.walk(node.left)))

@@ -138,12 +138,13 @@ def counted_flops(stage: Any) -> float | None:
 
 def read(compiled: Any, device_kind: str) -> Program:
     """Kernels, XLA's own counts, and memory."""
-    program = probe(lambda: hlo.read(_serialized(compiled)))
+    data = probe(lambda: _serialized(compiled))
+    program = hlo.read(data) if isinstance(data, bytes) else None
+    kernels = program.kernels() if program else {}
     analysis = costs(compiled) or {}
-    kernels = program.kernels() if program else None
     return Program(
-        kernels=None if kernels is None else sum(kernels.values()),
-        instructions=kernels or {},
+        kernels=sum(kernels.values()) if program else None,
+        instructions=kernels,
         fusions=tuple(program.fusions()) if program else (),
         collectives=tuple(program.exchanges()) if program else (),
         xla_flops=_number(analysis, "flops"),

@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jaxtui.model import Precision
+from jaxtui.model.profile import Frame
 from jaxtui.model.programs import Exchanged, Fusion
-from jaxtui.xla.proto import Message, entry
+from jaxtui.xla.proto import Proto, entry
 
 MOST_FRAMES = 100
 """Of a stack, as JAX's own limit; a damaged table could go round in circles."""
@@ -27,36 +28,19 @@ MOST_FRAMES = 100
 DEEPEST = 50
 """Computations in computations."""
 
-IDLE = frozenset(
-    {
-        "after-all",
-        "bitcast",
-        "constant",
-        "get-tuple-element",
-        "parameter",
-        "partition-id",
-        "replica-id",
-        "tuple",
-    }
-)
+IDLE = {
+    *("after-all", "bitcast", "constant", "get-tuple-element", "parameter"),
+    *("partition-id", "replica-id", "tuple"),
+}
 """Instructions that name or rearrange values and do nothing on the device."""
 
 NO_WORK = IDLE | {"broadcast", "copy", "iota", "reshape", "transpose"}
 """Instructions inside of a kernel that only name, place or repeat values."""
 
 _UNCOUNTED = NO_WORK | {
-    "all-gather",
-    "all-to-all",
-    "collective-permute",
-    "concatenate",
-    "convert",
-    "custom-call",
-    "dynamic-slice",
-    "dynamic-update-slice",
-    "gather",
-    "pad",
-    "reverse",
-    "slice",
+    *("all-gather", "all-to-all", "collective-permute", "concatenate", "convert"),
+    *("custom-call", "dynamic-slice", "dynamic-update-slice", "gather", "pad"),
+    *("reverse", "slice"),
 }
 """Instructions without arithmetic."""
 
@@ -78,17 +62,10 @@ _IN_PLACE = {"dynamic-update-slice": 1, "scatter": 2}
 CONTROL = frozenset({"call", "conditional", "while"})
 """Instructions that run other computations as they stand."""
 
-COLLECTIVES = frozenset(
-    {
-        "all-gather",
-        "all-reduce",
-        "all-to-all",
-        "collective-broadcast",
-        "collective-permute",
-        "ragged-all-to-all",
-        "reduce-scatter",
-    }
-)
+COLLECTIVES = {
+    *("all-gather", "all-reduce", "all-to-all", "collective-broadcast"),
+    *("collective-permute", "ragged-all-to-all", "reduce-scatter"),
+}
 
 _CONTRACTED = re.compile(rb'"lhs_contracting_dimensions":\[([^]]*)\]')
 _PRECISION = re.compile(rb'"operand_precision":\["(DEFAULT|HIGHEST|HIGH)"')
@@ -146,14 +123,6 @@ class Shape(NamedTuple):
 NO_SHAPE = Shape("?", ())
 
 
-class SourceLine(NamedTuple):
-    """A frame of a stack."""
-
-    file: str
-    line: int
-    function: str
-
-
 class Metadata(NamedTuple):
     op_name: str = ""
     """How JAX came to it: ``jit(step)/transpose(jvp())/dot_general``."""
@@ -168,14 +137,14 @@ class Groups(NamedTuple):
 
     groups: int | None = None
     participants: int | None = None
-    text: str = ""
+    text: str = "{}"
     """As XLA writes it."""
 
 
 class Instruction(NamedTuple):
-    name: str = ""
-    opcode: str = ""
-    shape: Shape = NO_SHAPE
+    name: str
+    opcode: str
+    shape: Shape
     metadata: Metadata = Metadata()
     id: int = 0
     operands: Sequence[int] = ()
@@ -221,31 +190,13 @@ class Instruction(NamedTuple):
         )
 
 
-class Location(NamedTuple):
-    file: int = 0
-    function: int = 0
-    line: int = 0
-
-
-class Frame(NamedTuple):
-    location: int = 0
-    parent: int = 0
-
-
-class Tables(NamedTuple):
-    """Where instructions come from; all numbers begin with 1."""
-
-    files: Sequence[str] = ()
-    functions: Sequence[str] = ()
-    locations: Sequence[Location] = ()
-    frames: Sequence[Frame] = ()
-
-
 @dataclass(frozen=True)
 class Program:
     entry: int
     computations: Mapping[int, Sequence[Instruction]]
-    tables: Tables
+    tables: tuple[Sequence[str], Sequence[str], Sequence[Any], Sequence[Any]]
+    """Files, functions, locations (file, function and line) and frames (location and
+    the next outer frame), each of which the others count from 1."""
     schedule: Mapping[int, Sequence[int]]
     """The instructions of computations in the order in which they run."""
 
@@ -278,22 +229,28 @@ class Program:
             found[name] = frozenset(around)
         return found
 
-    def sequence(self) -> Iterator[Instruction]:
-        """What runs, in that order; of a loop its body once, after the condition."""
-        return self._sequence(self.entry, 0)
+    def running(
+        self, through: Container[str] = CONTROL | {"async-start"}
+    ) -> Iterator[Instruction]:
+        """What runs, in that order; of a loop its body once, after the condition.
 
-    def _ordered(self, computation: int) -> Iterator[Instruction]:
+        Args:
+            through: opcodes of the instructions that run others.
+        """
+        return self._running(self.entry, through, 0)
+
+    def _ordered(self, computation: int) -> Iterable[Instruction]:
         if (order := self.schedule.get(computation)) is not None:
             return filter(None, map(self._by_id.get, order))
-        return iter(self.computations.get(computation, ()))
+        return self.computations.get(computation, ())
 
-    def _sequence(self, computation: int, depth: int) -> Iterator[Instruction]:
-        if depth > DEEPEST:
-            return
-        for one in self._ordered(computation):
-            if one.opcode in CONTROL or (one.opcode.endswith("-start") and one.called):
+    def _running(
+        self, computation: int, through: Container[str], depth: int
+    ) -> Iterator[Instruction]:
+        for one in self._ordered(computation) if depth <= DEEPEST else ():
+            if one.opcode in through and one.called:
                 for called in reversed(one.called):
-                    yield from self._sequence(called, depth + 1)
+                    yield from self._running(called, through, depth + 1)
             elif one.opcode not in IDLE and not one.opcode.endswith("-done"):
                 yield one
 
@@ -306,23 +263,23 @@ class Program:
             for inner in self.computations.get(called, ()):
                 yield from self.inside(inner, depth + 1)
 
-    def stack(self, instruction: Instruction) -> tuple[SourceLine, ...]:
+    def _fused(self, fusion: Instruction) -> Sequence[Instruction]:
+        return self.computations.get(fusion.called[0], ()) if fusion.called else ()
+
+    def stack(self, instruction: Instruction) -> tuple[Frame, ...]:
         """The user's lines, the innermost first; empty where XLA made it up."""
-        tables, found = self.tables, list[SourceLine]()
-        _, source, line_number, place = instruction.metadata
-        while 0 < place <= len(tables.frames) and len(found) < MOST_FRAMES:
-            frame = tables.frames[place - 1]
-            if 0 < frame.location <= len(tables.locations):
-                file, function, line = tables.locations[frame.location - 1]
-                found.append(
-                    SourceLine(
-                        _at(tables.files, file), line, _at(tables.functions, function)
-                    )
-                )
-            place = frame.parent
-        if not found and source:
-            found.append(SourceLine(source, line_number, ""))
-        return tuple(found)
+        stack = list[Frame]()
+        files, functions, locations, frames = self.tables
+        _, source, line, place = instruction.metadata
+        while 0 < place <= len(frames) and len(stack) < MOST_FRAMES:
+            location, place = frames[place - 1]
+            if 0 < location <= len(locations):
+                file, function, number = locations[location - 1]
+                names = _at(files, file), _at(functions, function)
+                stack.append(Frame(file=names[0], line=number, function=names[1]))
+        if not stack and source:
+            stack.append(Frame(file=source, line=line, function=""))
+        return tuple(stack)
 
     def flops(self, kernel: Instruction) -> float:
         """Of one run, transcendentals as one each; of a loop 0: its body has them."""
@@ -371,14 +328,13 @@ class Program:
         """
         if kernel.opcode in CONTROL - {"call"}:
             return 0.0
-        if kernel.opcode == "fusion" and len(kernel.called) == 1:
-            inside = self.computations.get(kernel.called[0], ())
+        if kernel.opcode == "fusion" and (inside := self._fused(kernel)):
             read = sum(
                 self._read(each, inside)
                 for each in inside
                 if each.opcode == "parameter"
             )
-            return read + (self._written(inside[-1]) if inside else 0.0)
+            return read + self._written(inside[-1])
         known = (self._by_id.get(operand) for operand in kernel.operands)
         read = sum(self._read(operand, (kernel,)) for operand in known if operand)
         return read + self._written(kernel)
@@ -425,16 +381,9 @@ class Program:
         Returns:
             The most frequent first.
         """
-        running = self._running(self.entry, 0)
+        running = self.running({"call", "async-start"})
         counted = Counter(one.opcode.removesuffix("-start") for one in running)
         return dict(counted.most_common())
-
-    def _running(self, computation: int, depth: int) -> Iterator[Instruction]:
-        for one in self._ordered(computation) if depth <= DEEPEST else ():
-            if one.opcode in ("call", "async-start") and one.called:
-                yield from self._running(one.called[0], depth + 1)
-            elif one.opcode not in IDLE and not one.opcode.endswith("-done"):
-                yield one
 
     def fusions(self) -> Iterator[Fusion]:
         """The fusions that run as kernels, those in loops included.
@@ -442,21 +391,15 @@ class Program:
         What lies in the comparator of a sort, or in the function of a reduction, is a
         part of that kernel.
         """
-        waiting, reached = [self.entry], set[int]()
-        while waiting:
-            if (computation := waiting.pop()) in reached:
-                continue
-            reached.add(computation)
-            for one in self._ordered(computation):
-                if one.opcode in CONTROL:
-                    waiting.extend(reversed(one.called))
-                elif one.opcode == "fusion" and one.called:
-                    inside = self.computations.get(one.called[0], ())
-                    opcodes = (each.opcode for each in inside)
-                    counted = Counter(name for name in opcodes if name not in IDLE)
-                    operations = dict(counted.most_common())
-                    kind = one.fusion_kind
-                    yield Fusion(name=one.name, kind=kind, operations=operations)
+        for one in self.running():
+            if one.opcode == "fusion":
+                inside = (each.opcode for each in self._fused(one))
+                counted = Counter(name for name in inside if name not in IDLE)
+                yield Fusion(
+                    name=one.name,
+                    kind=one.fusion_kind,
+                    operations=dict(counted.most_common()),
+                )
 
     def exchanges(self) -> Iterator[Exchanged]:
         """Every collective, wherever it stands."""
@@ -522,7 +465,10 @@ def read(data: bytes) -> Program:
     Raises:
         ValueError: It is damaged, or none.
     """
-    return _MODULE.decode(data)
+    program: Program = _MODULE.decode(data)
+    if not program.computations:
+        raise ValueError("a program without computations")
+    return program
 
 
 def read_traced(data: bytes) -> Program:
@@ -531,142 +477,107 @@ def read_traced(data: bytes) -> Program:
     Raises:
         ValueError: It is damaged, or none.
     """
-    return _HLO.decode(data)
+    return read(Proto({1: ("module", "bytes")}).decode(data))
 
 
-def _program(
-    computations: Sequence[tuple[int, Sequence[Instruction]]] = (),
-    entry: int = 0,
-    schedule: Sequence[tuple[int, Sequence[int]]] = (),
-    tables: Tables | None = None,
-) -> Program:
-    if not computations:
-        raise ValueError("a program without computations")
-    return Program(entry, dict(computations), tables or Tables(), dict(schedule))
-
-
-def _shape(
-    dtype: int = 0, dims: Sequence[int] = (), parts: Sequence[Shape] = ()
-) -> Shape:
+def _shape(dtype: int, dims: Sequence[int], parts: Sequence[Shape] = ()) -> Shape:
     name = _DTYPES[dtype] if 0 <= dtype < len(_DTYPES) else "?"
     return Shape(name, tuple(dims), tuple(parts))
 
 
-def _of_lists(
-    groups: Sequence[Sequence[int]] = (), iota: Groups | None = None
-) -> Groups:
-    if iota:
+def _of_lists(groups: Sequence[Sequence[int]], iota: Groups) -> Groups:
+    if iota.groups or not groups:
         return iota
-    if not groups or not groups[0]:
-        return Groups(text="{}")
     return Groups(len(groups), len(groups[0]), _listed(groups))
 
 
 def _of_iota(
-    count: int = 0, size: int = 0, dims: Sequence[int] = (), order: Sequence[int] = ()
+    count: int, size: int, dims: Sequence[int], order: Sequence[int]
 ) -> Groups:
+    if not size:
+        return Groups()
     text = f"[{count},{size}]<=[{_joined(dims)}]"
     return Groups(count, size, f"{text}T({_joined(order)})" if len(dims) > 1 else text)
 
 
 def _of_mesh(
-    axes: Sequence[tuple[str, int]] = (),
-    over: Sequence[tuple[int, tuple[int, int] | None]] = (),
+    axes: Sequence[tuple[str, int]], over: Sequence[tuple[int, tuple[int, int]]]
 ) -> Groups:
     """Groups along axes of a mesh, or along a part of one."""
     size, names = 1, list[str]()
-    for place, part in over:
+    for place, (before, part) in over:
         name, whole = axes[place] if 0 <= place < len(axes) else ("?", 1)
-        size *= part[1] if part else whole
-        names.append(f"'{name}':({part[0]}){part[1]}" if part else f"'{name}'")
+        size *= part or whole
+        names.append(f"'{name}':({before}){part}" if part else f"'{name}'")
     mesh = ",".join(f"'{name}'={length}" for name, length in axes)
     count = math.prod(length for _, length in axes) // max(size, 1)
     return Groups(count, size, f"mesh[{mesh}] {{{','.join(names)}}}")
 
 
-def _pair(first: int = 0, second: int = 0) -> tuple[int, int]:
-    return first, second
-
-
-_PAIR = Message(_pair, {1: ("first", "int"), 2: ("second", "int")})
-_INTEGERS = Message(lambda values=(): values, {1: ("values", ["int"])})
-_IOTA = Message(
-    _of_iota,
+_INTEGERS = Proto({1: ("values", ["int"])})
+_PAIR = Proto({1: ("first", "int"), 2: ("second", "int")})
+_TRIPLE = Proto({1: ("first", "int"), 2: ("second", "int"), 3: ("third", "int")})
+_IOTA = Proto(
     {
         1: ("count", "int"),
         2: ("size", "int"),
         3: ("dims", ["int"]),
         4: ("order", ["int"]),
     },
+    _of_iota,
 )
-_LISTS = Message(_of_lists, {1: ("groups", [_INTEGERS]), 2: ("iota", _IOTA)})
-_AXIS = Message(
-    lambda name="", size=1: (name, size), {1: ("name", "text"), 2: ("size", "int")}
-)
-_AXES = Message(lambda axes=(): axes, {1: ("axes", [_AXIS])})
-_MESH = Message(_of_mesh, {1: ("axes", _AXES), 2: ("over", [entry(_PAIR)])})
-
-_SHAPE = Message(_shape, {2: ("dtype", "int"), 3: ("dims", ["int"])})
+_LISTS = Proto({1: ("groups", [_INTEGERS]), 2: ("iota", _IOTA)}, _of_lists)
+_AXES = Proto({1: ("axes", [Proto({1: ("name", "text"), 2: ("size", "int")})])})
+_MESH = Proto({1: ("axes", _AXES), 2: ("over", [entry(_PAIR)])}, _of_mesh)
+_SHAPE = Proto({2: ("dtype", "int"), 3: ("dims", ["int"])}, _shape)
 _SHAPE.add(4, "parts", [_SHAPE])
-
-_METADATA = Message(
-    Metadata,
+_METADATA = Proto(
     {
         2: ("op_name", "text"),
         3: ("file", "text"),
         4: ("line", "int"),
         15: ("frame", "int"),
     },
+    Metadata,
 )
-
-_INSTRUCTION = Message(
-    Instruction,
+_INSTRUCTION = Proto(
     {
         1: ("name", "text"),
         2: ("opcode", "text"),
         3: ("shape", _SHAPE),
         7: ("metadata", _METADATA),
-        11: ("fusion_kind", "text"),
-        28: ("target", "text"),
-        30: ("dot", _INTEGERS),
         35: ("id", "int"),
         36: ("operands", ["int"]),
         38: ("called", ["int"]),
-        43: ("config", "bytes"),
+        11: ("fusion_kind", "text"),
+        28: ("target", "text"),
+        30: ("dot", _INTEGERS),
         51: ("precisions", _INTEGERS),
-        52: ("pairs", [_PAIR]),
+        43: ("config", "bytes"),
         # By version of XLA.
         87: ("groups", _LISTS),
         92: ("groups", _IOTA),
         93: ("groups", _MESH),
+        52: ("pairs", [_PAIR]),
     },
+    Instruction,
 )
-
-_COMPUTATION = Message(
-    lambda key=0, instructions=(): (key, instructions),
-    {2: ("instructions", [_INSTRUCTION]), 5: ("key", "int")},
-)
-_SCHEDULE = Message(lambda orders=(): orders, {1: ("orders", [entry(_INTEGERS)])})
-_LOCATION = Message(
-    Location, {1: ("file", "int"), 2: ("function", "int"), 3: ("line", "int")}
-)
-_FRAME = Message(Frame, {1: ("location", "int"), 2: ("parent", "int")})
-_TABLES = Message(
-    Tables,
+_COMPUTATION = Proto({5: ("id", "int"), 2: ("instructions", [_INSTRUCTION])})
+_SCHEDULE = Proto({1: ("orders", [entry(_INTEGERS)])}, dict)
+_TABLES = Proto(
     {
         1: ("files", ["text"]),
         2: ("functions", ["text"]),
-        3: ("locations", [_LOCATION]),
-        4: ("frames", [_FRAME]),
-    },
+        3: ("locations", [_TRIPLE]),
+        4: ("frames", [_PAIR]),
+    }
 )
-_MODULE = Message(
-    _program,
+_MODULE = Proto(
     {
-        3: ("computations", [_COMPUTATION]),
         6: ("entry", "int"),
-        7: ("schedule", _SCHEDULE),
+        3: ("computations", [_COMPUTATION]),
         17: ("tables", _TABLES),
+        7: ("schedule", _SCHEDULE),
     },
+    lambda entry, computations, *rest: Program(entry, dict(computations), *rest),
 )
-_HLO = Message(lambda module=None: module or _program(), {1: ("module", _MODULE)})

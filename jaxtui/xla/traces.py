@@ -18,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jaxtui.places import read_whole
-from jaxtui.xla.proto import Message, entry
+from jaxtui.xla.proto import Proto, entry
 
 MOST_BYTES = 256 * 2**20
 """Of a file. Some 10 MB are read in a second; XProf itself fails beyond 2 GB, and a
@@ -32,7 +32,6 @@ MOST_TEXT = 256 * 2**20
 
 ENDING = ".xplane.pb"
 
-Fields = dict[str, Any]
 Stat = int | float | str | bytes
 
 
@@ -79,9 +78,9 @@ class Line:
 
     metadata: dict[int, EventMetadata] = field(repr=False)
     unnamed: EventMetadata = field(repr=False)
-    name: str = ""
-    start_ns: int = 0
-    parts: Sequence[bytes] = field(default=(), repr=False)
+    name: str
+    start_ns: int
+    parts: Sequence[bytes] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -93,15 +92,11 @@ class Line:
         Raises:
             ValueError: One of them is damaged.
         """
-        start, metadata, unnamed = self.start_ns * 1000, self.metadata, self.unnamed
+        start, named, unnamed = self.start_ns * 1000, self.metadata, self.unnamed
         for part in self.parts:
-            event = _EVENT.decode(part)
-            yield Event(
-                metadata.get(event.get("metadata", 0), unnamed),
-                start + event.get("offset_ps", 0),
-                max(event.get("duration_ps", 0), 0),
-                event.get("stats", ()),
-            )
+            name, offset, duration, stats = _EVENT.decode(part)
+            metadata = named.get(name, unnamed)
+            yield Event(metadata, start + offset, max(duration, 0), stats)
 
 
 @dataclass
@@ -118,9 +113,9 @@ class Plane:
 
 @dataclass
 class Space:
-    planes: Sequence[Plane] = ()
-    errors: Sequence[str] = ()
-    warnings: Sequence[str] = ()
+    planes: Sequence[Plane]
+    errors: Sequence[str]
+    warnings: Sequence[str]
     """What the profiler says itself: that it dropped events, say."""
 
     def programs(self) -> Iterator[tuple[str, bytes]]:
@@ -188,86 +183,74 @@ def read(data: bytes) -> Space:
         ValueError: It is cut off, or none.
     """
     _texts.clear()
-    return _SPACE.decode(data)
+    space: Space = _SPACE.decode(data)
+    return space
 
 
 def _plane(
-    name: str = "",
-    lines: Sequence[Fields] = (),
-    metadata: Sequence[tuple[int, Fields]] = (),
-    stat_names: Sequence[tuple[int, str]] = (),
-    stats: Sequence[bytes] = (),
+    name: str,
+    lines: Sequence[tuple[str, int, Sequence[bytes]]],
+    metadata: Sequence[tuple[int, tuple[str, str, Sequence[bytes]]]],
+    stat_names: Sequence[tuple[int, str]],
+    stats: Sequence[bytes],
 ) -> Plane:
-    names = {key: name or "" for key, name in stat_names}
-    known = {key: EventMetadata(names, **(shared or {})) for key, shared in metadata}
+    names = dict(stat_names)
+    known = {key: EventMetadata(names, *shared) for key, shared in metadata}
     unnamed = EventMetadata(names)
     return Plane(
         name,
-        tuple(Line(metadata=known, unnamed=unnamed, **line) for line in lines),
+        tuple(Line(known, unnamed, *line) for line in lines),
         known,
         dict(_stat(part, names) for part in stats),
     )
 
 
 def _stat(data: bytes, names: dict[int, str]) -> tuple[str, Stat]:
-    stat = _STAT.decode(data)
-    value = stat.get("value", "")
-    if "compressed" in stat:
-        value = _texts.inflated(stat["compressed"])
-    elif "reference" in stat:
-        value = names.get(stat["reference"], "")
-    return names.get(stat.get("name", 0), ""), value
+    name, value, reference, compressed = _STAT.decode(data)
+    if compressed:
+        value = _texts.inflated(compressed)
+    elif reference:
+        value = names.get(reference, "")
+    return names.get(name, ""), value
 
 
-_STAT: Message[Fields] = Message(
-    dict,
+_STAT = Proto(
     {
         1: ("name", "int"),
+        5: ("value", "text"),
         2: ("value", "double"),
         3: ("value", "uint"),
         4: ("value", "int"),
-        5: ("value", "text"),
         6: ("value", "bytes"),
         7: ("reference", "int"),
         8: ("compressed", "bytes"),
-    },
+    }
 )
-_EVENT: Message[Fields] = Message(
-    dict,
+_EVENT = Proto(
     {
         1: ("metadata", "int"),
         2: ("offset_ps", "int"),
         3: ("duration_ps", "int"),
         4: ("stats", ["bytes"]),
-    },
+    }
 )
-_LINE: Message[Fields] = Message(
-    dict,
-    {2: ("name", "text"), 3: ("start_ns", "int"), 4: ("parts", ["bytes"])},
+_LINE = Proto({2: ("name", "text"), 3: ("start_ns", "int"), 4: ("parts", ["bytes"])})
+_METADATA = Proto(
+    {2: ("name", "text"), 4: ("display_name", "text"), 5: ("parts", ["bytes"])}
 )
-_METADATA: Message[Fields] = Message(
-    dict,
-    {2: ("name", "text"), 4: ("display_name", "text"), 5: ("parts", ["bytes"])},
-)
-_STAT_METADATA = Message(lambda name="": name, {2: ("name", "text")})
-"""Its description, field 3, is for people who read the profiler's source."""
-_PLANE = Message(
-    _plane,
+# The description of a stat, field 3, is for people who read the profiler's source.
+_PLANE = Proto(
     {
         2: ("name", "text"),
         3: ("lines", [_LINE]),
         4: ("metadata", [entry(_METADATA)]),
-        5: ("stat_names", [entry(_STAT_METADATA)]),
+        5: ("stat_names", [entry(Proto({2: ("name", "text")}))]),
         6: ("stats", ["bytes"]),
     },
+    _plane,
 )
-_SPACE = Message(
-    Space,
-    {
-        1: ("planes", [_PLANE]),
-        2: ("errors", ["text"]),
-        3: ("warnings", ["text"]),
-    },
+_SPACE = Proto(
+    {1: ("planes", [_PLANE]), 2: ("errors", ["text"]), 3: ("warnings", ["text"])}, Space
 )
 
 

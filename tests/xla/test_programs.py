@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from jaxtui.measure.programs import counted_flops
 from jaxtui.xla import traces
-from jaxtui.xla.programs import Instruction, Program, Shape, Tables, read, read_traced
+from jaxtui.xla.programs import Instruction, Program, Shape, read, read_traced
 from tests.measure.spaces import message
 
 
@@ -327,7 +327,7 @@ def test_a_fusion_moves_what_it_touches(inside: list[Any], moved: float) -> None
     given = ((10, "parameter", "1000x10"), (11, "parameter", "8"))
     fused = tuple(instruction(*one) for one in (*given, *inside))
     fusion = instruction(1, "fusion", "8x10")
-    program = Program(1, {1: (fusion,), 2: fused}, Tables(), {})
+    program = Program(1, {1: (fusion,), 2: fused}, ((), (), (), ()), {})
     assert program.bytes(fusion) == moved
 
 

@@ -9,51 +9,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.xla.proto import Message, entry
+from jaxtui.xla.proto import Proto, entry
 from tests.measure.spaces import message
 
-INNER = Message(lambda x=0: x, {1: ("x", "int")})
-EVERY: Message[dict[str, Any]] = Message(
-    dict,
+INNER = Proto({1: ("x", "int")})
+EVERY = Proto(
     {
-        1: ("whole", "int"),
-        2: ("natural", "uint"),
-        3: ("real", "double"),
-        4: ("text", "text"),
-        5: ("raw", "bytes"),
+        1: ("value", "int"),
+        2: ("value", "uint"),
+        3: ("value", "double"),
+        4: ("value", "text"),
+        5: ("value", "bytes"),
         6: ("inner", INNER),
         7: ("many", ["int"]),
         8: ("inners", [INNER]),
         9: ("map", [entry(INNER)]),
     },
+    lambda *values: values,
 )
-EVERY.add(10, "self", EVERY)
+EVERY.add(10, "selves", [EVERY])
+
+EMPTY = (0, 0, (), (), (), ())
+NAMES = ("value", "inner", "many", "inners", "map", "selves")
 
 
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    ("fields", "changed"),
     [
-        ([(1, -1), (2, 2**64 - 1)], {"whole": -1, "natural": 2**64 - 1}),
+        ([(1, -1)], {"value": -1}),
+        ([(2, 2**64 - 1)], {"value": 2**64 - 1}),
+        ([(3, 0.5)], {"value": 0.5}),
+        ([(4, b"\xff")], {"value": "\ufffd"}),
+        ([(5, b"\xff")], {"value": b"\xff"}),
+        # The last one counts.
         (
-            [(3, 0.5), (4, b"\xff"), (5, b"\xff")],
-            {"real": 0.5, "text": "\ufffd", "raw": b"\xff"},
+            [(1, 3), (4, b"x"), (6, b"\x08\x05"), (6, b"\x08\x07")],
+            {"value": "x", "inner": 7},
         ),
-        ([(6, b"\x08\x05"), (6, b"\x08\x07")], {"inner": 7}),
         # Packed, and one by one.
         ([(7, b"\x05\xac\x02"), (7, -1)], {"many": [5, 300, -1]}),
+        ([(7, -1), (7, b"\x05\xac\x02")], {"many": [-1, 5, 300]}),
         ([(8, b""), (8, b"\x08\x05")], {"inners": [0, 5]}),
-        (
-            [(9, message((1, 3), (2, b"\x08\x05"))), (9, b"")],
-            {"map": [(3, 5), (0, None)]},
-        ),
-        ([(10, message((1, 1)))], {"self": {"whole": 1}}),
+        ([(9, message((1, 3), (2, b"\x08\x05"))), (9, b"")], {"map": [[3, 5], [0, 0]]}),
+        ([(10, message((1, 1)))], {"selves": [(1, *EMPTY[1:])]}),
         # Of a later version, or of another kind.
         ([(77, b"new"), (78, 5), (79, 0.5)], {}),
         ([(1, b"five"), (4, 5), (3, 5), (7, 0.5), (6, 9)], {}),
     ],
 )
-def test_fields_are_decoded(fields: Any, expected: dict[str, Any]) -> None:
-    assert EVERY.decode(message(*fields)) == expected
+def test_fields_are_decoded(fields: Any, changed: dict[str, Any]) -> None:
+    values = dict(zip(NAMES, EMPTY, strict=True)) | changed
+    assert EVERY.decode(message(*fields)) == tuple(values.values())
 
 
 def nested(levels: int) -> bytes:

@@ -45,7 +45,7 @@ def named(ran: Sequence[Kernel], programs: Mapping[str, Program]) -> list[Kernel
     by_key: dict[tuple[str, str, Hashable], _Place] = {}
     for (program, device), names in nodes.items():
         if any(isinstance(node, tuple) for node in names):
-            sequence = list(programs[program].sequence())
+            sequence = list(programs[program].running())
             matches = _places(list(names.values()), sequence)
             keys = ((program, device, node) for node in names)
             by_key |= zip(keys, matches, strict=True)

@@ -10,14 +10,14 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import jax
 
 from jaxtui.measure.devices import probe
 from jaxtui.measure.profile.programs import HIDDEN
 from jaxtui.model.profile import Frame, Holding
-from jaxtui.xla.proto import Message
+from jaxtui.xla.proto import Proto
 
 MOST_BYTES = 64 * 2**20
 """Of a profile, inflated: it has a stack for each place that made a buffer."""
@@ -52,41 +52,18 @@ def read(data: bytes) -> tuple[Holding, ...]:
     )
 
 
-class _Sample(NamedTuple):
-    places: Sequence[int] = ()
-    values: Sequence[int] = (0, 0)
-    """Number and bytes."""
-
-
-class _Line(NamedTuple):
-    function: int = 0
-    number: int = 0
-
-
-class _Location(NamedTuple):
-    id: int = 0
-    lines: Sequence[_Line] = ()
-    """The innermost first."""
-
-
-class _Function(NamedTuple):
-    id: int = 0
-    name: int = 0
-    file: int = 0
-
-
 def _samples(
-    samples: Sequence[_Sample] = (),
-    locations: Sequence[_Location] = (),
-    functions: Sequence[_Function] = (),
-    texts: Sequence[str] = (),
+    samples: Sequence[Any],
+    locations: Sequence[Any],
+    functions: Sequence[tuple[int, int, int]],
+    texts: Sequence[str],
 ) -> list[tuple[int, int, list[Frame]]]:
     """Number and bytes of the buffers of each stack, the innermost line first."""
-    names = {each.id: (texts[each.name], texts[each.file]) for each in functions}
+    names = {key: (texts[name], texts[file]) for key, name, file in functions}
     lines: dict[int, list[Frame]] = {}
-    for location in locations:
-        frames = lines[location.id] = []
-        for function, number in location.lines:
+    for key, inlined in locations:
+        frames = lines[key] = []
+        for function, number in inlined:
             name, file = names.get(function, ("", ""))
             frames.append(Frame(file=file, line=number, function=name))
     return [
@@ -95,18 +72,15 @@ def _samples(
     ]
 
 
-_SAMPLE = Message(_Sample, {1: ("places", ["int"]), 2: ("values", ["int"])})
-_LINE = Message(_Line, {1: ("function", "int"), 2: ("number", "int")})
-_LOCATION = Message(_Location, {1: ("id", "int"), 4: ("lines", [_LINE])})
-_FUNCTION = Message(
-    _Function, {1: ("id", "int"), 2: ("name", "int"), 4: ("file", "int")}
-)
-_PROFILE = Message(
-    _samples,
+_SAMPLE = Proto({1: ("places", ["int"]), 2: ("values", ["int"])})
+_LINE = Proto({1: ("function", "int"), 2: ("number", "int")})
+_FUNCTION = Proto({1: ("id", "int"), 2: ("name", "int"), 4: ("file", "int")})
+_PROFILE = Proto(
     {
         2: ("samples", [_SAMPLE]),
-        4: ("locations", [_LOCATION]),
+        4: ("locations", [Proto({1: ("id", "int"), 4: ("lines", [_LINE])})]),
         5: ("functions", [_FUNCTION]),
         6: ("texts", ["text"]),
     },
+    _samples,
 )

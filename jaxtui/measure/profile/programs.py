@@ -21,7 +21,7 @@ from jaxtui.model.own import XLA_DTYPES
 from jaxtui.model.profile import Frame, KernelKind, Share
 from jaxtui.xla import peaks
 from jaxtui.xla.kernels import DEVICES, Kernel
-from jaxtui.xla.programs import NO_WORK, Instruction, Program, SourceLine, read_traced
+from jaxtui.xla.programs import COLLECTIVES, NO_WORK, Instruction, Program, read_traced
 from jaxtui.xla.traces import Space, Stat
 
 _PACKAGE = Path(__file__).parents[2]
@@ -36,16 +36,7 @@ HIDDEN = (
 )
 """Files that call the profiled code; the ops of the catalogue are shown."""
 
-_COLLECTIVES = (
-    "all-gather",
-    "all-reduce",
-    "all-to-all",
-    "collective",
-    "ragged-all-to-all",
-    "recv",
-    "reduce-scatter",
-    "send",
-)
+_COLLECTIVES = (*COLLECTIVES, "collective", "recv", "send")
 _COPIES = (
     "async-copy",
     "copy",
@@ -207,7 +198,7 @@ class Programs:
             yield self._share(_source(kernel))
             return
         program, instruction = match
-        weights: Counter[tuple[SourceLine, ...]] = Counter()
+        weights: Counter[tuple[Frame, ...]] = Counter()
         for inner in program.inside(instruction):
             if inner.opcode not in NO_WORK and (stack := program.stack(inner)):
                 weights[stack] += program.work(inner)  # type: ignore[assignment]
@@ -219,12 +210,8 @@ class Programs:
         for stack, weight in weights.most_common() if whole else ():
             yield self._share(stack, weight / whole)
 
-    def _share(self, lines: Iterable[SourceLine], part: float = 1.0) -> Share:
-        frames = [
-            Frame(file=file, line=line, function=function)
-            for file, line, function in lines
-            if not file.startswith(HIDDEN)
-        ]
+    def _share(self, lines: Iterable[Frame], part: float = 1.0) -> Share:
+        frames = [frame for frame in lines if not frame.file.startswith(HIDDEN)]
         places = (self.frames.setdefault(f, len(self.frames)) for f in frames)
         return Share(part=part, stack=tuple(places))
 
@@ -243,10 +230,10 @@ def kind_of(name: str, category: str) -> KernelKind:
     return "compute"
 
 
-def _source(kernel: Kernel) -> Iterator[SourceLine]:
+def _source(kernel: Kernel) -> Iterator[Frame]:
     """The stack that a TPU writes into its trace, the innermost last."""
     stack = str(kernel.stats.get("source_stack", "")).strip().splitlines()
     for text in reversed(stack or [str(kernel.stats.get("source", ""))]):
         file, *numbers = text.strip().split(":")
         if file and numbers and numbers[0].isdigit():
-            yield SourceLine(file, int(numbers[0]), "")
+            yield Frame(file=file, line=int(numbers[0]), function="")
