@@ -240,7 +240,7 @@ class BaseApp(App[None]):
         self.copy_to_clipboard(visible(text))
         return "copied if the terminal allows it"
 
-    def take_away(self, text: str, name: str) -> None:
+    def copy_to_file(self, text: str, name: str) -> None:
         """Copy a text, keep it in a file beside the history and say where.
 
         Args:

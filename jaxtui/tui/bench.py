@@ -245,9 +245,9 @@ class BenchPane(CasePane):
         self.query_one(Results).tell_keys([] if edited else hints)
         if self.state.run is not None and edited and target is not None:
             first, *more = hints
-            self.form.entitle("what to time", [first._replace(about=about), *more])
+            self.form.set_title("what to time", [first._replace(about=about), *more])
         else:
-            self.form.entitle("what to time", self.form.hints)
+            self.form.set_title("what to time", self.form.hints)
 
     def take_focus(self) -> None:
         if self.state.run is not None and self.form.folded:
@@ -406,7 +406,7 @@ class BenchPane(CasePane):
 
     def action_copy(self) -> None:
         if (run := self.session.state.run) is not None:
-            self.base.take_away(report.text(bench.report(run)), "results.txt")
+            self.base.copy_to_file(report.text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
         state = self.session.state

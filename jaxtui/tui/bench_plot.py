@@ -71,7 +71,7 @@ class Side(Vertical):
     def draw(self, case: CaseState, colors: Sequence[Color]) -> None:
         measured = case.measurement
         title = f"phases of {short_label(case.case)} · log scale"
-        self.query_one("#phases-panel", Panel).entitle(title)
+        self.query_one("#phases-panel", Panel).set_title(title)
         self.query_one("#phases", Paper).show(
             partial(
                 phases.bars,
@@ -84,7 +84,7 @@ class Side(Vertical):
         )
         spread = calls.histogram(case, colors)
         title = spread.title if spread else "no calls yet"
-        self.query_one("#spread-panel", Panel).entitle(title)
+        self.query_one("#spread-panel", Panel).set_title(title)
         drawn = replace(spread, title="").rows if spread else None
         self.query_one("#spread", PlotView).show(drawn)
 
@@ -138,7 +138,7 @@ class Pictures(Horizontal):
             return
         colors, view = series_colors(self.app.theme_variables), view_of(state)
         title, picture, text = plot(state, state.case_index, view, colors, state.metric)
-        self.query_one("#plot-panel", Panel).entitle(
+        self.query_one("#plot-panel", Panel).set_title(
             title, [hint(self, "view", _next(state))]
         )
         subject = run.origin, view, view != "sweep" and state.case_index

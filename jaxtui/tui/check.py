@@ -48,7 +48,7 @@ class CheckPanel(Panel):
             ]
             if judged.devices:
                 hints += [hint(self, "check('full')", "full"), hint(self, "copy")]
-        self.entitle(report.title, hints)
+        self.set_title(report.title, hints)
         self._verdict.show(lambda width: fold(report.verdict, width))
         # The figures stand last: what is wrong is in sight.
         remarks = replace(report, verdict=(), tables=())

@@ -269,16 +269,16 @@ class Classroom(LoopScreen):
                 Hint("← →", "change"),
                 hint(self, "recorded"),
             )
-        program.entitle(f"f = {self.loop.case.label}", hints)
+        program.set_title(f"f = {self.loop.case.label}", hints)
         program.query_one(Paper).show(lambda _: scene.program())
         for name in CLOCKS:
             reading, state = scene.clock(name)
             panel = self.query_one(f"#{name}", Panel)
-            panel.entitle(f"{name}, {scene.unit.name}")
+            panel.set_title(f"{name}, {scene.unit.name}")
             panel.query_one(Figure).update(reading)
             panel.query_one(Static).update(state, layout=False)
         bars = self.query_one("#bars", Panel)
-        bars.entitle(scene.bars_title())
+        bars.set_title(scene.bars_title())
         thick = 1 if self.has_class("-flat") else 3 if self.has_class("-tall") else 2
         bars.query_one(Paper).show(lambda width: scene.bars(width, thick))
         hero = self.query_one("#hero", Paper)

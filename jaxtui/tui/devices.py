@@ -228,7 +228,7 @@ class DevicesPane(CasePane):
         load.set_class(single, "-framed")
         load.display = bool(self.state.devices)
         device = self.state.device
-        panel.entitle(f"details · {device.name}" if device else "details")
+        panel.set_title(f"details · {device.name}" if device else "details")
         judged = self.shown_check
         if wide and judged is not None and len(judged.devices) == 1:
             judged = None  # its panel stands beside the details
@@ -305,9 +305,9 @@ class DevicesPane(CasePane):
     def action_copy(self) -> None:
         if (judged := self.shown_check) is not None:
             built = check_view.build(judged, self.session.state.host)
-            self.base.take_away(report.text(built), "check.txt")
+            self.base.copy_to_file(report.text(built), "check.txt")
         elif (run := self.session.state.run) is not None:
-            self.base.take_away(report.text(bench.report(run)), "results.txt")
+            self.base.copy_to_file(report.text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
         from jaxtui.tui.export import check_screen, devices_screen, run_screen
@@ -450,7 +450,7 @@ class FirstMinute(Panel):
             findings: of the machine, told here until there are figures.
         """
         case = _shown_case(state)
-        self._entitle(state, offer, case)
+        self._set_title(state, offer, case)
         height = self.content_size.height
         self._words.show(partial(_lines, state, offer, findings, case, height))
         clocks = stopwatch.of_case(case) if case and not case.failure else None
@@ -467,7 +467,7 @@ class FirstMinute(Panel):
         if picture is not None and self.has_class("-ran"):
             self._plot.show(replace(picture, title="").rows)
 
-    def _entitle(
+    def _set_title(
         self,
         state: State,
         offer: Experiment | None,
@@ -477,7 +477,7 @@ class FirstMinute(Panel):
         target = case.case if case else offered
         title = "why did my stopwatch lie?"
         if state.engine == "failed" and case is None:
-            self.entitle("no engine", [hint(self, "retry", "try again")])
+            self.set_title("no engine", [hint(self, "retry", "try again")])
             return
         if target is not None:
             title += f"  {target.label}"
@@ -495,7 +495,7 @@ class FirstMinute(Panel):
                 hint(self, "class"),
                 hint(self, "edit"),
             ]
-        self.entitle(title, hints)
+        self.set_title(title, hints)
 
 
 def _lines(

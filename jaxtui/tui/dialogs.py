@@ -68,9 +68,9 @@ class Page(ModalScreen[None]):
 
     def action_copy(self) -> None:
         app = base(self)
-        app.take_away(self._plain, self._file)
+        app.copy_to_file(self._plain, self._file)
         answer = self.query_one("#page-file", Label)
-        answer.update(words.said(app.session.state.message))
+        answer.update(words.to_text(app.session.state.message))
         # It stands below a text that may be longer than the screen.
         self.query_one("#page").scroll_end(animate=False)
 

@@ -254,7 +254,7 @@ class HistoryPane(Pane):
         self.set_class(self.app.size.height < SHORT, "-short")
         actions = ("take", "mark", "filter", "delete") if past.rows else ()
         hints = [hint(self, action) for action in actions]
-        self.query_one("#history-list", Panel).entitle(counted(past), hints)
+        self.query_one("#history-list", Panel).set_title(counted(past), hints)
         self.query_one("#history-empty", Static).update(instead(past))
         title, paper = "measurement", self.query_one(Paper)
         if (pair := past.pair) is not None:
@@ -263,7 +263,7 @@ class HistoryPane(Pane):
         elif (entry := past.entry) is not None:
             title = entry.measurement.case.label
             paper.show(partial(lines, view.report(entry)))
-        self.query_one("#history-detail", Panel).entitle(title)
+        self.query_one("#history-detail", Panel).set_title(title)
 
     def set_wide(self, wide: bool) -> None:
         self.set_class(wide, "-wide")

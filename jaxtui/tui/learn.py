@@ -110,7 +110,7 @@ class LessonList(Container):
                 names.replace_option_prompt_at_index(index, text)
         every = [step for steps in done for step in steps]
         title = f"lessons · {sum(every)} of {len(every)} steps done"
-        self.query_one("#lesson-list", Panel).entitle(title)
+        self.query_one("#lesson-list", Panel).set_title(title)
         self._describe()
 
     def on_resize(self) -> None:
@@ -129,7 +129,7 @@ class LessonList(Container):
             return
         lesson, wide = course.lessons[index], self.has_class("-wide")
         command = f"jaxtui learn {lesson.name}"
-        self.query_one("#lesson-about", Panel).entitle(lesson.title, [command])
+        self.query_one("#lesson-about", Panel).set_title(lesson.title, [command])
 
         def write(width: int) -> list[Line]:
             troubles = (
@@ -482,7 +482,7 @@ class LearnPane(Pane):
 
     def action_copy(self) -> None:
         if (page := self._page()) is not None:
-            self.base.take_away(page.text(), "lesson.txt")
+            self.base.copy_to_file(page.text(), "lesson.txt")
 
     def action_export(self) -> None:
         if (page := self._page()) is not None:

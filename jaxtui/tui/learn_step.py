@@ -124,7 +124,7 @@ class StepView(Container):
         for name, (write, title, hints) in panels.items():
             panel = self.query_one(f"#step-{name}", Panel)
             panel.display = write is not None
-            panel.entitle(title, hints)
+            panel.set_title(title, hints)
             if write is not None:
                 panel.query_one(Paper).show(write)
         conclusion = page.figures.conclusion if page.stage == "done" else None

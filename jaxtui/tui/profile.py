@@ -110,7 +110,7 @@ class ProfileScreen(CaseScreen):
     def on_mount(self) -> None:
         self.add_class("-waiting")
         title = self.work.case.label if self.work else str(self._trace)
-        self.query_one("#step", Panel).entitle(title)
+        self.query_one("#step", Panel).set_title(title)
         # Until then there are no parts to write into.
         self.call_after_refresh(self._begin)
 
@@ -166,12 +166,12 @@ class ProfileScreen(CaseScreen):
         width = max(rows.content_size.width, 30)
         rows.fill(lists.row_lines(self._profile, self._rows, self._by, width))
         about = f" of {self._line.name}" if self._line else ""
-        self.query_one("#rows", Panel).entitle(
+        self.query_one("#rows", Panel).set_title(
             f"kernels by {self._by}{about}",
             [hint(self, "view", f"by {self._next}"), Hint("Enter", "lines", "enter")],
         )
         about = f" of {self._row.key}" if self._row else ""
-        self.query_one("#source", Panel).entitle(
+        self.query_one("#source", Panel).set_title(
             f"source{about}", [Hint("Enter", "kernels", "enter")]
         )
 
@@ -233,7 +233,7 @@ class ProfileScreen(CaseScreen):
     def action_copy(self) -> None:
         if self._profile is not None:
             report = text(view.report(self._profile))
-            self.base.take_away(report, "profile.txt")
+            self.base.copy_to_file(report, "profile.txt")
 
     def action_back(self) -> None:
         if self._line or self._row:

@@ -101,7 +101,7 @@ class ProgramScreen(CaseScreen):
             for number, name in enumerate(SECTIONS)
         ]
         panel = self.query_one(Panel)
-        panel.entitle("", [self._label])
+        panel.set_title("", [self._label])
         panel.border_title = Content.assemble(*names)
         text = self.query_one(Log)
         text.clear()
@@ -139,8 +139,8 @@ class ProgramScreen(CaseScreen):
         whole = self._texts[self._section]
         if SECTIONS[self._section] == "HLO":
             whole = self._inspected.hlo
-        self.base.take_away(whole, _FILES[self._section])
-        self._say(words.said(self.base.session.state.message))
+        self.base.copy_to_file(whole, _FILES[self._section])
+        self._say(words.to_text(self.base.session.state.message))
 
     def action_search(self) -> None:
         entry = self.query_one(Input)

@@ -117,7 +117,7 @@ class RecordedScreen(Modal):
         panel = self.query_one("#recorded-devices", Panel)
         title = f"devices · {devices.title(self._devices)}"
         hints = [hint(self, "choose")]
-        panel.entitle(title, hints)
+        panel.set_title(title, hints)
         natural = sum(item.width + 2 for item in columns) + 3
         panel.styles.width = min(
             max(natural, len(title) + 6, hints_width(hints) + 6), width - 24

@@ -207,7 +207,7 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
             kept = "; its numbers stay" * any(one.measurement for one in run.cases)
             return f"Stopped after {run.elapsed_seconds:.1f} s{kept}."
         case "crashed":
-            return words.headed(words.LOST)
+            return words.with_label(words.LOST)
         case _:
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
 
@@ -215,7 +215,7 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
 def _said(state: State, message: Remark | str) -> str:
     """Write a message; a problem of the machine comes with advice, if that fits."""
     if isinstance(message, str) or message not in state.findings:
-        return words.said(message)
+        return words.to_text(message)
     worse = [finding for finding in state.findings if finding.severity != "info"]
     more = sum(finding != message for finding in worse)
     text = words.text(message) + f" (d: {more} more)" * bool(more)

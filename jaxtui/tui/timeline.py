@@ -130,7 +130,7 @@ class CallPanel(Panel):
     def show(self, line: Timeline, index: int, measured: LoopMeasured | None) -> None:
         """Say what happened in a call."""
         in_range = 0 <= index < line.calls
-        self.entitle(f"call {index + 1} of {line.calls}" if in_range else "call")
+        self.set_title(f"call {index + 1} of {line.calls}" if in_range else "call")
         inline = measured is not None and measured.inline
 
         words = view.call_text(line, index, inline=inline)
@@ -233,7 +233,7 @@ class TimelineScreen(LoopScreen):
         """Play the repeat; pause and resume."""
         if self.playback is not None:
             self.playback = self.playback.toggled(self.base.clock())
-            self._entitle()
+            self._set_title()
         elif self.complete:
             self.play(self.lanes.shot.line.total, slow=self.slow)
 
@@ -241,7 +241,7 @@ class TimelineScreen(LoopScreen):
         self.slow = not self.slow
         if self.playback is not None:
             self.playback = self.playback.at_speed(self.slow, self.base.clock())
-            self._entitle()
+            self._set_title()
         else:
             self.action_play()
 
@@ -284,7 +284,7 @@ class TimelineScreen(LoopScreen):
             shot = replace(shot, line=line) if same else Shot(line)
             self._calls, self._measured = calls, measured
         self.lanes.shot = replace(shot, complete=self.complete)
-        self._entitle()
+        self._set_title()
         self._show_figures()
         self._show_call()
         if changed:
@@ -292,14 +292,14 @@ class TimelineScreen(LoopScreen):
 
     def show_moment(self, time: float) -> None:
         self.lanes.shot = self.lanes.shot.playing(time)
-        self._entitle()
+        self._set_title()
         self._show_figures(time)
         self._show_call()
 
     def end_playback(self) -> None:
         self._show_still()
 
-    def _entitle(self) -> None:
+    def _set_title(self) -> None:
         loop, job = self.loop, self.job
         count = fmt.plural(loop.calls, "call")
         hints = [
@@ -308,7 +308,7 @@ class TimelineScreen(LoopScreen):
             Hint("+ −", count),
             hint(self, "class"),
         ]
-        self.query_one("#figures", Panel).entitle(loop.case.label, hints)
+        self.query_one("#figures", Panel).set_title(loop.case.label, hints)
         shot = self.lanes.shot
         source = "measured" if shot.line.measured else "inferred"
         if self.measured is not None and self.measured.inline:
@@ -320,7 +320,7 @@ class TimelineScreen(LoopScreen):
             title += f" · one {'traced' if self.measured.traced else 'watched'} repeat"
         elif self.complete and job is not None and job.outcome is None:
             title += " · first repeat, refining"
-        self.query_one("#lanes", Panel).entitle(title)
+        self.query_one("#lanes", Panel).set_title(title)
 
     @property
     def _report(self) -> Report:

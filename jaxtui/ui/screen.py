@@ -112,7 +112,7 @@ class ReportScreen(Modal):
 
     def action_copy(self) -> None:
         report = self.OUTCOME.report(self.result, self.base.session.state)
-        self.base.take_away(f"{terminal(report, None)}\n", f"{self.PURPOSE}.txt")
+        self.base.copy_to_file(f"{terminal(report, None)}\n", f"{self.PURPOSE}.txt")
 
     def action_export(self) -> None:
         state = self.base.session.state

@@ -392,7 +392,7 @@ def encode(document: object) -> bytes:
 
     Its remarks have their words.
     """
-    return visible_json(encoded(words.spoken(document))) + b"\n"
+    return visible_json(encoded(words.with_text(document))) + b"\n"
 
 
 # Read again.

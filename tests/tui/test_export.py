@@ -381,7 +381,7 @@ async def test_a_copy_leaves_the_working_directory_alone(
     app = JaxtuiApp(FakeEngine())
     async with app.run_test():
         for text in ("first", "second"):
-            app.take_away(text, "results.txt")
+            app.copy_to_file(text, "results.txt")
             assert app.clipboard == text
         (path,) = (tmp_path / "data" / "copied").iterdir()
         assert path.read_text() == "second"
@@ -391,6 +391,6 @@ async def test_a_copy_leaves_the_working_directory_alone(
         assert str(path) in app.session.state.message
         # Where there is no room for it, nor on the way to the clipboard.
         monkeypatch.setenv("JAXTUI_DATA", str(path))
-        app.take_away("third", "results.txt")
+        app.copy_to_file("third", "results.txt")
         assert "no file" in app.session.state.message
     assert not [*work.iterdir()]

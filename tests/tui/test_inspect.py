@@ -123,7 +123,7 @@ async def test_every_text_can_be_read_searched_and_copied(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied: list[tuple[str, str]] = []
-    monkeypatch.setattr(JaxtuiApp, "take_away", lambda _, *what: copied.append(what))
+    monkeypatch.setattr(JaxtuiApp, "copy_to_file", lambda _, *what: copied.append(what))
     engine = quiet_engine()
     app = app_on(engine)
     async with app.run_test(size=size) as pilot:
@@ -193,5 +193,5 @@ async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() ->
         await pilot.pause()
         app.query_one(BenchPane).perform("program")
         running = words.text(RUNNING)
-        await until(pilot, lambda: words.said(app.session.state.message) == running)
+        await until(pilot, lambda: words.to_text(app.session.state.message) == running)
         assert not isinstance(app.screen, ProgramScreen)

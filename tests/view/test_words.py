@@ -12,7 +12,7 @@ from jaxtui.model import Remark
 from jaxtui.view import document, words
 from jaxtui.view.words import Words
 
-MAKES = ("Remark", "Message", "words.of")
+MAKES = ("Remark", "Message")
 """What takes a code, beside ``of`` of an exception."""
 
 HOUSE = Path(jaxtui.__file__).parent

@@ -107,7 +107,7 @@ class AuditScreen(Modal):
         yield KeysLine()
 
     def on_mount(self) -> None:
-        self.query_one("#audit-verdict", Panel).entitle(shlex.join(self._program))
+        self.query_one("#audit-verdict", Panel).set_title(shlex.join(self._program))
         self.action_again()
 
     def on_resize(self) -> None:
@@ -178,7 +178,7 @@ class AuditScreen(Modal):
         self.query_one("#audit-verdict", Panel).query_one(Paper).show(self._head)
         self.query_one("#audit-about", Panel).query_one(Paper).show(self._about)
         name = Path(self._file).name
-        self.query_one("#audit-source", Panel).entitle(name, [hint(self, "next")])
+        self.query_one("#audit-source", Panel).set_title(name, [hint(self, "next")])
 
     def _head(self, width: int) -> list[Line]:
         if self._audit is None:
@@ -211,7 +211,7 @@ class AuditScreen(Modal):
         place = self._place
         title = "" if place is None else f"line {place.line}"
         panel = self.query_one("#audit-about", Panel)
-        panel.entitle(title)
+        panel.set_title(title)
         panel.query_one(Paper).show(self._about)
 
     # Keys.
@@ -246,7 +246,7 @@ class AuditScreen(Modal):
     def action_copy(self) -> None:
         if self._audit is not None:
             report = text(view.report(self._audit))
-            self.base.take_away(report, "audit.txt")
+            self.base.copy_to_file(report, "audit.txt")
 
     def action_back(self) -> None:
         self.workers.cancel_node(self)

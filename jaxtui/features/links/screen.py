@@ -148,7 +148,7 @@ class LinksScreen(ReportScreen):
         again = hint(self, "again", "" if heat.scale else "time")
         hints = [again, hint(self, "view", other), Hint("+ −", "size")]
         title = f"links · {heat.title} · row → column" if heat.scale else "links"
-        self.query_one("#links-pairs", Panel).entitle(title, hints)
+        self.query_one("#links-pairs", Panel).set_title(title, hints)
         self._show_pair(heat)
         said = Report("", headline(links) if links.links else "", notes=links.notes)
         self.query_one("#links-words", Sheet).show(said)

@@ -176,7 +176,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         if self._multiple:
             hints.append(Hint("Space", "mark", "space"))
         title = f"{self._typed}▏" if self._typed else "type to filter"
-        self.query_one(Panel).entitle(title, hints)
+        self.query_one(Panel).set_title(title, hints)
 
     def on_key(self, event: events.Key) -> None:
         """Type on; no name has a blank, which marks."""

@@ -178,7 +178,7 @@ class Hardware(Horizontal):
         names = tuple(one.name for one in every)
         self.table.show(names, columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
-        panel.entitle(title, hints)
+        panel.set_title(title, hints)
         wide = max(sum(one.width + gap for one in columns) - gap + 5, words)
         fitted = min(wide, width)
         alone = not beside.display and not self.is_single
@@ -200,7 +200,7 @@ class Hardware(Horizontal):
             if state.rates:
                 keys.append(hint(self, "colour", "rates"))
             shown = f"map · {heat.title}" if heat else _map_title(every, checked)
-            beside.entitle(shown, keys)
+            beside.set_title(shown, keys)
             if beside.display and rows < MOST:
                 chips = replace(chipmap.layout(every), marks=marks, legend=legend)
                 drawing = chipmap.render(chips, inside, 4, device.name)

@@ -62,7 +62,7 @@ class LoadPanel(Panel):
         self._devices.append([device for device in state.devices if device.memory])
         if state.accelerator is not None and not state.busy:
             app.background(app.session.engine.refresh_memory, "memory", exclusive=True)
-        self.entitle(
+        self.set_title(
             document.machine(state.host, "hostname", "cpu", by=" · ") or "load"
         )
         if self.screen is app.screen:

@@ -111,9 +111,9 @@ class Panel(Vertical):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._hints: tuple[Hint, ...] = ()
-        self.entitle(title, hints)
+        self.set_title(title, hints)
 
-    def entitle(self, title: str, hints: Hints | None = None) -> None:
+    def set_title(self, title: str, hints: Hints | None = None) -> None:
         """Write other words into the borders; the same ones draw nothing."""
         if (self.border_title or "") != Content(title).markup:
             self.border_title = Content(title) if title else None

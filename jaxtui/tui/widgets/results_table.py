@@ -47,7 +47,7 @@ class LogPanel(Panel):
         self._written: tuple[str, ...] | None = None
 
     def compose(self) -> ComposeResult:
-        self.entitle("what XLA printed", [hint(self, "details", "close")])
+        self.set_title("what XLA printed", [hint(self, "details", "close")])
         yield RichLog(max_lines=MAXIMUM_LOG_LINES, wrap=True)
 
     def watch_state(self) -> None:
@@ -111,7 +111,7 @@ class Results(Panel):
         label = "" if case is None else short_label(case.case)
         table = self.query_one(ResultsTable)
         notes = hint(table, "select_cursor", about=label)
-        self.entitle(f"results{whole}", [notes, *hints])
+        self.set_title(f"results{whole}", [notes, *hints])
 
     @on(Grid.Chosen)
     def _chosen(self, event: Grid.Chosen) -> None:

@@ -1,7 +1,7 @@
 """The words of every remark: a short label, a sentence, and what to do about it.
 
-They stand here and nowhere else. A column of the house has a file of its own, whose
-``WORDS`` maps codes to ``Words``. The voice is that of JAX's own documentation: who
+They stand here and nowhere else, in one file per feature, whose ``WORDS`` maps codes to
+``Words``. The voice is that of JAX's own documentation: who
 does what, the number first, what to do last.
 """
 
@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from jaxtui.model.base import Record
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.model.remark import Remark
 from jaxtui.registry import parts
 from jaxtui.view.words import (
     bench,
@@ -39,20 +39,19 @@ __all__ = [
     "Words",
     "advice",
     "brief",
-    "headed",
     "in_full",
     "label",
-    "of",
-    "said",
     "sentence",
-    "spoken",
     "text",
+    "to_text",
     "why",
+    "with_label",
+    "with_text",
 ]
 
 
 class Failed(Protocol):
-    """What ended without its result."""
+    """An event that ends without its result."""
 
     @property
     def remark(self) -> Remark: ...
@@ -79,10 +78,10 @@ TABLE = {
     for column in (*_COLUMNS, *parts("words"))
     for code, entry in column.WORDS.items()
 }
-"""By code. A second language is another table."""
+"""The words by code. A second language is another table."""
 
 LOST = Remark("incomplete", {"during": "run"})
-"""What a run says whose engine died."""
+"""The remark on a run whose engine died."""
 
 
 def label(remark: Remark) -> str:
@@ -92,7 +91,7 @@ def label(remark: Remark) -> str:
 
 
 def sentence(remark: Remark) -> str:
-    """What is the matter.
+    """Return the sentence of a remark.
 
     A remark of a document says what it was written with; one whose code is not known,
     as of a later version, says its original text.
@@ -104,7 +103,7 @@ def sentence(remark: Remark) -> str:
 
 
 def advice(remark: Remark) -> str:
-    """What to do about it; may be empty."""
+    """Return the advice of a remark; may be empty."""
     words = TABLE.get(remark.code)
     if words is None or remark.text is not msgspec.UNSET:
         return ""
@@ -112,7 +111,7 @@ def advice(remark: Remark) -> str:
 
 
 def brief(remark: Remark) -> str:
-    """What is the matter of any number of rows, in a line."""
+    """Return the sentence of a remark for any number of rows, in a line."""
     words = TABLE.get(remark.code)
     if words is not None and words.brief and remark.text is msgspec.UNSET:
         return written(words.brief, remark.facts)
@@ -120,46 +119,43 @@ def brief(remark: Remark) -> str:
 
 
 def text(remark: Remark) -> str:
-    """What is the matter, and what to do about it."""
+    """Return the sentence and the advice of a remark."""
     return f"{sentence(remark)} {advice(remark)}".rstrip()
 
 
-def of(code: str, **facts: Fact) -> str:
-    """The text of a code and its facts, where no record of it is kept."""
-    return text(Remark(code, facts))
-
-
-def headed(remark: Remark) -> str:
+def with_label(remark: Remark) -> str:
     """The text behind its label: ``Incomplete. The engine died …``."""
     return f"{label(remark).capitalize()}. {text(remark)}"
 
 
 def why(failed: Failed | None) -> str:
-    """What happened and what to do about it; empty where nothing failed."""
+    """Return the sentence and the advice of a failure; empty where nothing failed."""
     return text(failed.remark) if failed is not None else ""
 
 
 def in_full(failed: Failed) -> str:
-    """What happened and what to do about it, and below that the original text."""
+    """Return the sentence and the advice of a failure, and below them the original
+    text.
+    """
     return "\n".join(filter(None, (why(failed), failed.remark.detail)))
 
 
-def said(message: Remark | str) -> str:
+def to_text(message: Remark | str) -> str:
     """A remark in words; a text as it is."""
     return message if isinstance(message, str) else text(message)
 
 
-def spoken(record: object) -> object:
-    """The same record, in which every remark has its words: for a document."""
+def with_text(record: object) -> object:
+    """Return the record with the words of every remark: for a document."""
     if isinstance(record, Remark):
         return msgspec.structs.replace(record, text=text(record))
     if isinstance(record, Record):
         before = {name: getattr(record, name) for name in record.__struct_fields__}
-        after = {name: spoken(value) for name, value in before.items()}
+        after = {name: with_text(value) for name, value in before.items()}
         changed = {
             name: after[name] for name in after if after[name] is not before[name]
         }
         return msgspec.structs.replace(record, **changed) if changed else record
     if isinstance(record, Sequence) and record and isinstance(record[0], Record):
-        return tuple(spoken(item) for item in record)
+        return tuple(with_text(item) for item in record)
     return record

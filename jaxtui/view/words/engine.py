@@ -32,7 +32,7 @@ PHASES = {
     "warm-up": "in its warm-up",
     "snippet": "in its program",
 }
-"""Where an error surfaced, as the end of a sentence."""
+"""The phase in which an error surfaced, as the end of a sentence."""
 
 DOING = {
     "compiler-warm-up": "warming up the compiler",
@@ -51,7 +51,7 @@ DOING = {
     "tensorflow-import": "importing TensorFlow",
     "traced-repeat": "tracing the loop",
 }
-"""What a run does, by the code of ``Progress``; others are their own words."""
+"""The activity of a run, by the code of ``Progress``; others are their own words."""
 
 
 def doing(code: str, about: str = "") -> str:
@@ -69,7 +69,7 @@ def incomplete(during: str) -> str:
 
 
 def _when(facts: Facts) -> str:
-    """Where it happened, with a blank before; empty where that is not known."""
+    """Write the phase, with a blank before; empty where it is not known."""
     phase = facts.get("phase")
     if not phase:
         return ""
@@ -81,7 +81,7 @@ def _where(facts: Facts) -> str:
 
 
 PRINTED_CHARACTERS = 160
-"""Of what a program printed last."""
+"""The characters quoted of a program's last output."""
 
 
 def _memory(facts: Facts) -> str:
@@ -153,7 +153,7 @@ WAITS = {
     "inspection": "A longer limit waits longer.",
     "experiment": "A longer budget waits longer.",
 }
-"""By the work that was not over in time."""
+"""The advice by the work that was not over in time."""
 
 
 def starting_text(*, imported: bool, hardware: str) -> str:
