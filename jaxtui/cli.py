@@ -37,12 +37,13 @@ from jaxtui.commands.common import (
 )
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
-from jaxtui.registry import FEATURES, part
+from jaxtui.registry import COMMANDS as MOVED
+from jaxtui.registry import part
 from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
 
 COMMANDS = (
-    *FEATURES,
+    *MOVED,
     "bench",
     "check",
     "compare",
@@ -51,14 +52,13 @@ COMMANDS = (
     "devices",
     "history",
     "hlo",
-    "learn",
     "lie",
     "ops",
     "profile",
     "roofline",
     "schema",
 )
-"""The features that have a command, and the modules of ``jaxtui.commands``."""
+"""The commands of features, and the modules of ``jaxtui.commands``."""
 
 
 class Commands(click.Group):
@@ -71,8 +71,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         commands = (
-            part(cmd_name, "command")
-            if cmd_name in FEATURES
+            part(MOVED[cmd_name], "command")
+            if cmd_name in MOVED
             else import_module(f"jaxtui.commands.{cmd_name}")
         )
         command: click.Command = commands.command

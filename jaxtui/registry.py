@@ -11,7 +11,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-FEATURES = ("audit", "links")
+FEATURES = ("audit", "lessons", "links")
+
+COMMANDS = {"audit": "audit", "learn": "lessons", "links": "links"}
+"""The features of the commands."""
 
 
 def part(feature: str, trade: str) -> ModuleType:

@@ -54,7 +54,12 @@ FIRST_FRAME = "from jaxtui import cli\nimport jaxtui.tui.run, jaxtui.engine.clie
 
 LATER = {
     *("html.entities", "psutil", "plotext", "secrets", "statistics"),
-    *("jaxtui.tui.bench", "jaxtui.tui.learn", "jaxtui.tui.history", "jaxtui.lessons"),
+    *(
+        "jaxtui.tui.bench",
+        "jaxtui.features.lessons.screen",
+        "jaxtui.tui.history",
+        "jaxtui.features.lessons.content",
+    ),
     *(
         "jaxtui.features.audit.screen",
         "jaxtui.features.links.screen",

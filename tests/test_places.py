@@ -12,8 +12,8 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.analysis import baseline
+from jaxtui.features.lessons import progress
 from jaxtui.history.recording import Recording
-from jaxtui.lessons import progress
 from jaxtui.measure import own
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import CaseMeasured, Host, Ready, SelectionError

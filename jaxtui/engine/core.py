@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
@@ -36,6 +36,7 @@ from jaxtui.model import (
     Work,
 )
 from jaxtui.model.remark import Fact
+from jaxtui.registry import part
 
 if TYPE_CHECKING:
     from jaxtui.engine.hosts import Hosts
@@ -320,9 +321,8 @@ class Core:
 
                 return run_loop(work, stop=stop)
             case Snippet():
-                from jaxtui.measure.snippets import run_snippet
-
-                return run_snippet(work, stop=stop)
+                snippet = part("lessons", "measure").run_snippet(work, stop=stop)
+                return cast("Iterator[RunEvent]", snippet)
             case Check():
                 from jaxtui.measure.check.base import run_check
 

@@ -53,7 +53,7 @@ _Pane = TypeVar("_Pane", bound=Pane)
 
 LATE = {
     "bench": "jaxtui.tui.bench:BenchPane",
-    "learn": "jaxtui.tui.learn:LearnPane",
+    "learn": "jaxtui.features.lessons.screen:LearnPane",
     "history": "jaxtui.tui.history:HistoryPane",
 }
 """The panes of the tabs that are filled late, because their modules (all lessons,
@@ -533,7 +533,7 @@ class JaxtuiApp(BaseApp):
                     act = partial(self._perform_in, tab, binding.action)
                     title = f"{tab.capitalize()}: {binding.description}"
                     yield SystemCommand(title, binding.tooltip, act)
-        from jaxtui import lessons
+        lessons = part("lessons", "catalogue")
         from jaxtui.machine import topologies
         from jaxtui.tui.profile import open_trace
 
@@ -571,8 +571,7 @@ class JaxtuiApp(BaseApp):
     def _open_lesson(self, index: int) -> None:
         async def show() -> None:
             await self.fill("learn")
-            from jaxtui.tui.learn import LessonList
-
+            LessonList = part("lessons", "screen").LessonList  # noqa: N806
             for lessons in self.query(LessonList):
                 lessons.post_message(LessonList.Opened(index))
 

@@ -12,13 +12,12 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
-from jaxtui.registry import FEATURES, part
+from jaxtui.registry import parts
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.devices import WIDER, DevicesPane
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane
-from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.pane import Pane
 from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.recorded import RecordedScreen
@@ -37,11 +36,15 @@ PLACES: tuple[
 ] = (
     DevicesPane,
     Hardware,
-    *(getattr(part(name, "screen"), f"{name.title()}Screen") for name in FEATURES),
+    *(
+        kind
+        for screen in parts("screen")
+        for kind in vars(screen).values()
+        if getattr(kind, "HELP", "") and kind.__module__ == screen.__name__
+    ),
     BenchPane,
     PlotReader,
     RecordedScreen,
-    LearnPane,
     HistoryPane,
     TimelineScreen,
     ProfileScreen,
@@ -105,7 +108,7 @@ SAID = {
         *("× NumPy", "error", "transfer", "trace", "lower", "compile"),
         *("first run", "fetch", "notes", "flops/byte", "of roof"),
     ),
-    LearnPane.HELP: ("ready", "dispatch", "interval", "compile", "verdict"),
+    "On the tab Learn": ("ready", "dispatch", "interval", "compile", "verdict"),
     HistoryPane.HELP: (
         *("when", *_CASE, "ready", "interval", "rate", "host"),
         *("A, B", "not comparable", "cannot tell"),

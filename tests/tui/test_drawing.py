@@ -13,7 +13,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from jaxtui import lessons
+from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.history.store import History
 from jaxtui.model import CaseMeasured, CaseStarted, Experiment, RunEvent
 from jaxtui.tui.app import JaxtuiApp
@@ -21,9 +21,9 @@ from jaxtui.tui.status import StatusLine
 from jaxtui.tui.widgets.load import LoadPanel
 from tests.fake_engine import FakeEngine, began, begun, sampled, tpu_devices
 from tests.fake_engine import measurement as figures
+from tests.features.lessons.lessons_to_try import LESSONS
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import until, until_done, until_ready
-from tests.tui.lessons_to_try import LESSONS
 from tests.tui.test_keys import ENDED, soon_over
 
 NARROW, WIDE = (80, 24), (120, 40)

@@ -18,8 +18,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from jaxtui import cli, lessons
+from jaxtui import cli
 from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.features.lessons import catalogue as lessons
+from jaxtui.features.lessons.screen import LearnPane
 from jaxtui.format import bytes_text
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan, Remark
@@ -29,14 +31,13 @@ from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import CodeScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane, Past
-from jaxtui.tui.learn import LearnPane
 from jaxtui.view import words
 from jaxtui.view.document import Results
 from jaxtui.view.export import ExportError
 from tests.fake_engine import FakeEngine, tpu_devices, up
+from tests.features.lessons.lessons_to_try import LESSONS
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
-from tests.tui.lessons_to_try import LESSONS
 
 NARROW, WIDE = (80, 24), (120, 40)
 

@@ -17,7 +17,8 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
-from jaxtui import lessons
+from jaxtui.features.lessons import catalogue as lessons
+from jaxtui.features.lessons.screen import LearnPane
 from jaxtui.features.links.screen import LinksScreen
 from jaxtui.history.store import History
 from jaxtui.model import (
@@ -42,7 +43,6 @@ from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.history import HistoryPane, HistoryTable
-from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.program import ProgramScreen
@@ -53,9 +53,9 @@ from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
 from tests.fake_engine import FakeEngine, at_once, tpu_devices
+from tests.features.lessons.lessons_to_try import LESSONS
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
-from tests.tui.lessons_to_try import LESSONS
 
 SIZE = (120, 40)
 ENDED = RunFinished(outcome="complete", elapsed_seconds=1.0)

@@ -23,14 +23,13 @@ from jaxtui.view.words import (
     crossover,
     engine,
     hosts,
-    lessons,
     loops,
     machine,
     profile,
     programs,
     roofline,
 )
-from jaxtui.view.words.base import Facts, Words, written
+from jaxtui.wording import Facts, Words, written
 
 __all__ = [
     "LOST",
@@ -65,7 +64,6 @@ _COLUMNS = (
     crossover,
     engine,
     hosts,
-    lessons,
     loops,
     machine,
     profile,

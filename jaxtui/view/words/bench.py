@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.text import ended
 from jaxtui.view.words import engine
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 _USUAL = 0.95
 """The confidence of an interval that needs no remark."""

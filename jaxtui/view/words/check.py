@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.model import CheckTest
-from jaxtui.view.words.base import Facts, Words, written
 from jaxtui.view.words.machine import process
+from jaxtui.wording import Facts, Words, written
 
 CHECK_DOING: Mapping[CheckTest, str] = {
     "present": "counting chips",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 
 def _group_mode(facts: Facts) -> str:

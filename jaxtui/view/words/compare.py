@@ -6,7 +6,7 @@ import math
 
 from jaxtui import format as fmt
 from jaxtui.model.measurement import is_vague
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 
 def _interval(low: float, high: float) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.view.words.base import Facts, Words
 from jaxtui.view.words.engine import AGAIN
+from jaxtui.wording import Facts, Words
 
 
 def size_text(size: int) -> str:

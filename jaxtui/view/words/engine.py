@@ -9,8 +9,8 @@ from jaxtui import child
 from jaxtui import format as fmt
 from jaxtui.machine import topologies
 from jaxtui.text import ended
-from jaxtui.view.words.base import Facts, Words
 from jaxtui.view.words.machine import SLICE_ADVICE, install
+from jaxtui.wording import Facts, Words
 
 _OF_LIBTPU = re.compile(
     r"-*(xla_tpu_|xla_jf_|xla_sc_|xla_enable_async_|megascale_|tpu_)"

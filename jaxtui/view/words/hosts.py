@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from jaxtui.format import plural
 from jaxtui.model import Host
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 SHOWN = 8
 """Processes named of many that are missing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.signals import signal_name
 from jaxtui.text import ended
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 
 def _change(ratio: float) -> str:

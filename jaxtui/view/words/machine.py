@@ -9,7 +9,7 @@ from jaxtui.machine.hardware import NAMES, PLUGINS
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import Device, Host
 from jaxtui.model.machine import chip_count, slice_count
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 COMMAND_CHARACTERS = 60
 """The characters shown of a command, which may be a whole program."""

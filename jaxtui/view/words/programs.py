@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from jaxtui import format as fmt
 from jaxtui.text import did_you_mean
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 _PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.view.words.base import Facts, Words
+from jaxtui.wording import Facts, Words
 
 _ABOVE = {
     "cache": "part of its data stays in the last-level cache, and reading alone is"

@@ -1,0 +1,1 @@
+"""Fifteen lessons that run on the learner's own machine."""

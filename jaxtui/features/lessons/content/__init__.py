@@ -1,0 +1,1 @@
+"""The lessons: a text and a module for each."""

@@ -1,0 +1,301 @@
+"""The programs and claims of a lesson's steps, and the conclusions from their
+figures.
+
+A step of a lesson is a section of the lesson's text and a ``Trial``: what runs, and a
+function that says what its figures mean. What runs is made of the same work that the
+rest of jaxtui gives to an engine: experiments, loops and snippets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from jaxtui import format as fmt
+from jaxtui.features.lessons.base import Conclusion, LessonText, Setting, StepText
+from jaxtui.features.lessons.figures import Figures
+from jaxtui.features.lessons.outcome import Outcome
+from jaxtui.features.lessons.text import read
+from jaxtui.model import (
+    HOST,
+    Case,
+    Device,
+    Experiment,
+    Host,
+    Inputs,
+    Mode,
+    OpInfo,
+    Remark,
+    SelectionError,
+    Shown,
+    Snippet,
+    Work,
+)
+from jaxtui.plot import Picture
+from jaxtui.selection import parse_device
+
+# What runs.
+
+
+def numpy_case(op: str, size: int) -> Case:
+    """The op in NumPy on the host, float32."""
+    return Case(
+        op=op, size=size, dtype="float32", device=HOST, mode="numpy", inputs="host"
+    )
+
+
+def jax_case(
+    device: str, op: str, size: int, mode: Mode = "jit", inputs: Inputs = "device"
+) -> Case:
+    """The op in JAX on a device, float32."""
+    return Case(
+        op=op, size=size, dtype="float32", device=device, mode=mode, inputs=inputs
+    )
+
+
+class Code(msgspec.Struct, frozen=True):
+    """The setting of a program of the text."""
+
+    budget: float = 3.0
+    """Seconds."""
+    given: Callable[[Setting], str] = lambda _: ""
+    """Lines that stand above the program: ``n = 1000``."""
+    device: Callable[[Setting], str | None] = lambda setting: snippet_device(setting)
+    """JAX's default device meanwhile; ``None`` leaves it as it is."""
+    x64: bool = False
+    """True to run with 64-bit types."""
+    cpu_devices: Callable[[Setting], int | None] = lambda _: None
+    """Simulate so many, in a process of its own."""
+    malloc: Literal["fresh", "reused"] | None = None
+    """The memory that results get in that process."""
+    without: Callable[[Setting], Collection[str]] = lambda _: ()
+    """Names of the parts that are left out."""
+
+    def snippet(self, setting: Setting, program: Snippet) -> Snippet:
+        """The program with what this setting gives to it."""
+        simulated, without = self.cpu_devices(setting), self.without(setting)
+        arguments = self.given(setting)
+        return msgspec.structs.replace(
+            program,
+            setup=f"{arguments}\n{program.setup}" if arguments else program.setup,
+            parts=tuple(part for part in program.parts if part.name not in without),
+            budget_seconds=self.budget,
+            device=None if simulated else self.device(setting),
+            x64=self.x64,
+            cpu_devices=simulated,
+            malloc=self.malloc,
+        )
+
+
+def size(setting: Setting) -> str:
+    """The line by which a program knows the lesson's size."""
+    return f"n = {setting.size:_}"
+
+
+def snippet_device(setting: Setting, device: str | None = None) -> str | None:
+    """The device for a snippet; ``None`` where it is JAX's default anyway."""
+    name = device or setting.device
+    first = setting.devices[0].name if setting.devices else None
+    return None if name == first else name
+
+
+# A step.
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """The programs and the claim of a step; its text stands in the lesson's file."""
+
+    conclude: Callable[[Figures], Conclusion]
+    """Draws the conclusion from the figures, also while they arrive."""
+    code: Code | tuple[Code, ...] = Code()
+    """The settings of the text's programs."""
+    needs: Collection[str] = ()
+    """Figures without which there is no verdict, by name."""
+    works: Callable[[Setting], tuple[Work, ...]] | None = None
+    """Returns the works, where they are neither programs nor one experiment."""
+    cases: Callable[[Setting], Mapping[str, Case | None]] = lambda _: {}
+    """Cases by the names of their figures; ``None`` for one that this machine cannot
+    run."""
+    budget: float = 6.0
+    """Seconds for the cases."""
+    budget_each: float | None = None
+    """The budget of each of them, seconds."""
+    follow: Callable[[Setting, Outcome, int], Work | None] | None = None
+    """Returns the next work, given the number of such runs so far: for a bisection."""
+    picture: Callable[[Setting, Outcome], Picture | None] = lambda *_: None
+    """Drawn live while the work runs, and in the end."""
+
+
+class Step(StepText, frozen=True, kw_only=True):
+    """A prediction, something that runs, a conclusion, and why."""
+
+    trial: Trial
+
+    def works(self, setting: Setting) -> tuple[Work, ...]:
+        """Return the works, to be run one after the other."""
+        trial = self.trial
+        if trial.works is not None:
+            return trial.works(setting)
+        if self.programs:
+            codes = (trial.code,) if isinstance(trial.code, Code) else trial.code
+            pairs = zip(codes, self.programs, strict=True)
+            return tuple(code.snippet(setting, program) for code, program in pairs)
+        named = trial.cases(setting).values()
+        cases = tuple(dict.fromkeys(case for case in named if case is not None))
+        budget = trial.budget
+        if trial.budget_each is not None:
+            budget = trial.budget_each * len(cases)
+        return (Experiment(cases=cases, budget_seconds=budget),)
+
+    def figures(self, setting: Setting, outcome: Outcome) -> Figures:
+        """Return the figures so far, by name."""
+        parts = (part for program in self.programs for part in program.parts)
+        raises = [
+            part.name for part in parts if isinstance(part, Shown) and part.raises
+        ]
+        return Figures(setting, outcome, self.trial.cases(setting), raises)
+
+    def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
+        """Conclude from the figures; those that are missing, because a case failed or
+        the run was stopped, are named.
+        """
+        figures = self.figures(setting, outcome)
+        conclusion = self.trial.conclude(figures)
+        fixed = {True: self.holds, False: self.fails, None: ""}[conclusion.holds]
+        words = tuple(filter(None, (*conclusion.sentences, fixed)))
+        missing = figures.missing(*self.trial.needs)
+        if words and not missing:
+            return replace(conclusion, sentences=words)
+        names = fmt.listed(missing or figures.missing(*figures.cases))
+        sentences = (f"Not measured on {setting.device}: {names}.",)
+        reasons = _reasons(outcome)
+        return Conclusion(
+            rows=conclusion.rows, holds=None, sentences=sentences, reasons=reasons
+        )
+
+
+def _reasons(outcome: Outcome) -> tuple[Remark, ...]:
+    """Return why figures of a step are missing, without repeats."""
+    if outcome.problem is not None:
+        return (outcome.problem.remark,)
+    return tuple(dict.fromkeys(failure.remark for failure in outcome.failures))
+
+
+# A lesson.
+
+
+class Lesson(LessonText, frozen=True, kw_only=True):
+    """Steps to take one after the other, and how large what they run is."""
+
+    name: str
+    """The name as it is typed: ``jaxtui learn clock``."""
+    steps: tuple[Step, ...]
+    sizes: Mapping[str, int]
+    """The default size by platform; ``cpu`` is for every platform that is not named.
+    A few seconds per step on a small machine."""
+    minimum: int = 1
+    maximum: int = 1 << 40
+    """Sizes beyond are refused with one sentence."""
+    fits: bool = False
+    """True if it shows a product that takes much longer than its dispatch, so that its
+    default size grows with the device."""
+
+    def size(self, platform: str) -> int:
+        """The default size on a platform."""
+        return self.sizes.get(platform, self.sizes["cpu"])
+
+    def check_size(self, size: int) -> None:
+        """Refuse a size with which the lesson cannot run.
+
+        Raises:
+            SelectionError: if it cannot.
+        """
+        if not self.size_means:
+            raise SelectionError(f"The lesson {self.name} has no size to set.")
+        if not self.minimum <= size <= self.maximum:
+            raise self.refused(size)
+
+    def refused(self, size: int) -> SelectionError:
+        """Return the refusal of a size beyond those of the lesson."""
+        return SelectionError(
+            f"The size {size} does not fit the lesson {self.name}: it takes"
+            f" {self.minimum} to {self.maximum} ({self.size_means})."
+        )
+
+
+def lesson(
+    name: str,
+    trials: Mapping[str, Trial],
+    *,
+    sizes: Mapping[str, int],
+    minimum: int = 1,
+    maximum: int = 1 << 40,
+    fits: bool = False,
+) -> Lesson:
+    """A lesson of its text and what the steps of these titles run.
+
+    Raises:
+        ValueError: if the titles are not those of the text, in its order.
+    """
+    text, steps = read(name)
+    if (titles := [step.title for step in steps]) != list(trials):
+        raise ValueError(f"The steps of {name} are {titles}, not {list(trials)}.")
+    whole = (
+        Step(**asdict(section), trial=trial)
+        for section, trial in zip(steps, trials.values(), strict=True)
+    )
+    return Lesson(
+        **asdict(text),
+        name=name,
+        steps=tuple(whole),
+        sizes=sizes,
+        minimum=minimum,
+        maximum=maximum,
+        fits=fits,
+    )
+
+
+def setting(
+    lesson: Lesson,
+    devices: Sequence[Device],
+    host: Host | None,
+    ops: Sequence[OpInfo],
+    size: int | None = None,
+    device: str | None = None,
+) -> Setting:
+    """Return the checked setting of a lesson.
+
+    Args:
+        lesson: which one.
+        devices: all that JAX sees.
+        host: the machine.
+        ops: the catalogue.
+        size: the lesson's size parameter; ``None`` is its default here.
+        device: by name; ``None`` is the first accelerator of this process, or else
+            the first device.
+
+    Raises:
+        SelectionError: if the lesson has no such size, or there is no such device.
+    """
+    accelerators = (
+        candidate.name
+        for candidate in devices
+        if candidate.addressable and candidate.platform != "cpu"
+    )
+    chosen = parse_device(device or next(accelerators, None), devices)
+    grows_to = lesson.maximum if lesson.fits and size is None else 0
+    if size is not None:
+        lesson.check_size(size)
+    elif lesson.sizes:
+        size = lesson.size(chosen.partition(":")[0])
+    return Setting(
+        size=lesson.minimum if size is None else size,
+        device=chosen,
+        devices=tuple(devices),
+        host=host,
+        ops=tuple(ops),
+        grows_to=grows_to,
+    )

@@ -1,0 +1,395 @@
+"""The frame: texts, figures, settings and doubts."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+from msgspec.structs import asdict, replace
+
+from jaxtui import format as fmt
+from jaxtui.features.lessons.base import Conclusion, Setting
+from jaxtui.features.lessons.content.clock import LESSON as CLOCK
+from jaxtui.features.lessons.content.numpy_or_jax import LESSON
+from jaxtui.features.lessons.figures import (
+    NAN,
+    Figures,
+    at_least,
+    count,
+    decimals,
+    fastest,
+    minutes,
+    near,
+    over,
+    which,
+)
+from jaxtui.features.lessons.outcome import NOTHING, Outcome
+from jaxtui.features.lessons.play import conclude
+from jaxtui.features.lessons.text import parse
+from jaxtui.features.lessons.trial import Code, Lesson, Step, Trial, setting, size
+from jaxtui.model import (
+    Device,
+    Experiment,
+    Remark,
+    RunFinished,
+    SelectionError,
+    SnippetShown,
+    Stopped,
+    Timing,
+    Value,
+    WorkFailed,
+)
+from tests.features.lessons.figures import (
+    after,
+    cases,
+    failed,
+    figures,
+    measured,
+    ms,
+    on,
+    sec,
+)
+from tests.records import case, summary, told
+
+
+def given(before: Outcome = NOTHING, **figures_: object) -> Outcome:
+    """Clocks and values of any name."""
+    return figures(CLOCK, 1, on(CLOCK), figures_, before=before)
+
+
+def found(outcome: Outcome) -> Figures:
+    named = dict(zip(("JAX", "NumPy"), cases(CLOCK, 2), strict=True))
+    return Figures(on(CLOCK), outcome, named)
+
+
+# A text and what its figures say.
+
+PAGE = """\
+# A page
+
+What it is about,
+in two lines.
+
+Size: n of n×n
+
+Needs: A clock.
+
+## A step
+
+Prose with `code`.
+
+    x = 1
+
+    y = 2
+
+```python
+# Two of them
+a = jnp.ones(n)
+
+
+# time: first
+a + 1
+# once: cold
+b = {"n": {1}}
+# show: value
+a.dtype
+# raises: refused
+a[0] = 1
+```
+
+More to know.
+
+**How many,
+then?**
+
+1. One
+2. Two, at the
+   most
+
+**Claim:** It is
+true.
+
+**Holds:** So it is.
+
+**Fails:** It is not.
+
+**Source:** A book.
+
+Why it is
+so.
+
+    z = 3
+"""
+
+
+def say(seen: Figures) -> Conclusion:
+    first = seen["first"]
+    rows = (seen.row("first", "first", "0.90 s CPU"), seen.row("value", "value"))
+    sentences = (f"It took {first:.0f} s.", "")
+    return Conclusion(rows=rows, holds=first > 5, sentences=sentences, answer=1)
+
+
+def test_a_page_is_a_step_with_its_trial() -> None:
+    page, (text,) = parse(PAGE)
+    assert (page.title, page.summary) == ("A page", "What it is about, in two lines.")
+    assert (page.size_means, page.needs) == ("n of n×n", "A clock.")
+    assert text.setup == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore to know."
+    assert text.explanation == "Why it is\nso.\n\n    z = 3"
+    assert text.question is not None
+    assert text.question.text == "How many, then?"
+    assert text.question.choices == ("One", "Two, at the most")
+    assert (text.claim, text.source) == ("It is true.", "A book.")
+    with pytest.raises(ValueError, match="no Sizes"):
+        parse(PAGE.replace("Size:", "Sizes:"))
+    with pytest.raises(ValueError, match="begins with a comment, its title, and not"):
+        parse(PAGE.replace("# Two of them", "two = 2"))
+    # What runs.
+    step = Step(**asdict(text), trial=Trial(say, Code(given=size), needs=("first",)))
+    there = replace(on(CLOCK), size=2000)
+    (snippet,) = step.works(there)
+    parts = [(type(one).__name__, one.name, one.code) for one in snippet.parts]
+    assert snippet.title == "Two of them"
+    assert snippet.setup == "n = 2_000\na = jnp.ones(n)\n"
+    assert parts == [
+        ("Timed", "first", "a + 1"),
+        ("Timed", "cold", 'b = {"n": {1}}'),
+        ("Shown", "value", "a.dtype"),
+        ("Shown", "refused", "a[0] = 1"),
+    ]
+    assert [snippet.parts[1].once, snippet.parts[3].raises] == [True, True]
+    # What its figures say.
+    seen = step.conclude(there, given(first=sec(8), value="float32"))
+    assert (seen.holds, seen.answer) == (True, 1)
+    assert seen.sentences == ("It took 8 s.", "So it is.")
+    assert [row.texts() for row in seen.rows] == [
+        ("first", "8.00 s", "0.90 s CPU", ""),
+        ("value", "float32", "", ""),
+    ]
+    assert isinstance(seen.rows[0].published[0], fmt.Figure)
+    less = step.conclude(there, given(first=sec(1)))
+    assert (less.holds, less.sentences[-1]) == (False, "It is not.")
+    nothing = step.conclude(there, NOTHING)
+    assert (nothing.holds, nothing.answer) == (None, None)
+    assert nothing.rows[0].texts()[1] == "—"
+    assert "first" in nothing.sentences[0]
+    refused = Value(name="first", text="", error="ValueError: no")
+    shown = step.conclude(there, after(SnippetShown(value=refused)))
+    assert shown.holds is None
+
+
+def test_what_is_missing_has_a_reason_once() -> None:
+    outcome = after(*(failed(case, "Too slow.") for case in cases(CLOCK, 2)))
+    concluded = CLOCK.steps[1].conclude(on(CLOCK), outcome)
+    assert concluded.reasons == (told("Too slow."),)
+    assert found(outcome).why("NumPy") == (told("Too slow."),)
+    assert found(outcome).why("eager") == ()
+
+
+LONG = Value(name="v", text="[1.  2.\n 3.]", numbers=(1.0, 0.196612, 3.0))
+REFUSAL = Value(
+    name="r", text="", error="ValueError: first line", detail="first\nsecond line"
+)
+SEEN = after(
+    SnippetShown(value=LONG),
+    SnippetShown(value=REFUSAL),
+    before=given(a=ms(9), b=ms(0.5), n=(1, 2), no=0),
+)
+
+
+def test_figures_by_name() -> None:
+    seen = found(SEEN)
+    assert seen["a"] == pytest.approx(9e-3)
+    assert (seen["v"], seen.numbers("n")) == (1.0, (1.0, 2.0))
+    assert math.isnan(seen["nothing"])
+    assert (seen.ratio("a", "b"), seen.times("a", "b")) == ("18×", "18 times")
+    assert seen.times("a", "nothing") == "— times"
+    assert (seen.shown("v"), seen.shown("v", 5)) == ("[1. 2. 3.]", "[1.…")
+    assert (seen.shown("nothing"), seen.cell("nothing")) == ("—", "—")
+    assert seen.missing("a", "r", "nothing") == ["r", "nothing"]
+    assert [seen.is_true("v", "n"), seen.is_true("v", "no")] == [True, False]
+    assert not seen.is_true("r")
+    assert [seen.succeeded(name) for name in ("v", "r", "x")] == [True, False, False]
+    assert seen.failed_with("r", "ValueError", "second")
+    assert not seen.failed_with("r", "ValueError", "third")
+    assert not seen.failed_with("v", "ValueError")
+
+
+def test_numbers_that_are_missing_stay_missing() -> None:
+    for above, below in ((NAN, 1.0), (1.0, NAN), (1.0, 0.0), (float("inf"), 1.0)):
+        assert math.isnan(over(above, below))
+    assert [at_least(6, 3, 2), at_least(6, 4, 2), at_least(NAN, 1, 2)] == [
+        True,
+        False,
+        None,
+    ]
+    for number, index in ((1.0, 0), (1.25, 1), (4.9, 1), (5.0, 2), (NAN, None)):
+        assert which(number, 1.25, 5) == index
+    assert (fastest(3.0, NAN, 1.0), fastest(NAN)) == (2, None)
+    for other, close in (((1.0, 2.0), True), ((1.0, 2.2), False), ((1.0,), False)):
+        assert near(other, (1.0, 2.01), 0.1) == close
+    assert (decimals((1.0, 0.196612)), decimals(())) == ("1, 0.19661", "—")
+    assert (count(1e3), count(NAN)) == ("1,000", "—")
+    assert [minutes(one) for one in (2.0, 200.0, 7200.0, NAN)] == [
+        "2.00 s",
+        "3:20 min",
+        "2:00:00 h",
+        "—",
+    ]
+
+
+# Settings.
+
+SIZED = Lesson(
+    name="clock",
+    title="Does it lie?",
+    summary="It does.",
+    steps=(),
+    size_means="n of n×n",
+    sizes={"cpu": 1000, "tpu": 8000},
+    minimum=10,
+    maximum=9000,
+)
+SIZELESS = replace(SIZED, name="devices", size_means="", sizes={}, minimum=1)
+
+
+def device(platform: str, number: int = 0, *, mine: bool = True) -> Device:
+    return Device(
+        id=number,
+        platform=platform,
+        device_kind=platform,
+        process_index=0 if mine else 1,
+        addressable=mine,
+    )
+
+
+CPUS = (device("cpu"), device("cpu", 1))
+TPUS = (device("tpu", 0, mine=False), device("tpu", 1), device("tpu", 2), CPUS[0])
+
+
+@pytest.mark.parametrize(
+    ("lesson", "devices", "size", "name", "expected"),
+    [
+        (SIZED, CPUS, None, None, (1000, "cpu:0")),
+        (SIZED, TPUS, None, None, (8000, "tpu:1")),
+        (SIZED, (TPUS[0], *CPUS), None, None, (1000, "cpu:0")),
+        (SIZED, TPUS, None, "cpu:0", (1000, "cpu:0")),
+        (SIZED, CPUS, 10, None, (10, "cpu:0")),
+        (SIZED, CPUS, 9000, None, (9000, "cpu:0")),
+        (SIZELESS, CPUS, None, None, (1, "cpu:0")),
+        (SIZED, TPUS, None, "tpu", "is 2 devices"),
+        (SIZED, CPUS, 9, None, "The size 9 does not fit"),
+        (SIZED, CPUS, 9001, None, "The size 9001 does not fit"),
+        (SIZELESS, CPUS, 5, None, "no size to set"),
+    ],
+)
+def test_where_a_lesson_runs(
+    lesson: Lesson,
+    devices: tuple[Device, ...],
+    size: int | None,
+    name: str | None,
+    expected: tuple[int, str] | str,
+) -> None:
+    def where() -> Setting:
+        return setting(lesson, devices, None, (), size, name)
+
+    if isinstance(expected, str):
+        with pytest.raises(SelectionError) as refused:
+            where()
+        assert expected in str(refused.value)
+    else:
+        assert (where().size, where().device) == expected
+
+
+# Doubts.
+
+TWO = 2
+"""The step that compares x·xᵀ with a·b; its claim is about NumPy's."""
+
+REFUTING = (9e-3, 9e-3, 8e-3, 8e-3)
+CONFIRMING = (5e-3, 9e-3, 8e-3, 8e-3)
+
+
+def outcome(
+    *seconds: float, half_width: float = 0.0, stopped: Stopped | None = "target"
+) -> Outcome:
+    """The figures of that step; the first has so wide an interval."""
+    (first, *others), (mine, *theirs) = cases(LESSON, TWO), seconds
+    made = measured(first, summary(mine, half_width), stopped=stopped)
+    return after(made, *map(measured, others, theirs))
+
+
+@pytest.mark.parametrize(
+    ("seen", "holds", "right"),
+    [
+        (outcome(*REFUTING, half_width=0.33), None, {0, 1}),
+        (outcome(*REFUTING, half_width=0.05), False, {1}),
+        (outcome(*CONFIRMING, half_width=0.05), True, {0}),
+        (outcome(*CONFIRMING, half_width=0.9), True, {0, 1}),
+        (NOTHING, None, set()),
+    ],
+    ids=["wandering", "refuted", "confirmed", "nearly all", "nothing"],
+)
+def test_noise_is_not_graded(
+    seen: Outcome, holds: bool | None, right: set[int]
+) -> None:
+    step, there = LESSON.steps[TWO - 1], on(LESSON)
+    concluded = conclude(step, there, seen)
+    assert (concluded.holds, concluded.answers) == (holds, right)
+    assert concluded.graded
+    open_claim = step.conclude(there, seen).holds is False and holds is None
+    assert [doubt.code for doubt in concluded.doubts] == ["step-unsteady"] * open_claim
+    for doubt in concluded.doubts:
+        assert doubt.facts["name"] == "gram 800 float32 numpy on host"
+        assert doubt.facts["low"] == pytest.approx(6.03e-3)
+
+
+def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
+    step, there, quiet = LESSON.steps[TWO - 1], on(LESSON), outcome(*CONFIRMING)
+    one, *rest = quiet.measurements
+    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
+    timed = Timing(name="a", seconds=summary(1.0), disturbed="Others.")
+    for busy in (
+        replace(quiet, measurements=(noted, *rest)),
+        replace(quiet, timings={**quiet.timings, "a": timed}),
+    ):
+        found = conclude(step, there, busy)
+        assert (found.holds, found.graded) == (True, False)
+        assert [doubt.code for doubt in found.doubts] == ["step-disturbed"]
+    assert conclude(step, there, quiet).doubts == ()
+    one, *rest = outcome(*REFUTING).measurements
+    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
+    refuted = replace(quiet, measurements=(noted, *rest))
+    assert conclude(step, there, refuted).holds is None
+
+
+def test_a_question_about_a_meaning_is_graded_by_it() -> None:
+    step, there = LESSON.steps[TWO - 1], on(LESSON)
+    assert step.question is not None
+    meant = replace(step, question=replace(step.question, right=0))
+    one, *rest = outcome(*REFUTING).measurements
+    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
+    concluded = conclude(meant, there, Outcome(measurements=(noted, *rest)))
+    assert (concluded.answer, concluded.answers) == (0, {0})
+    assert concluded.graded
+
+
+def test_what_was_broken_off_is_no_verdict() -> None:
+    step, there = LESSON.steps[TWO - 1], on(LESSON)
+    problem = WorkFailed(remark=told("It broke."))
+    stopped = replace(outcome(*CONFIRMING), problem=problem)
+    ended = conclude(step, there, stopped)
+    assert (ended.holds, ended.answer) == (None, None)
+    ended = RunFinished(outcome="crashed", elapsed_seconds=0.0)
+    lost = conclude(step, there, after(ended, before=outcome(*CONFIRMING)))
+    assert (lost.holds, lost.sentences) == (None, ())
+    assert [doubt.code for doubt in lost.doubts] == ["step-incomplete"]
+
+
+def test_a_budget_of_each_case_is_for_as_many_as_this_machine_can_run() -> None:
+    named = {"a": case(size=1), "again": case(size=1), "b": case(size=2), "c": None}
+    trial = Trial(say, cases=lambda _: named, budget_each=3.0)
+    step = Step(title="", setup="", claim="", trial=trial)
+    (experiment,) = step.works(on(CLOCK))
+    assert isinstance(experiment, Experiment)
+    assert ([one.size for one in experiment.cases], experiment.budget) == ([1, 2], 6.0)
