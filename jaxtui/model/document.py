@@ -19,13 +19,13 @@ class Note(Record, frozen=True, kw_only=True):
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """What every document has; a feature adds the fields of its result."""
+    """The fields that every document has; a feature adds those of its result."""
 
     schema: int = 2
     command: str
     host: Host | None
     """``null`` when the run was interrupted before the engine had looked."""
     complete: bool
-    """Whether all that was asked for is in it; a run may be stopped, or lose its
+    """True if it has all that was requested; a run may be stopped, or lose its
     engine."""
     notes: tuple[Note, ...] = ()

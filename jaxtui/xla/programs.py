@@ -23,7 +23,8 @@ from jaxtui.model.programs import Exchanged, Fusion
 from jaxtui.xla.proto import Proto, entry
 
 MOST_FRAMES = 100
-"""Of a stack, as JAX's own limit; a damaged table could go round in circles."""
+"""Most frames of a stack, as JAX's own limit; a damaged table could go round in
+circles."""
 
 DEEPEST = 50
 """Computations in computations."""
@@ -51,7 +52,7 @@ WORK = {
     **dict.fromkeys(("erf", "log", "log-plus-one", "logistic", "power", "tanh"), 90),
     **dict.fromkeys(("atan2", "cosine", "sine", "tan"), 270),
 }
-"""How much longer than a flop of a product an element takes; others take as long. As
+"""The time of an element relative to a flop of a product; other opcodes take 1. As
 measured on a CPU with AVX-512, in one fusion with a product."""
 
 _SLICES = frozenset({"dynamic-slice", "gather", "slice"})
@@ -70,9 +71,9 @@ COLLECTIVES = {
 _CONTRACTED = re.compile(rb'"lhs_contracting_dimensions":\[([^]]*)\]')
 _PRECISION = re.compile(rb'"operand_precision":\["(DEFAULT|HIGHEST|HIGH)"')
 _PRECISIONS: tuple[Precision, ...] = ("default", "high", "highest")
-"""By the numbers of ``PrecisionConfig``."""
+"""The precisions by the numbers of ``PrecisionConfig``."""
 _NUMBER = re.compile(rb"\d+")
-"""Of the configuration of a product by cuBLAS, which is JSON."""
+"""A number in the configuration of a product by cuBLAS, which is JSON."""
 
 _DTYPES = (
     *("?", "pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "f32"),
@@ -80,18 +81,18 @@ _DTYPES = (
     *("s4", "u4", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "s2", "u2", "f8e4m3"),
     *("f8e3m4", "s1", "u1", "f4e2m1fn", "f8e8m0fnu"),
 )
-"""By the numbers of ``PrimitiveType``."""
+"""The dtypes by the numbers of ``PrimitiveType``."""
 
 
 _BITS = re.compile(r"[0-9]{1,3}")
-"""In the name of a dtype."""
+"""The bits in the name of a dtype."""
 
 
 class Shape(NamedTuple):
     dtype: str
     dims: tuple[int, ...]
     parts: tuple[Shape, ...] = ()
-    """Of a tuple."""
+    """The parts of a tuple."""
 
     def leaves(self) -> Iterator[Shape]:
         """The arrays of a tuple."""
@@ -125,11 +126,11 @@ NO_SHAPE = Shape("?", ())
 
 class Metadata(NamedTuple):
     op_name: str = ""
-    """How JAX came to it: ``jit(step)/transpose(jvp())/dot_general``."""
+    """JAX's path to it: ``jit(step)/transpose(jvp())/dot_general``."""
     file: str = ""
     line: int = 0
     frame: int = 0
-    """In the program's table; 0 for none."""
+    """The number of the frame in the program's table; 0 for none."""
 
 
 class Groups(NamedTuple):
@@ -138,7 +139,7 @@ class Groups(NamedTuple):
     groups: int | None = None
     participants: int | None = None
     text: str = "{}"
-    """As XLA writes it."""
+    """The groups as XLA writes them."""
 
 
 class Instruction(NamedTuple):
@@ -152,11 +153,11 @@ class Instruction(NamedTuple):
     """Computations: of a fusion what it fused, of a loop its body and condition."""
     fusion_kind: str = ""
     target: str = ""
-    """Of a custom call."""
+    """The target of a custom call."""
     dot: Sequence[int] = ()
     """Dimensions of the first operand that a product sums over."""
     precisions: Sequence[int] = ()
-    """Of the operands of a product, as places in ``_PRECISIONS``."""
+    """The precisions of the operands of a product, as places in ``_PRECISIONS``."""
     config: bytes = b""
     """JSON of the compiler's backend: of a library's product its dimensions."""
     groups: Groups = Groups()
@@ -183,7 +184,9 @@ class Instruction(NamedTuple):
 
     @property
     def is_product(self) -> bool:
-        """Whether it multiplies matrices, or is a convolution; a library's too."""
+        """Return whether it multiplies matrices, or is a convolution; a
+        library's too.
+        """
         opcode = self.opcode.removesuffix("-start")
         return opcode in ("dot", "convolution") or bool(
             opcode == "custom-call" and self.contracted
@@ -202,7 +205,7 @@ class Program:
 
     @cached_property
     def instructions(self) -> dict[str, Instruction]:
-        """By their names, which are unique in a module."""
+        """The instructions by name, which is unique in a module."""
         every = self.computations.values()
         return {one.name: one for each in every for one in each}
 
@@ -232,7 +235,8 @@ class Program:
     def running(
         self, through: Container[str] = CONTROL | {"async-start"}
     ) -> Iterator[Instruction]:
-        """What runs, in that order; of a loop its body once, after the condition.
+        """Yield the instructions in the order of running; a loop's body once, after the
+        condition.
 
         Args:
             through: opcodes of the instructions that run others.
@@ -255,7 +259,9 @@ class Program:
                 yield one
 
     def inside(self, outer: Instruction, depth: int = 0) -> Iterator[Instruction]:
-        """What a kernel computes: of a fusion all that it fused, else itself."""
+        """Yield the instructions that a kernel computes: all that a fusion fused, else
+        itself.
+        """
         if outer.opcode not in ("fusion", "call", "async-start") or depth > DEEPEST:
             yield outer
             return
@@ -282,7 +288,9 @@ class Program:
         return tuple(stack)
 
     def flops(self, kernel: Instruction) -> float:
-        """Of one run, transcendentals as one each; of a loop 0: its body has them."""
+        """Return the flops of one run, transcendentals as one each; 0 for a loop: its
+        body has them.
+        """
         if kernel.opcode in CONTROL - {"call"}:
             return 0.0
         return sum(map(self._flops, self.inside(kernel)))
@@ -341,7 +349,7 @@ class Program:
 
     @staticmethod
     def _read(value: Instruction, users: Sequence[Instruction]) -> float:
-        """How much of a value its users read."""
+        """Return the elements of a value that its users read."""
         names = {value.id}
         for each in users:
             if each.opcode in ("bitcast", "convert") and names & {*each.operands}:
@@ -363,8 +371,8 @@ class Program:
         return _result(one).nbytes
 
     def work(self, one: Instruction) -> float:
-        """How a fusion's time is shared among what it fused: by flops, of which some
-        take longer, and at least by the elements that each yields.
+        """Return the share of a fusion's time for one of its instructions: by flops, of
+        which some take longer, and at least by the elements that it yields.
         """
         elements = float(one.shape.elements)
         return max(self._flops(one), elements * WORK.get(one.opcode, 1))

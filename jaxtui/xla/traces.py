@@ -24,11 +24,11 @@ from jaxtui.places import read_whole
 from jaxtui.xla.proto import Proto, entry
 
 MOST_BYTES = 256 * 2**20
-"""Of a file. Some 10 MB are read in a second; XProf itself fails beyond 2 GB, and a
-trace of a few steps has a few MB."""
+"""Bytes of the largest file. Some 10 MB are read in a second; XProf itself fails beyond
+2 GB, and a trace of a few steps has a few MB."""
 
 MOST_TEXT = 256 * 2**20
-"""Of all texts of a trace that are kept compressed."""
+"""Bytes of all texts of a trace that are kept compressed."""
 
 ENDING = ".xplane.pb"
 
@@ -41,7 +41,7 @@ class Event(NamedTuple):
     """Picoseconds; 0 is the epoch, or the start of the trace on a CPU."""
     duration_ps: int
     parts: Sequence[bytes]
-    """Of its own stats, as they lie in the file."""
+    """Its own stats, as they lie in the file."""
 
     @property
     def name(self) -> str:
@@ -53,14 +53,14 @@ class Event(NamedTuple):
 
     @property
     def stats(self) -> tuple[tuple[str, Stat], ...]:
-        """Its own: a name may come twice."""
+        """Its own stats: a name may come twice."""
         names = self.metadata.stat_names
         return tuple(_stat(part, names) for part in self.parts)
 
 
 @dataclass
 class EventMetadata:
-    """What events of one name share."""
+    """The facts that events of one name share."""
 
     stat_names: dict[int, str]
     name: str = ""
@@ -87,7 +87,7 @@ class Line:
 
     @property
     def events(self) -> Iterator[Event]:
-        """In the order of the file.
+        """Yield the events in the order of the file.
 
         Raises:
             ValueError: One of them is damaged.
@@ -106,9 +106,9 @@ class Plane:
     name: str
     lines: tuple[Line, ...]
     metadata: dict[int, EventMetadata] = field(repr=False)
-    """Of events, whether or not there are any."""
+    """The metadata of events, whether or not there are any."""
     stats: dict[str, Stat]
-    """Of a TPU or a GPU among them the peaks of the chip."""
+    """The stats of the plane; for a TPU or a GPU with the peaks of the chip."""
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Space:
     planes: Sequence[Plane]
     errors: Sequence[str]
     warnings: Sequence[str]
-    """What the profiler says itself: that it dropped events, say."""
+    """The profiler's own warnings, such as dropped events."""
 
     def programs(self) -> Iterator[tuple[str, bytes]]:
         """Name and serialised ``HloProto`` of each program that the trace holds."""
@@ -269,7 +269,7 @@ class _Texts:
         self._bytes = 0
 
     def inflated(self, data: bytes) -> str:
-        """What ``gzip`` has compressed.
+        """Return the text that ``gzip`` has compressed.
 
         Raises:
             ValueError: It is not that, or the texts of this trace are larger than any.

@@ -1,4 +1,5 @@
-"""Who holds device memory, by line of the source: ``device_memory_profile`` read.
+"""The holders of device memory, by line of the source:
+``device_memory_profile`` read.
 
 That is a compressed profile of pprof, whose fields have the numbers of
 ``profile.proto`` in google/pprof.
@@ -20,7 +21,8 @@ from jaxtui.model.profile import Frame, Holding
 from jaxtui.xla.proto import Proto
 
 MOST_BYTES = 64 * 2**20
-"""Of a profile, inflated: it has a stack for each place that made a buffer."""
+"""Bytes of the largest profile, inflated: it has a stack for each place that made a
+buffer."""
 
 _JAX = str(Path(jax.__file__).parent)
 
