@@ -144,9 +144,7 @@ def launches(threads: Iterable[Sequence[Any]]) -> dict[object, Launch]:
     for events in threads:
         around: list[Any] = []
         run, over = None, 0
-        for event in sorted(
-            events, key=lambda each: (each.start_ps, -each.duration_ps)
-        ):
+        for event in sorted(events, key=lambda e: (e.start_ps, -e.duration_ps)):
             end = event.start_ps + event.duration_ps
             while around and around[-1].start_ps + around[-1].duration_ps < end:
                 around.pop()
@@ -237,15 +235,15 @@ def _on_tpu(
     device = plane.removeprefix(DEVICES)
     runs = sorted(programs, key=start_of)
     starts = [run.start_ps for run in runs]
-    known = [{**event.metadata.stats, **dict(event.stats)} for event in events]
-    own = [_own_times(stats) for stats in known]
+    all_stats = [{**event.metadata.stats, **dict(event.stats)} for event in events]
+    own = [_own_times(stats) for stats in all_stats]
     apart = [
         event.start_ps - times[0]
         for event, times in zip(events, own, strict=True)
         if times is not None
     ]
     between = median_low(apart) if apart else 0
-    for event, stats, times in zip(events, known, own, strict=True):
+    for event, stats, times in zip(events, all_stats, own, strict=True):
         start, duration = event.start_ps, event.duration_ps
         if times is not None:
             start, duration = times[0] + between, times[1]

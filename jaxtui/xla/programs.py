@@ -169,17 +169,17 @@ class Instruction(NamedTuple):
         """Dimensions of the first operand that a product sums over, of a library's
         too.
         """
-        if known := _CONTRACTED.search(self.config):
-            return [*self.dot, *map(int, _NUMBER.findall(known[1]))]
+        if match := _CONTRACTED.search(self.config):
+            return [*self.dot, *map(int, _NUMBER.findall(match[1]))]
         return self.dot
 
     @property
     def precision(self) -> Precision:
         """The precision of a product, as its first operand has it."""
         place = self.precisions[0] if self.precisions else 0
-        named = _PRECISION.search(self.config)
-        if named and _CONTRACTED.search(self.config):
-            place = (b"DEFAULT", b"HIGH", b"HIGHEST").index(named[1])
+        match = _PRECISION.search(self.config)
+        if match and _CONTRACTED.search(self.config):
+            place = (b"DEFAULT", b"HIGH", b"HIGHEST").index(match[1])
         return _PRECISIONS[place] if 0 <= place < 3 else "default"
 
     @property
@@ -207,12 +207,12 @@ class Program:
     def instructions(self) -> dict[str, Instruction]:
         """The instructions by name, which is unique in a module."""
         every = self.computations.values()
-        return {one.name: one for each in every for one in each}
+        return {inner.name: inner for group in every for inner in group}
 
     @cached_property
     def _by_id(self) -> dict[int, Instruction]:
         every = self.computations.values()
-        return {one.id: one for each in every for one in each}
+        return {inner.id: inner for group in every for inner in group}
 
     @cached_property
     def holders(self) -> dict[str, frozenset[str]]:
@@ -224,13 +224,13 @@ class Program:
             for called in outer.called
             for inner in self.computations.get(called, ())
         }
-        found: dict[str, frozenset[str]] = {}
+        holders: dict[str, frozenset[str]] = {}
         for name in direct:
             outer, around = name, set[str]()
             while (outer := direct.get(outer, "")) and outer not in around:
                 around.add(outer)
-            found[name] = frozenset(around)
-        return found
+            holders[name] = frozenset(around)
+        return holders
 
     def running(
         self, through: Container[str] = CONTROL | {"async-start"}
@@ -251,12 +251,12 @@ class Program:
     def _running(
         self, computation: int, through: Container[str], depth: int
     ) -> Iterator[Instruction]:
-        for one in self._ordered(computation) if depth <= DEEPEST else ():
-            if one.opcode in through and one.called:
-                for called in reversed(one.called):
+        for inner in self._ordered(computation) if depth <= DEEPEST else ():
+            if inner.opcode in through and inner.called:
+                for called in reversed(inner.called):
                     yield from self._running(called, through, depth + 1)
-            elif one.opcode not in IDLE and not one.opcode.endswith("-done"):
-                yield one
+            elif inner.opcode not in IDLE and not inner.opcode.endswith("-done"):
+                yield inner
 
     def inside(self, outer: Instruction, depth: int = 0) -> Iterator[Instruction]:
         """Yield the instructions that a kernel computes: all that a fusion fused, else
@@ -295,40 +295,42 @@ class Program:
             return 0.0
         return sum(map(self._flops, self.inside(kernel)))
 
-    def _flops(self, one: Instruction) -> float:
-        opcode = one.opcode.removesuffix("-start")
-        if one.is_product and opcode != "convolution":
-            return 2.0 * _result(one).elements * self._summed(one)
+    def _flops(self, instruction: Instruction) -> float:
+        opcode = instruction.opcode.removesuffix("-start")
+        if instruction.is_product and opcode != "convolution":
+            return 2.0 * _result(instruction).elements * self._summed(instruction)
         if opcode == "convolution":
-            kernel = self._operand(one, 1)
-            outputs = one.shape.dims[-1] if one.shape.dims else 1
-            return 2.0 * one.shape.elements * kernel.elements / max(outputs, 1)
+            kernel = self._operand(instruction, 1)
+            outputs = instruction.shape.dims[-1] if instruction.shape.dims else 1
+            return 2.0 * instruction.shape.elements * kernel.elements / max(outputs, 1)
         if opcode in ("reduce", "reduce-window", "all-reduce", "reduce-scatter"):
-            return float(self._operand(one, 0).elements)
+            return float(self._operand(instruction, 0).elements)
         if opcode == "sort":
-            size = self._operand(one, 0).elements
+            size = self._operand(instruction, 0).elements
             return size * math.log2(max(size, 2))
-        idle = opcode in _UNCOUNTED or opcode.endswith("-done") or one.called
-        return 0.0 if idle else float(one.shape.elements)
+        idle = opcode in _UNCOUNTED or opcode.endswith("-done") or instruction.called
+        return 0.0 if idle else float(instruction.shape.elements)
 
     def product(self, kernel: Instruction) -> tuple[str, Precision] | None:
         """The dtype, as XLA names it, and the precision of what a kernel multiplies: of
         several products that of the largest.
         """
-        products = [one for one in self.inside(kernel) if one.is_product]
+        products = [inner for inner in self.inside(kernel) if inner.is_product]
         if not products or kernel.opcode in CONTROL - {"call"}:
             return None
         largest = max(products, key=self._flops)
         return self._operand(largest, 0).dtype, largest.precision
 
-    def _summed(self, one: Instruction) -> int:
-        dims = self._operand(one, 0).dims
-        return math.prod(dims[place] for place in one.contracted if place < len(dims))
+    def _summed(self, product: Instruction) -> int:
+        dims = self._operand(product, 0).dims
+        return math.prod(
+            dims[place] for place in product.contracted if place < len(dims)
+        )
 
-    def _operand(self, one: Instruction, place: int) -> Shape:
-        if place >= len(one.operands) or one.operands[place] not in self._by_id:
+    def _operand(self, user: Instruction, place: int) -> Shape:
+        if place >= len(user.operands) or user.operands[place] not in self._by_id:
             return NO_SHAPE
-        return self._by_id[one.operands[place]].shape
+        return self._by_id[user.operands[place]].shape
 
     def bytes(self, kernel: Instruction) -> float:
         """Read and written by one run, each operand once, and of slices only they; of
@@ -338,44 +340,44 @@ class Program:
             return 0.0
         if kernel.opcode == "fusion" and (inside := self._fused(kernel)):
             read = sum(
-                self._read(each, inside)
-                for each in inside
-                if each.opcode == "parameter"
+                self._read(inner, inside)
+                for inner in inside
+                if inner.opcode == "parameter"
             )
             return read + self._written(inside[-1])
-        known = (self._by_id.get(operand) for operand in kernel.operands)
-        read = sum(self._read(operand, (kernel,)) for operand in known if operand)
+        operands = (self._by_id.get(operand) for operand in kernel.operands)
+        read = sum(self._read(operand, (kernel,)) for operand in operands if operand)
         return read + self._written(kernel)
 
     @staticmethod
     def _read(value: Instruction, users: Sequence[Instruction]) -> float:
         """Return the elements of a value that its users read."""
         names = {value.id}
-        for each in users:
-            if each.opcode in ("bitcast", "convert") and names & {*each.operands}:
-                names.add(each.id)
+        for user in users:
+            if user.opcode in ("bitcast", "convert") and names & {*user.operands}:
+                names.add(user.id)
         users = [
-            each for each in users if each.id not in names and names & {*each.operands}
+            user for user in users if user.id not in names and names & {*user.operands}
         ]
-        first = all(each.operands[0] in names for each in users)
-        if users and first and all(each.opcode in _SLICES for each in users):
-            part = sum(each.shape.elements for each in users)
+        first = all(user.operands[0] in names for user in users)
+        if users and first and all(user.opcode in _SLICES for user in users):
+            part = sum(user.shape.elements for user in users)
             return value.shape.nbytes * part / max(value.shape.elements, 1)
-        if users and first and all(each.opcode in _IN_PLACE for each in users):
+        if users and first and all(user.opcode in _IN_PLACE for user in users):
             return 0.0
         return value.shape.nbytes
 
-    def _written(self, one: Instruction) -> float:
-        if (update := _IN_PLACE.get(one.opcode)) is not None:
-            return self._operand(one, update).nbytes
-        return _result(one).nbytes
+    def _written(self, instruction: Instruction) -> float:
+        if (update := _IN_PLACE.get(instruction.opcode)) is not None:
+            return self._operand(instruction, update).nbytes
+        return _result(instruction).nbytes
 
-    def work(self, one: Instruction) -> float:
+    def work(self, instruction: Instruction) -> float:
         """Return the share of a fusion's time for one of its instructions: by flops, of
         which some take longer, and at least by the elements that it yields.
         """
-        elements = float(one.shape.elements)
-        return max(self._flops(one), elements * WORK.get(one.opcode, 1))
+        elements = float(instruction.shape.elements)
+        return max(self._flops(instruction), elements * WORK.get(instruction.opcode, 1))
 
     def kernels(self) -> dict[str, int]:
         """The instructions of the entry computation that do something, by their opcode.
@@ -390,7 +392,7 @@ class Program:
             The most frequent first.
         """
         running = self.running({"call", "async-start"})
-        counted = Counter(one.opcode.removesuffix("-start") for one in running)
+        counted = Counter(inner.opcode.removesuffix("-start") for inner in running)
         return dict(counted.most_common())
 
     def fusions(self) -> Iterator[Fusion]:
@@ -399,32 +401,32 @@ class Program:
         What lies in the comparator of a sort, or in the function of a reduction, is a
         part of that kernel.
         """
-        for one in self.running():
-            if one.opcode == "fusion":
-                inside = (each.opcode for each in self._fused(one))
+        for fusion in self.running():
+            if fusion.opcode == "fusion":
+                inside = (inner.opcode for inner in self._fused(fusion))
                 counted = Counter(name for name in inside if name not in IDLE)
                 yield Fusion(
-                    name=one.name,
-                    kind=one.fusion_kind,
+                    name=fusion.name,
+                    kind=fusion.fusion_kind,
                     operations=dict(counted.most_common()),
                 )
 
     def exchanges(self) -> Iterator[Exchanged]:
         """Every collective, wherever it stands."""
         for computation in self.computations:
-            for one in self._ordered(computation):
-                kind = one.opcode.removesuffix("-start")
+            for inner in self._ordered(computation):
+                kind = inner.opcode.removesuffix("-start")
                 if kind not in COLLECTIVES:
                     continue
-                sizes = [leaf.nbytes for leaf in one.shape.leaves()]
+                sizes = [leaf.nbytes for leaf in inner.shape.leaves()]
                 # The first half of an asynchronous one has its operands in its type.
-                both = kind not in (one.opcode, "all-reduce")
-                size = max(sizes, default=0.0) if both else sum(sizes)
-                groups = _rings(one.pairs) if one.pairs else one.groups
-                if kind == "reduce-scatter" and not both:
+                is_pair = kind not in (inner.opcode, "all-reduce")
+                size = max(sizes, default=0.0) if is_pair else sum(sizes)
+                groups = _rings(inner.pairs) if inner.pairs else inner.groups
+                if kind == "reduce-scatter" and not is_pair:
                     size *= groups.participants or 1
                 yield Exchanged(
-                    name=one.name,
+                    name=inner.name,
                     kind=kind,
                     bytes=int(size),
                     groups=groups.groups,
@@ -433,11 +435,11 @@ class Program:
                 )
 
 
-def _result(one: Instruction) -> Shape:
+def _result(call: Instruction) -> Shape:
     """The shape of a result, of a library's product without its scratch memory."""
-    if one.opcode == "custom-call" and one.shape.parts and one.contracted:
-        return one.shape.parts[0]
-    return one.shape
+    if call.opcode == "custom-call" and call.shape.parts and call.contracted:
+        return call.shape.parts[0]
+    return call.shape
 
 
 def _at(names: Sequence[str], number: int) -> str:

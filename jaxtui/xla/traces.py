@@ -122,10 +122,10 @@ class Space:
         """Name and serialised ``HloProto`` of each program that the trace holds."""
         for plane in self.planes:
             if plane.name == PROGRAMS:
-                for known in plane.metadata.values():
-                    proto = known.stats.get("Hlo Proto", known.stats.get("hlo_proto"))
+                for module in plane.metadata.values():
+                    proto = module.stats.get("Hlo Proto", module.stats.get("hlo_proto"))
                     if isinstance(proto, bytes):
-                        yield known.name, proto
+                        yield module.name, proto
 
 
 PROGRAMS = "/host:metadata"
@@ -148,9 +148,9 @@ def files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = sorted(path.rglob(f"*{ENDING}"))
-    latest = max((file.parent for file in found), default=None, key=_written)
-    return [file for file in found if file.parent == latest]
+    paths = sorted(path.rglob(f"*{ENDING}"))
+    latest = max((file.parent for file in paths), default=None, key=_written)
+    return [file for file in paths if file.parent == latest]
 
 
 def runs(path: Path) -> list[str]:
@@ -195,12 +195,12 @@ def _plane(
     stats: Sequence[bytes],
 ) -> Plane:
     names = dict(stat_names)
-    known = {key: EventMetadata(names, *shared) for key, shared in metadata}
+    by_key = {key: EventMetadata(names, *shared) for key, shared in metadata}
     unnamed = EventMetadata(names)
     return Plane(
         name,
-        tuple(Line(known, unnamed, *line) for line in lines),
-        known,
+        tuple(Line(by_key, unnamed, *line) for line in lines),
+        by_key,
         dict(_stat(part, names) for part in stats),
     )
 

@@ -107,11 +107,11 @@ class _Run(Runner):
             return
         yield self.progress("profile-reading", case.label)
         try:
-            found = profile.read(space, self.case.label, device.device_kind)
+            measured = profile.read(space, self.case.label, device.device_kind)
         except NoProfileError as error:
             raise RefusedError(error.remark) from error
-        found = profile.beside(found, min(plain))
-        remarks = list(found.notes)
+        measured = profile.beside(measured, min(plain))
+        remarks = list(measured.notes)
         if disturbance := notes.contention(meter.usage):
             remarks.append(disturbance)
         if fitting < steps:
@@ -122,8 +122,8 @@ class _Run(Runner):
             held = holdings.now()
             del result
         yield msgspec.structs.replace(
-            found,
-            holdings=() if found.memory else held,
+            measured,
+            holdings=() if measured.memory else held,
             jax=jax.__version__,
             size_bytes=self._size,
             notes=tuple(remarks),

@@ -65,7 +65,7 @@ def _node(kernel: Kernel) -> Hashable:
 
 def _places(nodes: Sequence[str], sequence: Sequence[Instruction]) -> list[_Place]:
     """The place of each node in a program, by the names of both."""
-    by_name = {_in_c(one.name): place for place, one in enumerate(sequence)}
+    by_name = {_in_c(slot.name): place for place, slot in enumerate(sequence)}
     matches: list[_Place] = []
     latest: dict[str, str] = {}
     reached = -1

@@ -50,13 +50,13 @@ def _callers(threads: Threads) -> Iterator[list[Event]]:
             event.name.startswith("PjitFunction") or event.name == STEP
             for event in events
         ):
-            steps = {each.name for each in annotated(events)}
+            steps = {e.name for e in annotated(events)}
             names = [
-                each
-                for each in events
-                if not each.name.startswith(NO_ACTIVITY) and each.name not in steps
+                e
+                for e in events
+                if not e.name.startswith(NO_ACTIVITY) and e.name not in steps
             ]
-            yield sorted(names, key=lambda each: (each.start_ps, -each.end_ps))
+            yield sorted(names, key=lambda e: (e.start_ps, -e.end_ps))
 
 
 def _meanwhile(gap: Window, threads: Iterable[Sequence[Event]]) -> Iterator[Activity]:

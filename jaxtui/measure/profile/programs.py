@@ -205,7 +205,7 @@ class Programs:
         whole = sum(weights.values())
         if not whole:
             inside = (instruction, *program.inside(instruction))
-            stacks = (program.stack(each) for each in inside)
+            stacks = (program.stack(fused) for fused in inside)
             yield self._share(next(filter(None, stacks), ()))
         for stack, weight in weights.most_common() if whole else ():
             yield self._share(stack, weight / whole)

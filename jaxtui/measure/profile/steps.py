@@ -51,8 +51,8 @@ def find(threads: Threads, ran: Sequence[Kernel]) -> tuple[list[Window], Remark 
         # The device may lag behind: what is left of it belongs to the last one.
         ends = [*typed[1:], max(whole.end, typed[-1] + 1)]
         facts: dict[str, Fact] = {"steps": len(typed)}
-        found = [Window(*pair) for pair in zip(typed, ends, strict=True)]
-        return found, Remark("steps-annotated", facts)
+        steps = [Window(*pair) for pair in zip(typed, ends, strict=True)]
+        return steps, Remark("steps-annotated", facts)
     program, starts = _repeated(ran)
     if len(starts) < 2:
         return [whole], Remark("one-step")

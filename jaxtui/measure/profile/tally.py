@@ -158,15 +158,15 @@ class Tally:
     ) -> None:
         """A stretch of time in which nothing begins or ends."""
         inner = [active.sum for active in running if not active.holds]
-        first = min((each.kind for each in inner), key=KERNEL_KINDS.index)
-        owners = [each for each in inner if each.kind == first]
+        first = min((a.kind for a in inner), key=KERNEL_KINDS.index)
+        owners = [a for a in inner if a.kind == first]
         self.busy[step] += time
-        for each in owners:
-            each.own[step] += time / len(owners)
+        for a in owners:
+            a.own[step] += time / len(owners)
         if first == "compute":
-            for each in (*inner, *(active.sum for active in beside)):
-                if each.kind != first:
-                    each.hidden += time
+            for a in (*inner, *(active.sum for active in beside)):
+                if a.kind != first:
+                    a.hidden += time
 
     def rows(self, devices: int) -> Iterator[Kernel]:
         """Yield the kernels of a step, averaged over the devices; the longest first."""
