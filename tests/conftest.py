@@ -6,7 +6,7 @@ import gc
 import os
 import tempfile
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -49,6 +49,20 @@ def _what_is_imported_is_not_collected() -> None:
     before it times: without them, as in an engine."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[None]:
+    """Cases are done after eight short rounds, whatever the number is."""
+    from jaxtui.measure import experiment, turns
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiment, "SPREAD_SHARE", 0.0)
+        patch.setattr(turns, "TURN_SECONDS", 0.005)
+        patch.setattr(turns, "TURN_SECONDS_AT_MOST", 0.005)
+        defaults = turns.Turns.__init__.__kwdefaults__
+        patch.setitem(defaults, "warm_up_seconds", 0.02)
+        yield
 
 
 @pytest.fixture

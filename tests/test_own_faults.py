@@ -11,7 +11,7 @@ import pytest
 from jaxtui import cli
 from jaxtui.engine import active
 
-BUDGET = "3"
+BUDGET = "1"
 """Enough to prepare each of two on a busy machine, in two engines if need be."""
 
 FINE = """
@@ -190,7 +190,7 @@ def test_what_the_engine_survives_costs_one_case_at_most(
     missing = harmless[-1].replace(":f", ":nope")
     # What has no memory left cannot import a file.
     functions = (exits, ends, missing, *harmless, leaks)
-    measured, failed = bench(capsys, *functions, budget="4")
+    measured, failed = bench(capsys, *functions, budget="2")
     assert measured == {*harmless}, failed
     assert {*failed} == {leaks, exits, ends, missing}
     assert (failed[exits]["code"], failed[exits]["facts"]["line"]) == (

@@ -31,7 +31,7 @@ TWO = """
 
 
 def bench(*arguments: str) -> int:
-    return cli.main(["bench", *arguments, "--budget", "2", "--cpu-devices", "2"])
+    return cli.main(["bench", *arguments, "--budget", "0.5", "--cpu-devices", "2"])
 
 
 def test_functions_of_one_file_against_each_other(
@@ -74,7 +74,7 @@ async def test_an_engine_that_ran_foreign_code_is_replaced_before_the_next_run(
         for op in ("add", "add", f"{path}:f", "add"):
             size, dtype = (100, "float32") if op == "add" else (0, "")
             case = Case(op=op, size=size, dtype=dtype, device="cpu:0", mode="jit")
-            number = await engine.run(Experiment(cases=(case,), budget_seconds=0.5))
+            number = await engine.run(Experiment(cases=(case,), budget_seconds=0.2))
             async for envelope in events:
                 if isinstance(envelope.event, CaseMeasured):
                     generations.append(envelope.generation)

@@ -143,7 +143,7 @@ def faulty(options: EngineOptions) -> EngineClient:
 def test_each_of_three_faulty_devices_is_found_and_named(
     capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brief = dict.fromkeys(CHECK_TESTS, 0.2)
+    brief = dict.fromkeys(CHECK_TESTS, 0.05)
     monkeypatch.setitem(examination.BUDGETS, "quick", brief)
     patience = {"together": 3.0}
     monkeypatch.setattr(

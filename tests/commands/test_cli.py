@@ -67,7 +67,7 @@ def test_ascii_output_has_no_traceback() -> None:
 def test_real_bench_ends_every_case_as_a_measurement_or_a_named_failure() -> None:
     done = jaxtui(
         *("bench", "matmul:64", "sigmoid:1e3", "--dtype", "float32,int32"),
-        *("--mode", "jit,numpy", "--budget", "2", "--json"),
+        *("--mode", "jit,numpy", "--budget", "0.5", "--json"),
     )
     assert (done.returncode, done.stderr) == (1, "")
     document = json.loads(done.stdout)

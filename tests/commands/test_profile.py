@@ -124,7 +124,6 @@ def test_a_document_of_a_program_stands_alone(mine: Path, tmp_path: Path) -> Non
     [
         (WITHOUT_JAX, 1, "program-without-jax"),
         ("not python at all", 1, "program-without-jax"),
-        ("raise SystemExit('no')", 1, "program-without-jax"),
         (RAISES, 1, "no-kernels"),
         (LOST, 137, "program-lost"),
     ],
@@ -245,7 +244,6 @@ def test_what_makes_no_sense(
 @pytest.mark.parametrize(
     "typed",
     [
-        "all_reduce:10000",
         "all_reduce:10000 --mesh 1x2@y",
         "own.py:total --mesh 2 --arg f32[64,64]@x,-",
     ],

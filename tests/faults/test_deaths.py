@@ -66,7 +66,7 @@ def test_a_bench_keeps_what_no_engine_died_over() -> None:
 
 @pytest.mark.parametrize("doing", ["left  ", "sampling"])
 def test_a_kill_from_outside_costs_the_case_whose_turn_it_was(doing: str) -> None:
-    command = run("bench", "matmul:256", "selu:1e6", "--budget", "4")
+    command = run("bench", "matmul:256", "selu:1e6", "--budget", "2")
     command.kill_engine(doing, "SIGKILL")
     found = document(command, 1)
     assert [len(found[kind]) for kind in ("measurements", "failures")] == [1, 1]

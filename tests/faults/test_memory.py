@@ -15,7 +15,7 @@ import pytest
 from jaxtui.machine import malloc
 from tests.processes import jaxtui
 
-WORDS = ("bench", "sigmoid:250000", "--mode", "numpy", "--budget", "1", "--json")
+WORDS = ("bench", "sigmoid:250000", "--mode", "numpy", "--budget", "0.5", "--json")
 
 OTHER_MALLOC = """
 #include <stddef.h>

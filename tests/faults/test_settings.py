@@ -50,7 +50,7 @@ before = dict(jax.config.values)
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     made = jaxtui.bench(
-        "debugs.py:f", "matmul:32", args=["f32[8,8]"], budget=2, target=0.9,
+        "debugs.py:f", "matmul:32", args=["f32[8,8]"], budget=0.5, target=0.9,
         history=False,
     )
 assert dict(jax.config.values) == before, "what the file set has stayed"
@@ -152,7 +152,7 @@ def test_cpu_devices_that_xla_was_told_to_make_are_simulated() -> None:
 
 def test_what_a_file_sets_holds_for_its_own_functions_alone(files: None) -> None:
     functions = ("debugs.py:f", "uncompiled.py:g", "plain.py:h", "matmul:32")
-    code, document, _ = bench(*functions, "--arg", "f32[8,8]", "--budget", "3")
+    code, document, _ = bench(*functions, "--arg", "f32[8,8]", "--budget", "1")
     assert code == 1
     assert document["host"]["settings"] == {}
     (failed,) = document["failures"]

@@ -1,24 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jaxtui.measure import experiment, ops, turns
-
-
-@pytest.fixture(scope="module")
-def brief() -> Iterator[None]:
-    """Cases are done after eight short rounds, whatever the number is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "SPREAD_SHARE", 0.0)
-        patch.setattr(turns, "TURN_SECONDS", 0.005)
-        patch.setattr(turns, "TURN_SECONDS_AT_MOST", 0.005)
-        defaults = turns.Turns.__init__.__kwdefaults__
-        patch.setitem(defaults, "warm_up_seconds", 0.02)
-        yield
+from jaxtui.measure import ops
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ DEADLINE_SECONDS = 10.0
 
 
 def app_on(engine: FakeEngine, **options: object) -> JaxtuiApp:
-    return JaxtuiApp(engine, fps=100, **options)  # type: ignore[arg-type]
+    return JaxtuiApp(engine, fps=30, **options)  # type: ignore[arg-type]
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:

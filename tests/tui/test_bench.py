@@ -213,7 +213,7 @@ async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> Non
 # The form.
 
 
-@pytest.mark.parametrize("size", [NARROWEST, NARROW, WIDE])
+@pytest.mark.parametrize("size", [NARROWEST, NARROW])
 async def test_run_is_always_in_sight_and_the_last_that_tab_reaches(
     size: tuple[int, int],
 ) -> None:

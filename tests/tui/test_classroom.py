@@ -64,7 +64,7 @@ def text(app: JaxtuiApp) -> str:
     return lines(app)
 
 
-@pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
+@pytest.mark.parametrize("size", [(60, 15), NARROW])
 async def test_a_class_predicts_sees_the_factor_and_the_fix(
     size: tuple[int, int],
 ) -> None:

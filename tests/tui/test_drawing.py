@@ -195,6 +195,13 @@ async def open_place(pilot: Pilot[None], app: JaxtuiApp, place: str) -> None:
         await until(pilot, lambda: not app.session.state.busy)
 
 
+async def uncover(pilot: Pilot[None], app: JaxtuiApp, there: list[Any]) -> None:
+    """Take off the screens that lie over those of a place."""
+    while app.screen_stack[:-1][: len(there)] == there:
+        app.pop_screen()
+        await pilot.pause()
+
+
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids="{0[0]}x{0[1]}".format)
 async def test_every_key_draws_what_a_fresh_draw_gives(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -227,6 +234,7 @@ async def test_every_key_draws_what_a_fresh_draw_gives(
                     continue  # the other size presses it, which halves the time
                 # What a thread has read meanwhile is drawn as well: a tear comes again.
                 for _ in range(2):
+                    await uncover(pilot, app, there[0])
                     if ([*app.screen_stack], app.tab) != there:
                         await open_place(pilot, app, place)
                         there = [*app.screen_stack], app.tab

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +163,10 @@ def step_args(size=4, seed=0):
 """
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ["it's", 'a "b"""\\', "two\nlines", "numpy", "a.b c"])
+NAMES = ("it's", 'a "b"""\\', "two\nlines", "numpy", "a.b c")
+
+
+@pytest.mark.parametrize(("name", "mode"), [*zip(NAMES, cycle(MODES))])
 def test_files_may_be_called_anything(name: str, mode: str, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "beside.py").write_text("ONE = 1\n")

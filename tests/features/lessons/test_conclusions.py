@@ -32,6 +32,8 @@ from tests.features.lessons.figures import (
     works,
 )
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 COLD = {
     "JAX.transfer": ms(1),
     "JAX.trace": ms(1),
