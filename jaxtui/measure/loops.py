@@ -160,7 +160,7 @@ class _LoopRun(Runner):
                 jax.block_until_ready(result)
                 seconds = perf_counter() - start
             _check_repeat(self._loop, self._loop.calls * seconds)
-            if isinstance(workload.args, own.Renewed):
+            if isinstance(workload.args, own.CopiedArguments):
                 _check_donation(self._loop, workload.args.used)
             self._results = repeats.results_of(self._loop, workload, result)
 

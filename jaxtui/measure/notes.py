@@ -15,7 +15,7 @@ from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.collectives import Exchange
-from jaxtui.measure.own import Renewed
+from jaxtui.measure.own import CopiedArguments
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
@@ -467,7 +467,7 @@ def _as_is(workload: Workload) -> Iterator[Remark]:
     """Yield the notes on what a function of a file brings along."""
     if workload.warm:
         yield Remark("warm-phases")
-    if isinstance(workload.args, Renewed):
+    if isinstance(workload.args, CopiedArguments):
         yield Remark("donated", {"arguments": tuple(workload.args.used)})
     if workload.devices > 1:
         facts: Facts = {"devices": workload.devices, "mesh": bool(workload.group)}

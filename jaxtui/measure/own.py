@@ -541,7 +541,7 @@ class Arguments:
         return Arguments(tuple(map(changed, self.args)), keywords, self.size)
 
 
-class Renewed(Sequence[Any]):
+class CopiedArguments(Sequence[Any]):
     """Arguments of calls that use some of them up, as a donation does.
 
     Whoever takes all of them (``f(*args)``) is given fresh copies of those, which are

@@ -38,9 +38,9 @@ from jaxtui.measure.ops.collectives import Collective, Exchange, device_mesh
 from jaxtui.measure.own import (
     WIDE,
     Arguments,
+    CopiedArguments,
     Function,
     Jitted,
-    Renewed,
     dtype_of,
     is_key,
     specs,
@@ -119,7 +119,7 @@ class Workload:
     group: tuple[jax.Device, ...] = ()
     """All of them, where a case runs on several."""
     args: Sequence[Any] = ()
-    """Copies are in ``Renewed`` where a call uses some of them up."""
+    """Copies are in ``CopiedArguments`` where a call uses some of them up."""
     keywords: dict[str, Any] = field(default_factory=dict)
     """Arguments by name, which ``call`` has already."""
     wait: Wait = no_wait
@@ -207,14 +207,14 @@ class Workload:
         used = own.used_up(tuple(self.args))
         if used and self.remake is not None:
             originals = self.remake()
-            self.args, self.hosts = Renewed(originals, used), lambda: originals
+            self.args, self.hosts = CopiedArguments(originals, used), lambda: originals
 
     @property
     def call_bytes(self) -> int:
         """Bytes that each queued call needs: its result, and copies of its
         arguments.
         """
-        copied = self.args.nbytes if isinstance(self.args, Renewed) else 0
+        copied = self.args.nbytes if isinstance(self.args, CopiedArguments) else 0
         return self.result_bytes + copied
 
     @property
@@ -579,8 +579,8 @@ def own_scope(case: Case, device: jax.Device | None) -> ExitStack:
     """64-bit types if a typed argument wants them, or a file by ``jax_enable_x64``."""
     stack = ExitStack()
     if device is not None:
-        wide = any(spec.dtype in WIDE for spec in specs(case))
-        wide = wide or bool(jax.config.read("jax_enable_x64"))
+        typed = any(spec.dtype in WIDE for spec in specs(case))
+        wide = typed or bool(jax.config.read("jax_enable_x64"))
         stack.enter_context(_scope(wide=wide, device=device))
     return stack
 

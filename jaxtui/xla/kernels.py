@@ -71,7 +71,7 @@ class Kernel(NamedTuple):
     by_order: bool = False
     """True if its name is that of the instruction which the program has at its
     place."""
-    begins: bool = True
+    is_first: bool = True
     """True for the first of the kernels that one instruction launched."""
 
 
@@ -287,7 +287,7 @@ def _on_stream(
             if GRAPH in stats:
                 kernel = kernel._replace(name=event.name)
             if launch := launched.get(stats.get("correlation_id")):
-                kernel = kernel._replace(run=launch.run, begins=launch not in thunks)
+                kernel = kernel._replace(run=launch.run, is_first=launch not in thunks)
                 thunks.add(launch)
             yield kernel
 

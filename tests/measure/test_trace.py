@@ -218,7 +218,7 @@ def test_the_run_of_a_gpus_kernel_is_that_of_the_call_that_launched_it() -> None
     ran = list(kernels.of(timeline))
     assert [each.run for each in ran] == [4, 4, 4, 4]
     # What cuBLAS clears first is no run of its own.
-    assert [each.begins for each in ran][2:] == [True, False]
+    assert [each.is_first for each in ran][2:] == [True, False]
     keys = {key for key, _ in trace.parts(timeline)}
     assert keys == {("jit_f(7)", 4)}
 

@@ -167,7 +167,7 @@ class _Loop:
         self._most = MOST_CALLS if most is None else min(MOST_CALLS, most)
         if not workload.queues:
             self._most = 1
-        if isinstance(workload.args, own.Renewed):
+        if isinstance(workload.args, own.CopiedArguments):
             used, args = workload.args.used, (*workload.args,)
             with workload.scope():
                 result = jax.block_until_ready(workload.call(*args))

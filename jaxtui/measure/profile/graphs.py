@@ -28,7 +28,7 @@ class _Place(NamedTuple):
     name: str
     """The name of the instruction; the node's own where none is known."""
     by_order: bool
-    begins: bool = True
+    is_first: bool = True
 
 
 def named(ran: Sequence[Kernel], programs: Mapping[str, Program]) -> list[Kernel]:
@@ -82,8 +82,8 @@ def _places(nodes: Sequence[str], sequence: Sequence[Instruction]) -> list[_Plac
                 or latest.get(own)
                 or ("" if again is None else sequence[again].name)
             )
-            begins = not (instruction and matches and matches[-1].name == instruction)
-            matches.append(_Place(latest[own] or own, bool(latest[own]), begins))
+            is_first = not (instruction and matches and matches[-1].name == instruction)
+            matches.append(_Place(latest[own] or own, bool(latest[own]), is_first))
         if at < len(nodes):
             latest[nodes[at]] = sequence[place].name
             matches.append(_Place(sequence[place].name, False))

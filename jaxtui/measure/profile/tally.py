@@ -134,7 +134,7 @@ class Tally:
         if inside > 0:
             total.total += inside
             # What a copy is beside the kernels began with one of them.
-            total.count += kernel.begins and kernel.line != BESIDE
+            total.count += kernel.is_first and kernel.line != BESIDE
         return _Active(kernel, total)
 
     def _enter(self, active: _Active, running: dict[_Active, None]) -> None:
