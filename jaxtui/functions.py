@@ -76,9 +76,9 @@ def op_of(function: Callable[..., Any]) -> str:
     inside = inspect.unwrap(inside)
     file = f"{getattr(inside, '__module__', None) or '__main__'}.py"
     with suppress(TypeError, OSError):
-        found = inspect.getsourcefile(inside) or ""
-        if found.endswith(".py") and os.path.isfile(found):
-            file = os.path.abspath(found)
+        source = inspect.getsourcefile(inside) or ""
+        if source.endswith(".py") and os.path.isfile(source):
+            file = os.path.abspath(source)
     name = str(getattr(inside, "__name__", type(inside).__name__))
     name = re.sub(r"\W", "", name) or "function"
     return f"{file}:{name}"

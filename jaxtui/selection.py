@@ -193,7 +193,7 @@ def parse_ops(
     Raises:
         SelectionError: if there is none, or one is not in the catalogue.
     """
-    known = [op.name for op in catalogue]
+    op_names = [op.name for op in catalogue]
     choices: list[SizedOp] = []
     for text in texts:
         if looks_own(text) and (own or ".py" in text or "/" not in text):
@@ -207,7 +207,7 @@ def parse_ops(
             continue
         name, colon, sizes = text.partition(":")
         if colon:
-            op = choose(name, known, "op")
+            op = choose(name, op_names, "op")
             choices.append(SizedOp(op, parse_sizes(sizes)))
         elif choices and _is_size(text):
             raise SelectionError(
@@ -215,9 +215,9 @@ def parse_ops(
                 f" {choices[-1].name}:{text}, or type it as the size."
             )
         else:
-            choices.extend(SizedOp(op) for op in _choose_all(text, known, "op"))
+            choices.extend(SizedOp(op) for op in _choose_all(text, op_names, "op"))
     if not choices:
-        raise _unknown("op", "", known)
+        raise _unknown("op", "", op_names)
     return tuple(dict.fromkeys(choices))
 
 

@@ -95,9 +95,9 @@ def ended(text: str) -> str:
     return f"{text.rstrip('.:')}."
 
 
-def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+def did_you_mean(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
     """The nearest name as a question after a blank; empty if none is near."""
-    near = nearest(name, known, cutoff)
+    near = nearest(name, choices, cutoff)
     return f" Did you mean {near}?" if near else ""
 
 

@@ -16,16 +16,16 @@ MAXIMUM_POINTS = 1_000
 
 def thin(points: Sequence[float]) -> tuple[float, ...]:
     """Half the points: the minimum and the maximum of every four, in their order."""
-    kept: list[float] = []
+    thinned: list[float] = []
     for start in range(0, len(points), 4):
         group = points[start : start + 4]
         low, high = min(group), max(group)
         if len(group) < 2:
-            kept.append(low)
+            thinned.append(low)
         else:
             rising = group.index(low) <= group.index(high)
-            kept.extend((low, high) if rising else (high, low))
-    return tuple(kept)
+            thinned.extend((low, high) if rising else (high, low))
+    return tuple(thinned)
 
 
 class Trace(msgspec.Struct, frozen=True):

@@ -59,7 +59,7 @@ def of_measurements(measurements: Iterable[Measurement]) -> tuple[Rates, ...]:
         case = measured.case
         if not case.on_host and len(members(case.device)) == 1:
             groups.setdefault(anywhere(case), {})[case.device] = measured
-    found = []
+    result = []
     for case, by_device in groups.items():
         for quantity in QUANTITIES:
             rates = {}
@@ -73,8 +73,8 @@ def of_measurements(measurements: Iterable[Measurement]) -> tuple[Rates, ...]:
                     rates[device] = Rate(rate, rate * _optimism(measured))
             if len(rates) > 1:
                 what = f"{brief_name(case.op)} {case.size} {case.dtype}".rstrip()
-                found.append(Rates(quantity, what, rates, case))
-    return tuple(found)
+                result.append(Rates(quantity, what, rates, case))
+    return tuple(result)
 
 
 def anywhere(case: Case) -> Case:
@@ -101,14 +101,14 @@ def of_readings(readings: Iterable[Reading]) -> tuple[Rates, ...]:
             rate = Rate(reading.measured, reading.ci_high or reading.measured)
             key = reading.unit, reading.what
             groups.setdefault(key, {})[reading.device] = rate
-    found = []
+    result = []
     for quantity, unit in zip(QUANTITIES, quantities, strict=True):
         works = {what: rates for (of, what), rates in groups.items() if of == unit}
         if works:
             most = max(works, key=lambda what: len(works[what]))
             if len(works[most]) > 1:
-                found.append(Rates(quantity, most, works[most]))
-    return tuple(found)
+                result.append(Rates(quantity, most, works[most]))
+    return tuple(result)
 
 
 def stragglers(rates: Rates, devices: Iterable[Device] = ()) -> tuple[Straggler, ...]:

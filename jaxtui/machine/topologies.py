@@ -181,7 +181,7 @@ def rings(device_kind: str, extents: Sequence[int]) -> tuple[bool, ...]:
         extents: chips along each axis.
     """
     family = next(
-        (known for known in FAMILIES if device_kind in known.kinds),
+        (candidate for candidate in FAMILIES if device_kind in candidate.kinds),
         None,
     )
     if family is None:

@@ -110,9 +110,9 @@ def brief_name(op: str, columns: int = 24) -> str:
         return op
     path, names = parts(_in_a_line(op))
     file = path.rpartition("/")[2]
-    first, *others = names.split(",")
-    if others and len(file) + len(names) >= columns:
-        return f"{file}:{first} +{len(others)}"
+    first, *more = names.split(",")
+    if more and len(file) + len(names) >= columns:
+        return f"{file}:{first} +{len(more)}"
     return f"{file}:{names}"
 
 

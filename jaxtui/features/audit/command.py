@@ -105,5 +105,5 @@ def _run(
             command = python[0] if python else sys.executable
             raise not_started((command,), error) from error
 
-    seen = interrupt.run(work(), lambda _: told.tell(), waits=True)
-    return seen or (interrupt.code, None)
+    result = interrupt.run(work(), lambda _: told.tell(), waits=True)
+    return result or (interrupt.code, None)

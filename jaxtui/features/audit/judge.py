@@ -60,7 +60,7 @@ _Event = TypeVar("_Event", bound=Compile | Transfer | Wait)
 
 
 @dataclass
-class _Seen:
+class _Timing:
     """A span, and the work in it."""
 
     span: Span
@@ -188,19 +188,19 @@ def judge(
         return Audit(script=name, sites=(), findings=(), remarks=(remark,))
     # A function that times others is asked for several; the first call of one that
     # compiles calls more than the others, but before it.
-    groups: dict[tuple[Place, Place, str], list[_Seen]] = defaultdict(list)
-    for seen in _spans(witness):
-        if seen.work or seen.compiles:
-            last = seen.work[-1] if seen.work else seen.compiles[-1]
-            groups[seen.span.begin, seen.span.end, last.function].append(seen)
+    groups: dict[tuple[Place, Place, str], list[_Timing]] = defaultdict(list)
+    for timed in _spans(witness):
+        if timed.work or timed.compiles:
+            last = timed.work[-1] if timed.work else timed.compiles[-1]
+            groups[timed.span.begin, timed.span.end, last.function].append(timed)
     warm = Counter(
         program
         for spans in groups.values()
         for program in {
             execution.program
-            for seen in spans
-            if not seen.compiles
-            for execution in seen.work
+            for timed in spans
+            if not timed.compiles
+            for execution in timed.work
         }
     )
     findings = [*_idle_waits(witness.waits), *_while_tracing(witness.spans)]
@@ -235,7 +235,7 @@ def _unjudged(witness: Witness) -> Iterator[Remark]:
         yield Remark("audit-no-spans", severity="warning")
 
 
-def _spans(witness: Witness) -> Iterator[_Seen]:
+def _spans(witness: Witness) -> Iterator[_Timing]:
     executions = _awaited(witness)
     called = [execution.called_seconds for execution in executions]
     # The device computes in order, so what is not over began lately.
@@ -255,7 +255,7 @@ def _spans(witness: Witness) -> Iterator[_Seen]:
         first = bisect_left(called, start)
         unfinished = bisect_left(ends, start)
         next_call = (*called[bisect_left(called, stop) :][:1], inf)[0]
-        yield _Seen(
+        yield _Timing(
             span,
             _by(span.thread, executions[first : bisect_left(called, stop)]),
             [
@@ -335,12 +335,12 @@ class _Timeline(Generic[_Event]):
         return self._events[first : bisect_left(self._starts, stop)]
 
 
-def _site(spans: Sequence[_Seen]) -> Site:
+def _site(spans: Sequence[_Timing]) -> Site:
     busy: dict[str, float] = defaultdict(float)
-    for seen in spans:
-        for execution in seen.work:
+    for timed in spans:
+        for execution in timed.work:
             busy[execution.function] += execution.end_seconds - execution.start_seconds
-    corrected = [seen.corrected for seen in spans if seen.corrected is not None]
+    corrected = [timed.corrected for timed in spans if timed.corrected is not None]
     span = spans[0].span
     return Site(
         begin=span.begin,
@@ -348,7 +348,7 @@ def _site(spans: Sequence[_Seen]) -> Site:
         count=len(spans),
         clock=span.clock,
         functions=tuple(sorted(busy, key=lambda name: -busy[name])),
-        read_seconds=median(seen.span.read_seconds for seen in spans),
+        read_seconds=median(timed.span.read_seconds for timed in spans),
         corrected_seconds=median(corrected) if corrected else None,
     )
 
@@ -385,49 +385,49 @@ def _while_tracing(spans: Iterable[Span]) -> Iterator[Finding]:
             yield _finding(span.end, "traced-clock", facts, span.seconds)
 
 
-def _mistakes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
+def _mistakes(spans: Sequence[_Timing], warm: Counter[str]) -> Iterator[Finding]:
     begin, end = spans[0].span.begin, spans[0].span.end
     count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
     if spans[0].span.cpu_seconds is not None:
-        reading = median(seen.span.read_seconds for seen in spans)
-        wall = median(seen.span.seconds for seen in spans)
+        reading = median(timed.span.read_seconds for timed in spans)
+        wall = median(timed.span.seconds for timed in spans)
         clock = spans[0].span.clock
         facts = count | {"clock": clock, "read_seconds": reading, "seconds": wall}
         yield _finding(end, "cpu-time", facts, abs(wall - reading))
-    late = [seen for seen in spans if seen.late]
-    own = {run for seen in spans for run in seen.work}
+    late = [timed for timed in spans if timed.late]
+    own = {run for timed in spans for run in timed.work}
     # Where a span gets as much from the one before as it leaves to the next, their
     # readings are right.
     missing = sum(
-        seen.late - seen.busy_with([run for run in seen.before if run in own])
-        for seen in late
+        timed.late - timed.busy_with([run for run in timed.before if run in own])
+        for timed in late
     )
-    total = sum(seen.span.seconds for seen in spans)
+    total = sum(timed.span.seconds for timed in spans)
     share = BAR_SHARE if spans[0].span.clock == "tqdm" else SHARE
     # One of several that were awaited lost its core.
     is_unawaited = 2 * len(late) >= len(spans) and missing > share * total
     if is_unawaited:
-        right = [seen.corrected for seen in late if seen.corrected is not None]
+        right = [timed.corrected for timed in late if timed.corrected is not None]
         facts = count | {
             "affected": len(late),
             "functions": _functions(late),
-            "read_seconds": median(seen.span.read_seconds for seen in late),
-            "early_seconds": median(seen.late for seen in late),
+            "read_seconds": median(timed.span.read_seconds for timed in late),
+            "early_seconds": median(timed.late for timed in late),
             "corrected_seconds": median(right) if right else None,
         }
-        yield _finding(end, "unawaited", facts, median(seen.late for seen in late))
+        yield _finding(end, "unawaited", facts, median(timed.late for timed in late))
     # After a span that was not awaited the next one starts busy by itself.
     busy = [
-        seen
-        for seen in spans
-        if seen.busy_with([run for run in seen.before if run not in own])
+        timed
+        for timed in spans
+        if timed.busy_with([run for run in timed.before if run not in own])
     ]
     if busy and 2 * len(busy) >= len(spans) and not is_unawaited:
-        functions = Counter(run.function for seen in busy for run in seen.before)
+        functions = Counter(run.function for timed in busy for run in timed.before)
         facts = count | {
             "affected": len(busy),
             "functions": tuple(name for name, _ in functions.most_common(3)),
-            "busy_seconds": median(seen.busy for seen in busy),
+            "busy_seconds": median(timed.busy for timed in busy),
         }
         yield _finding(begin, "started-busy", facts, median(s.busy for s in busy))
     compiling = _compiling(spans)
@@ -436,7 +436,7 @@ def _mistakes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
     yield from _transfers(spans, count)
 
 
-def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
+def _notes(spans: Sequence[_Timing], warm: Counter[str]) -> Iterator[Finding]:
     begin, end = spans[0].span.begin, spans[0].span.end
     count: dict[str, Fact] = {"spans": len(spans), "start_line": begin.line}
     compiling = _compiling(spans)
@@ -445,12 +445,12 @@ def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
     elif compiling and _is_timed_again(compiling, warm):
         again = count | {"is_timed_again": True}
         yield _first_call(compiling, compiling[0].compiles, again, "info")
-    idle = [seen for seen in spans if seen.idle > seen.span.seconds / 2]
+    idle = [timed for timed in spans if timed.idle > timed.span.seconds / 2]
     # A single call may have lost its core.
-    if 2 * len(idle) > len(spans) and sum(len(seen.work) for seen in idle) > 1:
+    if 2 * len(idle) > len(spans) and sum(len(timed.work) for timed in idle) > 1:
         facts = count | {
-            "idle_seconds": median(seen.idle for seen in idle),
-            "read_seconds": median(seen.span.read_seconds for seen in idle),
+            "idle_seconds": median(timed.idle for timed in idle),
+            "read_seconds": median(timed.span.read_seconds for timed in idle),
         }
         yield _finding(begin, "idle-device", facts, 0.0, severity="info")
     # The program is not timed elsewhere, and not in a loop inside of the span.
@@ -470,50 +470,50 @@ def _notes(spans: Sequence[_Seen], warm: Counter[str]) -> Iterator[Finding]:
         yield _finding(end, "one-repeat", facts, 0.0, severity="info")
 
 
-def _functions(spans: Sequence[_Seen]) -> tuple[str, ...]:
+def _functions(spans: Sequence[_Timing]) -> tuple[str, ...]:
     """Return the functions that were not over at the end of a span, the last first."""
     ends: dict[str, float] = {}
-    for seen in spans:
-        for run in seen.work:
-            if run.end_seconds > seen.span.stop_seconds:
+    for timed in spans:
+        for run in timed.work:
+            if run.end_seconds > timed.span.stop_seconds:
                 ends[run.function] = run.end_seconds
     return tuple(sorted(ends, key=lambda name: -ends[name]))[:3]
 
 
-def _compiling(spans: Sequence[_Seen]) -> list[_Seen]:
+def _compiling(spans: Sequence[_Timing]) -> list[_Timing]:
     """Return the spans in which compiling counts; a span without work times compiling
     alone.
     """
     return [
-        seen
-        for seen in spans
-        if seen.compiling > SHARE * seen.span.seconds
-        and (seen.work or not seen.is_traced)
+        timed
+        for timed in spans
+        if timed.compiling > SHARE * timed.span.seconds
+        and (timed.work or not timed.is_traced)
     ]
 
 
-def _is_first(spans: Sequence[_Seen], compiling: Sequence[_Seen]) -> bool:
+def _is_first(spans: Sequence[_Timing], compiling: Sequence[_Timing]) -> bool:
     """Return whether a first span compiles, and others show the time without."""
     if spans[0].span.clock == "tqdm":  # the spans of a bar begin with it
         return True
     return len(compiling) < len(spans) and 2 * len(compiling) <= len(spans)
 
 
-def _is_timed_again(compiling: Sequence[_Seen], warm: Counter[str]) -> bool:
+def _is_timed_again(compiling: Sequence[_Timing], warm: Counter[str]) -> bool:
     """Return whether the program times the same elsewhere, compiled before."""
     return all(
-        seen.is_traced and any(warm[run.program] for run in seen.work)
-        for seen in compiling
+        timed.is_traced and any(warm[run.program] for run in timed.work)
+        for timed in compiling
     )
 
 
-def _compiles(compiling: Sequence[_Seen], count: dict[str, Fact]) -> Finding:
+def _compiles(compiling: Sequence[_Timing], count: dict[str, Fact]) -> Finding:
     again: dict[tuple[str, Place | None, str], list[Compile]] = defaultdict(list)
-    for stage in (stage for seen in compiling for stage in seen.compiles):
+    for stage in (stage for timed in compiling for stage in timed.compiles):
         # Functions may have one name, as ``<lambda>``.
         defined = stage.reason.partition("defined at ")[2].partition("\n")[0]
         again[stage.function, stage.place, defined].append(stage)
-    seconds = sum(seen.compiling for seen in compiling)
+    seconds = sum(timed.compiling for timed in compiling)
     repeated = [same for same in again.values() if len(same) > 1]
     if any(same[-1].reason for same in again.values()):
         # JAX explains functions of the program; those of its own have many shapes.
@@ -529,7 +529,7 @@ def _compiles(compiling: Sequence[_Seen], count: dict[str, Fact]) -> Finding:
 
 
 def _first_call(
-    compiling: Sequence[_Seen],
+    compiling: Sequence[_Timing],
     compiles: Sequence[Compile],
     count: dict[str, Fact],
     severity: Severity,
@@ -550,7 +550,7 @@ def _first_call(
         "corrected_seconds": compiling[0].corrected,
         "reason": _difference(reasons[0]) if reasons else "",
     }
-    seconds = sum(seen.compiling for seen in compiling)
+    seconds = sum(timed.compiling for timed in compiling)
     return _finding(
         span.begin, "first-call", facts, seconds, "".join(reasons[:1]), severity
     )
@@ -567,18 +567,18 @@ def _spent(compiles: Iterable[Compile]) -> float:
     return sum(stage.end_seconds - stage.start_seconds for stage in compiles)
 
 
-def _transfers(spans: Sequence[_Seen], count: dict[str, Fact]) -> Iterator[Finding]:
+def _transfers(spans: Sequence[_Timing], count: dict[str, Fact]) -> Iterator[Finding]:
     crossings: dict[Place | None, list[Transfer]] = defaultdict(list)
     affected: Counter[Place | None] = Counter()
-    for seen in spans:
+    for timed in spans:
         # JAX fetches the constants of what it compiles.
         large = [
             transfer
-            for transfer in seen.transfers
+            for transfer in timed.transfers
             if transfer.bytes >= TRANSFER_BYTES
             and not any(
                 compiled.start_seconds <= transfer.start_seconds < compiled.end_seconds
-                for compiled in seen.compiles
+                for compiled in timed.compiles
             )
         ]
         for transfer in large:

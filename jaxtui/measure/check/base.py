@@ -46,7 +46,7 @@ POLL_SECONDS = 0.05
 @dataclass(frozen=True)
 class Context:
     check: Check
-    seen: Survey
+    survey: Survey
     """The machine from outside, as it was before JAX started."""
     stop: Callable[[], bool]
     """Called between turns; once true, the test returns without further readings."""
@@ -74,7 +74,7 @@ def shares_silicon(taking_part: Sequence[jax.Device]) -> bool:
 
 def run_check(
     check: Check,
-    seen: Survey | None = None,
+    survey: Survey | None = None,
     *,
     stop: Callable[[], bool] = never,
     pace: Pace = ALONE,
@@ -84,7 +84,7 @@ def run_check(
     Every device of the test ends in ``CheckDone`` unless the test was stopped or
     ``WorkFailed`` says why not.
     """
-    return _CheckRun(Context(check, seen or Survey(), stop, pace)).events()
+    return _CheckRun(Context(check, survey or Survey(), stop, pace)).events()
 
 
 class _CheckRun(Runner):

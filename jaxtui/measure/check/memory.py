@@ -29,9 +29,9 @@ _POOLS = ("", "default", "bfc")
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Read the statistics of every device; the test allocates nothing itself."""
-    cards = tuple(gpu_memory.of(context.seen))
+    cards = tuple(gpu_memory.of(context.survey))
     holders = processes.holders() if cards else ()
-    survey = replace(context.seen, holders=holders)
+    survey = replace(context.survey, holders=holders)
 
     def read(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
         if device.platform == "cpu":
@@ -59,7 +59,7 @@ def of_device(
     kind: str,
     stats: dict[str, int],
     card: GpuMemory | None = None,
-    seen: Survey | None = None,
+    survey: Survey | None = None,
 ) -> Reading:
     """The reading of a device with memory of its own, beside what is published.
 
@@ -68,7 +68,7 @@ def of_device(
         kind: as JAX has it.
         stats: JAX's own.
         card: the GPU, whose memory others may have; ``None`` where that is not known.
-        seen: who has it open.
+        survey: who has it open.
     """
     limit = stats.get("bytes_limit")
     if not limit:
@@ -84,7 +84,7 @@ def of_device(
         # What JAX's pool has taken from the card already is free as well.
         free_bytes = card.free_bytes + max(0, stats.get("pool_bytes", 0) - used)
         free = min(free, free_bytes)
-        remarks += _taken(free_bytes, card, seen or Survey())
+        remarks += _taken(free_bytes, card, survey or Survey())
     return _free(device, free, expected=peaks.memory(kind), remarks=tuple(remarks))
 
 

@@ -22,7 +22,7 @@ _chips = partial(reading, "present", None, unit="chips")
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Count; no device has anything to do."""
-    counts = readings(seen_by_jax.describe(), context.seen)
+    counts = readings(seen_by_jax.describe(), context.survey)
     yield from (CheckRead(reading=count) for count in counts)
     yield from by_device(context, lambda *_: iter(()))
 
