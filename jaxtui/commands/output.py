@@ -198,7 +198,7 @@ def close(
         so_far = "Interrupted: these are the results so far."
         say(interrupted or (so_far if text else first))
     elif lost and not shown:
-        say(words.with_label(words.LOST))  # what is shown says so itself
+        say(f"Incomplete. {words.LOST}")  # what is shown says so itself
     if not written:
         return CANNOT_RUN
     return max(code, CASE_FAILED) if lost else code

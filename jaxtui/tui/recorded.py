@@ -23,7 +23,6 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint, hints_width
 from jaxtui.view import chipmap, devices
 from jaxtui.view.text import fit
-from jaxtui.view.words.machine import explain
 
 _PLACE = Offset(1, 2)
 """The position of the list: under the tabs."""
@@ -130,7 +129,7 @@ class RecordedScreen(Modal):
                 " not this machine",
             )
         )
-        self.query_one("#recorded-words", Static).update(explain(self._devices))
+        self.query_one("#recorded-words", Static).update(devices.explain(self._devices))
 
 
 def choose(app: BaseApp, shown: str | None) -> None:

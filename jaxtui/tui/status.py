@@ -207,7 +207,7 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
             kept = "; its numbers stay" * any(one.measurement for one in run.cases)
             return f"Stopped after {run.elapsed_seconds:.1f} s{kept}."
         case "crashed":
-            return words.with_label(words.LOST)
+            return f"Incomplete. {words.LOST}"
         case _:
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
 

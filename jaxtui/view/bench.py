@@ -121,7 +121,7 @@ def _failure(case: CaseState) -> tuple[Remark, ...]:
 def headline(run: Job) -> Line:
     """Write the headline: the speed-up, or the time of a call."""
     if run.outcome == "crashed":
-        return (Span(words.with_label(words.LOST), "low"),)
+        return (Span(f"Incomplete. {words.LOST}", "low"),)
     ratios = {
         index: ratio
         for index, case in enumerate(run.cases)

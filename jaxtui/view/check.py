@@ -20,7 +20,6 @@ from jaxtui.view.chipmap import Mark
 from jaxtui.view.document import machine
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, meter, plain
-from jaxtui.view.words.check import CHECK_DOING, check_advice
 
 LOOKS: dict[VerdictWord | None, Mark] = {
     "pass": Mark("✓", "pass", "check-pass"),
@@ -54,6 +53,19 @@ LEAST_NAME = 20
 
 WAITING = Span("…", "muted")
 """Stands where a verdict is being worked out."""
+
+CHECK_DOING: dict[CheckTest, str] = {
+    "present": "counting chips",
+    "memory": "reading memory statistics",
+    "dispatch": "timing calls",
+    "transfer": "copying between host and device",
+    "collectives": "exchanging between all devices",
+    "together": "working on all devices at once",
+    "numerics": "comparing results with float64",
+    "bandwidth": "streaming large arrays",
+    "compute": "multiplying matrices",
+}
+"""What each test does; those come first whose cell says least where all is well."""
 
 _LEAST_SAID = (*CHECK_DOING,)
 
@@ -399,14 +411,28 @@ def _advice(check: Judgement) -> str:
     low = [verdict for verdict in verdicts if verdict.word == "low" != word]
     names = dict.fromkeys(verdict.reading.device for verdict in guilty)
     most = None in names or len(names) > min(MOST_CULPRITS, len(check.devices) // 2)
-    return check_advice(
-        word,
-        passed=len(passed),
-        compared=len(compared),
-        culprits=_culprits(guilty, check.devices),
-        low=_culprits(low, check.devices),
-        again=() if most else tuple(map(str, names)),
-    )
+    culprits, others = (_culprits(these, check.devices) for these in (guilty, low))
+    only = "" if most or not names else f" --device {','.join(map(str, names))}"
+    full = f"`jaxtui check --level full{only}`"
+    more = f" Low: {others}." if low else ""
+    match word:
+        case "skipped":
+            return "No test could run."
+        case "pass":
+            return f"{len(passed)} ran, {len(compared)} compared."
+        case "low":
+            return f"{culprits}. See who else uses the machine, then run {full}."
+        case "impossible":
+            return (
+                f"{culprits}: faster than the hardware's peak. Don't trust any timing"
+                f" on this machine until {full} passes.{more}"
+            )
+        case _:
+            return (
+                f"{culprits}. Don't rely on it: restart the machine and check again. If"
+                " the fault stays, send the output of `jaxtui check --json` to whoever"
+                f" provides the machine.{more}"
+            )
 
 
 def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:

@@ -14,7 +14,15 @@ from jaxtui.state import State
 from jaxtui.view.stopwatch import Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
 from jaxtui.view.timeline import next_calls
-from jaxtui.view.words.loops import CLASS_QUESTIONS
+
+_QUESTIONS = {
+    "program": "What does this program time?",
+    "bet": "It read {stopwatch}. How long does the device really work?   ← → bet",
+    "race": "STILL COMPUTING, {unit} so far · the stopwatch read {stopwatch}",
+    "factor": "{work} of work, and the stopwatch says {stopwatch}",
+    "fix": "same run: the stopwatch reads {work} with this line, {stopwatch} without",
+}
+"""The text over the large figure of a step."""
 
 Step = Literal["program", "bet", "race", "factor", "fix"]
 
@@ -294,7 +302,7 @@ class Scene(msgspec.Struct, frozen=True):
             f"{unit.text(seconds)} {unit.name}"
             for seconds in (clocks.stopwatch, clocks.work)
         )
-        text = CLASS_QUESTIONS[self.step].format(
+        text = _QUESTIONS[self.step].format(
             stopwatch=stopwatch, work=work, unit=unit.name
         )
         match self.step:

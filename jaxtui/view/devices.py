@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import Examination
 from jaxtui.machine import processes
+from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import (
     Device,
     EngineFailed,
@@ -20,7 +21,7 @@ from jaxtui.model import (
     Remark,
 )
 from jaxtui.model.base import dtype_label
-from jaxtui.model.machine import chip_count, hostnames
+from jaxtui.model.machine import chip_count, hostnames, slice_count
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.view import chipmap, words
@@ -28,8 +29,7 @@ from jaxtui.view.document import machine
 from jaxtui.view.load import NEARLY_FULL
 from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, fold, meter, plain
-from jaxtui.view.words.hosts import hosts_text
-from jaxtui.view.words.machine import explain, process
+from jaxtui.view.words.machine import process
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
@@ -460,3 +460,60 @@ def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
         original = [line for line in remark.detail.splitlines() if line]
         lines += ["The original text:", *(f"  {line}" for line in original)]
     return "\n".join(lines)
+
+
+def explain(devices: Sequence[Device], host: Host | None = None) -> str:
+    """One plain sentence on how chips, cores and devices relate here."""
+    if not devices:
+        return "There are no devices."
+    first, count = devices[0], len(devices)
+    if first.simulated:
+        name = fmt.plural(count, f"simulated {first.platform.upper()} device")
+        return f"{name} on one CPU: SIMULATED, they share the same cores."
+    if first.platform == "cpu" and count == 1:
+        cores = f"{host.cores} cores" if host and host.cores else "all cores"
+        return f"1 CPU device: XLA's CPU backend uses {cores} as one device."
+    if first.platform == "cpu":
+        return f"{count} CPU devices: they share the cores of their machine."
+    if first.platform == "tpu" and first.coords:
+        return _explain_tpu(devices)
+    noun = "chip" if first.platform == "tpu" else first.platform.upper()
+    name = fmt.plural(count, noun)
+    return f"{name} = {fmt.plural(count, 'JAX device')}."
+
+
+def _explain_tpu(devices: Sequence[Device]) -> str:
+    slices = slice_count(devices)
+    devices = [d for d in devices if d.slice_index == devices[0].slice_index]
+    first, count = devices[0], chip_count(devices)
+    cores = len(devices) * first.tensorcores
+    terms = [
+        fmt.plural(cores, "TensorCore"),
+        fmt.plural(count, "chip"),
+        fmt.plural(len(devices), "JAX device"),
+    ]
+    for family in FAMILIES:
+        number = cores if family.per_chip > 1 else count
+        # A part of a slice, say three chips of eight, has no name of its own.
+        if first.device_kind in family.kinds and number & (number - 1) == 0:
+            terms.insert(0, f"{family.cloud}-{number}")
+    if len(devices) > count:
+        relation = f"each core is a device of its own, {len(devices) // count} per chip"
+    elif first.tensorcores > 1:
+        relation = (
+            f"the {first.tensorcores} cores of a chip work as one device (megacore)"
+        )
+    else:
+        relation = "each chip has one core and is one device"
+    each = f"{slices} slices, each " if slices > 1 else ""
+    return f"{each}{' = '.join(terms)}: {relation}."
+
+
+def hosts_text(hosts: Sequence[Host]) -> str:
+    """``4 processes on node-1, node-2``; empty of a process alone."""
+    names = tuple(dict.fromkeys(host.hostname for host in hosts))
+    if not names:
+        return ""
+    few = len(names) <= 4
+    shown = ", ".join(names) if few else fmt.plural(len(names), "host")
+    return f"{fmt.plural(len(hosts), 'process')} on {shown}"

@@ -48,7 +48,7 @@ from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.roofline_plot import letters, picture, quantity_of, rate_text
 from jaxtui.view.text import Column, Line, Span, bar
-from jaxtui.view.words.roofline import WHAT_IT_IS, measure_roofs, reached, roofs_so_far
+from jaxtui.view.words.roofline import reached
 
 BAR = 16
 """Cells of a bar in a report."""
@@ -411,10 +411,16 @@ class Roofline(msgspec.Struct, frozen=True):
 
     def why_no_picture(self) -> str:
         """Return a sentence on the picture, and the key that makes it."""
-        to_do = measure_roofs(self.device, SECONDS)
+        about = (
+            "A roofline shows what limits each case: under the slanting roof it waits"
+            " for memory, under the flat roof for arithmetic. The nearer a case comes"
+            " to its roof, the less is left to gain."
+        )
+        to_do = f"z measures the roofs of {self.device} in about {SECONDS:.0f} s."
         if self.measuring:
-            to_do = roofs_so_far(self.device, _rates(self.roofs) if self.roofs else "")
-        return "\n\n".join(filter(None, (WHAT_IT_IS, self.message, to_do)))
+            so_far = f" So far: {_rates(self.roofs)}." if self.roofs else ""
+            to_do = f"jaxtui is measuring the roofs of {self.device}.{so_far}"
+        return "\n\n".join(filter(None, (about, self.message, to_do)))
 
 
 def _rates(roofs: RoofsMeasured) -> str:

@@ -9,7 +9,6 @@ from jaxtui.view import stopwatch, words
 from jaxtui.view.lanes import Timeline
 from jaxtui.view.report import Report, gather
 from jaxtui.view.text import Line, Span
-from jaxtui.view.words.loops import call_sentence, loop_waits
 
 WAITS: dict[LoopStyle, str] = {
     "never": "never block",
@@ -54,12 +53,23 @@ def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
             (Span(words.sentence(remark), "error"),),
             (Span(words.advice(remark)),),
         ]
+    return [(Span(_state(state, job, loop)),)]
+
+
+def _state(state: State, job: Job | None, loop: Loop) -> str:
     if state.busy and state.purpose != "loop":
-        return [(Span(loop_waits("busy")),)]
-    if job is None or state.engine in ("failed", "starting"):
-        return [(Span(loop_waits(state.engine)),)]
-    ready = len(job.seen)
-    return [(Span(loop_waits(job.outcome, ready=ready, calls=loop.calls)),)]
+        return "another run is in progress; the loop runs after it · s stops it"
+    if state.engine == "failed":
+        return "no engine · R starts it again"
+    if state.engine == "starting":
+        return "JAX is starting; the loop runs when it is ready"
+    if job is None:
+        return "the loop is starting"
+    if job.outcome is None:
+        return f"running: {len(job.seen)} of {loop.calls} ready · s stops it"
+    if job.outcome == "cancelled":
+        return "stopped too early for figures · r runs it again"
+    return "ended without figures · r runs it again"
 
 
 def report(loop: Loop, line: Timeline, measured: LoopMeasured | None) -> Report:
@@ -93,11 +103,15 @@ def call_text(line: Timeline, index: int, *, inline: bool) -> str:
     hand_over, ahead = dispatch.end - dispatch.start, device.end - dispatch.end
     times = (dispatch.start, hand_over, device.end, ahead, waited)
     time = fmt.shared(times).whole
-    return call_sentence(
-        entered=time(dispatch.start),
-        returned=time(hand_over),
-        ready="" if inline else time(device.end),
-        in_flight=line.in_flight[index] if index in line.held else 0,
-        waited=time(waited) if wait is not None and wait.end >= device.end else "",
-        ahead=time(ahead) if ahead > 0 else "",
-    )
+    text = f"entered at {time(dispatch.start)} · returned after {time(hand_over)}"
+    if inline:
+        return f"{text} with the result, computed inside the call"
+    if index in line.held and line.in_flight[index]:
+        then = f"the host was blocked: {line.in_flight[index]} in flight"
+    elif wait is not None and wait.end >= device.end:
+        then = f"the host waited {time(waited)}"
+    elif ahead > 0:
+        then = f"the host is {time(ahead)} ahead"
+    else:
+        then = "ready when the call returned"
+    return f"{text} · ready at {time(device.end)} · {then}"

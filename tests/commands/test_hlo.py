@@ -35,7 +35,7 @@ def test_the_device_is_the_first_of_this_process(capsys) -> None:
     fake = FakeEngine(crashes, devices=(theirs, ours))
     assert run(fake, "hlo", "matmul:8") == 1
     assert [one.case.device for one in fake.works] == ["tpu:1"]
-    assert words.with_label(words.LOST) in capsys.readouterr().err
+    assert words.LOST in capsys.readouterr().err
 
 
 def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui.machine import limits
 from jaxtui.model import Host
-from jaxtui.view.words.machine import explain
+from jaxtui.view.devices import explain
 from tests.records import device
 
 V1, V2 = "9:name=systemd:/\n4:cpu,cpuacct:/docker/a\n3:memory:/docker/a\n", "0::/a/b\n"

@@ -10,11 +10,10 @@ from jaxtui.analysis.check import Verdict, judge
 from jaxtui.analysis.examination import Examination, begin, of_level
 from jaxtui.model import CheckDoing, Expected, Reading, Remark, RunStarted
 from jaxtui.view import check as view
-from jaxtui.view.check import NO_JUDGEMENT, Judgement, judged
+from jaxtui.view.check import CHECK_DOING, NO_JUDGEMENT, Judgement, judged
 from jaxtui.view.chipmap import layout, render
 from jaxtui.view.report import Report, Table, lines
 from jaxtui.view.text import Line, fit, plain
-from jaxtui.view.words.check import CHECK_DOING
 from tests.analysis.figures import crowded, expected, reading, skipped, wrong
 from tests.fake_engine import tpu_devices
 from tests.tui.check_figures import BROKEN, FIGURES, OTHER, SLOW, events

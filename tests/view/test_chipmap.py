@@ -9,8 +9,8 @@ import pytest
 from jaxtui.machine.topologies import devices, names
 from jaxtui.model import Device
 from jaxtui.view.chipmap import DOT, layout, neighbour, render
+from jaxtui.view.devices import explain
 from jaxtui.view.text import Line, device_at, plain
-from jaxtui.view.words.machine import explain
 
 SIZES = [(36, 10), (78, 9), (48, 30)]
 

@@ -1,7 +1,7 @@
 import msgspec
 
+from jaxtui.view.devices import hosts_text
 from jaxtui.view.document import Devices
-from jaxtui.view.words.hosts import hosts_text
 from tests.fake_engine import HOST, cpu_devices
 
 

@@ -5,12 +5,13 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 
 import jaxtui
 from jaxtui import cli
 from jaxtui.model import Remark
 from jaxtui.view import document, words
-from jaxtui.view.words import Words
+from jaxtui.wording import Words, written
 
 MAKES = ("Remark", "Message")
 """What takes a code, beside ``of`` of an exception."""
@@ -62,14 +63,8 @@ def test_the_commands_that_words_name_are_there():
     assert named <= {*cli.COMMANDS}
 
 
-def test_labels_are_short():
-    assert [
-        entry.label for entry in words.TABLE.values() if entry.label.count(" ") > 2
-    ] == []
-
-
 def test_a_document_has_the_words(monkeypatch):
-    late = Words("late", lambda facts: f"{facts['seconds']} s late.", "Wait.")
+    late = Words("late", "{seconds} s late.", "Wait.")
     monkeypatch.setitem(words.TABLE, "late", late)
     remark = Remark("late", {"seconds": 2})
     assert words.text(remark) == "2 s late. Wait."
@@ -92,12 +87,7 @@ def test_a_code_that_is_not_known_says_its_original_text():
     assert words.label(Remark("later")) == "later"
 
 
-def test_no_code_has_words_in_two_columns():
-    codes = [code for column in words._COLUMNS for code in column.WORDS]
-    assert len(set(codes)) == len(codes)
-
-
-SHARED = "bench compare crossover loops profile programs selection timeline"
+SHARED = "bench compare crossover loops profile programs"
 """The columns that the app and the commands show alike."""
 
 
@@ -110,6 +100,41 @@ def test_no_text_of_the_app_names_an_option_of_a_command():
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         # What stands in backticks is typed elsewhere; flags of XLA are no options.
         if re.search(r"(?<![\w`=])--[a-z]", re.sub(r"`[^`]*`?", "", node.value))
-        and not node.value.startswith("--notes")
     ]
     assert named == []
+
+
+@pytest.mark.parametrize(
+    ("template", "facts", "text"),
+    [
+        (
+            "{dispatch:s} of {share:%}",
+            {"dispatch": 1.17e-5, "share": 0.5},
+            "11.7 µs of 50 %",
+        ),
+        (
+            "{free:B} at {rate:B/s}",
+            {"free": 1024, "rate": 2e9},
+            "1.00 KiB at 2.00 GB/s",
+        ),
+        (
+            "{peak:FLOP/s}, {ratio:x}",
+            {"peak": 1.97e14, "ratio": 4.1},
+            "197 TFLOP/s, 4.1×",
+        ),
+        (
+            "{n:program}, {m:other process}",
+            {"n": 1, "m": 2},
+            "1 program, 2 other processes",
+        ),
+        ("{names:,}; {names:and}", {"names": ("a", "b")}, "a, b; a and b"),
+        (
+            "{events:,} {faults:,.0f} {name!r}",
+            {"events": 12345, "faults": 1234.5, "name": "x"},
+            "12,345 1,234 'x'",
+        ),
+        ("No: {error:.}", {"error": "gone."}, "No: gone."),
+    ],
+)
+def test_units_of_a_template(template, facts, text):
+    assert written(template, facts) == text

@@ -27,7 +27,6 @@ from jaxtui.features.lessons.course import NOT_TRIED, Attempt, seconds_of
 from jaxtui.features.lessons.outcome import NOTHING, Outcome
 from jaxtui.features.lessons.play import StepRun, conclude
 from jaxtui.features.lessons.trial import Lesson, Step
-from jaxtui.features.lessons.words import VERDICTS
 from jaxtui.model import Experiment, Loop, Remark, Snippet, Timed, Work
 from jaxtui.plot import SERIES, Color, Picture, Series
 from jaxtui.state import Job
@@ -379,7 +378,12 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         lines = text_lines(why, width, role="fail") if why else []
         if conclusion is None:
             return lines
-        claim = f"{VERDICTS[conclusion.holds]}{self.step.claim}"
+        verdict = {
+            True: "✓ Holds here",
+            False: "✗ Does not hold here",
+            None: "— Not shown here",
+        }[conclusion.holds]
+        claim = f"{verdict}: {self.step.claim}"
         role = ROLES[conclusion.holds]
         lines += text_lines(claim, width, "  ", first="", role=role)
         for doubt in conclusion.doubts:

@@ -5,13 +5,6 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.wording import Facts, Words
 
-VERDICTS = {
-    True: "✓ Holds here: ",
-    False: "✗ Does not hold here: ",
-    None: "— Not shown here: ",
-}
-"""What can become of a claim."""
-
 
 def _unsteady(facts: Facts) -> str:
     low, high = fmt.seconds(facts["low"]), fmt.seconds(facts["high"])

@@ -138,7 +138,7 @@ def _notes(
         about = labels([x.pair for x in links if x.error == error], devices)
         yield Note(flag="failed", text=error, about=about, level="error")
     if job.outcome == "crashed":
-        yield Note(flag="incomplete", text=words.text(words.LOST), level="warning")
+        yield Note(flag="incomplete", text=words.LOST, level="warning")
     if lags:
         bound = _bound(links[0].source)
         text = f"Below {percent(bound.factor)} of the median of pairs at the same"

@@ -1,7 +1,7 @@
 """The words of every remark: a short label, a sentence, and what to do about it.
 
-They stand here and nowhere else, in one file per feature, whose ``WORDS`` maps codes to
-``Words``. The voice is that of JAX's own documentation: who
+Each subject has a file here, or ``words.py`` in the folder of its feature, whose
+``WORDS`` maps codes to ``Words``. The voice is that of JAX's own documentation: who
 does what, the number first, what to do last.
 """
 
@@ -31,22 +31,7 @@ from jaxtui.view.words import (
 )
 from jaxtui.wording import Facts, Words, written
 
-__all__ = [
-    "LOST",
-    "TABLE",
-    "Facts",
-    "Words",
-    "advice",
-    "brief",
-    "in_full",
-    "label",
-    "sentence",
-    "text",
-    "to_text",
-    "why",
-    "with_label",
-    "with_text",
-]
+__all__ = ["TABLE", "Facts", "Words"]
 
 
 class Failed(Protocol):
@@ -56,30 +41,25 @@ class Failed(Protocol):
     def remark(self) -> Remark: ...
 
 
-_COLUMNS = (
-    bench,
-    check,
-    collectives,
-    compare,
-    crossover,
-    engine,
-    hosts,
-    loops,
-    machine,
-    profile,
-    programs,
-    roofline,
-)
-
-TABLE = {
-    code: entry
-    for column in (*_COLUMNS, *parts("words"))
-    for code, entry in column.WORDS.items()
+TABLE: dict[str, Words] = {
+    **bench.WORDS,
+    **check.WORDS,
+    **collectives.WORDS,
+    **compare.WORDS,
+    **crossover.WORDS,
+    **engine.WORDS,
+    **hosts.WORDS,
+    **loops.WORDS,
+    **machine.WORDS,
+    **profile.WORDS,
+    **programs.WORDS,
+    **roofline.WORDS,
+    **{code: entry for part in parts("words") for code, entry in part.WORDS.items()},
 }
-"""The words by code. A second language is another table."""
+"""By code; a feature has those of its own in its folder."""
 
-LOST = Remark("incomplete", {"during": "run"})
-"""The remark on a run whose engine died."""
+LOST = "The engine died during the run: some results are missing. Run it again."
+"""The text of a run whose engine died."""
 
 
 def label(remark: Remark) -> str:
@@ -119,11 +99,6 @@ def brief(remark: Remark) -> str:
 def text(remark: Remark) -> str:
     """Return the sentence and the advice of a remark."""
     return f"{sentence(remark)} {advice(remark)}".rstrip()
-
-
-def with_label(remark: Remark) -> str:
-    """The text behind its label: ``Incomplete. The engine died …``."""
-    return f"{label(remark).capitalize()}. {text(remark)}"
 
 
 def why(failed: Failed | None) -> str:

@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from jaxtui import format as fmt
-from jaxtui.model import CheckTest
 from jaxtui.view.words.machine import process
 from jaxtui.wording import Facts, Words, written
-
-CHECK_DOING: Mapping[CheckTest, str] = {
-    "present": "counting chips",
-    "memory": "reading memory statistics",
-    "dispatch": "timing calls",
-    "transfer": "copying between host and device",
-    "collectives": "exchanging between all devices",
-    "together": "working on all devices at once",
-    "numerics": "comparing results with float64",
-    "bandwidth": "streaming large arrays",
-    "compute": "multiplying matrices",
-}
-"""The activity of each test; those come first whose cell says least where all
-is well."""
 
 BOUNDS = {
     "dcgm": "NVIDIA's DCGM uses the same bound: 75 % of what its own test reached.",
@@ -147,48 +130,6 @@ def _unused(facts: Facts) -> str:
     lacking = f" {facts['lacking']} is not installed." if facts["lacking"] else ""
     platform = str(facts["platform"]).upper()
     return f"This machine has {facts['chips']}; JAX uses the {platform}.{lacking}"
-
-
-def check_advice(
-    word: str | None,
-    *,
-    passed: int,
-    compared: int,
-    culprits: str,
-    low: str,
-    again: Sequence[str],
-) -> str:
-    """Return the meaning of a verdict, and the advice.
-
-    Args:
-        word: the verdict of all tests.
-        passed: tests without trouble.
-        compared: those with a figure for which something was expected.
-        culprits: devices and tests that have this verdict.
-        low: those that are low where the verdict is worse.
-        again: devices to test again; all of them if it is empty.
-    """
-    only = f" --device {','.join(again)}" if again else ""
-    full = f"`jaxtui check --level full{only}`"
-    more = f" Low: {low}." if low else ""
-    match word:
-        case "skipped":
-            return "No test could run."
-        case "pass":
-            return f"{passed} ran, {compared} compared."
-        case "low":
-            return f"{culprits}. See who else uses the machine, then run {full}."
-        case "impossible":
-            return (
-                f"{culprits}: faster than the hardware's peak. Don't trust any timing"
-                f" on this machine until {full} passes.{more}"
-            )
-        case _:
-            return (
-                f"{culprits}. Don't rely on it: restart the machine and check again. If"
-                " the fault stays, send the output of `jaxtui check --json` to whoever"
-                f" provides the machine.{more}"
-            )
 
 
 WORDS: dict[str, Words] = {

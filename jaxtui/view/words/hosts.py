@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from jaxtui.format import plural
-from jaxtui.model import Host
 from jaxtui.wording import Facts, Words
 
 SHOWN = 8
 """Processes named of many that are missing."""
-
-SHOWN_NAMES = 4
-"""Hosts named in one line."""
 
 LAUNCHERS = {
     "ompi": "Open MPI",
@@ -117,16 +112,6 @@ def _at(facts: Facts) -> str:
 
 
 _AGAIN = "The results so far are kept. Start the command again on every host."
-
-
-def hosts_text(hosts: Sequence[Host]) -> str:
-    """``4 processes on node-1, node-2``; empty of a process alone."""
-    names = tuple(dict.fromkeys(host.hostname for host in hosts))
-    if not names:
-        return ""
-    few = len(names) <= SHOWN_NAMES
-    shown = ", ".join(names) if few else plural(len(names), "host")
-    return f"{plural(len(hosts), 'process')} on {shown}"
 
 
 WORDS: dict[str, Words] = {

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from jaxtui import format as fmt
 from jaxtui.machine.hardware import NAMES, PLUGINS
-from jaxtui.machine.topologies import FAMILIES
-from jaxtui.model import Device, Host
-from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.wording import Facts, Words
 
 COMMAND_CHARACTERS = 60
@@ -190,53 +185,6 @@ def _malloc(facts: Facts) -> str:
     if facts["because"] == "no-glibc":
         why = "this system has no glibc"
     return f"jaxtui cannot choose {facts['end']} memory here: {why}."
-
-
-def explain(devices: Sequence[Device], host: Host | None = None) -> str:
-    """Explain how chips, cores and devices relate here, in one sentence."""
-    if not devices:
-        return "There are no devices."
-    first, count = devices[0], len(devices)
-    if first.simulated:
-        name = fmt.plural(count, f"simulated {first.platform.upper()} device")
-        return f"{name} on one CPU: SIMULATED, they share the same cores."
-    if first.platform == "cpu" and count == 1:
-        cores = f"{host.cores} cores" if host and host.cores else "all cores"
-        return f"1 CPU device: XLA's CPU backend uses {cores} as one device."
-    if first.platform == "cpu":
-        return f"{count} CPU devices: they share the cores of their machine."
-    if first.platform == "tpu" and first.coords:
-        return _explain_tpu(devices)
-    noun = "chip" if first.platform == "tpu" else first.platform.upper()
-    name = fmt.plural(count, noun)
-    return f"{name} = {fmt.plural(count, 'JAX device')}."
-
-
-def _explain_tpu(devices: Sequence[Device]) -> str:
-    slices = slice_count(devices)
-    devices = [d for d in devices if d.slice_index == devices[0].slice_index]
-    first, count = devices[0], chip_count(devices)
-    cores = len(devices) * first.tensorcores
-    terms = [
-        fmt.plural(cores, "TensorCore"),
-        fmt.plural(count, "chip"),
-        fmt.plural(len(devices), "JAX device"),
-    ]
-    for family in FAMILIES:
-        number = cores if family.per_chip > 1 else count
-        # A part of a slice, say three chips of eight, has no name of its own.
-        if first.device_kind in family.kinds and number & (number - 1) == 0:
-            terms.insert(0, f"{family.cloud}-{number}")
-    if len(devices) > count:
-        relation = f"each core is a device of its own, {len(devices) // count} per chip"
-    elif first.tensorcores > 1:
-        relation = (
-            f"the {first.tensorcores} cores of a chip work as one device (megacore)"
-        )
-    else:
-        relation = "each chip has one core and is one device"
-    each = f"{slices} slices, each " if slices > 1 else ""
-    return f"{each}{' = '.join(terms)}: {relation}."
 
 
 WORDS: dict[str, Words] = {

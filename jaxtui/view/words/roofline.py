@@ -80,22 +80,6 @@ def _progress(facts: Facts) -> str:
     return f"Stopped: {kept}."
 
 
-WHAT_IT_IS = """\
-A roofline shows what limits each case: under the slanting roof it waits for memory, \
-under the flat roof for arithmetic. The nearer a case comes to its roof, the less is \
-left to gain."""
-
-
-def measure_roofs(device: str, seconds: float) -> str:
-    return f"z measures the roofs of {device} in about {seconds:.0f} s."
-
-
-def roofs_so_far(device: str, rates: str) -> str:
-    """What is known while it is being measured; ``rates`` may be empty."""
-    so_far = f" So far: {rates}." if rates else ""
-    return f"jaxtui is measuring the roofs of {device}.{so_far}"
-
-
 WORDS: dict[str, Words] = {
     "roofs": Words("", _roofs),
     "no-published-peak": Words(
