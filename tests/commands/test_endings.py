@@ -22,10 +22,11 @@ from jaxtui.model import (
 from jaxtui.model.roofs import Roofs
 from jaxtui.view import words
 from tests.analysis.figures import bandwidth, reading, roofs
-from tests.commands import test_crossover, test_learn, test_roofline
+from tests.commands import test_crossover, test_roofline
 from tests.commands.checking import sound
 from tests.commands.fakes import complete, ctrl_c, interrupted, run
 from tests.fake_engine import FakeEngine, began
+from tests.features.lessons import test_command as test_learn
 
 ARRIVED = "Interrupted: these are the results so far."
 CHECKED = f"test 3 of {len(of_level('quick'))}, compute"
