@@ -14,8 +14,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from jaxtui.measure.programs import counted_flops
 from jaxtui.xla import traces
@@ -158,18 +156,11 @@ HloModule jit_f, is_scheduled=true
   ROOT %fusion.1 = f32[8]{0} fusion(%p.4), kind=kLoop, calls=%added
 }
 
-%added.clone (p.5: f32[8]) -> f32[8] {
-  %p.5 = f32[8]{0} parameter(0)
-  %c.1 = f32[] constant(1)
-  %many.1 = f32[8]{0} broadcast(%c.1), dimensions={}
-  ROOT %add.2 = f32[8]{0} add(%p.5, %many.1)
-}
-
 %body (s: (s32[], f32[8])) -> (s32[], f32[8]) {
   %s = (s32[], f32[8]{0}) parameter(0)
   %i = s32[] get-tuple-element(%s), index=0
   %x.1 = f32[8]{0} get-tuple-element(%s), index=1
-  %fusion.2 = f32[8]{0} fusion(%x.1), kind=kInput, calls=%added.clone
+  %fusion.2 = f32[8]{0} fusion(%x.1), kind=kInput, calls=%added
   ROOT %t = (s32[], f32[8]{0}) tuple(%i, %fusion.2)
 }
 
@@ -349,12 +340,6 @@ def survives(data: bytes) -> None:
             program.bytes(one)
             program.flops(one)
             list(program.inside(one))
-
-
-@given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
-def test_any_bytes_are_a_program_or_none(data: bytes) -> None:
-    survives(data)
 
 
 def test_a_damaged_program_is_a_program_or_none(tmp_path: Path) -> None:

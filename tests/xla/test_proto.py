@@ -88,7 +88,7 @@ def test_what_is_no_message_is_refused(data: bytes, why: str) -> None:
         EVERY.decode(data)
 
 
-@given(st.binary(max_size=60))
+@given(st.binary(max_size=400))
 def test_any_bytes_are_a_message_or_none(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         EVERY.decode(data)
