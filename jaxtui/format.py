@@ -142,9 +142,7 @@ class OwnUnits(Record, frozen=True):
     whole = text
 
     def ends(self, low: float, high: float) -> str:
-        """Write both ends of an interval in the unit of its middle: ``12.1–13.4
-        ms``.
-        """
+        """Write both ends of an interval in its middle's unit: ``12.1–13.4 ms``."""
         return str(Figure((low, high), self.quantity, self.of((low + high) / 2)))
 
 
@@ -192,9 +190,7 @@ class Figure(Record, frozen=True):
         return "–".join(unit.text(end, self.digits) for end in self.ends)
 
     def text(self, unit: Unit | OwnUnits) -> str:
-        """Write the figure with its unit; with one for each end where they are too far
-        apart.
-        """
+        """Write the figure with its unit, or with one for each end."""
         if isinstance(unit, OwnUnits):
             unit = self.unit
         if len(self.ends) > 1 and _too_small(unit, self.ends):

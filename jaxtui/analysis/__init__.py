@@ -1,3 +1,1 @@
-"""The meaning of figures: pure functions over records, without JAX and without a
-screen.
-"""
+"""The meaning of figures: pure functions over records, without JAX or a screen."""

@@ -47,9 +47,7 @@ class Figure(Record, frozen=True, kw_only=True):
 
 
 class _Document(Record, frozen=True, kw_only=True):
-    """The fields that are read of a document, whatever else later versions have
-    in it.
-    """
+    """The fields that are read of a document, whatever else later versions have."""
 
     schema: int
     host: Host | None = None

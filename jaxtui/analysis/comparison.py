@@ -222,9 +222,7 @@ def allowance(side: Side) -> float:
 
 
 def unlike(first: Side, second: Side) -> list[str]:
-    """Return the fields of ``WORK`` that differ, so that nothing follows from the
-    times.
-    """
+    """Return the fields of ``WORK`` that differ, so that the times prove nothing."""
     a, b = _cases(first, second)
     return [name for name in WORK if getattr(a, name) != getattr(b, name)]
 

@@ -169,9 +169,7 @@ def of_level(level: CheckLevel) -> tuple[CheckTest, ...]:
 
 
 def longest_seconds(level: CheckLevel) -> float:
-    """Return the seconds that the longest test of a level measures, without
-    compiling.
-    """
+    """Return the seconds that the longest test of a level measures."""
     return max(BUDGETS[level].values())
 
 

@@ -294,9 +294,7 @@ class Change(NamedTuple):
 
     @property
     def is_seen(self) -> bool:
-        """Return whether it is more than the steps of each side differ by
-        themselves.
-        """
+        """Return whether it is more than the steps of a side differ by themselves."""
         return abs(self.seconds) > ERRORS * self.error
 
 

@@ -83,9 +83,7 @@ def anywhere(case: Case) -> Case:
 
 
 def _optimism(measured: Measurement) -> float:
-    """Return the factor by which the rate may be higher: the clock until ready is
-    uncertain.
-    """
+    """Return the factor by which the rate may be higher, by the clock until ready."""
     ready = measured.ready
     return ready.median / ready.ci_low if ready and ready.ci_low > 0 else 1.0
 

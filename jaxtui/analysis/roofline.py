@@ -106,9 +106,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def in_cache(self) -> bool:
-        """Return whether the memory roof above it need not hold, as its arrays may lie
-        in a cache.
-        """
+        """Return whether its arrays may lie in a cache, below a memory roof."""
         return self.bound == "memory" and self.cached
 
 

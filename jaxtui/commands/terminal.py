@@ -132,9 +132,7 @@ def joined_as(process: int) -> None:
 
 
 def is_secondary_process() -> bool:
-    """Return whether another process prints for all: this one prints only why
-    it fails.
-    """
+    """Return whether another process prints for all but failures."""
     return _process > 0
 
 

@@ -148,9 +148,7 @@ class Core:
 
     @property
     def launched(self) -> bool:
-        """Return whether this seems to be one of several processes, before JAX is
-        asked.
-        """
+        """Return whether this seems to be one of several processes, without JAX."""
         typed = self._place is not None and self._place.processes > 1
         return not self._alone and (typed or hosts.is_launched(os.environ))
 

@@ -107,9 +107,7 @@ class _Course:
         self._parts = hosts.split(work)
 
     def events(self, here: Here) -> Iterator[RunEvent]:
-        """Yield the events of this process, and in process 0 the outcomes of the
-        others.
-        """
+        """Yield the events of this process, and in process 0 those of the others."""
         hosts, me = self._hosts, self._me
         cases = self._work.cases if isinstance(self._work, Experiment) else ()
         yield RunStarted(cases=cases, budget_seconds=self._budget)

@@ -246,9 +246,7 @@ class Hosts:
         return Remark(code, facts, "error")
 
     def not_up(self, code: str) -> Remark:
-        """Return a remark that JAX did not start in this process, with the reason's
-        code.
-        """
+        """Return a remark that JAX did not start here, with the reason's code."""
         return self.lost(self.me, "host-not-up", why=code)
 
     def leave(self, remark: Remark | None = None) -> None:

@@ -89,9 +89,7 @@ class Outbox:
 
 
 def _slot(envelope: Envelope) -> tuple[int | None, int] | None:
-    """Return the slot in which a later event replaces this one; ``None``: it is
-    kept.
-    """
+    """Return the slot in which a later event replaces this one, if any."""
     match envelope.event:
         case Sampled(index=index):
             return envelope.run, index

@@ -286,8 +286,8 @@ class Server:
         self._outbox.send(finished or ledger.finished("crashed"), request.run)
 
     def _events(self, work: Work) -> Iterator[RunEvent]:
-        """Yield a run's events, after the files of the first one and the backend, if it
-        waits.
+        """Yield a run's events, once the first run's files and the backend are
+        loaded.
         """
         if (remark := self._core.agree(work)) is not None:
             yield from self._unserved(work, remark)

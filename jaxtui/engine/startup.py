@@ -82,9 +82,7 @@ def observe(start: Start, event: Event) -> Start:
 
 
 def slow(start: Start, elapsed_seconds: float) -> Remark:
-    """Return the remark on a start that takes longer than usual, with its
-    likely cause.
-    """
+    """Return the remark on a slow start, with its likely cause."""
     if awaits_others(start):
         facts = {**others(start), "seconds": elapsed_seconds}
         return Remark("hosts-awaited", facts, "warning")
@@ -93,9 +91,7 @@ def slow(start: Start, elapsed_seconds: float) -> Remark:
 
 
 def timed_out(start: Start, limit_seconds: float) -> EngineFailed:
-    """Return the failure of an engine that was ended because it did not start
-    in time.
-    """
+    """Return the failure of an engine that did not start in time."""
     if awaits_others(start):
         facts = {**others(start), "seconds": limit_seconds}
         return EngineFailed(remark=Remark("hosts-missing", facts, "error"))

@@ -35,9 +35,7 @@ def find(text: str, environment: Mapping[str, str]) -> Remark | None:
 
 
 def ignored_flags(environment: Mapping[str, str]) -> Iterator[Remark]:
-    """Yield the flags that XLA ignores silently: those after the first without two
-    hyphens.
-    """
+    """Yield the flags that XLA ignores: those after the first without hyphens."""
     for word in environment.get("XLA_FLAGS", "").split()[1:]:
         if re.match(r"[^\w-]*-?xla_", word):
             facts: dict[str, Fact] = {"variable": "XLA_FLAGS", "flag": word}

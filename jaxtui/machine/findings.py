@@ -144,9 +144,7 @@ def _users(survey: Survey) -> Iterator[Remark]:
 
 
 def lock(lock: Lock) -> Iterator[Remark]:
-    """Yield the holders of libtpu's lock. Only a lock without a holder may be
-    deleted.
-    """
+    """Yield the holders of libtpu's lock; without one it may be deleted."""
     for holder in lock.holders:
         yield Remark("tpu-locked", processes.facts(holder), "error")
     if lock.closed_by:

@@ -115,9 +115,7 @@ too."""
 
 
 def maker_of(path: str) -> Maker | None:
-    """Return the maker of a device file; a vfio file may also serve any other
-    device.
-    """
+    """Return the maker of a device file; a vfio file may serve other devices."""
     return next((maker for maker, names in _FILES if names.fullmatch(path)), None)
 
 

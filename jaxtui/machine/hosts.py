@@ -63,9 +63,7 @@ def is_launched(environment: Mapping[str, str]) -> bool:
 
 
 def _count(text: str) -> int:
-    """Return the number of processes, from a number or from the names of their
-    hosts.
-    """
+    """Count the processes, from a number or from the names of their hosts."""
     return int(text) if text.isdigit() else len(text.split(","))
 
 

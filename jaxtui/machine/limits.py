@@ -38,9 +38,7 @@ _SHORT_OF = (
 
 
 def cores(root: Path = ROOT) -> float | None:
-    """Return the cores that this process may use; not whole where a cgroup has
-    a quota.
-    """
+    """Return the cores that this process may use; a quota may not be whole."""
     count: float | None = os.cpu_count()
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         count = len(os.sched_getaffinity(0))

@@ -16,9 +16,7 @@ class Load(NamedTuple):
 
 
 def read() -> Load | None:
-    """Read the load from the system; ``None`` where it has none, as without
-    ``/proc``.
-    """
+    """Read the load; ``None`` where the system has none, as without ``/proc``."""
     try:
         memory = psutil.virtual_memory()
         share = psutil.cpu_percent(interval=None) / 100

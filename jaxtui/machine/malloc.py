@@ -102,8 +102,6 @@ def settings() -> dict[str, str]:
 
 
 def remarks() -> Iterator[Remark]:
-    """Yield a remark where the malloc that the environment requests is not
-    available.
-    """
+    """Yield a remark where the requested malloc is not available."""
     if (end := _end_of_environment()) and (why := why_unknown()):
         yield Remark("malloc-unknown", {"end": end, "because": why}, "warning")

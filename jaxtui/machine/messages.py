@@ -249,9 +249,7 @@ FAULT = "Fatal Python error: "
 
 
 def last_words(log: Iterable[str]) -> str:
-    """Return the last words of a process that died: the failed check, or the last
-    lines.
-    """
+    """Return the failed check of a process that died, or its last lines."""
     log = [*log]
     ends = [index + 1 for index, line in enumerate(log) if line.startswith(FAULT)]
     log = log[: ends[0]] if ends else log

@@ -104,9 +104,7 @@ class Survey(Record, frozen=True):
         )
 
     def _is_sure(self, maker: Maker, path: str) -> bool:
-        """Return whether a device file is the maker's; a vfio file is where there is a
-        TPU.
-        """
+        """Return whether a device file is the maker's; vfio is where a TPU is."""
         return path.startswith(_SURE_NODES[maker]) or bool(self.of(maker))
 
     def tpu_paths(self, holder: Holder) -> list[str]:
@@ -210,18 +208,14 @@ class Survey(Record, frozen=True):
 
     @property
     def awaited(self) -> tuple[Maker, ...]:
-        """Return the makers whose hardware JAX is about to initialise, if visible or
-        named.
-        """
+        """Return the makers whose hardware JAX is about to initialise."""
         makers = [maker for maker in MAKERS if self.wanted(maker)]
         present = [maker for maker in makers if self.present(maker)]
         return tuple(present or (makers if self.platforms else ()))
 
     @property
     def hardware(self) -> str:
-        """Return the hardware that JAX is about to initialise, in words: ``8 TPU v5e
-        chips``.
-        """
+        """Return the hardware that JAX will initialise: ``8 TPU v5e chips``."""
         if words := " and ".join(filter(None, map(self.present, self.awaited))):
             return words
         if accelerators := [name for name in self.platforms if name != "cpu"]:

@@ -100,9 +100,7 @@ def relative_error(result: Array, reference: Array) -> float:
 
 
 def samples_rows(op: Op, dtype: str, size: int) -> int | None:
-    """Return the number of rows that a check compares along ``rows_axis``; ``None``:
-    all.
-    """
+    """Return the rows that a check compares along ``rows_axis``; ``None``: all."""
     shape = op.result_shape(size)
     if not shape:
         return None

@@ -258,9 +258,7 @@ class Stages:
 
     @property
     def names(self) -> tuple[Stage, ...]:
-        """The stages that the jitted function offers; none if it is compiled
-        already.
-        """
+        """The stages of the jitted function; none if it is compiled already."""
         jitted = self._workload.as_is
         if jitted is None or hasattr(jitted.function, "trace"):
             return ("trace", "lower", "compile")

@@ -60,9 +60,7 @@ def is_simulated(device: Any) -> bool:
 
 
 def simulated() -> Iterator[tuple[str, int]]:
-    """Yield each setting for the number of CPU devices, and the number; starts no
-    backend.
-    """
+    """Yield each setting of the CPU devices, and its number; start no backend."""
     flags = os.environ.get("XLA_FLAGS", "")
     for count in re.findall(r"--xla_force_host_platform_device_count=(\d+)", flags):
         yield "XLA_FLAGS", int(count)

@@ -57,9 +57,7 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
 
 
 def explain(error: BaseException, case: Case, phase: str) -> Failure:
-    """Return the failure of a case: for a function of a file with the line of that
-    file.
-    """
+    """Return the failure of a case; that of a file with its line."""
     check_fault(error)
     if isinstance(error, RefusedError):
         return Failure(case=case, remark=error.remark)

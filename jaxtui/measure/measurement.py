@@ -181,9 +181,7 @@ class Record:
         return measurement
 
     def _collective(self) -> CollectiveRates | msgspec.UnsetType:
-        """The rates as nccl-tests defines them, even if something else limits
-        the call.
-        """
+        """The rates as nccl-tests defines them, whatever limits the call."""
         exchange, turns = self.workload.exchange, self.turns
         if exchange is None:
             return msgspec.UNSET

@@ -379,9 +379,7 @@ LEFT_SHARE = 0.1
 
 
 def is_folded(workload: Workload) -> bool:
-    """Return whether XLA compiled clearly less work than the op, or the
-    function, has.
-    """
+    """Return whether XLA compiled clearly less work than the case has."""
     expected = _expected_flops(workload)
     counted = workload.compiled_flops
     if workload.case.mode != "jit" or expected <= 0 or counted is None:

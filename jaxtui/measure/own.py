@@ -680,9 +680,7 @@ def dtype_of(leaves: Sequence[Any]) -> str:
 
 
 def is_key(leaf: Any) -> bool:
-    """Return whether a leaf is a typed key of ``jax.random``, which NumPy
-    cannot hold.
-    """
+    """Return whether a leaf is a typed key, which NumPy cannot hold."""
     return isinstance(leaf, jax.Array) and bool(
         jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
     )

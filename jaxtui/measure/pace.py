@@ -37,9 +37,7 @@ class Pace:
         return [value]
 
     def fail(self, error: BaseException) -> None:
-        """Report that this process cannot go on; the others would wait for it
-        for ever.
-        """
+        """Report that this process cannot go on, so that the others don't wait."""
 
 
 ALONE = Pace()

@@ -66,9 +66,7 @@ class Supply:
         return min((nbytes for nbytes in free if nbytes is not None), default=None)
 
     def sharing(self, case: Case) -> int:
-        """Return how many devices of a case share one memory: those of a CPU share the
-        host's.
-        """
+        """Return how many devices of a case share one memory, as those of a CPU do."""
         return len(members(case.device)) if case.platform == "cpu" else 1
 
 

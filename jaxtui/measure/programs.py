@@ -75,9 +75,7 @@ class Count(NamedTuple):
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether XLA counts all of it before it compiles, and not
-        afterwards.
-        """
+        """Return whether XLA counts all of it only before it compiles."""
         calls = map(_REWRITTEN.fullmatch, self.libraries)
         return bool(self.libraries) and all(calls) and not self.loops
 

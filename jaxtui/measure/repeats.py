@@ -68,9 +68,7 @@ def results_of(loop: Loop, workload: Workload, result: Any) -> Results:
 
 
 def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
-    """Return whether the next call takes the first of several results, or else all of
-    it.
-    """
+    """Return whether the next call takes the first of several results."""
     argument, returned = (_kind(args[0]) if args else None), _kind(result)
     if returned == argument:
         return False

@@ -172,9 +172,7 @@ def waiting_notes(on_cpu: bool) -> Iterator[Remark]:
 
 
 def notes() -> Iterator[Remark]:
-    """Yield the settings made by code: the file of a function or the calling
-    program.
-    """
+    """Yield the settings made by code: the file's or the calling program's."""
     # What the environment sets is said once, of the whole run.
     if code := [setting for setting in deviations() if setting.name.islower()]:
         facts: dict[str, Fact] = {"settings": tuple(setting.name for setting in code)}

@@ -216,9 +216,7 @@ class ClockPair(NamedTuple):
     seconds: float
 
     def of(self, picoseconds: int) -> float:
-        """Convert to ``perf_counter`` seconds; exact, wherever the trace's clock
-        begins.
-        """
+        """Convert to ``perf_counter`` seconds, exactly."""
         return self.seconds + 1e-12 * (picoseconds - self.picoseconds)
 
 

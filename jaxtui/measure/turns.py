@@ -192,9 +192,7 @@ class Turns:
         return stats.rounds_interval(self.medians)
 
     def summaries(self) -> tuple[Summary, Summary | None]:
-        """Return the summaries of ready and dispatch so far, after at least one
-        round.
-        """
+        """Return the summaries of ready and dispatch, after at least one round."""
         for block in self.rounds[self._pooled :]:
             self._ready.add(block.ready)
             self._dispatch.add(block.dispatch)

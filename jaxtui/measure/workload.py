@@ -211,9 +211,7 @@ class Workload:
 
     @property
     def call_bytes(self) -> int:
-        """Bytes that each queued call needs: its result, and copies of its
-        arguments.
-        """
+        """Bytes that each queued call needs: its result, and argument copies."""
         copied = self.args.nbytes if isinstance(self.args, CopiedArguments) else 0
         return self.result_bytes + copied
 

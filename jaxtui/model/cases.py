@@ -263,9 +263,7 @@ class Failure(Record, frozen=True, kw_only=True):
 
 
 class Recipe(Record, frozen=True, kw_only=True):
-    """The parts of plain Python that does what a case does, for
-    ``jaxtui.view.scripts``.
-    """
+    """The parts of plain Python that does a case, for ``jaxtui.view.scripts``."""
 
     modules: tuple[str, ...]
     """The names that these texts use for modules."""

@@ -61,9 +61,7 @@ class Phases(Record, frozen=True, kw_only=True):
 
     @property
     def cold_seconds(self) -> float:
-        """Seconds that the very first call costs a user: trace, lower, compile
-        and run.
-        """
+        """Seconds that the first call costs: trace, lower, compile and run."""
         parts = (self.trace, self.lower, self.compile, self.first_call)
         return sum(part for part in parts if part is not None)
 

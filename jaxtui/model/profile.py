@@ -177,9 +177,7 @@ class Holding(Record, frozen=True, kw_only=True):
 
 
 class Profile(Record, frozen=True, kw_only=True, tag=True):
-    """The contents of a trace. Seconds are those of one step unless they say
-    otherwise.
-    """
+    """The contents of a trace. Seconds are those of one step, or say so."""
 
     source: str
     """Case, script or file."""

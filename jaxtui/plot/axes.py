@@ -49,9 +49,7 @@ class Scale(msgspec.Struct, frozen=True):
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Return the position of ``value``: 0 is ``low``, 1 is ``high``; finite for any
-        float.
-        """
+        """Return the position of ``value``: 0 is ``low``, 1 is ``high``."""
         return self.cells((value,), 2)[0] - 0.5
 
     def cells(self, values: Iterable[float], count: int) -> list[float]:

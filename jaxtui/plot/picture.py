@@ -85,9 +85,7 @@ class _Layout(msgspec.Struct, frozen=True):
         return [part for piece in pieces for part in piece]
 
     def cell(self, value: float, axis: Literal["x", "y"] = "x") -> int | None:
-        """Return its column, or its row from the lowest; ``None`` outside the
-        limits.
-        """
+        """Return its column, or its row from the lowest; ``None`` outside."""
         scale, count = (self.x, self.columns) if axis == "x" else (self.y, self.rows)
         if usable(value, scale.log) and 0 <= scale.at(value) <= 1:
             return int(scale.cells((value,), count)[0])

@@ -467,9 +467,7 @@ class BenchPane(CasePane):
 
 
 def _is_told(state: State) -> bool:
-    """Return whether words take the place of the plot: a function of a file has
-    failed.
-    """
+    """Return whether words replace the plot: a function of a file has failed."""
     case = state.case
     if case is None or case.failure is None or not is_own(case.case.op):
         return False

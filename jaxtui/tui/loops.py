@@ -94,9 +94,7 @@ class Playback(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The description of the playback, e.g. ``slow motion, 100× slower than real
-        time``.
-        """
+        """The playback, e.g. ``slow motion, 100× slower than real time``."""
         if self.paused is not None:
             return "paused"
         name = "slow motion" if self.slow else "playing"

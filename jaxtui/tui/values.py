@@ -54,9 +54,7 @@ class Values(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The values in a line: ``matmul · 256..2048 · float32 · numpy, jit ·
-        cpu:0``.
-        """
+        """The values in a line: ``matmul · 256..2048 · float32 · jit · cpu:0``."""
         ops = ", ".join(brief_name(op) for op in self.ops if op)
         own = is_own(self.op)
         facts = [
@@ -163,9 +161,7 @@ def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[
 
 
 def takes_mesh(values: Values, state: State) -> bool:
-    """Return whether any of the ops can run over a mesh, and there are devices
-    for one.
-    """
+    """Return whether an op can run over a mesh, and there are devices for one."""
     infos = [op_info(name, state.ops) for name in values.ops]
     spans = any(info is not None and (info.own or info.collective) for info in infos)
     return spans and len(state.devices) > 1

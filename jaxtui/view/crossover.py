@@ -53,9 +53,7 @@ FIRST_AND_SECOND = Names("first", "second")
 
 
 def names(first: Case, second: Case) -> Names:
-    """Name two cases in the fewest words that tell them apart: ``numpy`` and
-    ``jit``.
-    """
+    """Name two cases in the fewest words: ``numpy`` and ``jit``."""
     differ = [name for name in FIELDS if getattr(first, name) != getattr(second, name)]
     if "mode" in differ and (first.on_host or second.on_host):
         # Device and inputs of NumPy follow from its mode, and it takes no precision.

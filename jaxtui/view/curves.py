@@ -176,9 +176,7 @@ def label_of(case: CaseState, run: Job) -> str:
 
 @cached_per_run
 def _telling(run: Job) -> tuple[str, ...]:
-    """Return the fields other than mode and size that differ between the cases of a
-    run.
-    """
+    """Return the fields besides mode and size that differ between the cases."""
     cases = [entry.case for entry in run.cases]
     jax = [case for case in cases if not case.on_host]
     varied: dict[str, Sized] = {

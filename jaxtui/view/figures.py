@@ -162,9 +162,7 @@ def speed_text(timed: Measurement | None) -> str:
 
 
 def rate_role(timed: Measurement | None) -> str:
-    """Return the role of a figure from a call's seconds: no better known than
-    they are.
-    """
+    """Return the role of a figure that is no better known than the seconds."""
     return "unknown" if timed and timed.ready and timed.ready.vague else "value"
 
 

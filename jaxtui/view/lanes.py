@@ -118,9 +118,7 @@ def _inferred_bars(
 
 
 def _measured_bars(calls: Sequence[LoopCall]) -> Iterator[Bar]:
-    """Yield the bars in the order of the calls; each ends no earlier than the one
-    before.
-    """
+    """Yield the bars of the calls; each ends no earlier than the one before."""
     before = 0.0
     for index, call in enumerate(calls):
         start = _bounded(call.device_start or 0.0)
@@ -150,9 +148,7 @@ def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar
 def _flights(
     dispatches: Sequence[Bar], device: Sequence[Bar], held_from: int | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the calls in flight when each call was entered, and the calls that this
-    held.
-    """
+    """Return the calls in flight at each entry, and the calls that this held."""
     entered = [bar.start for bar in dispatches]
     ready = [bar.end for bar in device]
     flying = stats.in_flight(entered, ready)
@@ -289,9 +285,7 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
 
 
 def _heights(more: int) -> tuple[int, int, int]:
-    """Return the heights of host, device and queue, with so many rows more than
-    four.
-    """
+    """Return the heights of host, device and queue for that many more rows."""
     last = len(_HEIGHTS) - 1
     host, device, queue = _HEIGHTS[max(0, min(more, last))]
     beyond = max(0, more - last)

@@ -1,6 +1,4 @@
-"""The stages of a case in JAX and XLA: one report, its documents, and texts of
-programs.
-"""
+"""The stages of a case in JAX and XLA: report, documents, and texts."""
 
 from __future__ import annotations
 
@@ -277,9 +275,7 @@ def entry(text: str) -> str:
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """The document of ``hlo``. A fact that is not known, or was not requested, is
-    ``None``.
-    """
+    """The document of ``hlo``. An unknown or unrequested fact is ``None``."""
 
     schema: int = SCHEMA
     host: Host | None

@@ -100,9 +100,7 @@ def _roofs_shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, .
 def _range(
     places: Sequence[Place], memory: Roof, compute: Sequence[Roof]
 ) -> tuple[float, float]:
-    """Return the range of the intensities: the cases and the ridges, with room on both
-    sides.
-    """
+    """Return the range of the intensities, with room on both sides."""
     inside = [place.intensity for place in places if place.intensity and place.rate]
     ridges = [ridge(roof, memory) for roof in compute]
     inside += ridges
@@ -206,9 +204,7 @@ def _names(
 
 
 def rate_text(roof: Roof) -> str:
-    """Write the rate of a roof: ``64.2 GFLOP/s``. Integer arithmetic counts
-    like any.
-    """
+    """Write the rate of a roof: ``64.2 GFLOP/s``, also for integers."""
     return fmt.rate(roof.per_second, quantity_of(roof))
 
 

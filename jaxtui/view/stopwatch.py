@@ -170,9 +170,7 @@ class Factor(NamedTuple):
 
 
 def off_by(case: CaseState) -> Factor | None:
-    """Return the factor by which a stopwatch is wrong; ``None`` before there are
-    figures.
-    """
+    """Return a stopwatch's error as a factor; ``None`` before there are figures."""
     measured, clocks = case.measurement, of_case(case)
     if clocks is None or not (measured and measured.ready and measured.dispatch):
         return None
@@ -445,9 +443,7 @@ def first_minute(run: Job, width: int) -> list[Line]:
 
 
 class Document(Results, frozen=True, kw_only=True):
-    """The document of ``jaxtui lie --json``: a run and the figures of the four
-    lines.
-    """
+    """The document of ``jaxtui lie --json``: a run and the four lines' figures."""
 
     stopwatch_seconds: float | None = None
     """Until the call returned."""

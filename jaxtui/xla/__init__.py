@@ -1,3 +1,1 @@
-"""Readers of XLA's output: traces of its profiler, programs, and the peaks of its
-devices.
-"""
+"""Readers of XLA's output: traces, programs, and the peaks of its devices."""

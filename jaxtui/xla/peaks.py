@@ -82,9 +82,7 @@ _AMD = {
 
 
 def amd_kind(stats: Mapping[str, Any]) -> str:
-    """Return the kind of an AMD GPU by the figures of XLA's profiler; empty if
-    unknown.
-    """
+    """Return the kind of an AMD GPU by its figures; empty if unknown."""
     try:
         version = int(stats["compute_cap_major"]), int(stats["compute_cap_minor"])
         memory = int(stats["memory_size"]) / 2**30

@@ -184,9 +184,7 @@ class Instruction(NamedTuple):
 
     @property
     def is_product(self) -> bool:
-        """Return whether it multiplies matrices, or is a convolution; a
-        library's too.
-        """
+        """Return whether it is a matrix product or a convolution, or a library's."""
         opcode = self.opcode.removesuffix("-start")
         return opcode in ("dot", "convolution") or bool(
             opcode == "custom-call" and self.contracted
@@ -259,9 +257,7 @@ class Program:
                 yield inner
 
     def inside(self, outer: Instruction, depth: int = 0) -> Iterator[Instruction]:
-        """Yield the instructions that a kernel computes: all that a fusion fused, else
-        itself.
-        """
+        """Yield the instructions of a kernel: all that a fusion fused, else itself."""
         if outer.opcode not in ("fusion", "call", "async-start") or depth > DEEPEST:
             yield outer
             return
@@ -288,9 +284,7 @@ class Program:
         return tuple(stack)
 
     def flops(self, kernel: Instruction) -> float:
-        """Return the flops of one run, transcendentals as one each; 0 for a loop: its
-        body has them.
-        """
+        """Return the flops of a run, a transcendental as one; a loop has none."""
         if kernel.opcode in CONTROL - {"call"}:
             return 0.0
         return sum(map(self._flops, self.inside(kernel)))

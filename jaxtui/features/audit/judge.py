@@ -310,9 +310,7 @@ def _awaited(witness: Witness) -> list[Execution]:
 
 
 def _by(thread: int, executions: Sequence[Execution]) -> Sequence[Execution]:
-    """Return the executions of a thread, and of threads that measure nothing
-    themselves.
-    """
+    """Return the executions of a thread, and of those that measure nothing."""
     return [run for run in executions if run.thread in (None, thread)]
 
 
@@ -481,9 +479,7 @@ def _functions(spans: Sequence[_Timing]) -> tuple[str, ...]:
 
 
 def _compiling(spans: Sequence[_Timing]) -> list[_Timing]:
-    """Return the spans in which compiling counts; a span without work times compiling
-    alone.
-    """
+    """Return the spans in which compiling counts."""
     return [
         timed
         for timed in spans

@@ -1,6 +1,4 @@
-"""The audit of a program's timings: its report, its document, its source with
-findings.
-"""
+"""The audit of a program: its report, its document, its source with findings."""
 
 from __future__ import annotations
 
@@ -224,9 +222,7 @@ def excerpts(audit: Audit) -> Iterator[Line]:
 
 
 def files(audit: Audit) -> list[str]:
-    """Return the files with findings, the one with most first; else that of the first
-    span.
-    """
+    """Return the files with findings, most first; else that of the first span."""
     counts = Counter(finding.place.file for finding in audit.findings)
     return [name for name, _ in counts.most_common()] or [
         site.begin.file for site in audit.sites[:1]

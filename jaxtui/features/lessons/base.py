@@ -1,6 +1,4 @@
-"""The words of a lesson, the place where it runs, and the conclusions from its
-figures.
-"""
+"""The words of a lesson, its setting, and the conclusions from its figures."""
 
 from __future__ import annotations
 

@@ -132,9 +132,7 @@ class Course(msgspec.Struct, frozen=True):
         return self._with_attempt(self.place, attempt)
 
     def moved(self, steps: int) -> Course:
-        """Return the course at another step of the open lesson, within its first and
-        last.
-        """
+        """Return the course at another step of the open lesson."""
         if self.place is None:
             return self
         index, number = self.place

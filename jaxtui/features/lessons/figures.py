@@ -64,9 +64,7 @@ class Figures:
         return next(loops, None)
 
     def summary(self, name: str) -> Summary | None:
-        """Return the summary of what was timed in rounds; ``None`` if missing or run
-        once.
-        """
+        """Return the summary of what was timed in rounds, if it was."""
         if (measured := self.measured(name)) is not None:
             return measured.ready
         timing = self.outcome.timings.get(name)
@@ -77,9 +75,7 @@ class Figures:
         return self._with_interval(fmt.ratio, above, below)
 
     def times(self, above: str, below: str) -> str:
-        """Write the ratio of two times for a sentence: ``18 times``, ``18 times
-        (16–20)``.
-        """
+        """Write the ratio of two times: ``18 times``, ``18 times (16–20)``."""
         return self._with_interval(times, above, below)
 
     def _with_interval(
@@ -105,9 +101,7 @@ class Figures:
     # What was shown.
 
     def value(self, name: str) -> Value | None:
-        """Return the value of an expression: its text, its numbers, its error, its
-        warnings.
-        """
+        """Return the value of an expression."""
         return self.outcome.values.get(name)
 
     def numbers(self, name: str) -> tuple[float, ...]:
@@ -135,9 +129,7 @@ class Figures:
         return value is not None and value.error is None
 
     def failed_with(self, name: str, kind: str, text: str = "") -> bool:
-        """Return whether an expression raised an error of this type with this text in
-        it.
-        """
+        """Return whether an expression raised this type of error with this text."""
         value = self.value(name)
         if value is None or value.error is None:
             return False
@@ -146,9 +138,7 @@ class Figures:
     # What is missing.
 
     def missing(self, *names: str) -> list[str]:
-        """Return the names without a result, or with an error where none was
-        expected.
-        """
+        """Return the names without a result, or with an unexpected error."""
         return [name for name in names if not self._is_there(name)]
 
     def _is_there(self, name: str) -> bool:
@@ -190,9 +180,7 @@ def over(above: float, below: float) -> float:
 
 
 def at_least(above: float, factor: float, below: float) -> bool | None:
-    """Return whether a figure is at least ``factor`` times another; ``None`` where one
-    is missing.
-    """
+    """Return whether ``above`` is at least ``factor`` times ``below``."""
     return None if math.isnan(above - below) else above >= factor * below
 
 
@@ -208,9 +196,7 @@ def fastest(*seconds: float) -> int | None:
 
 
 def near(numbers: Sequence[float], expected: Sequence[float], tolerance: float) -> bool:
-    """Return whether there are as many numbers as expected, none further off than
-    ``tolerance``.
-    """
+    """Return whether all numbers are as expected, to within ``tolerance``."""
     return len(numbers) == len(expected) and all(
         math.isfinite(number) and abs(number - target) <= tolerance
         for number, target in zip(numbers, expected, strict=True)

@@ -218,9 +218,7 @@ class _SnippetRun(Runner):
                 yield SnippetTimed(timing=part.timing())
 
     def _in_child(self, count: int) -> Iterator[RunEvent]:
-        """Yield the events of a process with ``count`` CPU devices; it ends with this
-        run.
-        """
+        """Run in a process with ``count`` CPU devices; it ends with this run."""
         yield self.progress("cpu-devices", str(count))
         end = self._snippet.malloc
         child = Child(
@@ -248,9 +246,7 @@ class _SnippetRun(Runner):
 
 
 def failure(part: str, error: BaseException) -> RefusedError:
-    """Return the failure of a part of a snippet; without a name, of the whole
-    snippet.
-    """
+    """Return the failure of a snippet's part; without a name, of the whole."""
     text = full_text(error)
     if (remark := messages.find(text, "case")) is not None:
         facts = {**remark.facts, "phase": "snippet"}

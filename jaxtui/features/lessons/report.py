@@ -311,9 +311,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return [(*title, Span(f"{where:>{room}}", "muted"))]
 
     def question(self, width: int, *, ticks: bool = False) -> list[Line]:
-        """Write the facts that a prediction needs, and the question with its choices,
-        or the claim.
-        """
+        """Write the facts that a prediction needs, and the question or the claim."""
         setup = prose(self.step.setup, _prose_width(width), ticks=ticks)
         return paragraphs([] if self.conclusion else setup, self.asked(width))
 
@@ -340,9 +338,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return text_lines(text, width, "      ", first=" ", role=role)
 
     def _is_right(self, conclusion: Conclusion, index: int) -> bool:
-        """Return whether a choice is marked: the answer, or an allowed one if
-        predicted.
-        """
+        """Return whether a choice is marked: the answer, or an allowed prediction."""
         predicted = self.attempt.prediction
         if predicted in conclusion.answers:
             return index == predicted
@@ -488,9 +484,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _sources(self, width: int) -> list[Line]:
-        """Write where the figures were measured: the learner's, and the
-        published ones.
-        """
+        """Write where the figures were measured, and the published ones."""
         lines: list[Line] = []
         if self.conclusion and self.run:
             there = self.run.setting
@@ -575,9 +569,7 @@ def _prose_width(width: int) -> int:
 
 
 def program(works: Sequence[Work], width: int) -> list[Line]:
-    """Write the works of a step: programs with what is timed and shown in them, cases,
-    loops.
-    """
+    """Write the works of a step: programs with their parts, cases, loops."""
     return paragraphs(*(list(_work(work, width)) for work in works))
 
 
@@ -751,9 +743,7 @@ def table(rows: Sequence[Row], width: int) -> list[Line]:
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return the width of each column: that of its texts, the widest one less where it
-    must.
-    """
+    """Return the columns' widths: those of the texts, or less where they must be."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = width - 2 * (len(widths) - 1)
     while sum(widths) > room and max(widths) > _NARROWEST:

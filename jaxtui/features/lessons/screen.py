@@ -247,9 +247,7 @@ class LearnPane(Pane):
 
     @property
     def _alive(self) -> bool:
-        """Return whether there are widgets to draw in: an ending takes them before its
-        workers.
-        """
+        """Return whether there are widgets: an ending takes them before its workers."""
         return self.is_mounted and not self.base.leaving
 
     def draw(self) -> None:
@@ -282,9 +280,7 @@ class LearnPane(Pane):
         return self.course.setting(index, devices, host, ops, state.cursor)
 
     def _seconds_of(self, index: int) -> float | None:
-        """Return the seconds that a lesson's steps take at most; ``None`` if
-        unknown.
-        """
+        """Return the most seconds that a lesson's steps take; ``None`` if unknown."""
         try:
             here = self._setting_of(index)
             steps = self.course.lessons[index].steps

@@ -170,9 +170,7 @@ class StepView(Container):
     def _panels(
         self, page: Page, detail: Detail, *, plotted: bool
     ) -> dict[str, tuple[Write | None, str, Sequence[Hint]]]:
-        """Return for each panel its text, ``None`` to hide it, its title and
-        its keys.
-        """
+        """Return each panel's text, or ``None`` to hide it, its title and its keys."""
         question, stage, wide = page.step.question, page.stage, self._wide
         asks, done = stage in ("before", "broken"), stage == "done"
         # What runs stands where the explanation will, and bars without a length where

@@ -32,9 +32,7 @@ FIGURES: tuple[Figure, ...] = get_args(Figure)
 
 
 def report(links: Links, state: State) -> Report:
-    """Return the report: links by distance, the pairs that lag, and a heat map of each
-    figure.
-    """
+    """Return the report: links by distance, the laggards, and the heat maps."""
     devices = taking_part(links, state.devices)
     kinds = {device.device_kind for device in devices}
     lags = (link for link in links.links if link.share)

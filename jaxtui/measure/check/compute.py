@@ -224,9 +224,7 @@ def label(case: Case, platform: str) -> str:
 
 
 def _has_bfloat16(device: Device) -> bool:
-    """Return whether the table has a bfloat16 rate; for a kind that it lacks, ask the
-    chip.
-    """
+    """Return whether the table, or else the chip, has a bfloat16 rate."""
     published = peaks.peak(device.device_kind, "bfloat16")
     if published is not None:
         return published.flops_per_second is not None

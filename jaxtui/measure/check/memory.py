@@ -99,9 +99,7 @@ def _taken(free_bytes: int, card: GpuMemory, survey: Survey) -> Iterator[Remark]
 
 
 def _pool_share(environment: Mapping[str, str]) -> float | None:
-    """Return the fraction of a GPU that JAX's allocator may take; ``None`` without a
-    pool.
-    """
+    """Return the fraction of a GPU for JAX's pool; ``None`` without a pool."""
     if environment.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default") not in _POOLS:
         return None
     names = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION")

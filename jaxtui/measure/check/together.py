@@ -78,9 +78,7 @@ class Member:
                 self.last = workload.call(*workload.args)
 
     def finished(self) -> bool:
-        """Return whether it is through with this round, or out; notes the seconds if
-        so.
-        """
+        """Return whether it is through with this round, or out; note the seconds."""
         if self.error is None:
             if not self.last.is_ready():
                 return False

@@ -30,9 +30,7 @@ _moving = partial(
 
 
 def copy_jax(x: jax.Array) -> jax.Array:
-    """Copy in one primitive; a function that returned ``x`` itself would copy
-    nothing.
-    """
+    """Copy in one primitive; a function that returned ``x`` would copy nothing."""
     return jnp.copy(x)
 
 
@@ -52,9 +50,7 @@ COPY = _moving(
 
 
 def transpose_jax(x: jax.Array) -> jax.Array:
-    """Transpose in one primitive, which moves every element: JAX arrays have no
-    strides.
-    """
+    """Transpose by moving every element: JAX arrays have no strides."""
     return jnp.transpose(x)
 
 

@@ -21,9 +21,7 @@ HEADS, WIDTH = 8, 64
 def conv2d_jax(
     x: jax.Array, kernel: jax.Array, precision: lax.PrecisionLike = None
 ) -> jax.Array:
-    """Convolve by one ``conv_general_dilated``; integers give int32, and float8 gives
-    float32.
-    """
+    """Convolve; integers give int32, and float8 gives float32."""
     result = {"int8": jnp.int32, "float8_e4m3fn": jnp.float32}.get(x.dtype.name)
     return lax.conv_general_dilated(
         x,

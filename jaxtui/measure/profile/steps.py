@@ -74,9 +74,7 @@ def annotated(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _repeated(ran: Sequence[Kernel]) -> tuple[str, list[int]]:
-    """Return the repeated program with the largest total time, and the start of each of
-    its runs.
-    """
+    """Return the repeated program with the most time, and its runs' starts."""
     first = Counter[str](kernel.device for kernel in ran).most_common(1)[0][0]
     spent, runs = Counter[str](), defaultdict[str, dict[Hashable, int]](dict)
     for kernel in ran:

@@ -49,9 +49,7 @@ _KEYS = (
 
 
 class Hardware(Horizontal):
-    """The devices and their map, as high and as wide as they need, in the room that
-    there is.
-    """
+    """The devices and their map, as large as they need and the room allows."""
 
     HELP: ClassVar[str] = "On the devices and their map"
 

@@ -201,9 +201,7 @@ def _rate(value: float | None, quantity: fmt.Quantity) -> str:
 
 
 def share_text(share: float) -> str:
-    """Write a share of a step; less than a hundredth of a percent is as good as
-    nothing.
-    """
+    """Write a share of a step; less than 0.01 % is as good as nothing."""
     return fmt.percent(share) if share >= 1e-4 or not share else "<0.01 %"
 
 

@@ -67,9 +67,7 @@ class KernelRow(Record, frozen=True, kw_only=True):
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """The document of ``profile``. Seconds are those of a step unless they say
-    otherwise.
-    """
+    """The document of ``profile``. Seconds are those of a step, or say so."""
 
     schema: int = SCHEMA
     host: Host | None

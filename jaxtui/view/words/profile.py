@@ -25,9 +25,7 @@ _ACTIVITIES = (
 
 
 def activity(name: str) -> str:
-    """Describe the host's activity by the name of its event: ``the host calls
-    loss``.
-    """
+    """Describe an event of the host: ``the host calls loss``."""
     if not name:
         return "the host runs Python outside JAX"
     if name.startswith("PjitFunction("):

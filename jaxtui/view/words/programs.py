@@ -1,6 +1,4 @@
-"""Words on programs of XLA; compiling ahead of time; cases and functions that cannot
-run.
-"""
+"""Words on programs of XLA, and on cases and functions that cannot run."""
 
 from __future__ import annotations
 

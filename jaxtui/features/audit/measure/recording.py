@@ -139,9 +139,7 @@ def _drain(jax: Any) -> None:
 
 
 def _computes() -> bool:
-    """Return whether another thread of this process runs or waits for a core; Linux
-    only.
-    """
+    """Return whether another thread computes or waits for a core; Linux only."""
     own = threading.get_native_id()
     for task in Path("/proc/self/task").glob("*/stat"):
         if task.parent.name != str(own):

@@ -261,9 +261,7 @@ def _race_cases(op: str) -> Callable[[Setting], Mapping[str, Case]]:
 
 
 def _race(op: str) -> Callable[[Figures], Conclusion]:
-    """Conclude who is ahead at the start, and when that changes; ``gram`` was
-    published.
-    """
+    """Conclude who leads at the start, and when that changes."""
 
     def conclude(figures: Figures) -> Conclusion:
         jax, numpy = _sides(figures.outcome)

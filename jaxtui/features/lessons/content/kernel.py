@@ -79,9 +79,7 @@ def _interpret(setting: Setting) -> str:
 
 
 def _grid(figures: Figures) -> Conclusion:
-    """Conclude; on a CPU the half of the claim that is about accelerators stays
-    open.
-    """
+    """Conclude; a CPU leaves open the half of the claim on accelerators."""
     setting, value = figures.setting, figures.value(COMPILED)
     error = (value.error if value else None) or ""
     refused, same = bool(error), figures.is_true("same as jit")

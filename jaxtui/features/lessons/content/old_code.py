@@ -49,9 +49,7 @@ MISCALLED = {
 
 
 def _reads(figures: Figures, name: str) -> str:
-    """Return the result of an old form: its error, its warning, or that it
-    still works.
-    """
+    """Return the result of an old form: error, warning, or that it still works."""
     value = figures.value(name)
     if value is None:
         return fmt.ABSENT

@@ -252,9 +252,7 @@ def _pair(setting: Setting, elements: int) -> tuple[Case, ...]:
 
 
 def _first_sizes(setting: Setting) -> tuple[int, ...]:
-    """Return the first sizes of the search: few elements, and two large sizes to choose
-    from.
-    """
+    """Return the search's first sizes: few elements, and two large sizes."""
     many = min(setting.size, 10 * LARGE)
     return FEWEST, many // 10, many
 
@@ -265,9 +263,7 @@ def _search_works(setting: Setting) -> tuple[Work, ...]:
 
 
 def _lead(outcome: Outcome, elements: int) -> float | None:
-    """Return the ratio of NumPy's time to that of compiled JAX; ``None`` if not
-    measured.
-    """
+    """Return NumPy's time over that of compiled JAX; ``None`` if not measured."""
     numpy = outcome.ready(mode="numpy", size=elements)
     jit = outcome.ready(mode="jit", size=elements)
     return None if numpy is None or jit is None else over(numpy, jit)
