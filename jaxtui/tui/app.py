@@ -217,6 +217,7 @@ class JaxtuiApp(BaseApp):
         self.watch(devices, "disturbed", self._tell_tab)
         # The keys of a tab are those of the pane in it: the focus stays there.
         self.query_one(Tabs).can_focus = False
+        self.watch(self.query_one(TabbedContent), "active", self._leave_tab, init=False)
         self.set_interval(1 / self.fps, self._publish)
         self.set_interval(5.0, self.release_if_idle)
         self.set_interval(5.0, self.end_without_terminal)
@@ -350,6 +351,15 @@ class JaxtuiApp(BaseApp):
             self.call_after_refresh(pane.draw)
             self._tell_tab()
         self.refresh_bindings()
+
+    def _leave_tab(self, tab: str) -> None:
+        """Take the focus from what is about to be hidden.
+
+        Textual would give it to a sibling there, and show the tab of that again.
+        """
+        screen = self.screen_stack[0]
+        if screen.focused and all(node.id != tab for node in screen.focused.ancestors):
+            screen.set_focus(None)
 
     def redraw(self) -> None:
         """Draw everything in the colours of another theme."""

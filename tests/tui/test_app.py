@@ -11,8 +11,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.css.stylesheet import Stylesheet
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TabbedContent
 
+from jaxtui.features.lessons.step import StepView
 from jaxtui.history.store import History
 from jaxtui.model import Loop, Progress, RunFinished
 from jaxtui.state import RUNNING
@@ -22,7 +23,7 @@ from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.help import EVERYWHERE, GLOSSARY, PLACES, SAID, HelpScreen, words
-from jaxtui.tui.history import HistoryPane
+from jaxtui.tui.history import HistoryPane, HistoryTable
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.panel import Panel
@@ -291,6 +292,29 @@ async def test_keys_that_come_before_a_prompt_is_open_are_for_it(
         field = app.screen.query_one(Input)
         await until(pilot, lambda: field.value.endswith(typed))
         assert (engine.works, app.theme) == ([], themes.DARK)
+
+
+@pytest.mark.parametrize("click", [True, False])
+async def test_a_tab_that_is_left_does_not_come_back(click: bool) -> None:
+    app = app_on(FakeEngine())
+    shown: list[str] = []
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("3")
+        await until(pilot, lambda: app.query(StepView) and app.focused)
+        await pilot.press("enter")
+        question = app.query_one("#step-question")
+        await until(pilot, lambda: question.has_focus)
+        tabs = app.query_one(TabbedContent)
+        app.watch(tabs, "active", lambda tab: shown.append(tab), init=False)
+        if click:
+            await pilot.click("#--content-tab-history")
+        else:
+            await pilot.press("4")
+        await until(pilot, lambda: app.query(HistoryTable) and app.focused)
+        await pilot.pause()
+        assert shown == ["history"]
+        assert app.query_one(HistoryPane).has_focus_within
 
 
 async def test_leaving_while_the_tab_bench_is_being_filled(
