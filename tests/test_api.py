@@ -39,7 +39,7 @@ def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def results(_data: None) -> Measurements:
     return jaxtui.bench(
-        "matmul", size=[32, 64], mode=["jit", "numpy"], budget=2.0, samples=True
+        "matmul", size=[32, 64], mode=["jit", "numpy"], budget=0.5, samples=True
     )
 
 
@@ -142,7 +142,7 @@ def test_lists_and_objects_of_jax_serve_everywhere() -> None:
             device=jax.devices()[1],
             inputs=["device"],
             precision=["default"],
-            budget=2,
+            budget=0.5,
             history=False,
         )
     assert {one.case.device for one in found} == {"cpu:1"}
@@ -167,7 +167,7 @@ def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
         *(f"{file}:double", "selu:64"),
         dtype="int32",
         args=["bf16[64]"],
-        budget=1.0,
+        budget=0.3,
         history=False,
     )
     (measured,) = found
@@ -189,12 +189,12 @@ def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> Non
     state, x = {"w": jnp.ones(64)}, np.ones(64, np.float32)
     bound = functools.partial(step, scale=2)
     (found,) = jaxtui.bench(
-        bound, state, x, mode="jit", budget=1.0, history=False, target=0
+        bound, state, x, mode="jit", budget=0.3, history=False, target=0
     )
     assert found.case.op == f"{__file__}:step"
     assert {note.code for note in found.notes} >= {"donated", "warm-phases"}
     assert not state["w"].is_deleted()
-    (plain,) = jaxtui.bench(lambda x: x @ x, jnp.ones((8, 8)), budget=1.0)
+    (plain,) = jaxtui.bench(lambda x: x @ x, jnp.ones((8, 8)), budget=0.3)
     assert plain.case.op == f"{__file__}:lambda"
     assert plain.phases.compile
     with pytest.raises(SelectionError, match="neither size, seed nor args"):
@@ -232,7 +232,7 @@ def test_what_makes_no_sense_is_a_sentence(
 def test_the_readme_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jaxtui, "bench", functools.partial(jaxtui.bench, budget=2.0))
+    monkeypatch.setattr(jaxtui, "bench", functools.partial(jaxtui.bench, budget=0.5))
     text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (code,) = [block for block in blocks if "jaxtui.bench" in block]
