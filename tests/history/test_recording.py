@@ -30,6 +30,7 @@ from jaxtui.model import (
 )
 from jaxtui.tui.run import Recorder
 from tests import fake_engine, records
+from tests import records
 from tests.analysis.figures import sampled
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
@@ -126,6 +127,16 @@ def test_a_measurement_has_the_device_of_its_case(data: Path) -> None:
     assert not keeper.close()
     rows = History().page().rows
     assert [row.device_kind for row in rows] == ["", "another", "cpu"]
+
+
+def test_links_are_not_kept(data: Path) -> None:
+    case = records.case("eager", op="copy_to", params={"to": "cpu:1"})
+    link = records.measurement(case)
+    keeper = Recording(pytest.fail)
+    for event in (READY, sampled(0, 1, link, 1.0), measured(link)):
+        keeper.observe(event)
+    assert not keeper.close()
+    assert History().page().rows == ()
 
 
 def test_what_cannot_be_written_is_said_once_and_not_told(

@@ -151,7 +151,7 @@ def _notes(
             text = words.text(remark)
             yield Note(flag=words.label(remark), text=text, level=remark.severity)
     named = [device for device in devices if device.name in {x.source for x in links}]
-    if len(links) < len(named) * (len(named) - 1):
+    if len(links) == MOST_PAIRS and len(named) > 16:
         text = f"{len(links)} pairs of {len(named)} devices, chosen at random."
         yield Note(flag="sample", text=text)
     if any(device.coords for device in named):

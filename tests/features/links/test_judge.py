@@ -105,7 +105,10 @@ def test_what_qualifies_them() -> None:
 
     assert flags(tpu_devices()) == ["hops"]
     assert flags(cpu_devices(3)) == ["memory"]
-    assert flags(tuple(device(f"gpu:{n}") for n in range(20))) == ["sample"]
+    assert flags([device(f"gpu:{n}") for n in range(20)]) == ["sample"]
+    assert flags([device(f"gpu:{n}") for n in range(16)]) == []
+    two = [device(f"gpu:{n}", process_index=n // 2) for n in range(4)]
+    assert flags(two) == []
     assert flags(tpu_devices(), {("tpu:0", "tpu:1"): 2.0}) == ["slow link", "hops"]
     others = [device(f"tpu:{8 + n}", addressable=False) for n in range(4)]
     assert flags(tpu_devices(), {}, (), others) == ["hops", "other processes"]
