@@ -46,11 +46,9 @@ COMMANDS = (
     *MOVED,
     "bench",
     "check",
-    "compare",
     "compile",
     "crossover",
     "devices",
-    "history",
     "hlo",
     "lie",
     "ops",
@@ -71,7 +69,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         commands = (
-            part(MOVED[cmd_name], "command")
+            part(*MOVED[cmd_name].split("."))
             if cmd_name in MOVED
             else import_module(f"jaxtui.commands.{cmd_name}")
         )

@@ -11,10 +11,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-FEATURES = ("audit", "lessons", "links")
+FEATURES = ("audit", "history", "lessons", "links")
 
-COMMANDS = {"audit": "audit", "learn": "lessons", "links": "links"}
-"""The features of the commands."""
+COMMANDS = {
+    "audit": "audit.command",
+    "compare": "history.comparing",
+    "history": "history.command",
+    "learn": "lessons.command",
+    "links": "links.command",
+}
+"""The modules of the commands."""
 
 
 def part(feature: str, trade: str) -> ModuleType:

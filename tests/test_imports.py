@@ -57,7 +57,7 @@ LATER = {
     *(
         "jaxtui.tui.bench",
         "jaxtui.features.lessons.screen",
-        "jaxtui.tui.history",
+        "jaxtui.features.history.screen",
         "jaxtui.features.lessons.content",
     ),
     *(

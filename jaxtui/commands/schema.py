@@ -12,7 +12,7 @@ from jaxtui.commands.common import named
 from jaxtui.commands.terminal import print_stdout
 from jaxtui.model.remark import SelectionError
 from jaxtui.registry import part
-from jaxtui.view import compare, crossover, history, program, roofline, stopwatch
+from jaxtui.view import compare, crossover, program, roofline, stopwatch
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -36,7 +36,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "profile": (ProfileDocument,),
     "lie": (stopwatch.Document,),
     "learn": (Lessons, LessonResults),
-    "history": (history.Document,),
+    "history": (part("history", "report").Document,),
     "compare": (compare.Pairs,),
 }
 """The documents of each command; a lesson has one and the list of lessons another,

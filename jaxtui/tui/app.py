@@ -54,7 +54,7 @@ _Pane = TypeVar("_Pane", bound=Pane)
 LATE = {
     "bench": "jaxtui.tui.bench:BenchPane",
     "learn": "jaxtui.features.lessons.screen:LearnPane",
-    "history": "jaxtui.tui.history:HistoryPane",
+    "history": "jaxtui.features.history.screen:HistoryPane",
 }
 """The panes of the tabs that are filled late, because their modules (all lessons,
 SQLite) and widgets would hold up the first frame, and then JAX, which needs the
@@ -407,9 +407,8 @@ class JaxtuiApp(BaseApp):
 
     def list_again(self) -> None:
         """Read the history again, if it is on screen: more has been written."""
-        from jaxtui.tui.history import HistoryPane
-
-        if self.tab == "history" and (pane := self.pane(HistoryPane)) is not None:
+        kind = part("history", "screen").HistoryPane
+        if self.tab == "history" and (pane := self.pane(kind)) is not None:
             pane.refresh_list()
 
     def open_classroom(self) -> None:

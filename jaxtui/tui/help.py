@@ -17,7 +17,6 @@ from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.devices import WIDER, DevicesPane
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.pane import Pane
 from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.recorded import RecordedScreen
@@ -45,7 +44,6 @@ PLACES: tuple[
     BenchPane,
     PlotReader,
     RecordedScreen,
-    HistoryPane,
     TimelineScreen,
     ProfileScreen,
     Classroom,
@@ -109,7 +107,7 @@ SAID = {
         *("first run", "fetch", "notes", "flops/byte", "of roof"),
     ),
     "On the tab Learn": ("ready", "dispatch", "interval", "compile", "verdict"),
-    HistoryPane.HELP: (
+    "On the tab History": (
         *("when", *_CASE, "ready", "interval", "rate", "host"),
         *("A, B", "not comparable", "cannot tell"),
     ),

@@ -30,7 +30,6 @@ from jaxtui.model import (
 )
 from jaxtui.tui.run import Recorder
 from tests import fake_engine, records
-from tests import records
 from tests.analysis.figures import sampled
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine

@@ -13,6 +13,8 @@ from textual.binding import Binding
 from textual.css.stylesheet import Stylesheet
 from textual.widgets import Input, Static, TabbedContent
 
+from jaxtui.features.history.report import HEAD
+from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons.step import StepView
 from jaxtui.history.store import History
 from jaxtui.model import Loop, Progress, RunFinished
@@ -23,11 +25,9 @@ from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.help import EVERYWHERE, GLOSSARY, PLACES, SAID, HelpScreen, words
-from jaxtui.tui.history import HistoryPane, HistoryTable
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.view.history import HEAD
 from jaxtui.view.words import text
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement

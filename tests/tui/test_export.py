@@ -20,6 +20,7 @@ from textual.widgets import Input, OptionList, Static
 
 from jaxtui import cli
 from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.features.history.screen import HistoryPane, Past
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.screen import LearnPane
 from jaxtui.format import bytes_text
@@ -30,7 +31,6 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import CodeScreen, Question
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.history import HistoryPane, Past
 from jaxtui.view import words
 from jaxtui.view.document import Results
 from jaxtui.view.export import ExportError
@@ -321,7 +321,7 @@ def past(app: JaxtuiApp) -> Past:
 
 async def test_all_that_the_words_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     # Also what is not on the list yet.
-    monkeypatch.setattr("jaxtui.tui.history.LISTED", 1)
+    monkeypatch.setattr("jaxtui.features.history.screen.LISTED", 1)
     found = {}
     async with in_history() as (pilot, app):
         await pilot.press("slash", *"matmul", "enter")

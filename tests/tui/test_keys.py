@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
+from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.screen import LearnPane
 from jaxtui.features.links.screen import LinksScreen
@@ -42,7 +43,6 @@ from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
-from jaxtui.tui.history import HistoryPane, HistoryTable
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.program import ProgramScreen

@@ -14,11 +14,11 @@ from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import confirm
 from jaxtui.commands.terminal import print_stdout
+from jaxtui.features.history import report as view
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
-from jaxtui.view import history as view
 
 _AGO = re.compile(r"(\d+)\s*(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}

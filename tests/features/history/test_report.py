@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from jaxtui.features.history import report as history
 from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import Remark
-from jaxtui.view import history
 from jaxtui.view.text import fit, plain
 from tests.history.making import DEVICE, HOST, measurement
 

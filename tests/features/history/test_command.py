@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.commands.history import moment
+from jaxtui.features.history.command import moment
 from jaxtui.history.store import History
 from jaxtui.model import SelectionError
 from jaxtui.view.document import Results, encode

@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Pair, Side, pairs
+from jaxtui.features.history import report as view
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
@@ -29,7 +30,6 @@ from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import BorderedInput, Panel, hint
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import compare
-from jaxtui.view import history as view
 from jaxtui.view.compare import LABELS
 from jaxtui.view.document import encode
 from jaxtui.view.export import ExportError, file_stem

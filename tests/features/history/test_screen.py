@@ -15,6 +15,8 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from jaxtui.features.history.report import short_when
+from jaxtui.features.history.screen import LISTED, HistoryPane, HistoryTable, Past
 from jaxtui.history.store import Filter, History
 from jaxtui.model import (
     Case,
@@ -25,12 +27,10 @@ from jaxtui.model import (
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.form import CaseForm
-from jaxtui.tui.history import LISTED, HistoryPane, HistoryTable, Past
 from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
-from jaxtui.view.history import short_when
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_ready

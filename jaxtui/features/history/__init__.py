@@ -1,0 +1,1 @@
+"""What was measured before, and two measurements beside each other."""
