@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -79,6 +80,8 @@ def played(name: str, step: int) -> Outcome:
     while work := run.next_work:
         for event in _events(work):
             run = run.observe(event)
+    # Every work collects before it times.
+    gc.freeze()
     return run.outcome
 
 
