@@ -99,7 +99,7 @@ from jaxtui.view.scripts import case_script
     "--processes",
     "N",
     "Time the cases in N fresh processes, one after the other; the interval then "
-    "covers processes.  [default: 1, or 6 of each of two Pythons]",
+    "covers processes.  [default: 1; 6 per Python with --python A,B]",
     type=Whole(1, experiments.MAXIMUM_PROCESSES),
 )
 @valued(
@@ -140,7 +140,7 @@ def command(
     yes: bool,
     exports: Exports,
 ) -> int:
-    """Time ops: every combination of the lists, taking turns.
+    """Time ops: every combination of the lists; the cases run interleaved.
 
     Lists are separated by commas; an op may carry its own size, as in
     matmul:2k selu:1e6. A function of your own is path/to/file.py:name or
@@ -267,8 +267,8 @@ def _two_sides(
     count = cases.processes or (1 if len(ends) > 1 else MINIMUM_ROUNDS)
     if count == 1 and len(common.pythons) > 1:
         raise SelectionError(
-            "One process of each Python makes one pair, which has no interval:"
-            f" --processes {MINIMUM_ROUNDS} gives one of 95 %."
+            "With one process per Python there is no confidence interval:"
+            f" --processes {MINIMUM_ROUNDS} gives a 95 % interval."
         )
     if exports.paths:
         raise SelectionError(

@@ -66,7 +66,7 @@ def _texts(differences: Sequence[Difference]) -> tuple[str, ...]:
 @valued(
     "--limit",
     "SECONDS",
-    "Time for each test: a device that takes longer counts as hung.  "
+    "Timeout per test: a slower device is reported as not responding.  "
     "[default: a minute or more]",
     type=LIMIT,
 )

@@ -140,8 +140,8 @@ class Common:
                 )
             if self.process_id >= self.num_processes:
                 raise refused(
-                    f"There is no process {self.process_id} among {self.num_processes}:"
-                    " they count from 0."
+                    f"--process-id must be 0 to {self.num_processes - 1},"
+                    f" not {self.process_id}."
                 )
             if self.this_host:
                 raise refused(
@@ -306,7 +306,7 @@ def _hosts_flags(decorated: Callable[..., Any]) -> Callable[..., Any]:
         valued(
             "--num-processes",
             "N",
-            "Number of processes; 1 works alone.",
+            "Total number of processes; 1 ignores other hosts.",
             type=Whole(1, MOST_PROCESSES),
             expose_value=False,
             callback=_keep,

@@ -135,13 +135,13 @@ def _grid(text: str) -> tuple[int, ...]:
 @valued(
     "--dtype",
     "DTYPE",
-    "Dtype of a side without one.  [default: float32]",
+    "Dtype of sides that name none, e.g. jit in jit,numpy/float64.  [default: float32]",
     type=DTYPE,
 )
 @valued(
     "--device",
     "DEVICE",
-    "Device of a side without one: cpu:0 or tpu:3.  [default: the first]",
+    "Device of sides that name none: cpu:0 or tpu:3.  [default: the first]",
     type=DEVICE,
 )
 @valued(
@@ -207,8 +207,8 @@ def command(
             )
             if first == second:
                 raise SelectionError(
-                    f"Both sides are {first.label}, and nothing crosses itself: name"
-                    " two sides, such as numpy,jit or float32,bfloat16 or"
+                    f"The two sides are the same ({first.label}): name two different"
+                    " ones, such as numpy,jit or float32,bfloat16 or"
                     " jit/cpu:0,jit/tpu:0; a side is made of a mode, dtype, device,"
                     " precision or place for inputs."
                 )

@@ -543,7 +543,7 @@ def _before(
 
 def _offer_text(state: State, offer: Experiment | None) -> str:
     if offer is None:
-        return f"runs a first case when JAX is up: {starting(state.start)}"
+        return f"starts automatically when JAX is ready ({starting(state.start)})"
     return f"runs {describe(offer)}"
 
 

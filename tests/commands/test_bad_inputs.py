@@ -109,7 +109,10 @@ TYPED = [
         '"jit,eager,numpy" is nothing to compare',
     ),
     ("crossover selu --between jit,jit", '"jit,jit" is nothing to compare'),
-    ("crossover selu --between jit,float32", "Both sides are selu 16 float32 jit"),
+    (
+        "crossover selu --between jit,float32",
+        "The two sides are the same (selu 16 float32 jit",
+    ),
     ("crossover selu --between jit,quick", '"quick" is nothing to compare'),
     ("crossover selu --between jit/x,numpy", '"jit/x" is nothing to compare'),
     ("crossover selu --between jit/eager,numpy", '"jit/eager" is nothing to compare'),

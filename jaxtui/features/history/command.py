@@ -79,7 +79,7 @@ def command(
 ) -> int:
     """List measurements, the newest first.
 
-    WORDS select those whose op, size, dtype, device, mode or host have all of them.
+    WORDS show only those that match every word: op, size, dtype, device, mode or host.
     """
     if yes and not delete:
         raise SelectionError("--yes works only with --delete.")

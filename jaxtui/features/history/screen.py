@@ -363,7 +363,10 @@ class HistoryPane(Pane):
         if row.id in marked:
             self._mark(tuple(number for number in marked if number != row.id))
         elif len(marked) == len(LABELS):
-            self.base.say("Two are marked: Space on one of them unmarks it, Esc both.")
+            self.base.say(
+                "Two measurements are already marked. Press Space on one to unmark it,"
+                " Esc to unmark both."
+            )
         else:
             self._mark((*marked, row.id))
 

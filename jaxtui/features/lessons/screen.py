@@ -134,7 +134,7 @@ class LessonList(Container):
         def write(width: int) -> list[Line]:
             troubles = (
                 view.text_lines(
-                    f"{name} has a bug: {why}. Your figures are not the reason.",
+                    f"{name} has a bug: {why}. Your machine is not the cause.",
                     width,
                     role="fail",
                 )
@@ -464,7 +464,7 @@ class LearnPane(Pane):
     def _report_mistake(self, error: Exception) -> str:
         """Write to the log, once, that a lesson has a mistake; say it."""
         why = f"{type(error).__name__}: {error}"
-        sentence = f"This lesson has a bug: {why}. Your figures are not the reason."
+        sentence = f"This lesson has a bug: {why}. Your machine is not the cause."
         if repr(error) not in map(repr, self.mistakes):
             self.mistakes.append(error)
             lines = "".join(traceback.format_exception(error)).splitlines()

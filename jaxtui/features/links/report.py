@@ -173,7 +173,7 @@ class Heat:
             for device in self.names
         ]
         heads = Column("", [Text(ids, "muted") for ids in self.ids])
-        title = f"{self.title} from the row's device to the column's"
+        title = f"{self.title}; rows = from, columns = to"
         return Rows((heads, *columns), title, gap=1)
 
     def about(self, pair: Pair) -> Text:

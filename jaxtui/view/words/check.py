@@ -243,7 +243,7 @@ WORDS: dict[str, Words] = {
         "no time", "The budget ran out before this test.", "Run level full."
     ),
     "nothing-computed": Words(
-        "nothing to compare", "No device computed anything twice."
+        "nothing to compare", "No test ran twice on the same device."
     ),
     "wrong-figure": Words(
         "wrong result", "The result is not finite, or has the wrong shape.", _AGAIN

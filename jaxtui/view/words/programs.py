@@ -175,8 +175,7 @@ WORDS: dict[str, Words] = {
     ),
     "no-eager-function": Words(
         "compiled only",
-        "The file compiles {name} and doesn't show the function inside, so it can't"
-        " run op by op.",
+        "{name} is already jitted, so eager mode is not available.",
         "Choose mode jit.",
     ),
     "own-precision": Words(

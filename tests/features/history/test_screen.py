@@ -153,7 +153,7 @@ async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
         assert "TPU v5 lite  cpu" in detail(app)
         assert mark_at(table, 2) == "B"
         await pilot.press("up", "space")
-        await until(pilot, lambda: "Two are marked" in app.state.message)
+        await until(pilot, lambda: "already marked" in app.state.message)
         assert past(app).marked == (3, 1)
         await pilot.press("escape")
         await until(pilot, lambda: past(app).marked == ())
